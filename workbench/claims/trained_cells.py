@@ -43,7 +43,8 @@ class Asked:
 
 
 VERSIONS = {
-    "fit": 1, "bins": 1, "lengths": 1, "losses": 1, "gates": 1, "behaviour": 4, "circuits.positional": 3,
+    "fit": 1, "bins": 1, "lengths": 1, "losses": 1, "gates": 1, "class attention": 1, "copies": 1, "transitions": 1,
+    "behaviour": 4, "circuits.positional": 3,
     "circuits.hardmax": 3, "circuits.sparsity": 2, "bound": 1,
 }  # fmt: skip
 """Of what measures; raised when the numbers would come out otherwise: rows of another version are made again."""

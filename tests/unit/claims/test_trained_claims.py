@@ -26,6 +26,7 @@ from workbench.claims.trained import training_runs
 from workbench.claims.trained.bin_accuracy import bin_rows, bins_of, fit_rows, length_rows
 from workbench.claims.trained.extreme_gates import gate_rows
 from workbench.claims.trained.long_losses import loss_rows
+from workbench.claims.trained.measured import MEASURED
 from workbench.claims.trained.run_rows import FILE, RunRow, RunTable, read_runs, take_in
 from workbench.claims.trained.training_runs import Workers, missing_runs, planned_runs, train_missing
 from workbench.claims.trained_cells import BINS, FIT, VERSIONS, Asked, TrainedCell, cell
@@ -153,7 +154,7 @@ def test_cells_of_one_name_are_one_cell() -> None:
 
 
 def test_versions_are_those_of_the_measurements() -> None:
-    ours = {"fit", "bins", "lengths", "losses", "gates"}
+    ours = set(MEASURED)
     assert {name: make_measurement(name).version for name in VERSIONS if name not in ours} == {
         name: version for name, version in VERSIONS.items() if name not in ours
     }
