@@ -100,7 +100,8 @@ def made(
                 for quantity, setting in names_of(asked):
                     told = f"{quantity}, {setting}" if setting else quantity
                     number = value(cell, seed, told)
-                    if asked.name in ("bins", "lengths", "behaviour"):
+                    share = asked.name in ("bins", "lengths", "behaviour") and not quantity.startswith("failure")
+                    if share:
                         low, high = clopper_pearson(round(number * strings), strings)
                         rows.append(RunRow(*where, quantity, setting, 32, number, low, high, strings))
                     else:
