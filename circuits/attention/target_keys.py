@@ -1,6 +1,7 @@
 """Which keys a head of a given kind would attend to, from the tokens of any batch.
 
-Indices are those of the position axis. A target set holds visible keys only, and never the query itself.
+Indices are those of the position axis. A target set holds visible keys only, and never the query itself, but for
+:func:`counted_keys`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ Definition = Literal["same", "before"]
 #: Where a task's meta says which key holds the answer, and which one matches the query.
 ANSWER_META = ("answer_position",)
 KEY_META = ("key_position",)
+#: Where it says which positions its answer averages.
+COUNTED_META = "counted"
 
 
 def previous_token(tokens: Int[Tensor, "batch pos"], queries: Int[Tensor, " query"], offset: int = 1) -> Targets:
@@ -83,6 +86,16 @@ def named_positions(batch: Batch, queries: Int[Tensor, " query"], names: tuple[s
     hit = ((keys == places[:, :, None]) & real[:, :, None]).any(1)
     asked = batch.mask[:, queries]
     return hit[:, None] & asked[:, :, None] & (keys < queries[:, None])
+
+
+def counted_keys(batch: Batch, queries: Int[Tensor, " query"]) -> Targets | None:
+    """The keys that the answer at each supervised query averages, itself among them; None where a task names none."""
+    found = batch.meta.get(COUNTED_META)
+    if found is None:
+        return None
+    counted = torch.zeros_like(batch.tokens, dtype=torch.bool).scatter_(1, found - (0 if batch.bos else 1), True)
+    keys = torch.arange(batch.tokens.shape[1], device=batch.tokens.device)
+    return counted[:, None] & batch.mask[:, queries, None] & (keys <= queries[:, None])
 
 
 #: Target sets that the tokens alone give.

@@ -188,8 +188,12 @@ class Suite:
 
     @property
     def minutes(self) -> float:
-        """Processor minutes of all claims."""
-        return sum(claim.minutes for claim in self.claims)
+        """Processor minutes of all claims, each run counted once."""
+        runs: dict[str, float] = {}
+        for cell in (cell for claim in self.claims for cell in claim.cells):
+            for recipe in map(cell.recipe, cell.seeds):
+                runs[recipe] = max(cell.seconds, runs.get(recipe, 0.0))
+        return sum(claim.minutes for claim in self.claims if not claim.cells) + sum(runs.values()) / 60
 
 
 def _side(low: float, high: float, least: float, most: float) -> Side:

@@ -9,6 +9,7 @@ from workbench.claims.claim import Claim, Condition, Kind
 from workbench.claims.trained_cells import TrainedCell
 
 REDUCTIONS = "workbench.claims.trained.reductions"
+RELATIONS = "workbench.claims.trained.relations"
 
 
 def claim_on(
@@ -35,7 +36,8 @@ def claim_on(
         number: its id.
         source, prediction, statistic, conditions, kind, exempt, settings_tried, note, settled: as of every claim.
         cells: the runs that it rests on.
-        reduce: the function of ``trained.reductions`` that makes its rows.
+        reduce: the function of ``trained.reductions`` that makes its rows, or the address ``package.module:function``
+            of one that lies elsewhere.
         shared: whether other claims train all of its runs, so that it costs nothing.
         seeds: planned; None = those of the cell with the fewest.
         scale: settings in words; "" = those of the cells.
@@ -50,7 +52,7 @@ def claim_on(
         statistic=statistic,
         conditions=(conditions,) if isinstance(conditions, Condition) else tuple(conditions),
         scale=scale or "; ".join(scales),
-        rows=f"{REDUCTIONS}:{reduce}",
+        rows=reduce if ":" in reduce else f"{REDUCTIONS}:{reduce}",
         minutes=0.0 if shared else round(sum(cell.seconds * len(cell.seeds) for cell in cells) / 60, 1),
         seeds=min(len(cell.seeds) for cell in cells) if seeds is None else seeds,
         settings_tried=settings_tried,
@@ -59,24 +61,6 @@ def claim_on(
         settled=settled,
         cells=cells,
         arguments=arguments,
-    )
-
-
-def not_built(
-    number: str, source: str, prediction: str, statistic: str, quantity: str, what: str, kind: Kind = "T"
-) -> Claim:
-    """A trained claim that cannot be run yet, and what it needs."""
-    return Claim(
-        id=number,
-        kind=kind,
-        source=source,
-        prediction=prediction,
-        statistic=statistic,
-        conditions=(Condition(quantity, at_least=0.0),),
-        scale="",
-        rows="",
-        minutes=0.0,
-        note=f"not built: {what}",
     )
 
 

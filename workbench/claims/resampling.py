@@ -75,6 +75,34 @@ def _shares(share: Share, shape: tuple[int, ...], rng: np.random.Generator) -> n
     return rng.beta(right + 0.5, n - right + 0.5, shape)
 
 
+def over_cells(
+    cells: Sequence[object], statistic: Callable[[np.ndarray], float | None], rng: np.random.Generator
+) -> tuple[float, float, float] | None:
+    """A statistic of runs with its 95 % interval from drawing whole cells; None where it is undefined.
+
+    Args:
+        cells: ``[run]`` which cell each run is of; runs of one cell are not independent.
+        statistic: of the indices of some runs; None where these give none, and then others are drawn.
+        rng: the only source of randomness.
+
+    Raises:
+        ClaimError: for fewer than three cells.
+    """
+    members = [[i for i, cell in enumerate(cells) if cell == name] for name in dict.fromkeys(cells)]
+    if len(members) < 3:
+        raise ClaimError(f"a correlation over runs needs three cells at least, not {len(members)}")
+    value = statistic(np.arange(len(cells)))
+    if value is None:
+        return None
+    drawn: list[float] = []
+    while len(drawn) < RESAMPLES:
+        chosen = np.concatenate([members[i] for i in rng.integers(0, len(members), len(members))])
+        if (found := statistic(chosen)) is not None:
+            drawn.append(found)
+    low, high = np.percentile(drawn, TAILS)
+    return value, float(low), float(high)
+
+
 def cell_correlation(
     x: ArrayLike, y: ArrayLike, cells: Sequence[object], rng: np.random.Generator, statistic: Statistic = spearmanr
 ) -> tuple[float, float, float]:
@@ -88,16 +116,15 @@ def cell_correlation(
         statistic: which correlation.
 
     Raises:
-        ClaimError: for fewer than three cells.
+        ClaimError: for fewer than three cells, or where one of the two is the same in all runs.
     """
     one, other = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    members = [[i for i, cell in enumerate(cells) if cell == name] for name in dict.fromkeys(cells)]
-    if len(members) < 3:
-        raise ClaimError(f"a correlation over runs needs three cells at least, not {len(members)}")
-    drawn: list[float] = []
-    while len(drawn) < RESAMPLES:
-        chosen = np.concatenate([members[i] for i in rng.integers(0, len(members), len(members))])
-        if np.ptp(one[chosen]) > 0 and np.ptp(other[chosen]) > 0:
-            drawn.append(float(statistic(one[chosen], other[chosen]).statistic))
-    low, high = np.percentile(drawn, TAILS)
-    return float(statistic(one, other).statistic), float(low), float(high)
+
+    def correlated(chosen: np.ndarray) -> float | None:
+        varies = np.ptp(one[chosen]) > 0 and np.ptp(other[chosen]) > 0
+        return float(statistic(one[chosen], other[chosen]).statistic) if varies else None
+
+    found = over_cells(cells, correlated, rng)
+    if found is None:
+        raise ClaimError("a correlation over runs needs two quantities that differ between runs")
+    return found

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
+from torch.nn import functional as F
 
 ROUNDING = 1e-6
 """Slack on a real task's tolerance, so that answers just on its edge count as right in float32."""
@@ -38,23 +39,33 @@ def best_constant(
     return correct
 
 
-def in_best_reach(values: Float[Tensor, "batch dim"], tolerance: float, within: Within) -> Bool[Tensor, " batch"]:
+def in_best_reach(
+    values: Float[Tensor, "batch dim"],
+    tolerance: float,
+    within: Within,
+    probabilities: Float[Tensor, " batch"] | None = None,
+) -> Bool[Tensor, " batch"]:
     """Which values a constant answer is right for, of the constants tried the one right for most.
 
     Args:
         values: the answers.
         tolerance: how far a guess may be off, of numbers.
         within: which guesses are right, of vectors.
+        probabilities: of each value, of numbers; None = all are equally likely.
 
     Numbers: exactly the best constant, the middle of the interval of width twice the tolerance that
     holds most values. Vectors: the best of the first :data:`CONSTANTS_TRIED` values and their mean.
     """
     if values.shape[1] == 1:
         single = values[:, 0]
-        low = single.sort().values
+        low, order = single.sort()
         high = low + 2 * (tolerance + ROUNDING)
-        count = torch.searchsorted(low, high, right=True) - torch.arange(len(low), device=low.device)
-        best = count.argmax()
+        behind, here = torch.searchsorted(low, high, right=True), torch.arange(len(low), device=low.device)
+        if probabilities is None:
+            best = (behind - here).argmax()
+        else:
+            before = F.pad(probabilities[order].cumsum(0), (1, 0))
+            best = (before[behind] - before[here]).argmax()
         return (single >= low[best]) & (single <= high[best])
     tried = torch.cat([values.mean(0, keepdim=True), values[:CONSTANTS_TRIED]])
     right = within(tried[:, None], values[None])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -11,8 +12,8 @@ from torch import Tensor
 from workbench.tasks.base import TaskError
 
 
-def coins(shape: tuple[int, ...], probability: float, generator: torch.Generator) -> Tensor:
-    """Independent bits that are True with the given probability."""
+def coins(shape: tuple[int, ...], probability: float | Tensor, generator: torch.Generator) -> Tensor:
+    """Independent bits that are True with the given probability, or the one that each has."""
     return torch.rand(shape, generator=generator, device=generator.device) < probability
 
 
@@ -37,22 +38,57 @@ def flat_shares(shape: tuple[int, ...], generator: torch.Generator) -> Float[Ten
     return weights / weights.sum(-1, keepdim=True)
 
 
-def uniform_count_bits(batch: int, length: int, generator: torch.Generator) -> Bool[Tensor, "batch length"]:
+def biases(shape: tuple[int, ...], prior: float, generator: torch.Generator) -> Float[Tensor, "..."]:
+    """Shares of one of two symbols: the Dirichlet law of two shares with both parameters ``prior``; 1 is uniform."""
+    if prior == 1:
+        return torch.rand(shape, generator=generator, device=generator.device)
+    parameters = torch.full((2, *shape), prior, dtype=torch.float64, device=generator.device)
+    one, other = torch._standard_gamma(parameters, generator=generator)
+    share: Tensor = one / (one + other)
+    return share
+
+
+def urn_counts(length: int, prior: float) -> Float[Tensor, " count"]:
+    """Probability of 0, 1, .., ``length`` ones among coins that share a bias of that prior: Polya's urn.
+
+    The beta-binomial law C(L, j) B(j + a, L - j + a) / B(a, a), with a = ``prior``; 1 / (L + 1) each for a = 1.
+    """
+    ones = torch.arange(length + 1, dtype=torch.float64)
+
+    def log_beta(x: Tensor, y: Tensor) -> Tensor:
+        return x.lgamma() + y.lgamma() - (x + y).lgamma()
+
+    a, rest = torch.tensor(prior, dtype=torch.float64), length - ones
+    orders = math.lgamma(length + 1) - (ones + 1).lgamma() - (rest + 1).lgamma()
+    return (orders + log_beta(ones + a, rest + a) - log_beta(a, a)).exp()
+
+
+def urn_bits(batch: int, length: int, generator: torch.Generator, prior: float = 1.0) -> Bool[Tensor, "batch length"]:
     """Bits whose number of ones is uniform on ``0..length``, in an order that is uniform given it.
 
     Drawn as coins that share a bias which is itself uniform on [0, 1]: the same law as Polya's urn
-    started with one ball of each colour (de Finetti). So the law is prefix-closed exactly.
+    started with one ball of each colour (de Finetti). So the law is prefix-closed exactly. With another
+    ``prior`` the bias has that of :func:`biases`, and the urn starts with so many balls of each colour.
     """
-    bias = torch.rand((batch, 1), generator=generator, device=generator.device)
-    return torch.rand((batch, length), generator=generator, device=generator.device) < bias
+    return coins((batch, length), biases((batch, 1), prior, generator), generator)
 
 
-def sorted_bits(batch: int, length: int, generator: torch.Generator) -> Bool[Tensor, "batch length"]:
-    """Bits whose number of ones is uniform on ``0..length``, sorted; a fair coin says which come first."""
+def sorted_bits(
+    batch: int, length: int, generator: torch.Generator, prior: float = 1.0
+) -> Bool[Tensor, "batch length"]:
+    """Bits whose number of ones has the law of :func:`urn_bits`, sorted; a fair coin says which come first."""
     first = coins((batch, 1), 0.5, generator)
-    number_of_first = integers(length + 1, (batch, 1), generator)
+    number_of_first = urn_numbers((batch, 1), length, prior, generator)
     position = torch.arange(length, device=generator.device)
     return (position < number_of_first) == first
+
+
+def urn_numbers(shape: tuple[int, ...], length: int, prior: float, generator: torch.Generator) -> Int[Tensor, "..."]:
+    """How many of ``length`` coins that share a bias are ones; uniform on ``0..length`` for the prior 1."""
+    if prior == 1:
+        return integers(length + 1, shape, generator)
+    bias = biases((*shape, 1), prior, generator)
+    return coins((*shape, length), bias, generator).sum(-1)
 
 
 def near_leads(
@@ -126,6 +162,13 @@ def outer_places(low: int, high: int, length: int, window: int | None, span: tup
     margin = outer_margin(length, window)
     first, last = max(low, margin - span[0]), min(high, length - 1 - margin - span[1])
     return (first, last) if first <= last else (low, high)
+
+
+def last_alone(asked: Bool[Tensor, "batch length"]) -> Bool[Tensor, "batch length"]:
+    """Of what is asked, that at the last position alone."""
+    last = torch.zeros_like(asked)
+    last[:, -1] = asked[:, -1]
+    return last
 
 
 def positions(strings: Shaped[Tensor, "batch length"]) -> Int[Tensor, " length"]:

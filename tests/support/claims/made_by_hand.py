@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from workbench.claims.claim import Claim
+from workbench.claims.trained.class_attention import APART, OFF
 from workbench.claims.trained.run_rows import RunRow, RunTable
 from workbench.claims.trained.trained_run import TrainedRun
 from workbench.claims.trained_cells import Asked, TrainedCell, version_of
@@ -55,13 +56,26 @@ def names_of(asked: Asked) -> Iterator[tuple[str, str]]:
         yield from ((f"loss at {f} N", "") for f in (1, 2, 4, 8, 16, 32))
     if asked.name == "behaviour":
         yield from ((f"skill at {f} N", law) for f in (2, 4, 8) for law in ("", "challenge"))
+        yield from (("failure_length", law) for law in ("", "challenge"))
     if asked.name == "circuits.positional":
         yield from ((of, "weights, L0H0") for of in ("period", "period_strength"))
         yield "translation_variance", "weights, L0H0, period 1"
+        yield "positional_regularizer", "weights, L0H0"
     if asked.name == "gates":
-        yield f"least gate on {settings['token']}", ""
+        yield from ((f"{of} gate on {settings['token']}", "") for of in ("least", "greatest"))
     if asked.name == "circuits.sparsity":
         yield "planted_recall", ""
+        yield from ((f"keys_needed at {f} N", head) for f in (1, 2, 4) for head in ("L0H0", "L1H0"))
+    if asked.name == "circuits.hardmax":
+        yield from (("hardmax_kind at 4 N", head) for head in ("L0H0", "L0H1"))
+    if asked.name == "class attention":
+        yield from ((f"{of} at {f} N", "") for of in (OFF, APART) for f in (1, 4, 16))
+    if asked.name == "copies":
+        yield from ((f"b{i} copied", "") for i in range(3))
+    if asked.name == "transitions":
+        yield from (
+            (of, f"m {m}") for of in ("ratio of errors", "ratio of errors with its interval") for m in (1, 2, 3)
+        )
     if asked.name == "bound":
         yield from (("bound_part", "gamma"), ("training_length_bound_log10", "theorem 4.1"))
 
@@ -86,7 +100,8 @@ def made(
                 for quantity, setting in names_of(asked):
                     told = f"{quantity}, {setting}" if setting else quantity
                     number = value(cell, seed, told)
-                    if asked.name in ("bins", "lengths", "behaviour"):
+                    share = asked.name in ("bins", "lengths", "behaviour") and not quantity.startswith("failure")
+                    if share:
                         low, high = clopper_pearson(round(number * strings), strings)
                         rows.append(RunRow(*where, quantity, setting, 32, number, low, high, strings))
                     else:

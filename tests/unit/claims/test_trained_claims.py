@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 import torch
 
+from tests.support.claims.committed import FOLDER
 from tests.support.claims.made_by_hand import answering, made, table_for
 from workbench.claims import reproducing
-from workbench.claims.claim import Claim
+from workbench.claims.claim import Claim, Suite
 from workbench.claims.claim_on_cells import above, below, claim_on
 from workbench.claims.claim_pages import suite_page
 from workbench.claims.claims_table import read_evidence
@@ -26,9 +27,10 @@ from workbench.claims.trained import training_runs
 from workbench.claims.trained.bin_accuracy import bin_rows, bins_of, fit_rows, length_rows
 from workbench.claims.trained.extreme_gates import gate_rows
 from workbench.claims.trained.long_losses import loss_rows
+from workbench.claims.trained.measured import MEASURED
 from workbench.claims.trained.run_rows import FILE, RunRow, RunTable, read_runs, take_in
 from workbench.claims.trained.training_runs import Workers, missing_runs, planned_runs, train_missing
-from workbench.claims.trained_cells import BINS, FIT, VERSIONS, Asked, TrainedCell, cell
+from workbench.claims.trained_cells import ASKING, BINS, FIT, LOSSES, VERSIONS, Asked, TrainedCell, cell
 from workbench.measure.intervals import clopper_pearson
 from workbench.measure.registry import make_measurement
 
@@ -144,6 +146,25 @@ def test_a_recipe_is_what_a_cell_states() -> None:
     assert ONE.recipe(0) == "0657ca0dbc8b7ccd"
 
 
+def test_every_committed_row_is_of_a_run_that_some_cell_states() -> None:
+    stated = {one.recipe(seed) for claim in TRAINED for one in claim.cells for seed in one.seeds}
+    assert {row.recipe for row in read_runs(FOLDER)} <= stated
+
+
+def test_a_suite_takes_the_time_of_each_run_once() -> None:
+    """Two claims on one cell, of which the second asks it more, and an exact one of two minutes."""
+    more = ONE.also(Asked("copies"))
+    one, two = (
+        claim_on(name, "here", "It is.", "it", above("b1", 0.9), cells) for name, cells in (("T", ONE), ("U", more))
+    )
+    exact = Claim("V", "E", "here", "It is.", "it", (above("b1", 0.9),), "", "a:b", 2.0)
+    suite = Suite("s", "S", (one, two, exact))
+    assert suite.minutes == pytest.approx(2.0 + 3 * more.seconds / 60)
+    assert more.seconds - ONE.seconds == pytest.approx(ASKING["copies"])
+    long = replace(ONE, asked=(Asked("losses"),))
+    assert long.seconds - replace(ONE, asked=()).seconds == pytest.approx(LOSSES * 2 * 16)
+
+
 def test_cells_of_one_name_are_one_cell() -> None:
     by_name: dict[str, TrainedCell] = {}
     for claim in TRAINED:
@@ -153,7 +174,7 @@ def test_cells_of_one_name_are_one_cell() -> None:
 
 
 def test_versions_are_those_of_the_measurements() -> None:
-    ours = {"fit", "bins", "lengths", "losses", "gates"}
+    ours = set(MEASURED)
     assert {name: make_measurement(name).version for name in VERSIONS if name not in ours} == {
         name: version for name, version in VERSIONS.items() if name not in ours
     }

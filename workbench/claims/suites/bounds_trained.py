@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.claims.claim import Claim, Suite
-from workbench.claims.claim_on_cells import above, below, claim_on, not_built
+from workbench.claims.claim_on_cells import RELATIONS, above, below, claim_on
 from workbench.claims.trained_cells import FIT, Asked, TrainedCell, cell
 
 PAPER = "Izzo, Nichani and Lee, arXiv 2510.27015"
@@ -18,6 +18,13 @@ KNOBS = (1.0, 2.0, 4.0)
 PERIODS = (2, 3, 5)
 SIMPLE = tuple(cell("simple", "nope", n, 2000, label=f"N {n}", omega=w, **ONE) for w in KNOBS for n in LENGTHS)
 MOD_P = tuple(cell("mod_p_mean", f"lim {p} 0", n, 2000, label=f"N {n}", p=p, **ONE) for p in PERIODS for n in LENGTHS)
+PERIOD_5 = tuple(one.also(Asked("class attention")) for one in MOD_P[6:])
+KINDS_OF_HEADS = Asked("circuits.hardmax", {"only": ["hardmax_kind"], "lengths": [4]})
+FLAT, EXTREME = (cell("simple", "nope", 16, 2000, label="N 16", omega=2.0, prior=a, **ONE) for a in (4.0, 0.5))
+PRIORS = (FLAT, SIMPLE[4], EXTREME)
+"""Dirichlet parameters 4, 1 and 1/2 at omega 2."""
+OTHER_HALF = Asked("lengths", {"factors": [1, 4], "task": {"half": "second"}, "told": "other half"})
+HALF_ALPHABET = cell("letter_majority", "nope", 16, 2000, asked=(FIT, OTHER_HALF), letters=8, half="first")
 GRAMS = ((1, 2), (1, 3), (1, 4), (2, 2), (2, 3))
 GRAM_LENGTHS = (16, 32, 64)
 KGRAM = tuple(
@@ -76,15 +83,25 @@ SUITE = Suite(
         _levels("QT05", "ModPTask", MOD_P),
         _falls("QT06", "ModPTask", MOD_P, LENGTHS),
         _rises("QT07", "ModPTask: the plateau rises with the period.", MOD_P, BY_KNOB),
-        not_built("QT08", PAPER, "After training with period 5 attention is near 0 off the class.",
-                  "mass on positions of another residue at N, 4N, 16N", "mass off the class",
-                  "needs the keys that count named by the average tasks, as targets of circuits.heads", "TM"),
-        not_built("QT09", PAPER, "After training attention is nearly uniform on the class.",
-                  "total variation from the uniform law on the class", "total variation",
-                  "needs the keys that count named by the average tasks, as targets of circuits.heads", "TM"),
-        not_built("QT10", PAPER, "With enough trained length the model enters the hardmax regime.",
-                  "share of heads of kind class by N", "rise of the share",
-                  "needs the keys that count named by the average tasks, as targets of circuits.heads", "TM"),
+        claim_on(
+            "QT08", PAPER, "After training with period 5 attention is near 0 off the class.",
+            "mass on positions of another residue at N, 4N and 16N, of the head with most mass on the class at N",
+            tuple(below(f"mass off the class at {f} N", 0.05, 0.2) for f in (1, 4, 16)), *PERIOD_5, kind="TM",
+            shared=True, exempt=True, note=LOSS,
+        ),
+        claim_on(
+            "QT09", PAPER, "After training attention is nearly uniform on the class.",
+            "total variation from the uniform law on the class at N, 4N and 16N, of the same head",
+            tuple(below(f"total variation on the class at {f} N", 0.1) for f in (1, 4, 16)), *PERIOD_5, kind="TM",
+            shared=True, exempt=True, note=LOSS,
+        ),
+        claim_on(
+            "QT10", PAPER, "With enough trained length the model enters the hardmax regime.",
+            "share of heads that are a hardmax of kind class at 4N, trained to 32 less trained to 8, periods together",
+            above("rise of the share", 0.05), *(one.also(KINDS_OF_HEADS) for one in MOD_P), kind="TM", shared=True,
+            reduce=f"{RELATIONS}:share_of_kind", exempt=True, note=LOSS, quantity="hardmax_kind at 4 N", label="class",
+            told="rise of the share", groups=[[i, i + 2] for i in (0, 3, 6)],
+        ),
         _levels("QT11", "In-context k-gram", KGRAM),
         _falls("QT12", "In-context k-gram", KGRAM, GRAM_LENGTHS),
         _rises("QT13", "In-context k-gram: the plateau rises with the number of symbols at k = 2.", KGRAM,
@@ -103,11 +120,17 @@ SUITE = Suite(
             above("tau", 0.5), *(one.also(Asked("bound")) for one in COVERED), reduce="bound_tau", shared=True,
             exempt=True, note=LOSS, quantity="training_length_bound_log10", target="",
         ),
-        not_built("QT17", PAPER, "The average error depends on the prior of token shares.",
-                  "plateau by the parameter of the Dirichlet prior", "rise of the log",
-                  "needs a parameter of the average tasks for the prior of token shares"),
-        not_built("QT18", PAPER, "There is no generalization to symbols that short strings never had.",
-                  "accuracy on the other half of the alphabet", "accuracy",
-                  "needs token shares confined to a part of the alphabet"),
+        claim_on(
+            "QT17", PAPER, "The average error depends on the prior of token shares: extreme ones are harder.",
+            "log of the plateau (loss at 32N) with one Dirichlet parameter less that with the next larger, trained and "
+            "tested alike", above("rise of the log", 0.0), *PRIORS, reduce="plateau_steps", exempt=True, note=LOSS,
+            quantity="rise of the log", groups=[[0, 1, 2]], sign=1,
+        ),
+        claim_on(
+            "QT18", PAPER, "There is no generalization to symbols that short strings never had.",
+            "accuracy on strings of the half of the alphabet that training never had, at N and 4N; chance is 1/4",
+            (below("accuracy at 1 N, other half", 0.3), below("accuracy at 4 N, other half", 0.3)), HALF_ALPHABET,
+            note="of the task that asks which of 8 letters leads: SimpleTask has two symbols, and no half of them",
+        ),
     ),
 )  # fmt: skip

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.claims.claim import Suite
-from workbench.claims.claim_on_cells import above, below, claim_on, not_built
+from workbench.claims.claim import Condition, Suite
+from workbench.claims.claim_on_cells import RELATIONS, above, below, claim_on
 from workbench.claims.suites import crasp_formal_a as formal
 from workbench.claims.suites import crasp_formal_b as counting
 from workbench.claims.trained_cells import BINS, CHALLENGE, FIT, Asked, TrainedCell, cell
@@ -54,6 +54,13 @@ SIGNS = {
     for gates in ("ssm", "signed")
     for start, more in STARTS.items()
 }  # fmt: skip
+FAR = Asked("behaviour", {"lengths": [2, 4, 8, 16, 32, 64], "sequences": 128, "only": ["verdict", "failure_length"]})
+KEEPERS = tuple(
+    cell("flip_flop", "ssm", longest, 1000, layers=1, width=16, rate=5e-3, label=f"N {longest}, {start}", reach=64,
+         model={"d_state": 4, **more}, asked=(FIT, FAR, Asked("gates", {"token": "i0 i1"})))
+    for longest in (16, 32)
+    for start, more in STARTS.items()
+)  # fmt: skip
 FLIP_NOPE = cell("flip_flop", "nope", 16, 2000)
 
 SUITE = Suite(
@@ -108,9 +115,13 @@ SUITE = Suite(
                  "least gate on a 1, of runs with skill of 0.9 or more at 4N", below("least gate on 1", -0.9),
                  *(one for (gates, _), one in SIGNS.items() if gates == "signed"), reduce="values_where", kind="TM",
                  shared=True, where="skill at 4 N", least=0.9),
-        not_built("SS16", PAPER, "Flip-flop's gates on what is ignored are near 1, not 1, and set the failure length.",
-                  "slope of log failure length on log 1/(1 - a)", "slope",
-                  "needs the extreme gates of a run as a quantity", "TM"),
+        claim_on(
+            "SS16", PAPER, "Flip-flop's gates on what is ignored are near 1, not 1, and set the failure length.",
+            "slope of log failure length on log 1/(1 - a), a the greatest gate on i0 and i1, over fitted runs that "
+            "fail before 64N, cells drawn whole", Condition("slope", at_least=0.7, at_most=1.3), *KEEPERS, kind="TM",
+            reduce=f"{RELATIONS}:slope_by_gate", gate="greatest gate on i0 i1",
+            failure=["failure_length", "failure_length, challenge"],
+        ),
         claim_on("SS17", PAPER, "State-space models and transformers have distinct strengths.",
                  "b1 of every prefix of the state-space model less that of the transformer without positions, by seed",
                  (above("difference of b1 every prefix, flip-flop", 0.0, 0.0),

@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from workbench.claims.claim import Claim, Condition, Suite
-from workbench.claims.claim_on_cells import above, not_built
+from workbench.claims.claim_on_cells import RELATIONS, above, claim_on
+from workbench.claims.trained_cells import FIT, Asked, TrainedCell, cell
 
 SOURCE = "this project; the question is when training converges to rules that do not hang on the prefix length"
 BUILT = "workbench.claims.exact.gradient_flow.linear_readers"
 EXACT = 1e-8
+FACTORS = (1, 1.25, 1.5, 2, 3, 4, 6, 8)
+LAWS: tuple[dict[str, Any], ...] = (
+    {"law": "fixed"}, {"law": "few_long", "short": 4}, {"law": "uniform"}, {"law": "growing", "start": 4, "over": 500},
+)  # fmt: skip
+
+
+def _by_curriculum(task: str, low: int = 1, high: int = 16, steps: int = 1000, **more: Any) -> tuple[TrainedCell, ...]:
+    """A cell of each law of lengths, learned positions with a random offset."""
+    return tuple(
+        cell(task, "ape", high, steps, low=low, width=32, heads=2, rate=3e-3, label=law["law"].replace("_", " "),
+             asked=(FIT, Asked("lengths", {"factors": list(FACTORS)})),
+             training={"curriculum": {"low": low, "high": high, **law}}, **more)
+        for law in LAWS
+    )  # fmt: skip
+
+
+CURRICULA = {
+    "simple": _by_curriculum("simple", queries="last"),
+    "majority": _by_curriculum("majority", high=15, queries="last"),
+    "ur": _by_curriculum("ur", low=4, steps=3000),
+}
 
 
 def _claim(number: str, prediction: str, statistic: str, rows: str, *conditions: Condition, settled: str = "") -> Claim:
@@ -53,8 +77,15 @@ SUITE = Suite(
             "decay_picks", Condition("error beyond N", near=EXACT), above("less than without decay", 0.0),
             above("rise with the decay", 0.0),
         ),
-        not_built("TR06", SOURCE, "Trained softmax models follow the linear readers' order of curricula.",
-                  "Spearman's correlation of failure length over curricula with TR03", "correlation",
-                  "needs runs of softmax models by curriculum"),
+        claim_on(
+            "TR06", SOURCE, "Trained softmax models follow the linear readers' order of curricula.",
+            "Spearman's correlation, over the runs of a task, of the first length to 8N at which skill is below 0.9 "
+            "and the place of the curriculum by TR03: fixed, few long, uniform and growing; curricula drawn whole",
+            above("correlation", 0.0, 0.0), *(one for cells in CURRICULA.values() for one in cells), exempt=True,
+            reduce=f"{RELATIONS}:follows_order", factors=list(FACTORS),
+            places={"fixed": 0, "few_long": 1, "uniform": 2, "growing": 2},
+            note="asked at the end of strings alone, else fixed lengths train all shorter ones; runs enter whether or "
+            "not they are fitted, for those of fixed lengths are fitted at N alone",
+        ),
     ),
 )  # fmt: skip

@@ -17,12 +17,13 @@ def gate_rows(run: TrainedRun, token: str) -> Measured:
 
     Args:
         run: of a state-space model.
-        token: its name in the task's vocabulary.
+        token: its name in the task's vocabulary, or several with blanks between, which count as one.
     """
     n = run.task.next_length(run.longest)
     batch = run.strings(STRINGS, n, "matched", "gates")
     names = [name for name in run.model.hook_dict if name.endswith(GATES)]
-    here = batch.tokens == run.task.tokens_names.index(token)
+    ids = [run.task.tokens_names.index(name) for name in token.split()]
+    here = torch.isin(batch.tokens, torch.tensor(ids))
     with torch.no_grad():
         seen = forward(run.model, batch, names)
     means = torch.cat([seen[name][here].double().mean(0).flatten() for name in names])

@@ -6,9 +6,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from workbench.claims.trained.ambiguous_transitions import transition_rows
 from workbench.claims.trained.bin_accuracy import Measured, bin_rows, fit_rows, length_rows
+from workbench.claims.trained.class_attention import class_rows
 from workbench.claims.trained.extreme_gates import gate_rows
 from workbench.claims.trained.long_losses import loss_rows
+from workbench.claims.trained.retrieval_copies import copy_rows
 from workbench.claims.trained.run_rows import RunRow
 from workbench.claims.trained.standard_rows import standard_rows
 from workbench.claims.trained.trained_run import TrainedRun
@@ -20,6 +23,9 @@ MEASURED: dict[str, Callable[..., Measured]] = {
     "lengths": length_rows,
     "losses": loss_rows,
     "gates": gate_rows,
+    "class attention": class_rows,
+    "copies": copy_rows,
+    "transitions": transition_rows,
 }
 """What is asked here, beside the measurements of the workbench."""
 

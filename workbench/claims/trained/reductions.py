@@ -436,14 +436,14 @@ def bound_tau(claim: Claim, table: RunTable, quantity: str, target: str) -> list
 def run_correlation(claim: Claim, table: RunTable, one: str, other: str) -> list[Row]:
     """Spearman's correlation over fitted runs of one quantity's mean over heads, and another; cells drawn whole."""
     runs = [run for cell in claim.cells for run in runs_of(cell, table)]
-    means = [_mean_of(run, one) for run in runs]
+    means = [mean_by_weights(run, one) for run in runs]
     whole = [(run, mean) for run, mean in zip(runs, means, strict=True) if run.fitted and mean is not None]
     x = np.array([mean for _, mean in whole])
     y = np.array([run.row(other).value or 0.0 for run, _ in whole])
     return [_correlation(claim, "correlation", x, y, [run for run, _ in whole], spearmanr, len(runs))]
 
 
-def _mean_of(run: OneRun, quantity: str) -> float | None:
+def mean_by_weights(run: OneRun, quantity: str) -> float | None:
     """Mean over heads of a quantity by the weights; None where it is undefined."""
     named = f"{quantity}, weights"
     found = [row.value for told, row in run.rows.items() if told.startswith(named) and row.value is not None]
@@ -454,7 +454,7 @@ def _correlation(
     claim: Claim, told: str, x: np.ndarray, y: np.ndarray, runs: Sequence[OneRun], statistic: Statistic, planned: int
 ) -> Row:
     cells = [run.cell.name for run in runs]
-    if len(set(cells)) < 3:
+    if len(set(cells)) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return Row(told, "", 0.0, -1.0, 1.0, entered=0, planned=planned)
     value, low, high = cell_correlation(x, y, cells, rng_of(claim), statistic)
     return Row(told, "", value, low, high, entered=len(runs), planned=planned)

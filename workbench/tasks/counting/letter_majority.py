@@ -8,10 +8,11 @@ from typing import Any, ClassVar, Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor
 
-from workbench.tasks.base import BOS, Batch, Law, Task
+from workbench.tasks.base import BOS, Batch, Law, Task, TaskError
+from workbench.tasks.later_parameter import later
 from workbench.tasks.retrieval.kgram import earlier_occurrence
 from workbench.tasks.sampling import accepted, bits_with, flat_shares, integers, near_leads, uniforms
 from workbench.tasks.sequences.sequence_task import SequenceTask, symbol_names
@@ -30,7 +31,8 @@ class LetterMajority(Task):
 
     Laws: letters are independent, their shares drawn for each string, all shares equally likely (``shares``
     *any*), so that the leader's lead keeps its law as strings grow; or, as in that paper, all letters are
-    equally likely (*even*), so that the lead shrinks and the task gets harder. Strings that end in a
+    equally likely (*even*), so that the lead shrinks and the task gets harder. Letters are those of the
+    whole alphabet or of one ``half`` of it, which strings then have alone. Strings that end in a
     tie are drawn again. *challenge* sorts the tokens, the letters in random order, so that neither end of
     the string shows many of them.
 
@@ -56,6 +58,14 @@ class LetterMajority(Task):
     """Size of the alphabet."""
     shares: Literal["any", "even"] = "any"
     """Whether letters differ in how likely they are."""
+    half: Literal["both", "first", "second"] = later("both")
+    """The half of the alphabet that strings have letters of; the first half is the smaller one."""
+
+    @model_validator(mode="after")
+    def _two_letters_compete(self) -> LetterMajority:
+        if self.half != "both" and self.letters < 4:
+            raise TaskError(f"letters must be at least 4, so that a half has two, not {self.letters}")
+        return self
 
     @property
     def tokens_names(self) -> tuple[str, ...]:
@@ -67,20 +77,28 @@ class LetterMajority(Task):
         """The letters."""
         return symbol_names(self.letters)
 
+    @property
+    def _occurring(self) -> range:
+        """The letters that strings have, from 0."""
+        middle = self.letters // 2
+        return range(middle if self.half == "second" else 0, middle if self.half == "first" else self.letters)
+
     def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
+        letters = len(self._occurring)
+
         def draw(rows: int) -> Tensor:
             if self.shares == "even":
-                return integers(self.letters, (rows, length), generator)
-            bounds = flat_shares((rows, self.letters), generator).cumsum(1)[:, :-1]
+                return integers(letters, (rows, length), generator)
+            bounds = flat_shares((rows, letters), generator).cumsum(1)[:, :-1]
             return torch.searchsorted(bounds.contiguous(), uniforms((rows, length), generator), right=True)
 
         strings = accepted(batch, draw, lambda strings: _leaders(strings)[1][:, -1])
         if law == "challenge":
-            letter = uniforms((batch, self.letters), generator).argsort(1)
+            letter = uniforms((batch, letters), generator).argsort(1)
             strings = letter.gather(1, letter.argsort(1).gather(1, strings).sort(1).values)
-        return 1 + strings, {}
+        return 1 + self._occurring.start + strings, {}
 
     def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
@@ -91,8 +109,8 @@ class LetterMajority(Task):
         return leader.where(alone, 0), alone, leader.where(alone, self.letters), counts
 
     def chance(self, law: Law, length: int) -> float:
-        """1 / letters: every law treats all letters alike."""
-        return 1.0 / self.letters
+        """One over the letters that strings have: every law treats those alike."""
+        return 1.0 / len(self._occurring)
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
         counts = torch.zeros(len(tokens), self.letters, dtype=torch.float64, device=tokens.device)
@@ -109,7 +127,7 @@ class LetterMajority(Task):
     def draw_stratum(
         self, name: str, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> Batch | None:
-        if self.letters == 2 and near_leads(self.LEADS[name], length, (), generator) is None:
+        if len(self._occurring) == 2 and near_leads(self.LEADS[name], length, (), generator) is None:
             return None  # two counts of a given sum: nothing to look for
         return super().draw_stratum(name, batch, length, generator, law, window)
 

@@ -10,7 +10,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from workbench.tasks.base import BOS, Batch, Law, Task
-from workbench.tasks.sampling import bits_with, near_leads, positions, sorted_bits, uniform_count_bits
+from workbench.tasks.later_parameter import later
+from workbench.tasks.sampling import bits_with, last_alone, near_leads, positions, sorted_bits, urn_bits
 
 __all__ = ["Majority"]
 
@@ -18,7 +19,8 @@ __all__ = ["Majority"]
 class Majority(Task):
     """Which of two symbols occurs more often?
 
-    Asked at odd prefix lengths only, where there are no ties; so the admissible lengths are odd.
+    Asked at odd prefix lengths only, where there are no ties; so the admissible lengths are odd. With ``queries``
+    *last* it is asked once, at the end of the string, as the papers do.
 
     Laws: *training* and *matched* draw the number of ones uniformly on 0..L and shuffle, so that the
     share of ones has the same law at every length (under independent fair bits it would close in on
@@ -44,16 +46,19 @@ class Majority(Task):
     LEADS: ClassVar[Mapping[str, tuple[int, int]]] = {"lead 1": (1, 1), "lead 3 to 5": (3, 5)}
     strata_names: ClassVar[tuple[str, ...]] = tuple(LEADS)
 
+    queries: Literal["every", "last"] = later("every")
+    """Whether it is asked after every prefix, or after the whole string alone."""
+
     def admissible(self, length: int) -> bool:
         return length >= 1 and length % 2 == 1
 
     def prefix_closed(self, law: Law) -> bool:
-        return law != "challenge"
+        return law != "challenge" and self.queries == "every"
 
     def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
-        draw = sorted_bits if law == "challenge" else uniform_count_bits
+        draw = sorted_bits if law == "challenge" else urn_bits
         return 1 + draw(batch, length, generator).long(), {}
 
     def label_strings(
@@ -62,7 +67,8 @@ class Majority(Task):
         lead = (2 * strings - 3).cumsum(1)
         ones_lead = (lead > 0).long()
         odd = (positions(strings) % 2 == 1).expand_as(strings)
-        return ones_lead, odd, torch.where(lead == 0, 2, ones_lead), lead
+        mask = odd if self.queries == "every" else last_alone(odd)
+        return ones_lead, mask, torch.where(lead == 0, 2, ones_lead), lead
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
         lead = (2 * tokens - 3).sum(1).sign().double()
@@ -88,5 +94,6 @@ class Majority(Task):
         answers: list[int | None] = []
         for length, token in enumerate(tokens, start=1):
             tally[self.vocabulary[token]] += 1
-            answers.append(int(tally["1"] > tally["0"]) if length % 2 else None)
+            here = length % 2 == 1 and (self.queries == "every" or length == len(tokens))
+            answers.append(int(tally["1"] > tally["0"]) if here else None)
         return answers

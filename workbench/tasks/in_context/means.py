@@ -14,9 +14,23 @@ from torch import Tensor
 
 from workbench.tasks.base import BOS, ROUNDING, Batch, Law, Task, TaskError
 from workbench.tasks.best_constant import in_best_reach
-from workbench.tasks.sampling import integers, positions, sorted_bits, uniform_count_bits
+from workbench.tasks.later_parameter import later
+from workbench.tasks.sampling import (
+    biases,
+    integers,
+    last_alone,
+    positions,
+    sorted_bits,
+    urn_bits,
+    urn_counts,
+    urn_numbers,
+)
 
 __all__ = ["ModPMean", "SimpleTask"]
+
+
+def _in_every_row(places: Int[Tensor, " place"], batch: int) -> Int[Tensor, "batch place"]:
+    return places.expand(batch, -1)
 
 
 class ModPMean(Task):
@@ -29,7 +43,9 @@ class ModPMean(Task):
     Laws: *training* and *matched* draw one bias for each residue class, uniform on [0, 1], and the
     tokens as coins with the bias of their class: the number of ones in class k is uniform, and the
     other classes say nothing about it. *challenge* sorts the tokens inside class k, a fair coin saying
-    which symbol comes first.
+    which symbol comes first. With another ``prior`` biases have that Dirichlet law, under each of these.
+
+    ``meta`` gives ``counted``, the positions of the class, counted from 1.
 
     What can be carried on token by token is (ones in the class, tokens in the class, length mod p).
 
@@ -52,6 +68,8 @@ class ModPMean(Task):
     """The class that is averaged: positions t with t = k mod p."""
     tolerance: float = Field(0.05, gt=0, lt=0.5)
     """Largest distance from the share that still counts as right."""
+    prior: float = later(1.0, ge=0.05, le=1000)
+    """Both parameters of the Dirichlet law of token shares: 1 is uniform, less pushes shares to 0 and 1."""
 
     @model_validator(mode="after")
     def _class_exists(self) -> ModPMean:
@@ -74,16 +92,16 @@ class ModPMean(Task):
     def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
-        bias = torch.rand((batch, self.p), generator=generator, device=generator.device)
+        bias = biases((batch, self.p), self.prior, generator)
         coin = torch.rand((batch, length), generator=generator, device=generator.device)
         residue = torch.arange(1, length + 1, device=generator.device) % self.p
         ones = coin < bias[:, residue]
         if law == "challenge":
-            number_of_first = integers(self._class_size(length) + 1, (batch, 1), generator)
+            number_of_first = urn_numbers((batch, 1), self._class_size(length), self.prior, generator)
             first = integers(2, (batch, 1), generator).bool()
             rank = (residue == self.k).cumsum(0)  # 1-based within the class
             ones = torch.where(residue == self.k, (rank <= number_of_first) == first, ones)
-        return 1 + ones.long(), {}
+        return 1 + ones.long(), {"counted": _in_every_row(1 + (residue == self.k).nonzero()[:, 0], batch)}
 
     def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
@@ -96,7 +114,7 @@ class ModPMean(Task):
         return share[..., None], total > 0, share, torch.stack([ones, total, phase], -1)
 
     def chance(self, law: Law, length: int) -> float:
-        """Largest share of the values 0/m, 1/m, .., m/m (all equally likely) in reach of one constant.
+        """Largest share of the values 0/m, 1/m, .., m/m (all equally likely, with prior 1) in reach of one constant.
 
         m is the number of positions of the class up to ``length``. The same under every law.
         """
@@ -104,6 +122,8 @@ class ModPMean(Task):
         if size == 0:
             raise TaskError(f"{self.name} asks nothing up to length {length}; it starts at {self.k or self.p}")
         in_reach = math.floor(2 * size * (self.tolerance + ROUNDING)) + 1
+        if self.prior != 1:
+            return float(urn_counts(size, self.prior).unfold(0, min(in_reach, size + 1), 1).sum(1).max())
         return min(1.0, in_reach / (size + 1))
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
@@ -143,7 +163,10 @@ class SimpleTask(Task):
 
     Laws: as for majority. *training* and *matched* draw the number of ones uniformly on 0..L and shuffle, so
     that m has the same law at every length (under independent fair bits it would close in on 0);
-    *challenge* sorts the tokens, a fair coin saying which symbol comes first.
+    *challenge* sorts the tokens, a fair coin saying which symbol comes first. With another ``prior`` the number
+    of ones is that of coins whose bias has that Dirichlet law, under each of these.
+
+    ``meta`` gives ``counted``, the positions that are averaged, counted from 1: all of them.
 
     The output summary is m; the update summary is (zeros, ones).
 
@@ -164,32 +187,44 @@ class SimpleTask(Task):
     """Frequency of the sine."""
     tolerance: float = Field(0.1, gt=0, lt=1)
     """Largest distance from the answer that still counts as right."""
+    prior: float = later(1.0, ge=0.05, le=1000)
+    """Both parameters of the Dirichlet law of token shares: 1 is uniform, less pushes shares to 0 and 1."""
+
+    queries: Literal["every", "last"] = later("every")
+    """Whether it is asked after every prefix, or after the whole string alone."""
 
     def prefix_closed(self, law: Law) -> bool:
-        return law != "challenge"
+        return law != "challenge" and self.queries == "every"
 
     def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
-        draw = sorted_bits if law == "challenge" else uniform_count_bits
-        return 1 + draw(batch, length, generator).long(), {}
+        draw = sorted_bits if law == "challenge" else urn_bits
+        strings = 1 + draw(batch, length, generator, self.prior).long()
+        return strings, {"counted": _in_every_row(positions(strings), batch)}
 
     def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         counts = torch.stack([strings == 1, strings == 2], 2).cumsum(1)
         mean = (counts[..., 0] - counts[..., 1]) / positions(strings)
-        return (self.omega * mean).sin()[..., None], torch.ones_like(strings, dtype=torch.bool), mean, counts
+        mask = torch.ones_like(strings, dtype=torch.bool)
+        mask = mask if self.queries == "every" else last_alone(mask)
+        return (self.omega * mean).sin()[..., None], mask, mean, counts
 
     def chance(self, law: Law, length: int) -> float:
-        """Largest share of the answers to 0, 1, .., L ones (equally likely under every law) near one constant."""
+        """Largest share of the answers to 0, 1, .., L ones near one constant; with prior 1 they are equally likely."""
         ones = torch.arange(length + 1, dtype=torch.float64)
         answers = (self.omega * (length - 2 * ones) / length).sin()[:, None]
-        return float(in_best_reach(answers, self.tolerance_, self._within).double().mean())
+        if self.prior == 1:
+            return float(in_best_reach(answers, self.tolerance_, self._within).double().mean())
+        law_of_ones = urn_counts(length, self.prior)
+        return float(law_of_ones[in_best_reach(answers, self.tolerance_, self._within, law_of_ones)].sum())
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
         return (self.omega * (3 - 2 * tokens).double().mean(1, keepdim=True)).sin()
 
     def reference(self, tokens: Sequence[int]) -> list[Any]:
         seen = [int(self.vocabulary[token]) for token in tokens]
-        return [math.sin(self.omega * (1 - 2 * sum(seen[:n]) / n)) for n in range(1, len(seen) + 1)]
+        answers = [math.sin(self.omega * (1 - 2 * sum(seen[:n]) / n)) for n in range(1, len(seen) + 1)]
+        return answers if self.queries == "every" else [None] * (len(seen) - 1) + answers[-1:]

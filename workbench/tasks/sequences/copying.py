@@ -13,6 +13,7 @@ from pydantic import Field
 from torch import Tensor
 
 from workbench.tasks.base import Law, TaskError
+from workbench.tasks.later_parameter import later
 from workbench.tasks.sampling import coins, distinct, integers
 from workbench.tasks.sequences.sequence_task import SequenceTask, ids_of_all, symbol_names
 
@@ -59,9 +60,9 @@ class _Unique(SequenceTask):
         return 1 + distinct(self.symbols, batch, inputs, generator), {}
 
     def chance(self, law: Law, length: int) -> float:
-        """1 / (V (V-1) .. (V-n+1)): all orders of n of the V symbols are equally likely."""
-        inputs = self.input_length(length) or 0
-        return math.exp(math.lgamma(self.symbols - inputs + 1) - math.lgamma(self.symbols + 1))
+        """1 / (V (V-1) .. (V-m+1)): all orders of m of the V symbols are equally likely answers."""
+        written = self.answer_length(self.input_length(length) or 0)
+        return math.exp(math.lgamma(self.symbols - written + 1) - math.lgamma(self.symbols + 1))
 
     def _as_seen(self, x: Int[Tensor, "batch inputs"], seen: int, first: bool) -> Int[Tensor, "batch inputs"]:
         """Hidden tokens are taken to be the first symbols, in their order, that are not visible."""
@@ -147,12 +148,13 @@ class UF(_Unique, _Forward):
 
     Unique copying, forward (UF in Jobanputra et al. 2025, "Born a Transformer - Always a Transformer?",
     2505.21785; Huang et al. 2024, 2410.02140): the symbol to write next is the one that followed the
-    symbol just written, which an induction head finds.
+    symbol just written, which an induction head finds. With a ``stride`` it is the one so many places
+    behind, and the copy is of every so many-th symbol, from the first on.
 
     Laws: all three draw the symbols uniformly without replacement, under which no window and no single
     token betrays the whole answer.
 
-    Example: ``<bos> c a d <sep>`` is answered ``c a d <eos>``.
+    Example: ``<bos> c a d <sep>`` is answered ``c a d <eos>``, with stride 2 ``c d <eos>``.
 
         >>> UF(symbols=4).reference([3, 1, 4, 5, 3, 1, 4])
         [None, None, None, 2, 0, 3, 4]
@@ -161,6 +163,18 @@ class UF(_Unique, _Forward):
     name: ClassVar[str] = "uf"
     question: ClassVar[str] = "Which symbol comes next in a copy of the input, whose symbols are all different?"
     summary: ClassVar[str] = "the next symbol of the copy"
+
+    stride: int = later(1, ge=1, le=64)
+    """How many places behind a symbol stands in the input that is written after it."""
+
+    def answer_length(self, inputs: int) -> int:
+        return -(-inputs // self.stride)
+
+    def order(self, inputs: int) -> list[int]:
+        return list(range(0, inputs, self.stride))
+
+    def solve(self, x: Sequence[str]) -> list[str]:
+        return [symbol for place, symbol in enumerate(x) if place % self.stride == 0]
 
 
 class UB(_Unique, _Backward):

@@ -16,6 +16,7 @@ from torch.nn import functional as F
 
 from workbench.tasks.automata.dfa import LARGEST_AUTOMATON, Automaton
 from workbench.tasks.base import BOS, Law, Task, TaskError
+from workbench.tasks.later_parameter import later
 from workbench.tasks.sampling import distinct, integers, outer_margin, outer_places
 from workbench.tasks.sequences.sequence_task import SEP, numbered
 
@@ -39,6 +40,9 @@ class SparseParity(Task):
     places uniformly among all choices, small and large numbers uniformly, and fair bits. *challenge* puts
     all small numbers and their bits outside the first and the last N tokens (N = the longest training
     length; up to length 2N, and where fewer than 2k pairs fit there, anywhere).
+
+    With ``k_at`` the largest number of small numbers grows with the string: k pairs at that length, and in
+    proportion at others, but at least ``least``.
 
     ``meta`` gives ``planted [batch, k]``, the positions of the small numbers in increasing order,
     counted from 1, with zeros behind them where there are fewer than k.
@@ -66,6 +70,8 @@ class SparseParity(Task):
     """Smallest number of small numbers; with least = k there are always k."""
     values: int = Field(20, ge=2, le=256)
     """Numbers run from 1 to ``values``; the lower half is small."""
+    k_at: int = later(0, ge=0, le=4096)
+    """Length at which up to k numbers are small, and in proportion at others; 0: up to k at every length."""
 
     @model_validator(mode="after")
     def _possible(self) -> SparseParity:
@@ -81,21 +87,25 @@ class SparseParity(Task):
 
     def admissible(self, length: int) -> bool:
         """Pairs and ``<sep>``, with at least one large number."""
-        return length % 2 == 1 and length // 2 > self.k
+        return length % 2 == 1 and length // 2 > self.most(length)
+
+    def most(self, length: int) -> int:
+        """Largest number of small numbers in strings of a length."""
+        return max(self.least, self.k * length // self.k_at) if self.k_at else self.k
 
     def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
-        pairs, half = length // 2, self.values // 2
+        pairs, half, most = length // 2, self.values // 2, self.most(length)
         low, high = 0, pairs - 1
         if law == "challenge":
             margin = outer_margin(length, window)
             inner = (margin + 1) // 2, (length - margin) // 2 - 1
-            if inner[1] - inner[0] + 1 >= 2 * self.k:  # fewer would all but say where they are
+            if inner[1] - inner[0] + 1 >= 2 * most:  # fewer would all but say where they are
                 low, high = inner
-        chosen = low + distinct(high - low + 1, batch, self.k, generator)
-        number = self.least + integers(self.k - self.least + 1, (batch, 1), generator)
-        counts = torch.arange(self.k, device=chosen.device) < number
+        chosen = low + distinct(high - low + 1, batch, most, generator)
+        number = self.least + integers(most - self.least + 1, (batch, 1), generator)
+        counts = torch.arange(most, device=chosen.device) < number
         small = torch.zeros(batch, pairs, dtype=torch.bool, device=chosen.device).scatter_(1, chosen, counts)
         numbers = 1 + integers(half, (batch, pairs), generator) + torch.where(small, 0, half)
         bits = self.values + 1 + integers(2, (batch, pairs), generator)
@@ -113,14 +123,17 @@ class SparseParity(Task):
         return parity, strings == self.values + 3, parity, parity + 2 * small
 
     def automaton(self) -> Automaton:
-        """As the task answers on strings of at most ``k`` small numbers; there are no others, and none is answered."""
+        """As the task answers on strings of at most ``k`` small numbers; there are no others, and none is answered.
+
+        Where their number grows with the string, they are not counted.
+        """
         first_bit, one, separator = self.values + 1, self.values + 2, self.values + 3
 
         def step(state: _SparseState, symbol: str) -> _SparseState:
             small, parity, last = state
             token = self.tokens_names.index(symbol)
             if token < first_bit and 2 * token <= self.values:
-                now = (small + 1, parity, "small")
+                now = (small if self.k_at else small + 1, parity, "small")
             else:
                 flips = token == one and last == "small"
                 now = (small, parity ^ int(flips), "asked" if token == separator else "")
@@ -160,7 +173,8 @@ class PlantedCorrelation(Task):
     set S* of k places decide the answer g(Z), all other tokens are independent filler. Here Z are numbers
     of 1 .. modulus - 1, which the filler has none of, and g is their sum modulo ``modulus``; leaving any
     one planted token out changes the answer, leaving out filler never does. S* is k places, uniform among
-    the ``span`` ones that follow a uniform start, so that it is local and its law shifts with the string.
+    the ``span`` ones that follow a uniform start, so that it is local and its law shifts with the string; or,
+    with ``gap``, k places of which each lies so far behind the one before.
 
     Laws: *training* and *matched* as above, with uniform numbers and filler. *challenge* draws the start
     so that the whole span lies outside the first and the last N tokens (N = the longest training length;
@@ -191,11 +205,19 @@ class PlantedCorrelation(Task):
     """Number of filler tokens to draw from."""
     span: int = Field(8, ge=1, le=4096)
     """Planted tokens lie among so many consecutive ones."""
+    gap: int = later(0, ge=0, le=4096)
+    """How far each planted token lies behind the one before; 0: as it comes, among those of the span."""
 
     @model_validator(mode="after")
     def _span_holds_them(self) -> PlantedCorrelation:
         if self.k > self.span:
             raise TaskError(f"k must be an integer from 1 to span = {self.span}, not {self.k}")
+        if (self.k - 1) * self.gap >= self.span:
+            widest = (self.span - 1) // (self.k - 1)
+            raise TaskError(
+                f"gap must be an integer from 0 to {widest}, so that {self.k} planted tokens fit into span = "
+                f"{self.span}, not {self.gap}"
+            )
         return self
 
     @property
@@ -216,7 +238,11 @@ class PlantedCorrelation(Task):
         if law == "challenge":
             low, high = outer_places(low, high, length, window, (0, self.span - 1))
         start = low + integers(high - low + 1, (batch, 1), generator)
-        positions = start + distinct(self.span, batch, self.k, generator)
+        if self.gap:
+            first = integers(self.span - (self.k - 1) * self.gap, (batch, 1), generator)
+            positions = start + first + self.gap * torch.arange(self.k, device=generator.device)
+        else:
+            positions = start + distinct(self.span, batch, self.k, generator)
         strings = self.modulus + integers(self.fillers, (batch, length), generator)
         strings.scatter_(1, positions, 1 + integers(self.modulus - 1, (batch, self.k), generator))
         return strings, {"planted": 1 + positions.sort(1).values}

@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 from torch import Tensor
 
 from workbench.tasks.base import Law, TaskError
+from workbench.tasks.later_parameter import later
 from workbench.tasks.sampling import distinct, integers, outer_margin
 from workbench.tasks.sequences.sequence_task import SequenceTask, numbered
 
@@ -161,7 +162,7 @@ class VariableAssignment(SequenceTask):
     """Assignments in a chain."""
     variables: int = Field(256, ge=2, le=4096)
     """Number of variables to draw from; w chains need w (depth + 1) of them."""
-    scratchpad: bool = Field(True, exclude_if=bool)
+    scratchpad: bool = later(True)
     """Whether the chain is written out, or its last variable asked for at once."""
 
     @model_validator(mode="after")

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from circuits.attention.attention_scores import score_inputs
-from circuits.attention.target_keys import anti_induction, duplicate_token, induction, named_positions
+from circuits.attention.target_keys import anti_induction, counted_keys, duplicate_token, induction, named_positions
 from circuits.heads.head_scores import head_statistics, ov_copying, token_scores
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.handmade.attention_heads import anti_induction_model, fixed_lag_model, induction_model
@@ -127,3 +127,13 @@ def test_a_task_without_keys_says_so() -> None:
     answers = rows[rows.quantity.isin(["answer_token", "key_token"])]
     assert set(answers.status) == {"not_applicable"}
     assert answers.note.str.contains("names no such key").all()
+
+
+def test_the_keys_that_an_average_counts_are_named_with_the_query_among_them():
+    """Of five tokens behind BOS those at 2 and 4; at the query of length 1 nothing is asked, of length 5 both count."""
+    task = make_task("mod_p_mean", p=2, k=0)
+    batch = task.sample(1, 5, torch.Generator().manual_seed(0))
+    found = counted_keys(batch, torch.tensor([1, 2, 5]))
+    assert found is not None
+    assert [row.nonzero()[:, 0].tolist() for row in found[0]] == [[], [2], [2, 4]]
+    assert counted_keys(make_task("majority").sample(1, 5, torch.Generator().manual_seed(0)), torch.tensor([5])) is None

@@ -65,3 +65,24 @@ def test_interleaved_majority_by_hand():
     ]  # fmt: skip
     with pytest.raises(TaskError, match="no answer to one of these inputs"):
         task.label(torch.tensor([[1, 1, 1, 2, 1, 1, 3]]))
+
+
+# ---- one half of the alphabet ----------------------------------------------------------------------
+@pytest.mark.parametrize(("half", "tokens"), [("first", [1, 2]), ("second", [3, 4, 5])])
+@pytest.mark.parametrize("law", ["training", "challenge"])
+@pytest.mark.parametrize("shares", ["any", "even"])
+def test_strings_have_letters_of_a_half_alone(half, tokens, law, shares, seeded):
+    task = make_task("letter_majority", letters=5, half=half, shares=shares)
+    batch = task.sample(60, 9, seeded(4), law)
+    assert batch.tokens[:, 1:].unique().tolist() == tokens
+    assert task.tokens_names == make_task("letter_majority", letters=5).tokens_names
+    assert task.chance(law, 9) == 1 / len(tokens)
+    assert all(
+        task.reference(row[1:])[-1] == target
+        for row, target in zip(batch.tokens.tolist(), batch.targets[:, -1].tolist(), strict=True)
+    )
+
+
+def test_a_half_of_one_letter_is_refused():
+    with pytest.raises(TaskError, match="letters must be at least 4, so that a half has two, not 3"):
+        make_task("letter_majority", letters=3, half="first")

@@ -145,3 +145,39 @@ def test_impossible_plantings_are_refused(name, parameters, sentence):
 def test_a_string_too_short_for_k_is_refused(seeded):
     with pytest.raises(TaskError, match="sparse_parity has no strings of length 9; the next admissible length is 11"):
         make_task("sparse_parity").sample(2, 9, seeded(0))
+
+
+# ---- gaps, and numbers that grow with the string ---------------------------------------------------
+@pytest.mark.parametrize("law", ["matched", "challenge"])
+def test_planted_tokens_lie_a_gap_apart(law, seeded):
+    task = make_task("planted", k=3, span=8, gap=2)
+    places = task.sample(4000, 30, seeded(2), law, window=8).meta["planted"]
+    assert places.diff(dim=1).eq(2).all()
+    assert places.min() >= 1
+    assert places.max() <= 30
+    if law == "challenge":
+        assert places.min() > 8
+        assert places.max() <= 22
+    else:
+        assert places[:, 0].unique().tolist() == list(range(1, 27))
+
+
+def test_the_largest_number_of_small_numbers_grows_with_the_string(seeded):
+    """Three at length 24, so one for eight tokens, and one at least."""
+    task = make_task("sparse_parity", k=3, k_at=24)
+    assert [task.most(n) for n in (5, 15, 25, 49, 101)] == [1, 1, 3, 6, 12]
+    assert task.lengths(1, 9) == [5, 7, 9]
+    batch = task.sample(500, 49, seeded(5), "matched")
+    number = (batch.meta["planted"] > 0).sum(1)
+    assert number.unique().tolist() == [1, 2, 3, 4, 5, 6]
+    small = (batch.tokens[:, 1:] >= 1) & (batch.tokens[:, 1:] <= 10)
+    assert torch.equal(small.sum(1), number)
+    automaton = task.automaton()
+    states = automaton.run(batch.tokens[:20, 1:].sub(1).numpy())[:, -1]
+    assert automaton.labels[states].tolist() == batch.targets[:20, -1].tolist()
+
+
+@pytest.mark.parametrize(("gap", "most"), [(4, 3), (9, 3)])
+def test_a_gap_that_the_span_cannot_hold_is_refused(gap, most):
+    with pytest.raises(TaskError, match=f"gap must be an integer from 0 to {most}, so that 3 planted tokens fit"):
+        make_task("planted", k=3, span=8, gap=gap)

@@ -385,3 +385,24 @@ def test_what_was_learnt_is_read_in_the_other_half_also_of_an_odd_batch():
     answers, group = torch.tensor([1, 1, 1, 2, 2]), torch.zeros(5, dtype=torch.long)
     assert _learnt_elsewhere(answers, group).tolist() == [0, 0, 1, 0, 0]
     assert _learnt_elsewhere(answers[:1], group[:1]).tolist() == [0]
+
+
+# ---- copies of every so many-th symbol -------------------------------------------------------------
+@pytest.mark.parametrize(("stride", "written"), [(1, "c a d b e"), (2, "c d e"), (3, "c b"), (7, "c")])
+def test_a_stride_says_which_symbol_is_written_next(stride, written):
+    task = make_task("uf", symbols=5, stride=stride)
+    names = [*"cadbe", "<sep>", *written.split()]
+    strings = torch.tensor([[task.tokens_names.index(name) for name in names]])
+    batch = task.label(strings)
+    answers = [task.output_names[t] for t in batch.targets[0, batch.mask[0]].tolist()]
+    assert answers == [*written.split(), EOS]
+    assert [a for a in task.reference(strings[0].tolist()) if a is not None] == batch.targets[0, batch.mask[0]].tolist()
+    place = {name: i for i, name in enumerate("cadbe", start=1)}
+    assert task.coupled_ids(strings, {})[0].tolist() == [0, 1, 2, 3, 4, 5, 0, *(place[s] for s in written.split())]
+
+
+def test_lengths_and_chance_of_a_stride():
+    """n + 1 + ceil(n / 2) tokens: 3, 4, 6, 7, 9; two of four symbols in order are written of three: 1 / 12."""
+    task = make_task("uf", symbols=6, stride=2)
+    assert task.lengths(1, 10) == [3, 4, 6, 7, 9, 10]
+    assert make_task("uf", symbols=4, stride=2).chance("matched", 6) == pytest.approx(1 / 12)

@@ -1,0 +1,340 @@
+"""What claims ask of runs beside bins and losses, on models and rows whose answers are known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from tests.support.claims.made_by_hand import Answering, answering, table_for
+from workbench.claims.claim import Claim, Row
+from workbench.claims.claim_on_cells import RELATIONS, above, below, claim_on
+from workbench.claims.errors import ClaimError
+from workbench.claims.judging import Judgement, judge
+from workbench.claims.reproducing import reduced
+from workbench.claims.resampling import cell_correlation, over_cells
+from workbench.claims.trained.ambiguous_transitions import ambiguous, transition_rows
+from workbench.claims.trained.class_attention import APART, OFF, class_rows
+from workbench.claims.trained.extreme_gates import gate_rows
+from workbench.claims.trained.position_products import OFFSET, THRESHOLD, errors_of, rows_of
+from workbench.claims.trained.retrieval_copies import copy_rows
+from workbench.claims.trained.run_rows import RunRow, RunTable
+from workbench.claims.trained_cells import FIT, Asked, TrainedCell, cell
+from workbench.models.architectures import make_config, make_model
+from workbench.tasks.base import Batch
+
+
+# ---- attention on the class that counts ------------------------------------------------------------
+def uniform_attention(task: str, **parameters: Any) -> Any:
+    """A run of a model whose only head spreads its attention evenly over all keys."""
+    run = answering(task, 8, lambda batch: batch.mask, **parameters)
+    shape = {"n_layers": 1, "d_model": 8, "n_heads": 1, "n_ctx": 80, "positions": {"name": "none"}}
+    made = make_model(make_config({**shape, "d_vocab": run.task.d_vocab, "d_vocab_out": run.task.d_vocab_out}), seed=0)
+    made.blocks[0].attn.W_Q.data.zero_()
+    made.blocks[0].attn.b_Q.data.zero_()
+    return replace(run, model=made)
+
+
+def test_uniform_attention_has_the_rest_of_its_mass_off_the_class() -> None:
+    """After n tokens and BOS, n/2 of n + 1 keys count, or (n - 1)/2 of an odd n: so much of the mass is elsewhere.
+
+    The total variation from uniform attention on the class is the same mass: what is elsewhere is missing there.
+    """
+    found = {row["quantity"]: row for row in class_rows(uniform_attention("mod_p_mean", p=2, k=0), factors=(1, 4))}
+    for factor, n in ((1, 8), (4, 32)):
+        lengths = [m for m in range(max(1, n - 15), n + 1) if m >= 2]
+        off = float(np.mean([1 - (m // 2) / (m + 1) for m in lengths]))
+        assert found[f"{OFF} at {factor} N"]["value"] == pytest.approx(off, abs=1e-5)
+        assert found[f"{APART} at {factor} N"]["value"] == pytest.approx(off, abs=1e-5)
+        assert found[f"{OFF} at {factor} N"]["label"] == "L0H0"
+
+
+def test_attention_on_all_that_simple_counts_lies_off_it_on_bos_alone() -> None:
+    found = {row["quantity"]: row["value"] for row in class_rows(uniform_attention("simple"), factors=(1,))}
+    assert found[f"{OFF} at 1 N"] == pytest.approx(np.mean([1 / (m + 1) for m in range(1, 9)]), abs=1e-5)
+
+
+def test_a_task_that_averages_nothing_is_refused() -> None:
+    with pytest.raises(ClaimError, match="of average tasks"):
+        list(class_rows(uniform_attention("majority"), factors=(1,)))
+
+
+# ---- copies by retrieval ---------------------------------------------------------------------------
+def copying(task: str, right_at: Callable[[Batch], Tensor]) -> Answering:
+    """A run of retrieval over 64 symbols that answers as is said, wrong answers being the next class."""
+
+    class Retrieving(Answering):
+        def answers(self, batch: Batch) -> dict[str, Tensor]:
+            answer = torch.where(self.right_at(batch), batch.targets, (batch.targets + 1) % 64)
+            return {"logits": torch.nn.functional.one_hot(answer, 64).double()}
+
+    known = answering(task, 16, right_at, symbols=64)
+    return Retrieving(known.run, None, known.task, right_at)
+
+
+@pytest.mark.parametrize("task", ["ur", "ul"])
+def test_a_copy_is_right_where_every_neighbour_is(task: str) -> None:
+    found = {row["quantity"]: row for row in copy_rows(copying(task, lambda batch: torch.ones_like(batch.mask)))}
+    assert [(name, row["value"]) for name, row in found.items()] == [(f"b{i} copied", 1.0) for i in range(3)]
+    assert found["b1 copied"]["n"] >= 512
+
+
+@pytest.mark.parametrize("task", ["ur", "ul"])
+def test_one_symbol_that_is_not_found_spoils_the_copies_that_ask_for_it(task: str) -> None:
+    """Token 1 is asked about in the copies of inputs that have it, but for those that it ends (ur) or begins (ul)."""
+
+    def but_1(batch: Batch) -> Tensor:
+        return (batch.tokens[:, -1] != 1)[:, None].expand_as(batch.mask)
+
+    found = {row["quantity"]: row["value"] for row in copy_rows(copying(task, but_1))}
+    asked = np.mean([(n - 3) / 64 for n in range(17, 33)])  # of n - 2 places of the input all but one
+    assert found["b1 copied"] == pytest.approx(1 - asked, abs=0.06)
+
+
+def test_only_retrieval_can_be_iterated_and_only_with_symbols_enough() -> None:
+    with pytest.raises(ClaimError, match="only retrieval of the neighbour"):
+        list(copy_rows(answering("majority", 15, lambda batch: batch.mask)))
+    with pytest.raises(ClaimError, match="copies of 14 different symbols need more than 5"):
+        list(copy_rows(answering("ur", 16, lambda batch: batch.mask)))
+
+
+# ---- ambiguous transitions -------------------------------------------------------------------------
+def test_what_is_ambiguous_by_hand() -> None:
+    """In a b a c: a occurs twice, b and c once, and no two neighbours recur; in a b a b a b does."""
+    assert ambiguous(torch.tensor([[1, 2, 1, 3]]), 1).tolist() == [[True, False, True, False]]
+    assert ambiguous(torch.tensor([[1, 2, 1, 3]]), 2).tolist() == [[False, False, False]]
+    assert ambiguous(torch.tensor([[1, 2, 1, 2, 1]]), 2).tolist() == [[True, True, True, True]]
+
+
+class Copying(Answering):
+    """Copies with repeats over 3 symbols; a wrong answer is the next class."""
+
+    def answers(self, batch: Batch) -> dict[str, Tensor]:
+        answer = torch.where(self.right_at(batch), batch.targets, (batch.targets + 1) % 4)
+        return {"logits": torch.nn.functional.one_hot(answer, 4).double()}
+
+
+def test_errors_at_ambiguous_transitions_alone_and_everywhere_alike() -> None:
+    def lost(batch: Batch) -> Tensor:
+        """Wrong just where the last two written symbols occur again in the input."""
+        right = torch.ones_like(batch.mask)
+        assert batch.prompt is not None
+        x = batch.tokens[:, 1 : batch.prompt - 1]
+        right[:, batch.prompt + 1 : batch.prompt - 1 + x.shape[1]] = ~ambiguous(x, 2)[:, :-1]
+        return right
+
+    def rows(right_at: Callable[[Batch], Tensor]) -> dict[str, dict[str, Any]]:
+        known = answering("nf", 17, right_at, symbols=3)
+        return {
+            f"{r['quantity']}, {r['setting']}": r
+            for r in transition_rows(Copying(known.run, None, known.task, right_at))
+        }
+
+    found = rows(lost)
+    assert found["error at ambiguous transitions, m 2"]["value"] == 1.0
+    assert found["error at other transitions, m 2"]["value"] == 0.0
+    n = found["error at other transitions, m 2"]["n"]
+    many = found["error at ambiguous transitions, m 2"]["n"]
+    assert found["ratio of errors, m 2"]["value"] == pytest.approx((many + 0.5) / (many + 1) / (0.5 / (n + 1)))
+    assert found["ratio of errors with its interval, m 2"]["low"] > 5
+    alike = rows(lambda batch: torch.zeros_like(batch.mask))
+    assert [alike[f"ratio of errors, m {m}"]["value"] for m in (1, 2, 3)] == pytest.approx([1.0] * 3, abs=0.2)
+
+
+# ---- gates -----------------------------------------------------------------------------------------
+def test_gates_on_several_tokens_count_as_one() -> None:
+    from workbench.models.handmade.state_space import parity
+
+    run = replace(answering("parity", 16, lambda batch: batch.mask), model=parity())
+    found = {row["quantity"]: row["value"] for row in gate_rows(run, "0 1")}
+    alone = {row["quantity"]: row["value"] for row in gate_rows(run, "1")}
+    assert -1 < found["least gate on 0 1"] < 1
+    assert alone["least gate on 1"] == pytest.approx(-1.0)
+
+
+# ---- products of positions -------------------------------------------------------------------------
+def test_errors_of_a_product_by_distance() -> None:
+    """A product that says 0 everywhere errs on lag 1 within the window, and on all lags of 25 and more."""
+    nothing = torch.zeros(90, 90)
+    within = sum(90 - lag for lag in range(30))
+    assert errors_of(nothing, OFFSET, 30) == pytest.approx([89 / within, 0.0, 0.0])
+    assert errors_of(nothing, THRESHOLD, 30) == pytest.approx([sum(90 - lag for lag in range(25, 30)) / within, 1, 1])
+
+
+def test_a_small_product_learns_an_offset_within_its_window() -> None:
+    rows = rows_of(12, 4, 16, 400)
+    found = {row.quantity: row for row in rows}
+    assert found[f"squared error within the window, {OFFSET}"].value < 0.01
+    assert len([row for row in rows if row.quantity == "threshold over offset"]) == 3 * 2
+    assert {row.item for row in rows if row.quantity == "threshold over offset"} == {
+        f"distances {low} to {low + 3}, seed {seed}" for low in (4, 8) for seed in range(3)
+    }
+
+
+# ---- relations over runs ---------------------------------------------------------------------------
+def said(claim: Claim, table: RunTable) -> tuple[list[Row], Judgement]:
+    rows, _, complete = reduced(claim, table)
+    return list(rows), judge(claim, rows, complete)
+
+
+def some_cells(*asked: Asked, task: str = "majority", count: int = 4, **more: Any) -> tuple[TrainedCell, ...]:
+    return tuple(
+        cell(task, "nope", 15, 2, width=8 * (i + 1), heads=2, label=str(i), asked=(FIT, *asked), **more)
+        for i in range(count)
+    )
+
+
+def test_the_slope_of_failure_lengths_on_gates() -> None:
+    """Gates 1 - 1/m fail at 3 m^s: the slope on log m is s; runs that never fail do not enter."""
+    cells = some_cells(Asked("gates", {"token": "1"}), Asked("behaviour", {}))
+    claim = claim_on(
+        "T6", "here", "It is.", "it", above("slope", 0.7), *cells, reduce=f"{RELATIONS}:slope_by_gate",
+        gate="greatest gate on 1", failure=["failure_length", "failure_length, challenge"],
+    )  # fmt: skip
+
+    def value(power: float) -> Callable[[TrainedCell, int, str], float]:
+        def of(one: TrainedCell, seed: int, told: str) -> float:
+            memory = 2.0 ** (cells.index(one) + seed + 1)
+            if told.startswith("greatest"):
+                return 1 - 1 / memory
+            if not told.startswith("failure"):
+                return 0.5
+            return 3 * memory**power * (2 if told.endswith("challenge") else 1)
+
+        return of
+
+    (row,), judged = said(claim, table_for(claim, value(1.0)))
+    assert (row.value, row.low, row.high) == pytest.approx((1.0, 1.0, 1.0))
+    assert (judged.verdict, row.entered, row.planned) == ("holds", 12, 12)
+    assert said(claim, table_for(claim, value(0.5)))[1].verdict == "does not hold at this scale"
+    never = RunTable(
+        replace(one, value=None, low=99.0, high=None) if one.quantity.startswith("failure") else one
+        for one in table_for(claim, value(1.0))
+    )
+    assert said(claim, never)[1].verdict == "undecided"
+
+
+def test_the_slope_of_keys_needed_where_runs_fail_less_where_they_hold() -> None:
+    """Keys 2 in runs that hold, n / N in those that fail: slopes 0 and 1."""
+    keys = Asked("circuits.sparsity", {"only": ["keys_needed"]})
+    cells = some_cells(keys, Asked("lengths", {"factors": [4]}))
+    claim = claim_on(
+        "T7", "here", "It is.", "it", above("difference of slopes", 0.0), *cells, reduce=f"{RELATIONS}:keys_slopes",
+        factors=[1, 2, 4], holds="skill at 4 N", least=0.9,
+    )  # fmt: skip
+
+    def value(one: TrainedCell, seed: int, told: str) -> float:
+        holds = cells.index(one) < 2
+        if told.startswith("keys_needed"):
+            return 2.0 if holds else float(told.split()[2])
+        return 0.95 if holds else 0.3
+
+    (row,), judged = said(claim, table_for(claim, value))
+    assert (row.value, judged.verdict) == (pytest.approx(1.0), "holds")
+    (row,), judged = said(claim, table_for(claim, lambda one, seed, told: 0.95))
+    assert (row.entered, judged.verdict) == (0, "undecided")
+
+
+def test_tau_is_of_pairs_of_one_task() -> None:
+    """Within each task a larger penalty goes with a smaller b2; over both tasks together it would not."""
+    penalty = Asked("circuits.positional", {"only": ["positional_regularizer"]})
+    cells = (*some_cells(penalty, Asked("bins"), count=2), *some_cells(penalty, Asked("bins"), task="parity", count=2))
+    claim = claim_on(
+        "T8", "here", "It is.", "it", below("tau", 0.0, 0.0), *cells, reduce=f"{RELATIONS}:tau_within_tasks",
+        one="positional_regularizer", other="b2",
+    )  # fmt: skip
+
+    def value(one: TrainedCell, seed: int, told: str) -> float:
+        high = one.task == "parity"
+        place = cells.index(one) % 2 * 3 + seed
+        return 0.1 * place + 5 * high if told.startswith("positional") else 0.45 - 0.05 * place + 0.5 * high
+
+    (row,), judged = said(claim, table_for(claim, value))
+    assert (row.value, row.low, row.high) == (-1.0, -1.0, -1.0)
+    assert (judged.verdict, row.entered) == ("holds", 12)
+
+
+def test_curricula_in_the_order_in_which_their_runs_fail() -> None:
+    factors = [1, 2, 4]
+    laws: tuple[dict[str, Any], ...] = ({"law": "fixed"}, {"law": "few_long", "short": 4}, {"law": "uniform"})
+    cells = tuple(
+        cell("majority", "nope", 15, 2, label=law["law"], asked=(FIT, Asked("lengths", {"factors": factors})),
+             training={"curriculum": {"low": 1, "high": 15, **law}})
+        for law in laws
+    )  # fmt: skip
+    places = {"fixed": 0, "few_long": 1, "uniform": 2}
+    claim = claim_on(
+        "T9", "here", "It is.", "it", above("correlation", 0.0), *cells, reduce=f"{RELATIONS}:follows_order",
+        factors=factors, places=places, exempt=True,
+    )  # fmt: skip
+
+    def right_to(reach: dict[str, int]) -> Callable[[TrainedCell, int, str], float]:
+        return lambda one, seed, told: (
+            0.97 if float(told.split()[2]) <= reach[one.training["curriculum"]["law"]] else 0.2
+        )
+
+    (row,), judged = said(claim, table_for(claim, right_to({"fixed": 0, "few_long": 1, "uniform": 4})))
+    assert (row.item, row.value, judged.verdict) == ("majority", pytest.approx(1.0), "holds")
+    (row,), judged = said(claim, table_for(claim, right_to({"fixed": 4, "few_long": 1, "uniform": 0})))
+    assert (row.value, judged.verdict) == (pytest.approx(-1.0), "does not hold at this scale")
+    (row,), judged = said(claim, table_for(claim, right_to({"fixed": 1, "few_long": 1, "uniform": 1})))
+    assert (row.entered, judged.verdict) == (0, "undecided")
+
+
+def test_the_share_of_heads_of_a_kind() -> None:
+    """Of two heads none is of the kind after the short training, and one or both after the long one."""
+    cells = some_cells(Asked("circuits.hardmax"), count=2)
+    claim = claim_on(
+        "T10", "here", "It is.", "it", above("rise", 0.05), *cells, reduce=f"{RELATIONS}:share_of_kind", exempt=True,
+        quantity="hardmax_kind at 4 N", label="class", told="rise", groups=[[0, 1]],
+    )  # fmt: skip
+    plain = table_for(claim, lambda *_: 0.0)
+
+    def labelled(row: RunRow) -> RunRow:
+        long = row.cell == cells[1].name
+        of_class = long and row.quantity.startswith("hardmax") and (row.setting == "L0H0" or row.seed == 2)
+        return replace(row, label="class") if of_class else row
+
+    (row,), judged = said(claim, RunTable(map(labelled, plain)))
+    assert row.value == pytest.approx((0.5 + 0.5 + 1.0) / 3)
+    assert (row.low, row.high) == (0.5, 1.0)
+    assert judged.verdict == "holds"
+    assert said(claim, plain)[1].verdict == "does not hold at this scale"
+
+
+def test_the_order_of_curricula_is_that_of_the_linear_readers() -> None:
+    """TR06's order against the exact errors of TR03: fixed most, then few long, then uniform and growing alike."""
+    from workbench.claims.exact.gradient_flow.linear_readers import by_curriculum
+    from workbench.claims.suites.registry import claims_named
+
+    ((_, claim),) = claims_named("TR06")
+    places = claim.arguments["places"]
+    for row in by_curriculum():
+        if row.quantity == "error beyond N":
+            scales, _, law = row.item.rpartition(", ")
+            others = {
+                one.item.rpartition(", ")[2].replace(" ", "_"): one.value
+                for one in by_curriculum()
+                if one.quantity == "error beyond N" and one.item.startswith(scales + ",")
+            }
+            order = sorted(others, key=lambda name: (-round(others[name], 9), name))
+            assert [places[name] for name in order] == [0, 1, 2, 2], (row.item, law)
+            break
+
+
+def test_statistics_that_some_draws_do_not_give() -> None:
+    """Draws without the rare run are drawn again, and a statistic that no run gives is none."""
+    found = over_cells([0, 1, 2], lambda i: float(len(i)) if 0 in i else None, np.random.default_rng(0))
+    assert found == (3.0, 3.0, 3.0)
+    assert over_cells([0, 1, 2], lambda i: None, np.random.default_rng(0)) is None
+    with pytest.raises(ClaimError, match="three cells"):
+        over_cells([0, 1], lambda i: 1.0, np.random.default_rng(0))
+    with pytest.raises(ClaimError, match="two quantities that differ"):
+        cell_correlation([1, 2, 3], [1, 1, 1], [0, 1, 2], np.random.default_rng(0))
+    assert math.isclose(cell_correlation([1, 2, 3], [1, 2, 4], [0, 1, 2], np.random.default_rng(0))[0], 1.0)

@@ -1,0 +1,82 @@
+"""Position vectors and a matrix between them, fitted to a function of two positions: does the fit carry over?
+
+Huang et al. 2024 (arXiv 2410.02140) ask in an appendix whether ``p_i^T A p_j`` learns functions of the positions of
+query and key. As with a random offset in training, every window of :data:`WINDOW` neighbouring positions is seen, and
+no pair of positions that are further apart. What the product says of those is a matter of the fit alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from workbench.claims.claim import Row
+from workbench.core.seeds import seed_of
+
+POSITIONS, WINDOW, WIDTH = 200, 50, 256
+STEPS, RATE = 5_000, 1e-3
+SEEDS = (0, 1, 2)
+OFFSET, THRESHOLD = "j = i - 1", "j <= i - 25"
+FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {OFFSET: lambda lag: lag == 1, THRESHOLD: lambda lag: lag >= 25}
+"""Of how far the key lies behind the query; 1 where it holds, else 0."""
+
+
+def fitted_products() -> list[Row]:
+    """Mean squared error within the window and beyond it, by distance, for each function and seed; and their ratio."""
+    return rows_of(POSITIONS, WINDOW, WIDTH, STEPS)
+
+
+def rows_of(positions: int, window: int, width: int, steps: int) -> list[Row]:
+    """The same for other sizes."""
+    errors = {
+        (name, seed): errors_of(fitted(name, seed, positions, window, width, steps), name, window)
+        for name in FUNCTIONS
+        for seed in SEEDS
+    }
+    rows = []
+    for (name, seed), (within, *beyond) in errors.items():
+        rows.append(Row(f"squared error within the window, {name}", f"seed {seed}", within))
+        for place, error in enumerate(beyond, start=1):
+            item = f"{_distances(place, window)}, seed {seed}"
+            rows.append(Row(f"squared error beyond it, {name}", item, error))
+            if name == THRESHOLD:
+                rows.append(Row("threshold over offset", item, error / errors[OFFSET, seed][place]))
+    return rows
+
+
+def _distances(place: int, window: int) -> str:
+    return f"distances {place * window} to {(place + 1) * window - 1}"
+
+
+def fitted(name: str, seed: int, positions: int, window: int, width: int, steps: int) -> Tensor:
+    """``[query, key]`` the product after training vectors and matrix together on the pairs within the window."""
+    g = torch.Generator().manual_seed(seed_of("position products", seed))
+    vectors = (torch.randn(positions, width, generator=g) / math.sqrt(width)).requires_grad_()
+    matrix = (torch.randn(width, width, generator=g) / math.sqrt(width)).requires_grad_()
+    lag = _lags(positions)
+    wanted, seen = FUNCTIONS[name](lag).float(), (lag >= 0) & (lag < window)
+    optimizer = torch.optim.Adam([vectors, matrix], lr=RATE)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss = (vectors @ matrix @ vectors.T - wanted)[seen].square().mean()
+        loss.backward()
+        optimizer.step()
+    return (vectors @ matrix @ vectors.T).detach()
+
+
+def errors_of(product: Tensor, name: str, window: int) -> list[float]:
+    """Mean squared error of a product by distance: within the window, and in each further stretch as long."""
+    lag = _lags(len(product))
+    wrong = (product - FUNCTIONS[name](lag).to(product)).square()
+    return [
+        float(wrong[(lag >= low) & (lag < low + window)].mean()) for low in range(0, len(product) - window + 1, window)
+    ]
+
+
+def _lags(positions: int) -> Tensor:
+    """``[query, key]`` how far the key lies behind the query."""
+    place = torch.arange(positions)
+    return place[:, None] - place

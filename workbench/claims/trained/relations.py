@@ -1,0 +1,197 @@
+"""Relations over the runs of several cells as rows of claims: slopes, and orders within tasks.
+
+As in :mod:`workbench.claims.trained.reductions` every function takes the claim and the table of runs. Intervals are
+from drawing whole cells, for runs of one cell are not independent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+from scipy.stats import spearmanr
+
+from workbench.claims.claim import Claim, Row
+from workbench.claims.resampling import over_cells
+from workbench.claims.trained.reductions import OneRun, mean_by_weights, rng_of, runs_of
+from workbench.claims.trained.run_rows import RunTable
+from workbench.core.canonical import canonical
+
+Of = Callable[[np.ndarray], float | None]
+"""A statistic of the indices of some runs; None where they give none."""
+
+
+def _every_run(claim: Claim, table: RunTable) -> list[OneRun]:
+    return [run for cell in claim.cells for run in runs_of(cell, table)]
+
+
+def _entering(claim: Claim, table: RunTable) -> list[OneRun]:
+    """The runs that are fitted, or all where the claim is exempt."""
+    return [run for run in _every_run(claim, table) if claim.exempt or run.fitted]
+
+
+def _row(claim: Claim, told: str, item: str, runs: Sequence[OneRun], statistic: Of, planned: int) -> Row:
+    """A statistic of runs; an open one where they are of fewer than three cells, or give none."""
+    cells = [run.cell.name for run in runs]
+    found = over_cells(cells, statistic, rng_of(claim, told, item)) if len(set(cells)) >= 3 else None
+    value, low, high = found or (0.0, -math.inf, math.inf)
+    return Row(told, item, value, low, high, entered=len(runs) if found else 0, planned=planned)
+
+
+def _slope(x: np.ndarray, y: np.ndarray) -> float | None:
+    """Least squares; None where x does not vary."""
+    centred = x - x.mean()
+    total = float(centred @ centred)
+    return float(centred @ y) / total if total > 0 else None
+
+
+# ---- kinds of heads ------------------------------------------------------------------------------
+def share_of_kind(
+    claim: Claim, table: RunTable, quantity: str, label: str, told: str, groups: Sequence[Sequence[int]]
+) -> list[Row]:
+    """Share of the heads of a run that have a label, of the last cell of each group less that of its first.
+
+    The mean over groups and seeds; groups are drawn, and seeds within them.
+
+    Args:
+        claim, table: them.
+        quantity: whose label it is, one row for each head.
+        label: the one that is counted.
+        told: what the row is called.
+        groups: places of cells, those of each group in order.
+    """
+    found = []
+    for group in groups:
+        first, last = (
+            {run.seed: _share(run, quantity, label) for run in runs_of(claim.cells[place], table)}
+            for place in (group[0], group[-1])
+        )
+        found.append(np.array([last[seed] - first[seed] for seed in last if seed in first]))
+    rng = rng_of(claim)
+    drawn = [
+        float(np.mean([rng.choice(found[i], len(found[i])).mean() for i in rng.integers(0, len(found), len(found))]))
+        for _ in range(4000)
+    ]
+    low, high = np.percentile(drawn, (2.5, 97.5))
+    entered = sum(map(len, found))
+    value = float(np.mean([one.mean() for one in found]))
+    return [Row(told, "", value, float(low), float(high), entered=entered, planned=entered)]
+
+
+def _share(run: OneRun, quantity: str, label: str) -> float:
+    of_heads = [row.label == label for told, row in run.rows.items() if told.startswith(f"{quantity}, L")]
+    return float(np.mean(of_heads)) if of_heads else 0.0
+
+
+# ---- slopes --------------------------------------------------------------------------------------
+def slope_by_gate(claim: Claim, table: RunTable, gate: str, failure: Sequence[str]) -> list[Row]:
+    """Slope of log failure length on log 1/(1 - a) over the runs that fail somewhere, a the gate nearest to 1.
+
+    Args:
+        claim, table: them.
+        gate: the quantity that is a.
+        failure: failure lengths, of which the smallest counts.
+    """
+    every = _entering(claim, table)
+    lengths = [min((v for name in failure if (v := run.row(name).value) is not None), default=None) for run in every]
+    failing = [(run, length) for run, length in zip(every, lengths, strict=True) if length is not None]
+    runs = [run for run, _ in failing]
+    # A gate that is 1 in single precision keeps for as long as that can tell.
+    x = np.array([-math.log(max(1 - (run.row(gate).value or 0.0), 2.0**-24)) for run in runs])
+    y = np.log([length for _, length in failing])
+    return [_row(claim, "slope", "", runs, lambda i: _slope(x[i], y[i]), len(_every_run(claim, table)))]
+
+
+def keys_slopes(claim: Claim, table: RunTable, factors: Sequence[float], holds: str, least: float) -> list[Row]:
+    """Slope of log keys needed on log n, the mean over heads: of runs that fail less that of runs that hold.
+
+    Args:
+        claim, table: them.
+        factors: lengths, in multiples of N.
+        holds: the quantity that tells whether a run holds: it is at least ``least``.
+        least: see there.
+    """
+    measured = [(run, slope) for run in _entering(claim, table) if (slope := _keys_slope(run, factors)) is not None]
+    slopes = np.array([slope for _, slope in measured])
+    right = np.array([(run.row(holds).value or 0.0) >= least for run, _ in measured], dtype=bool)
+
+    def apart(chosen: np.ndarray) -> float | None:
+        kept, lost = slopes[chosen][right[chosen]], slopes[chosen][~right[chosen]]
+        return float(lost.mean() - kept.mean()) if len(kept) and len(lost) else None
+
+    runs = [run for run, _ in measured]
+    return [_row(claim, "difference of slopes", "", runs, apart, len(_every_run(claim, table)))]
+
+
+def _keys_slope(run: OneRun, factors: Sequence[float]) -> float | None:
+    """Of one run; None where no head has a number at every length."""
+    named = [f"keys_needed at {factor:g} N, " for factor in factors]
+    heads = [told.removeprefix(named[0]) for told in run.rows if told.startswith(named[0])]
+    counts = [[row.value for name in named if (row := run.rows.get(name + head))] for head in heads]
+    whole = [one for one in counts if len(one) == len(factors) and all(one)]
+    x = np.log(np.array(factors, dtype=float))
+    slopes = [_slope(x, np.log(np.array(one, dtype=float))) for one in whole]
+    return float(np.mean([slope for slope in slopes if slope is not None])) if slopes else None
+
+
+# ---- orders within tasks -------------------------------------------------------------------------
+def tau_within_tasks(claim: Claim, table: RunTable, one: str, other: str) -> list[Row]:
+    """Kendall's tau of two quantities over the pairs of runs of one task each, all tasks together; fitted runs enter.
+
+    Args:
+        claim, table: them.
+        one: of heads, by the weights; their mean counts.
+        other: of the run.
+    """
+    means = [(run, mean) for run in _entering(claim, table) if (mean := mean_by_weights(run, one)) is not None]
+    runs = [run for run, _ in means]
+    x = np.array([mean for _, mean in means])
+    y = np.array([run.row(other).value or 0.0 for run in runs])
+    tasks = [(run.cell.task, canonical(dict(run.cell.parameters))) for run in runs]
+
+    def tau(chosen: np.ndarray) -> float | None:
+        signs = [
+            math.copysign(1.0, (x[i] - x[j]) * (y[i] - y[j]))
+            for i, j in combinations(chosen.tolist(), 2)
+            if tasks[i] == tasks[j] and x[i] != x[j] and y[i] != y[j]
+        ]
+        return float(np.mean(signs)) if signs else None
+
+    return [_row(claim, "tau", "", runs, tau, len(_every_run(claim, table)))]
+
+
+def follows_order(
+    claim: Claim, table: RunTable, factors: Sequence[float], places: Mapping[str, int], fitted: float = 0.9
+) -> list[Row]:
+    """Spearman's correlation, within each task, of where a run fails and the place of its curriculum in an order.
+
+    A run fails at the first of some lengths at which skill is shown to be below a bar; one that fails at none of them
+    fails beyond.
+
+    Args:
+        claim, table: them.
+        factors: the lengths, in multiples of N, in order.
+        places: of each curriculum; those that should fail later are higher.
+        fitted: the bar.
+    """
+    every = _entering(claim, table)
+    rows = []
+    for task in dict.fromkeys(cell.task for cell in claim.cells):
+        runs = [run for run in every if run.cell.task == task]
+        x = np.array([places[run.cell.training["curriculum"]["law"]] for run in runs], dtype=float)
+        y = np.array([_fails_at(run, factors, fitted) for run in runs])
+
+        def correlated(i: np.ndarray, x: np.ndarray = x, y: np.ndarray = y) -> float | None:
+            return float(spearmanr(x[i], y[i]).statistic) if np.ptp(x[i]) > 0 and np.ptp(y[i]) > 0 else None
+
+        planned = sum(len(cell.seeds) for cell in claim.cells if cell.task == task)
+        rows.append(_row(claim, "correlation", task, runs, correlated, planned))
+    return rows
+
+
+def _fails_at(run: OneRun, factors: Sequence[float], bar: float) -> float:
+    """The place of the first length at which skill is shown to be below the bar; where there is none, one behind."""
+    fails = [place for place, factor in enumerate(factors) if run.row(f"skill at {factor:g} N").ends[1] < bar]
+    return float(min(fails, default=len(factors)))

@@ -1,0 +1,55 @@
+"""A retrieval model run as a copier: asked for the neighbour of each symbol in turn, the prompt written anew each time.
+
+The input's symbols are all different. Going right the copy begins with the first symbol, which is given, and each
+further one is what the model answers when it is asked what stands behind the symbol written last; going left it begins
+with the last. A prompt depends on the input and the symbol written last alone, so a copy is right as a whole just when
+the answer to every prompt with a right symbol is: all prompts of a copy are asked at once.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from workbench.claims.errors import ClaimError
+from workbench.claims.trained.bin_accuracy import STRINGS, Measured, bins_of, lengths_in, share
+from workbench.claims.trained.trained_run import TrainedRun
+from workbench.tasks.random_generator import generator
+from workbench.tasks.retrieval.neighbours import UL, UR
+from workbench.tasks.sampling import distinct
+
+
+def copy_rows(run: TrainedRun, bins: int = 3) -> Measured:
+    """Share of copies of which every symbol is right, by bins of the prompt's length.
+
+    Args:
+        run: of retrieval of the neighbour of a symbol that occurs once.
+        bins: how many; the alphabet must reach as far as the longest input.
+    """
+    task = run.task
+    if not isinstance(task, UR | UL):
+        raise ClaimError(
+            f"only retrieval of the neighbour of a single symbol can be iterated, ur or ul, not {task.name}"
+        )
+    for name, (low, high) in bins_of(run.longest, bins).items():
+        lengths = lengths_in(run, low, high)
+        if lengths and lengths[-1] - 2 > task.symbols:
+            raise ClaimError(f"copies of {lengths[-1] - 2} different symbols need more than {task.symbols}")
+        if lengths:
+            found = [_right(run, task, n, -(-STRINGS // len(lengths))) for n in lengths]
+            right, n = sum(int(one.sum()) for one in found), sum(map(len, found))
+            yield {"quantity": f"{name} copied", "length": high, "n": n, **share(right, n)}
+
+
+def _right(run: TrainedRun, task: UR | UL, length: int, count: int) -> torch.Tensor:
+    """``[string]`` whether all of a copy is right; ``length`` is that of a prompt."""
+    inputs = length - 2
+    g = generator("claims", "copies", length)
+    x = 1 + distinct(task.symbols, count, inputs, g)
+    asked = x[:, :-1] if task.side > 0 else x[:, 1:]
+    steps = asked.shape[1]
+    # A prompt is the input, the separator, and the symbol written last.
+    context = x[:, None].expand(-1, steps, -1)
+    separator = torch.full((count, steps, 1), task.d_vocab - 1)
+    prompts = torch.cat([context, separator, asked[..., None]], 2).flatten(0, 1)
+    end, _ = run.right(task.label(prompts))
+    return end.view(count, steps).all(1)
