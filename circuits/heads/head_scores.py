@@ -198,10 +198,12 @@ def scores_on_repeats(
     window: int,
     definition: Definition,
     weights: Float[Tensor, " token"] | None = None,
+    strings: Int[Tensor, "batch pos"] | None = None,
 ) -> list[Scores]:
-    """Scores of every layer on random tokens in which a block recurs after random lags."""
+    """Scores of every layer on random tokens, or given strings, in which a block recurs after random lags."""
     batch = study.batch(LAW, length)
-    tokens = repeats(len(batch), batch.tokens.shape[1], study.cfg.d_vocab, generator, batch.bos, weights=weights)
+    shape = batch.tokens.shape
+    tokens = repeats(*shape, study.cfg.d_vocab, generator, batch.bos, weights=weights, strings=strings)
     study.passes += 1
     asked = replace(batch, tokens=tokens)
     return reduced_layers(study.model, asked, lambda: TokenScores(window, definition), len(batch))

@@ -2,7 +2,7 @@
 
 ``circuits.heads`` asks this at trained lengths, of uniformly random tokens. Here it is asked at all lengths of the
 grid, since a head that looks behind an earlier occurrence may cease to past N; and, of a model of text, by the law of
-its text, for uniformly random tokens are more foreign to it than anything it was trained on.
+its text and in held-out passages too: uniformly random tokens are more foreign to it than all that it was trained on.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from workbench.measure.rows import missing_row
 from workbench.measure.settings import Count
 from workbench.table.schema import Row
 from workbench.tasks.batch import TaskError
-from workbench.tasks.random_tokens import TokenLaw, token_weights
+from workbench.tasks.random_tokens import TokenLaw, passages, token_weights
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -38,7 +38,7 @@ class Repeats(Measurement):
     Args:
         window: queries with prefix length in (n - window, n].
         definition: of anti-induction, see :func:`circuits.attention.target_keys.anti_induction`.
-        token_law: of the random tokens.
+        token_laws: of the tokens, each asked for itself; ``passages``: what recurs is a block of a held-out passage.
         resamples: bootstrap resamples.
     """
 
@@ -51,7 +51,7 @@ class Repeats(Measurement):
 
     window: Count = 16
     definition: Definition = "same"
-    token_law: TokenLaw = "uniform"
+    token_laws: tuple[TokenLaw, ...] = ("uniform", "unigram", "passages")
     resamples: Count = 400
 
     def hooks(self, cfg: Architecture) -> list[str]:
@@ -61,13 +61,21 @@ class Repeats(Measurement):
         """Nothing: the strings of this measurement are its own."""
 
     def finish(self, study: Study) -> list[Row]:
+        return [row for token_law in self.token_laws for row in self._of_law(study, token_law)]
+
+    def _of_law(self, study: Study, token_law: TokenLaw) -> list[Row]:
+        """The rows of all lengths on tokens of one law, which is their ``mode``."""
         try:
-            weights = token_weights(study.task, self.token_law)
+            weights = token_weights(study.task, token_law)
         except TaskError as error:
-            return [missing_row("not_applicable", str(error), quantity=q.name, law=LAW) for q in OF_TOKENS]
+            named = {"law": LAW, "mode": token_law}
+            return [missing_row("not_applicable", str(error), quantity=q.name, **named) for q in OF_TOKENS]
         rows: list[Row] = []
         for length in study.grid.lengths:
-            generator = torch.Generator().manual_seed(int(study.rng(self.name, length).integers(2**31)))
-            layers = scores_on_repeats(study, length, generator, self.window, self.definition, weights)
-            rows += rows_of_scores(study, self.name, length, layers, "repeats", self.definition, self.resamples)
+            generator = torch.Generator().manual_seed(int(study.rng(self.name, token_law, length).integers(2**31)))
+            asked = study.batch(LAW, length).tokens
+            strings = passages(study.task, token_law, *asked.shape, generator)
+            options = (self.window, self.definition, weights, strings)
+            layers = scores_on_repeats(study, length, generator, *options)
+            rows += rows_of_scores(study, self.name, length, layers, token_law, self.definition, self.resamples)
         return rows

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -17,7 +18,7 @@ from workbench.measure.rows import mean_row, missing_row
 from workbench.measure.settings import Count
 from workbench.table.schema import Row
 from workbench.tasks.batch import TaskError
-from workbench.tasks.random_tokens import TokenLaw, doubled, token_weights
+from workbench.tasks.random_tokens import TokenLaw, doubled, passages, token_weights
 from workbench.tasks.text.next_symbol import NextSymbol
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ FIRST, SECOND = "first", "second"
 QUANTITIES = (
     Quantity(
         "copy_loss",
-        "mean loss of the tokens of a copy, on random tokens that stand there twice; mode: of which copy",
+        "mean loss of the tokens of a copy, on random tokens or passages that stand there twice (mode: of which copy; "
+        "target: the law of the tokens)",
         "nats",
         0,
         formula="−⟨log p(x_{i})⟩",
@@ -42,7 +44,8 @@ QUANTITIES = (
     ),
     Quantity(
         "copy_accuracy",
-        "share of the tokens of a copy that the model ranks first, on random tokens that stand there twice",
+        "share of the tokens of a copy that the model ranks first, on random tokens or passages that stand there twice "
+        "(mode: of which copy; target: the law of the tokens)",
         "share",
         0,
         1,
@@ -55,10 +58,11 @@ QUANTITIES = (
 class Copies(Measurement):
     """Loss and accuracy on random tokens, and on the same ones when they come again, at every length of the grid.
 
-    A string of length n is n / 2 random tokens, twice. The first token of each copy is left out: nothing foretells it.
+    A string of length n is n / 2 random tokens, or a held-out passage of so many, twice. The first token of a copy is
+    left out: nothing foretells it.
 
     Args:
-        token_law: of the random tokens: a model of text finds tokens foreign that its text never has.
+        token_laws: of the tokens, each asked for itself: a model of text finds tokens foreign that its text never has.
         resamples: bootstrap resamples, over strings.
     """
 
@@ -69,7 +73,7 @@ class Copies(Measurement):
     sequences = 64
     on_request = True
 
-    token_law: TokenLaw = "uniform"
+    token_laws: tuple[TokenLaw, ...] = ("uniform", "unigram", "passages")
     resamples: Count = 400
 
     def hooks(self, cfg: Architecture) -> list[str]:
@@ -80,37 +84,40 @@ class Copies(Measurement):
 
     def finish(self, study: Study) -> list[Row]:
         rows: list[Row] = []
-        for length in study.grid.lengths:
-            place: dict[str, Any] = {"law": LAW, "length": length}
-            if why := self._unfit(study, length):
+        for token_law, length in product(self.token_laws, study.grid.lengths):
+            place: dict[str, Any] = {"law": LAW, "length": length, "target": token_law}
+            if why := self._unfit(study, token_law, length):
                 rows += [missing_row("not_applicable", why, quantity=q.name, **place) for q in QUANTITIES]
                 continue
-            for mode, (loss, right) in self._copies(study, length).items():
-                rng = study.rng(self.name, length, mode)
+            for mode, (loss, right) in self._copies(study, token_law, length).items():
+                rng = study.rng(self.name, token_law, length, mode)
                 for name, values, bounds in (("copy_loss", loss, None), ("copy_accuracy", right, (0, 1))):
                     said = {"quantity": name, "mode": mode, **place}
                     found = values.double().numpy(force=True)
                     rows.append(mean_row(found, rng, self.resamples, "no string", bounds, **said))
         return rows
 
-    def _unfit(self, study: Study, length: int) -> str:
+    def _unfit(self, study: Study, token_law: TokenLaw, length: int) -> str:
         if not isinstance(study.task, NextSymbol):
             return "the task does not ask for the next token"
         if length < 4:
             return "a copy of one token has none that another foretells"
         try:
-            token_weights(study.task, self.token_law)
+            token_weights(study.task, token_law)
         except TaskError as error:
             return str(error)
         return ""
 
-    def _copies(self, study: Study, length: int) -> dict[str, tuple[Float[Tensor, " batch"], Float[Tensor, " batch"]]]:
+    def _copies(
+        self, study: Study, token_law: TokenLaw, length: int
+    ) -> dict[str, tuple[Float[Tensor, " batch"], Float[Tensor, " batch"]]]:
         """Mean loss, and share of right tokens, of each string: of its first and of its second copy."""
         asked = study.batch(LAW, length)
-        generator = torch.Generator().manual_seed(int(study.rng(self.name, length).integers(2**31)))
-        weights = token_weights(study.task, self.token_law)
-        strings, positions = asked.tokens.shape
-        tokens = doubled(strings, positions, study.task.d_vocab, generator, asked.bos, weights)
+        generator = torch.Generator().manual_seed(int(study.rng(self.name, token_law, length).integers(2**31)))
+        weights = token_weights(study.task, token_law)
+        batch, positions = asked.tokens.shape
+        strings = passages(study.task, token_law, batch, positions, generator)
+        tokens = doubled(batch, positions, study.task.d_vocab, generator, asked.bos, weights, strings)
         return of_copies(study.answers(replace(asked, tokens=tokens), [])["logits"], tokens, asked.bos)
 
 

@@ -10,16 +10,17 @@ from torch import Tensor
 
 from workbench.tasks.base import Task, TaskError
 
-__all__ = ["LAG", "TokenLaw", "doubled", "repeats", "token_weights"]
+__all__ = ["LAG", "TokenLaw", "doubled", "passages", "repeats", "token_weights"]
 
-TokenLaw = Literal["uniform", "observed", "unigram"]
-"""Every token alike; those alike that training text has; each as often as training text has it."""
+TokenLaw = Literal["uniform", "observed", "unigram", "passages"]
+"""Every token alike; those alike that training text has; each as often as training text has it; and none at random:
+passages of held-out text."""
 LAG = 39
 """Largest gap between two occurrences of a block in :func:`repeats`."""
 
 
 def token_weights(task: Task, law: TokenLaw) -> Float[Tensor, " token"] | None:
-    """The law of one random token over all ids; None = every id but that of BOS alike.
+    """The law of one random token over all ids; None = every id but that of BOS alike, or no law: passages.
 
     Raises:
         TaskError: for a law of training text, where the task has none whose tokens could be counted.
@@ -29,8 +30,19 @@ def token_weights(task: Task, law: TokenLaw) -> Float[Tensor, " token"] | None:
     counts = task.token_counts
     if counts is None:
         raise TaskError(f"{task.name} has no text whose tokens could be counted; draw random tokens by law uniform")
+    if law == "passages":
+        return None
     weights = counts.double()
     return (weights > 0).double() if law == "observed" else weights
+
+
+def passages(
+    task: Task, law: TokenLaw, batch: int, positions: int, generator: torch.Generator
+) -> Int[Tensor, "batch pos"] | None:
+    """Held-out passages of a task's text, BOS in front, in which something can be made to recur; None by other laws."""
+    if law != "passages":
+        return None
+    return task.sample(batch, positions - task.bos, generator, "matched").tokens
 
 
 def drawn(
@@ -53,6 +65,7 @@ def doubled(
     generator: torch.Generator,
     bos: bool = True,
     weights: Float[Tensor, " token"] | None = None,
+    strings: Int[Tensor, "batch pos"] | None = None,
 ) -> Int[Tensor, "batch pos"]:
     """Random tokens, then the same ones again; of an odd number the second copy lacks the last.
 
@@ -62,10 +75,15 @@ def doubled(
         generator: the only source of randomness.
         bos: whether token 0 stands in front.
         weights: the law of a token (:func:`token_weights`).
+        strings: whose tokens to take in place of random ones (:func:`passages`).
     """
     first = int(bos)
     length = positions - first
-    once = drawn((batch, (length + 1) // 2), first, d_vocab, weights, generator)
+    half = (length + 1) // 2
+    if strings is None:
+        once = drawn((batch, half), first, d_vocab, weights, generator)
+    else:
+        once = strings[:, first : first + half]
     whole = torch.cat([once, once], 1)[:, :length]
     return torch.cat([torch.zeros(batch, first, dtype=whole.dtype), whole], 1)
 
@@ -79,6 +97,7 @@ def repeats(
     block: int = 8,
     lag: int = LAG,
     weights: Float[Tensor, " token"] | None = None,
+    strings: Int[Tensor, "batch pos"] | None = None,
 ) -> Int[Tensor, "batch pos"]:
     """Random tokens in which one block recurs again and again, after gaps of 0..``lag`` fresh random tokens.
 
@@ -90,11 +109,12 @@ def repeats(
         block: tokens of the block, fewer where a quarter of the string has fewer.
         lag: largest gap.
         weights: the law of a token (:func:`token_weights`).
+        strings: whose tokens to take in place of random ones (:func:`passages`); they stay as they are.
     """
     first = int(bos)
     length = positions - first
     size = max(1, min(block, length // 4))
-    tokens = drawn((batch, positions), first, d_vocab, weights, generator)
+    tokens = drawn((batch, positions), first, d_vocab, weights, generator) if strings is None else strings.clone()
     if bos:
         tokens[:, 0] = 0
     for string in tokens:

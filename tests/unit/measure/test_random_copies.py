@@ -72,13 +72,14 @@ def test_both_copies_of_each_string_by_a_loop() -> None:
 
 
 @pytest.mark.asserts("copy_loss", "copy_accuracy")
-@pytest.mark.parametrize("law", ["uniform", "unigram"])
+@pytest.mark.parametrize("law", ["uniform", "unigram", "passages"])
 def test_rows_of_a_model_that_copies_far_and_of_one_that_does_not(text: Path, law: str) -> None:
     task = make_task("next_token", folder=str(text), tokens=TOKENS)
     lengths, near = (8, 60, 240), 40
-    copies = Copies(token_law=law)
+    copies = Copies(token_laws=(law,))
     far = run(copies, model(), task, trained=60, lengths=lengths, sequences=24).rows
     cut = run(copies, model(near), task, trained=60, lengths=lengths, sequences=24).rows
+    assert {r["target"] for r in far} == {law}
     assert {(r["length"], r["mode"], r["quantity"]) for r in far} == {
         (n, mode, name) for n in lengths for mode in ("first", "second") for name in ("copy_loss", "copy_accuracy")
     }

@@ -20,7 +20,7 @@ LENGTHS = (40, 100, 200)
 def test_an_induction_head_is_one_at_every_length() -> None:
     """But for a token that stands twice in a row by chance: the key behind its first occurrence is the query itself."""
     task, model = make_task("kgram_retrieval", symbols=SYMBOLS), induction_model(SYMBOLS, SCORE)
-    rows = run(Repeats(), model, task, trained=40, lengths=LENGTHS, sequences=32).rows
+    rows = run(Repeats(token_laws=("uniform",)), model, task, trained=40, lengths=LENGTHS, sequences=32).rows
     found = {(r["length"], r["layer"], r["quantity"]): r for r in rows}
     assert {length for length, _, _ in found} == set(LENGTHS)
     for n in LENGTHS:
@@ -28,13 +28,13 @@ def test_an_induction_head_is_one_at_every_length() -> None:
         assert found[n, 1, "induction"]["value"] == pytest.approx(1, abs=0.02)
         assert found[n, 0, "previous_token_mass"]["value"] == pytest.approx(1, abs=1e-6)
         assert found[n, 0, "induction_mass"]["value"] < 0.2
-        assert found[n, 1, "induction_mass"]["mode"] == "repeats"
+        assert found[n, 1, "induction_mass"]["mode"] == "uniform"
         assert found[n, 1, "induction_mass"]["n"] == 32
 
 
 def test_it_asks_what_circuits_heads_asks_of_repeats() -> None:
     task, model = make_task("kgram_retrieval", symbols=SYMBOLS), induction_model(SYMBOLS, 3.0)
-    own = run(Repeats(), model, task, trained=40, lengths=(40, 80), sequences=32).rows
+    own = run(Repeats(token_laws=("uniform",)), model, task, trained=40, lengths=(40, 80), sequences=32).rows
     heads = head_statistics(model, task, trained=40, lengths=(40, 80), sequences=32).rows
     theirs = {(r["quantity"], r["layer"]): r["value"] for r in heads if r["mode"] == "repeats"}
     for r in own:
@@ -46,7 +46,7 @@ def test_it_asks_what_circuits_heads_asks_of_repeats() -> None:
 
 def test_a_law_that_the_task_does_not_have_is_said_in_the_rows() -> None:
     task, model = make_task("kgram_retrieval", symbols=8), induction_model(8, 3.0)
-    rows = run(Repeats(token_law="unigram"), model, task, trained=10, lengths=(10,), sequences=4).rows
+    rows = run(Repeats(token_laws=("unigram",)), model, task, trained=10, lengths=(10,), sequences=4).rows
     assert {r["status"] for r in rows} == {"not_applicable"}
     assert all("kgram_retrieval has no text whose tokens could be counted" in r["note"] for r in rows)
     with pytest.raises(TaskError, match="draw random tokens by law uniform"):

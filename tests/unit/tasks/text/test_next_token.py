@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from workbench.tasks import TaskError, make_task
-from workbench.tasks.random_tokens import doubled, token_weights
+from workbench.tasks.random_tokens import doubled, passages, repeats, token_weights
 from workbench.tasks.text.byte_pairs import END, byte_pairs
 from workbench.tasks.text.corpus import split_files
 
@@ -189,3 +189,24 @@ def test_doubled_tokens_are_a_copy_and_the_same_again(seeded: Seeded, assert_law
     bare = doubled(400, 8, 5, seeded(5), False)
     assert torch.equal(bare[:, :4], bare[:, 4:])
     assert_law(bare[:, :4].flatten(), [1 / 5] * 5)
+
+
+def test_passages_are_held_out_text_and_only_what_recurs_is_changed(task: Any, seeded: Seeded) -> None:
+    found = passages(task, "passages", 50, 41, seeded(6))
+    assert found is not None
+    whole = ",".join(map(str, task.corpus.held_out.tolist()))
+    whole += "," + whole[: 41 * 4]
+    text = [",".join(str(t - 1) for t in row) for row in found[:, 1:].tolist()]
+    assert all(row in whole for row in text)
+    assert passages(task, "unigram", 50, 41, seeded(6)) is None
+    twice = doubled(50, 41, task.d_vocab, seeded(7), strings=found)
+    assert torch.equal(twice[:, :21], found[:, :21])
+    assert torch.equal(twice[:, 1:21], twice[:, 21:])
+    again = repeats(50, 41, task.d_vocab, seeded(7), strings=found)
+    assert torch.equal(again[:, 33:], found[:, 33:])
+    changed = again != found
+    assert changed.any(1).all()
+    for row, block in zip(again[:, 1:].tolist(), again[:, 33:].tolist(), strict=True):
+        assert sum(row[i : i + 8] == block for i in range(33)) >= 2
+    with pytest.raises(TaskError, match="majority has no text whose tokens could be counted"):
+        token_weights(make_task("majority"), "passages")
