@@ -8,11 +8,11 @@ its text, for uniformly random tokens are more foreign to it than anything it wa
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
 
-from circuits.attention.target_keys import Definition
 from circuits.heads.head_scores import LAW, QUANTITIES, rows_of_scores, scores_on_repeats
 from workbench.measure.measurement import Measurement
 from workbench.measure.rows import missing_row
@@ -28,8 +28,13 @@ if TYPE_CHECKING:
     from workbench.models.base.architecture import Architecture
     from workbench.tasks.base import Batch
 
-OF_TOKENS = tuple(q for q in QUANTITIES if not q.name.startswith(("answer_token", "key_token", "ov_copying")))
-"""What can be asked of any tokens."""
+KINDS = ("previous_token", "previous_token_mass", "induction", "induction_mass")
+"""The scores of ``circuits.heads`` that are asked, under names of their own."""
+OF_REPEATS = tuple(
+    replace(q, name=f"repeats_{q.name}", definition=f"{q.definition}; on random repeats")
+    for q in QUANTITIES
+    if q.name in KINDS
+)
 
 
 class Repeats(Measurement):
@@ -37,20 +42,18 @@ class Repeats(Measurement):
 
     Args:
         window: queries with prefix length in (n - window, n].
-        definition: of anti-induction, see :func:`circuits.attention.target_keys.anti_induction`.
         token_law: of the random tokens.
         resamples: bootstrap resamples.
     """
 
     name = "circuits.repeats"
     title = "Heads on random repeats"
-    quantities = OF_TOKENS
+    quantities = OF_REPEATS
     laws = (LAW,)
     sequences = 64
     on_request = True
 
     window: Count = 16
-    definition: Definition = "same"
     token_law: TokenLaw = "uniform"
     resamples: Count = 400
 
@@ -64,10 +67,11 @@ class Repeats(Measurement):
         try:
             weights = token_weights(study.task, self.token_law)
         except TaskError as error:
-            return [missing_row("not_applicable", str(error), quantity=q.name, law=LAW) for q in OF_TOKENS]
+            return [missing_row("not_applicable", str(error), quantity=q.name, law=LAW) for q in OF_REPEATS]
         rows: list[Row] = []
         for length in study.grid.lengths:
             generator = torch.Generator().manual_seed(int(study.rng(self.name, length).integers(2**31)))
-            layers = scores_on_repeats(study, length, generator, self.window, self.definition, weights)
-            rows += rows_of_scores(study, self.name, length, layers, "repeats", self.definition, self.resamples)
-        return rows
+            layers = scores_on_repeats(study, length, generator, self.window, "same", weights)
+            asked = [{kind: layer[kind] for kind in KINDS} for layer in layers]
+            rows += rows_of_scores(study, self.name, length, asked, "", "same", self.resamples)
+        return [{**r, "quantity": f"repeats_{r['quantity']}"} for r in rows]

@@ -16,7 +16,9 @@ SYMBOLS, SCORE = 64, 12.0
 LENGTHS = (40, 100, 200)
 
 
-@pytest.mark.asserts("induction_mass", "previous_token_mass")
+@pytest.mark.asserts(
+    "repeats_induction", "repeats_induction_mass", "repeats_previous_token", "repeats_previous_token_mass"
+)
 def test_an_induction_head_is_one_at_every_length() -> None:
     """But for a token that stands twice in a row by chance: the key behind its first occurrence is the query itself."""
     task, model = make_task("kgram_retrieval", symbols=SYMBOLS), induction_model(SYMBOLS, SCORE)
@@ -24,12 +26,12 @@ def test_an_induction_head_is_one_at_every_length() -> None:
     found = {(r["length"], r["layer"], r["quantity"]): r for r in rows}
     assert {length for length, _, _ in found} == set(LENGTHS)
     for n in LENGTHS:
-        assert found[n, 1, "induction_mass"]["value"] == pytest.approx(1, abs=0.02)
-        assert found[n, 1, "induction"]["value"] == pytest.approx(1, abs=0.02)
-        assert found[n, 0, "previous_token_mass"]["value"] == pytest.approx(1, abs=1e-6)
-        assert found[n, 0, "induction_mass"]["value"] < 0.2
-        assert found[n, 1, "induction_mass"]["mode"] == "repeats"
-        assert found[n, 1, "induction_mass"]["n"] == 32
+        assert found[n, 1, "repeats_induction_mass"]["value"] == pytest.approx(1, abs=0.02)
+        assert found[n, 1, "repeats_induction"]["value"] == pytest.approx(1, abs=0.02)
+        assert found[n, 0, "repeats_previous_token_mass"]["value"] == pytest.approx(1, abs=1e-6)
+        assert found[n, 0, "repeats_previous_token"]["value"] == pytest.approx(1, abs=1e-6)
+        assert found[n, 0, "repeats_induction_mass"]["value"] < 0.2
+        assert found[n, 1, "repeats_induction_mass"]["n"] == 32
 
 
 def test_it_asks_what_circuits_heads_asks_of_repeats() -> None:
