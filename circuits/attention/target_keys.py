@@ -39,14 +39,15 @@ def duplicate_token(tokens: Int[Tensor, "batch pos"], queries: Int[Tensor, " que
     return same & (keys < queries[:, None])
 
 
-def induction(tokens: Int[Tensor, "batch pos"], queries: Int[Tensor, " query"]) -> Targets:
-    """Keys behind earlier occurrences of the query's token: {s + 1 : s < t, x_s = x_t, s + 1 <= t - 1}.
+def induction(tokens: Int[Tensor, "batch pos"], queries: Int[Tensor, " query"], offset: int = 1) -> Targets:
+    """Keys ``offset`` places behind earlier occurrences of the query's token.
 
-    Olsson et al. 2022, "In-context Learning and Induction Heads" (2209.11895).
+    By default directly behind, {s + 1 : s < t, x_s = x_t, s + 1 <= t - 1}: Olsson et al. 2022, "In-context Learning
+    and Induction Heads" (2209.11895).
     """
     keys = torch.arange(tokens.shape[1], device=tokens.device)
-    behind = torch.roll(duplicate_token(tokens, queries), 1, 2)
-    behind[:, :, 0] = False
+    behind = torch.roll(duplicate_token(tokens, queries), offset, 2)
+    behind[:, :, :offset] = False
     return behind & (keys < queries[:, None])
 
 

@@ -11,7 +11,7 @@ recurs after random lags. On repeats of one fixed lag a head that always looks t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -160,7 +160,7 @@ class Heads(ScoreObserver["Scores"]):
     def _repeats(self, study: Study, length: int) -> list[Scores]:
         """Scores on random tokens with blocks that recur after random lags."""
         generator = torch.Generator().manual_seed(int(study.rng(NAME, "repeats").integers(2**31)))
-        return scores_on_repeats(study, length, generator, self.window, self.definition)
+        return scores_on_repeats(study, length, generator, lambda: TokenScores(self.window, self.definition))
 
     def _copying(self, study: Study) -> list[Row]:
         shared = {"quantity": "ov_copying", "law": ""}
@@ -195,18 +195,17 @@ def scores_on_repeats(
     study: Study,
     length: int,
     generator: torch.Generator,
-    window: int,
-    definition: Definition,
+    make: Callable[[], TokenScores],
     weights: Float[Tensor, " token"] | None = None,
     strings: Int[Tensor, "batch pos"] | None = None,
 ) -> list[Scores]:
-    """Scores of every layer on random tokens, or given strings, in which a block recurs after random lags."""
+    """Scores of every layer, as ``make`` makes them, on random tokens or strings in which a block is made to recur."""
     batch = study.batch(LAW, length)
     shape = batch.tokens.shape
     tokens = repeats(*shape, study.cfg.d_vocab, generator, batch.bos, weights=weights, strings=strings)
     study.passes += 1
     asked = replace(batch, tokens=tokens)
-    return reduced_layers(study.model, asked, lambda: TokenScores(window, definition), len(batch))
+    return reduced_layers(study.model, asked, make, len(batch))
 
 
 class TokenScores(LayerReducer["Scores"]):
@@ -222,7 +221,11 @@ class TokenScores(LayerReducer["Scores"]):
         """Those of some sequences."""
         size = part.tokens.shape[1]
         queries = torch.arange(max(1, size - self._window), size)
-        return token_scores(inputs, part.tokens, queries, self._definition)
+        return token_scores(inputs, part.tokens, queries, self._definition, self.further(part.tokens, queries))
+
+    def further(self, tokens: Int[Tensor, "batch pos"], queries: Int[Tensor, " query"]) -> Mapping[str, Targets]:
+        """Target sets beside those of every head score."""
+        return {}
 
     def result(self) -> Scores:
         return {name: np.concatenate([part[name] for part in self._parts]) for name in self._parts[0]}

@@ -3,23 +3,32 @@
 ``circuits.heads`` asks this at trained lengths, of uniformly random tokens. Here it is asked at all lengths of the
 grid, since a head that looks behind an earlier occurrence may cease to past N; and, of a model of text, by the law of
 its text and in held-out passages too: uniformly random tokens are more foreign to it than all that it was trained on.
+
+A head that copies need not look directly behind the earlier occurrence. Where the layer below carries the tokens of d
+and of d - 1 places back, the key d places behind it says both what occurred and what followed, for any d; a model with
+rotary positions that learns to copy from nothing but repeats ends there (docs/small_model.md). So the head's mass d
+places behind is asked too, at the d at which it has most.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
+from jaxtyping import Float, Int
 
-from circuits.attention.target_keys import Definition
-from circuits.heads.head_scores import LAW, QUANTITIES, rows_of_scores, scores_on_repeats
-from workbench.measure.measurement import Measurement
+from circuits.attention.target_keys import Targets, induction
+from circuits.heads.head_scores import LAW, QUANTITIES, Scores, TokenScores, rows_of_scores, scores_on_repeats
+from workbench.measure.measurement import Measurement, Quantity
 from workbench.measure.rows import missing_row
 from workbench.measure.settings import Count
-from workbench.table.schema import Row
+from workbench.table.schema import Row, row
 from workbench.tasks.batch import TaskError
-from workbench.tasks.random_tokens import TokenLaw, passages, token_weights
+from workbench.tasks.random_tokens import TokenLaw, TokenLaws, passages, token_weights
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -28,8 +37,39 @@ if TYPE_CHECKING:
     from workbench.models.base.architecture import Architecture
     from workbench.tasks.base import Batch
 
-OF_TOKENS = tuple(q for q in QUANTITIES if not q.name.startswith(("answer_token", "key_token", "ov_copying")))
-"""What can be asked of any tokens."""
+KINDS = ("previous_token", "previous_token_mass", "induction", "induction_mass")
+"""The scores of ``circuits.heads`` that are asked, under names of their own."""
+OF_REPEATS = tuple(
+    replace(q, name=f"repeats_{q.name}", definition=f"{q.definition}; on random repeats")
+    for q in QUANTITIES
+    if q.name in KINDS
+)
+BEHIND = 8
+"""Most places behind an earlier occurrence at which a head is looked for."""
+DISPLACED = (
+    Quantity(
+        "repeats_displaced_induction",
+        f"attention mass on keys d places behind earlier occurrences of the query's token, corrected for chance, at the "
+        f"d of 1 to {BEHIND} at which the head has most; on random repeats",
+        "share",
+        None,
+        1,
+        formula="(M − |T|/K) / (1 − |T|/K)",
+        where="M = Σ_{j ∈ T} p_{j}, T = {j + d : j + d < t, x_{j} = x_{t}}, t: the query; d is chosen on one half of "
+        "the strings, and the mass is that on the other half",
+    ),
+    Quantity(
+        "repeats_displacement",
+        "how many places behind earlier occurrences of the query's token the head has most attention mass, on random "
+        "repeats",
+        "places",
+        1,
+        BEHIND,
+        formula="arg max_{d} ⟨(M_{d} − |T_{d}|/K) / (1 − |T_{d}|/K)⟩",
+        where="M_{d}: the mass on T_{d}, the keys d places behind; means over one half of the strings",
+        interval=False,
+    ),
+)
 
 
 class Repeats(Measurement):
@@ -37,21 +77,19 @@ class Repeats(Measurement):
 
     Args:
         window: queries with prefix length in (n - window, n].
-        definition: of anti-induction, see :func:`circuits.attention.target_keys.anti_induction`.
         token_laws: of the tokens, each asked for itself; ``passages``: what recurs is a block of a held-out passage.
         resamples: bootstrap resamples.
     """
 
     name = "circuits.repeats"
     title = "Heads on random repeats"
-    quantities = OF_TOKENS
+    quantities = (*OF_REPEATS, *DISPLACED)
     laws = (LAW,)
     sequences = 64
     on_request = True
 
     window: Count = 16
-    definition: Definition = "same"
-    token_laws: tuple[TokenLaw, ...] = ("uniform", "unigram", "passages")
+    token_laws: TokenLaws = ("uniform", "unigram", "passages")
     resamples: Count = 400
 
     def hooks(self, cfg: Architecture) -> list[str]:
@@ -68,14 +106,58 @@ class Repeats(Measurement):
         try:
             weights = token_weights(study.task, token_law)
         except TaskError as error:
-            named = {"law": LAW, "mode": token_law}
-            return [missing_row("not_applicable", str(error), quantity=q.name, **named) for q in OF_TOKENS]
+            place = {"law": LAW, "mode": token_law}
+            return [missing_row("not_applicable", str(error), quantity=q.name, **place) for q in self.quantities]
         rows: list[Row] = []
         for length in study.grid.lengths:
             generator = torch.Generator().manual_seed(int(study.rng(self.name, token_law, length).integers(2**31)))
-            asked = study.batch(LAW, length).tokens
-            strings = passages(study.task, token_law, *asked.shape, generator)
-            options = (self.window, self.definition, weights, strings)
-            layers = scores_on_repeats(study, length, generator, *options)
-            rows += rows_of_scores(study, self.name, length, layers, token_law, self.definition, self.resamples)
+            shape = study.batch(LAW, length).tokens.shape
+            strings = passages(study.task, token_law, *shape, generator)
+            make = partial(BehindScores, self.window)
+            layers = scores_on_repeats(study, length, generator, make, weights, strings)
+            asked = [{kind: layer[kind] for kind in KINDS} | displaced(layer) for layer in layers]
+            of_length = rows_of_scores(study, self.name, length, asked, token_law, "same", self.resamples)
+            rows += [{**r, "quantity": f"repeats_{r['quantity']}"} for r in of_length]
+            rows += _displacements(layers, law=LAW, length=length, mode=token_law)
         return rows
+
+
+class BehindScores(TokenScores):
+    """Scores of the heads of one layer, with those of the keys 1 to :data:`BEHIND` places behind occurrences."""
+
+    def further(self, tokens: Int[Tensor, "batch pos"], queries: Int[Tensor, " query"]) -> dict[str, Targets]:
+        return {_behind(d): induction(tokens, queries, d) for d in range(1, BEHIND + 1)}
+
+
+def _behind(places: int) -> str:
+    return f"behind_{places}"
+
+
+def displacements(scores: Scores) -> Int[np.ndarray, " head"]:
+    """At how many places behind occurrences each head has most, by the first half of the strings."""
+    half = len(scores[_behind(1)]) // 2
+    means = [_mean(scores[_behind(d)][:half]) for d in range(1, BEHIND + 1)]
+    found: Int[np.ndarray, " head"] = 1 + np.argmax(np.stack(means), 0)
+    return found
+
+
+def displaced(scores: Scores) -> Scores:
+    """What each head has there, on the strings of the other half."""
+    half = len(scores[_behind(1)]) // 2
+    best = [scores[_behind(int(d))][half:, head] for head, d in enumerate(displacements(scores))]
+    return {"displaced_induction": np.concatenate([np.full((half, len(best)), np.nan), np.stack(best, 1)])}
+
+
+def _mean(values: Float[np.ndarray, "sequence head"]) -> Float[np.ndarray, " head"]:
+    """Over strings that have such a key; -1, less than any score, where none has."""
+    known = ~np.isnan(values)
+    return np.where(known.any(0), np.where(known, values, 0).sum(0) / np.maximum(known.sum(0), 1), -1.0)
+
+
+def _displacements(layers: Sequence[Scores], **place: Any) -> list[Row]:
+    shared = {"quantity": "repeats_displacement", "note": "from the first half of the strings", **place}
+    return [
+        row(value=float(d), layer=layer, head=head, **shared)
+        for layer, scores in enumerate(layers)
+        for head, d in enumerate(displacements(scores))
+    ]

@@ -18,7 +18,7 @@ from workbench.measure.rows import mean_row, missing_row
 from workbench.measure.settings import Count
 from workbench.table.schema import Row
 from workbench.tasks.batch import TaskError
-from workbench.tasks.random_tokens import TokenLaw, doubled, passages, token_weights
+from workbench.tasks.random_tokens import TokenLaw, TokenLaws, doubled, passages, token_weights
 from workbench.tasks.text.next_symbol import NextSymbol
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Copies(Measurement):
     sequences = 64
     on_request = True
 
-    token_laws: tuple[TokenLaw, ...] = ("uniform", "unigram", "passages")
+    token_laws: TokenLaws = ("uniform", "unigram", "passages")
     resamples: Count = 400
 
     def hooks(self, cfg: Architecture) -> list[str]:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal
 
 import torch
 from jaxtyping import Float, Int
+from pydantic import AfterValidator, Field
 from torch import Tensor
 
 from workbench.tasks.base import Task, TaskError
 
-__all__ = ["LAG", "TokenLaw", "doubled", "passages", "repeats", "token_weights"]
+__all__ = ["LAG", "TokenLaw", "TokenLaws", "doubled", "passages", "repeats", "token_weights"]
 
 TokenLaw = Literal["uniform", "observed", "unigram", "passages"]
 """Every token alike; those alike that training text has; each as often as training text has it; and none at random:
 passages of held-out text."""
+TokenLaws = Annotated[Sequence[TokenLaw], Field(min_length=1), AfterValidator(tuple)]
 LAG = 39
 """Largest gap between two occurrences of a block in :func:`repeats`."""
 

@@ -19,6 +19,7 @@ from workbench.claims.errors import ClaimError
 from workbench.claims.judging import Judgement, judge
 from workbench.claims.reproducing import reduced
 from workbench.claims.resampling import cell_correlation, over_cells
+from workbench.claims.suites.registry import claims_named
 from workbench.claims.trained.ambiguous_transitions import ambiguous, transition_rows
 from workbench.claims.trained.class_attention import APART, OFF, class_rows
 from workbench.claims.trained.extreme_gates import gate_rows
@@ -172,6 +173,9 @@ def test_a_small_product_learns_an_offset_within_its_window() -> None:
     found = {row.quantity: row for row in rows}
     assert found[f"squared error within the window, {OFFSET}"].value < 0.01
     assert len([row for row in rows if row.quantity == "threshold over offset"]) == 3 * 2
+    ((_, claim),) = claims_named("HR08")
+    assert judge(claim, rows).verdict in ("holds", "does not hold at this scale")
+    assert claim.minutes > 0
     assert {row.item for row in rows if row.quantity == "threshold over offset"} == {
         f"distances {low} to {low + 3}, seed {seed}" for low in (4, 8) for seed in range(3)
     }
@@ -311,7 +315,6 @@ def test_the_share_of_heads_of_a_kind() -> None:
 def test_the_order_of_curricula_is_that_of_the_linear_readers() -> None:
     """TR06's order against the exact errors of TR03: fixed most, then few long, then uniform and growing alike."""
     from workbench.claims.exact.gradient_flow.linear_readers import by_curriculum
-    from workbench.claims.suites.registry import claims_named
 
     ((_, claim),) = claims_named("TR06")
     places = claim.arguments["places"]

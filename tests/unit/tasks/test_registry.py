@@ -74,7 +74,7 @@ def test_kinds_and_questions():
     [
         ("majorty", {}, "unknown task 'majorty'; did you mean majority or letter_majority or parity?"),
         ("zzz", {}, f"unknown task 'zzz'; known: {', '.join(registry.BUILT_IN)}"),
-        ("majority", {"p": 3}, "majority: unknown parameter 'p'; known: none"),
+        ("majority", {"p": 3}, "majority: unknown parameter 'p'; known: queries"),
         (
             "kgram_retrieval",
             {"symbol": 3},

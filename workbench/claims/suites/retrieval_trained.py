@@ -21,9 +21,12 @@ ROPE |= {task: cell(task, "rope", 16, 6000, low=5, asked=ASKED) for task in ("nr
 UB = cell("ub", "ape", 17, 8000, low=3, reach=3, batch=64, training=GROWING, asked=COPIED, symbols=76)
 NF, NB = (cell(task, "ape", 17, 4000, low=3, reach=3, asked=COPIED) for task in ("nf", "nb"))
 NF_ROPE, NB_ROPE = (cell(task, "rope", 17, 4000, low=3, reach=3, asked=COPIED) for task in ("nf", "nb"))
+COPIES = Asked("copies", {"bins": 2})
 COPIERS = {
-    task: cell(task, "rope", 16, 6000, low=4, asked=(FIT, BINS, Asked("copies")), symbols=64) for task in ("ur", "ul")
-}
+    task: cell(task, "rope", 12, 8000, low=4, batch=64, rate=3e-3, asked=(FIT, BINS, COPIES), symbols=24,
+               training={"curriculum": {"law": "growing", "low": 4, "high": 12, "start": 5, "over": 4000}})
+    for task in ("ur", "ul")
+}  # fmt: skip
 INSIDE = (UR, UL, NR_FIRST, NL_FIRST, UF[0], UB)
 OUTSIDE = (NR_LAST, NL_LAST, NF, NB)
 
@@ -68,8 +71,8 @@ SUITE = Suite(
         claim_on(
             "BR15", PAPER, "Iterating retrieval copies: distinct symbols with rotary positions (99/99).",
             "share of copies right as a whole that a retrieval model writes step by step, prompts over (N, 2N]",
-            above("b1 copied", 0.9), *COPIERS.values(),
-            note="retrieval over 64 symbols, so that an input of distinct ones reaches to 3N; its first symbol (ul: "
+            above("b1 copied", 0.9), *COPIERS.values(), settings_tried=3,
+            note="retrieval over 24 symbols, so that an input of distinct ones reaches to 2N; its first symbol (ul: "
             "the last) is given",
         ),
         claim_on(
