@@ -149,8 +149,8 @@ KINDS: tuple[Kind, ...] = (
          needle(Part("decoy", 4.0, 14.0)), ("content",), ("selection",), task=WrittenBit(decoys=0.005), **FAR),
     Kind("drifting query", "score of ignored tokens grows with the surplus of keys",
          needle(Part("drift", 2.0, 20.0), match=(6.5, 7.5)), ("keys",), ("selection",), held_out=True,
-         remark="at losses up to .5 the write still outscores each single token, and many of them outweigh it; its odds "
-         "fall much faster than keys are added, which tells that scores have moved."),
+         remark="at losses up to .5 the write still outscores each single token, and many of them outweigh it; its "
+         "odds fall much faster than keys are added, which tells that scores have moved."),
     Kind("rows in scores", "positions beyond N add noise to scores", needle(ROWS), ("position",), ("selection",)),
     Kind("rows in values", "positions beyond N add noise to values", needle(Part("row_values", 0.5, 40.0)),
          ("position",), ("lost",), held_out=True),
@@ -172,8 +172,8 @@ KINDS: tuple[Kind, ...] = (
          either_sign(needle(Part("row_output", 0.02, 2.0), match=0.0)), ("position",), OFFSET, **COUNTER),
     Kind("counter, offset", "the lead moves with the surplus of keys",
          either_sign(needle(Part("offset", 0.1, 5.0), match=0.0)), ("keys",), OFFSET, **COUNTER,
-         remark="a count can be read off untrained weights too; that rows with their moments of N restore it tells that "
-         "the count is there, and has moved."),
+         remark="a count can be read off untrained weights too; that rows with their moments of N restore it tells "
+         "that the count is there, and has moved."),
     Kind("count out of range", "leads beyond those of training turn the answer round",
          needle(Part("largest_lead", 120.0, 32.0), match=0.0), ("content", "keys or content"), **COUNTER,
          remark="the model compares the lead with its bound by comparing both over K, so that holding 1/K at its value "
