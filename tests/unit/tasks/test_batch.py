@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from workbench.tasks import TaskError, make_task
+from workbench.tasks.batch import Batch
 
 ALL = ["flip_flop", "parity", "majority", "mod_p_mean", "kgram_retrieval"]
 FIELDS = ("tokens", "targets", "mask", "output_summary", "update_summary")
@@ -51,6 +52,24 @@ def test_rows_cut_every_field(name, seeded):
         if whole is not None:
             assert torch.equal(getattr(rows, field), whole[2:4]), field
     assert {k: v.tolist() for k, v in rows.meta.items()} == {k: v[2:4].tolist() for k, v in batch.meta.items()}
+
+
+@pytest.mark.parametrize("together", [1, 2 * 6 * 11, 1 << 17])
+@pytest.mark.parametrize("name", [*ALL, "addition", "in_context_kgram"])
+def test_blocks_are_what_each_generator_draws(name, together, seeded, monkeypatch):
+    """Labelled one by one, in pairs of which the last one is left alone, or all together."""
+    monkeypatch.setattr("workbench.tasks.base.LABELLED_AT_ONCE", together)
+    task = make_task(name)
+    length = task.next_length(11)
+    blocks = task.sample_blocks(6, length, [seeded(k) for k in range(5)], "challenge", 4)
+    alone = Batch.join([task.sample(6, length, seeded(k), "challenge", 4) for k in range(5)])
+    assert blocks.update_summary is None
+    for field in FIELDS[:-1]:
+        assert torch.equal(getattr(blocks, field), getattr(alone, field)), field
+    assert (blocks.length, blocks.law, blocks.prompt) == (alone.length, alone.law, alone.prompt)
+    assert {k: v.tolist() for k, v in blocks.meta.items()} == {k: v.tolist() for k, v in alone.meta.items()}
+    with pytest.raises(TaskError, match="unknown law"):
+        task.sample_blocks(6, length, [seeded(0)], "other")
 
 
 def test_sequences_are_taken_with_every_field(seeded):

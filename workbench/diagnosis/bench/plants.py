@@ -144,13 +144,13 @@ KINDS: tuple[Kind, ...] = (
          needle(Part("match", 4.0, 1.5)), ("keys",), ("dispersion",), **FAR),
     Kind("blurred margin, bias", "score 2.4 to 2.8; every ignored token adds the same",
          needle(Part("bias_of_ignored", 0.02, 0.5), match=(2.4, 2.8), carried=0.0), ("keys",), ("dispersion",),
-         remark="a probe fitted at N still reads the answer, so that the site is told as the read-out's."),
+         remark="a probe fitted at N still reads the answer; that sharpening alone restores it tells thin weight."),
     Kind("stronger decoy", "a rare token whose bit is to be ignored scores more than the write",
          needle(Part("decoy", 4.0, 14.0)), ("content",), ("selection",), task=WrittenBit(decoys=0.005), **FAR),
     Kind("drifting query", "score of ignored tokens grows with the surplus of keys",
          needle(Part("drift", 2.0, 20.0), match=(6.5, 7.5)), ("keys",), ("selection",), held_out=True,
-         remark="at losses up to .5 the write still outscores each single token, and many of them outweigh it: "
-         "by its definition that is dispersion, and counted as wrong here, for selection was written down."),
+         remark="at losses up to .5 the write still outscores each single token, and many of them outweigh it; its "
+         "odds fall much faster than keys are added, which tells that scores have moved."),
     Kind("rows in scores", "positions beyond N add noise to scores", needle(ROWS), ("position",), ("selection",)),
     Kind("rows in values", "positions beyond N add noise to values", needle(Part("row_values", 0.5, 40.0)),
          ("position",), ("lost",), held_out=True),
@@ -172,8 +172,8 @@ KINDS: tuple[Kind, ...] = (
          either_sign(needle(Part("row_output", 0.02, 2.0), match=0.0)), ("position",), OFFSET, **COUNTER),
     Kind("counter, offset", "the lead moves with the surplus of keys",
          either_sign(needle(Part("offset", 0.1, 5.0), match=0.0)), ("keys",), OFFSET, **COUNTER,
-         remark="a count can be read off untrained weights too, so that the control forbids to call it a moved code: "
-         "the site is told as lost. So it is in the other kinds of counters."),
+         remark="a count can be read off untrained weights too; that rows with their moments of N restore it tells "
+         "that the count is there, and has moved."),
     Kind("count out of range", "leads beyond those of training turn the answer round",
          needle(Part("largest_lead", 120.0, 32.0), match=0.0), ("content", "keys or content"), **COUNTER,
          remark="the model compares the lead with its bound by comparing both over K, so that holding 1/K at its value "

@@ -7,7 +7,7 @@ So floors come from strings of their own; where all strings of a law can be list
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 
@@ -88,10 +88,6 @@ def every_string(task: Task, law: str, length: int, window: int) -> Batch | None
 
 
 def strings(task: Task, law: str, length: int, window: int, seed: int) -> Batch:
-    """The strings of a floor."""
-
-    def block(number: int) -> Batch:
-        drawn = task.sample(BLOCK, length, generator("floor", seed, law, length, number), law, window=window)
-        return replace(drawn, update_summary=None)  # no oracle reads it, and it can be large
-
-    return Batch.join([block(number) for number in range(STRINGS // BLOCK)])
+    """The strings of a floor, without their ``update_summary``: no oracle reads it."""
+    generators = [generator("floor", seed, law, length, number) for number in range(STRINGS // BLOCK)]
+    return task.sample_blocks(BLOCK, length, generators, law, window)

@@ -202,6 +202,16 @@ class Automaton:
             row = following.take(row + column, out=rows[position], mode="clip")
         return rows.T // width
 
+    def after(self, symbols: Ints, start: Ints | int | None = None) -> Ints:
+        """The state after the last symbol, ``[batch]``: the last column of :meth:`run`, which takes the same."""
+        width = len(self.alphabet)
+        following = self.table.ravel() * width
+        row: Any = np.full(len(symbols), self.start if start is None else start) * width
+        for column in np.ascontiguousarray(symbols.T):
+            row = following.take(row + column, mode="clip")
+        last: Ints = row // width
+        return last
+
     @cached_property
     def accepting_mask(self) -> Bools:
         """``[state]`` whether a state is accepting."""

@@ -204,17 +204,20 @@ class StringSampling:
             swapped = words.copy()
             swapped[row, position], swapped[row, position + 1] = words[row, position + 1], words[row, position]
             words = np.where(done[:, None], swapped, words)
+        # A word of one letter has nothing to exchange.
+        left = np.flatnonzero(~done & (words != words[:, :1]).any(1))
+        exchanges = Exchanges.among(words[left])
         for _ in range(TRIES // TRIES_AT_ONCE):
-            # A word of one letter has nothing to exchange.
-            left = np.flatnonzero(~done & (words != words[:, :1]).any(1))
             if not len(left):
                 break
-            tried = _swapped(words[left], TRIES_AT_ONCE, uniforms)
-            ends = self.automaton.run(tried.reshape(-1, words.shape[1]), np.repeat(before[left, 0], TRIES_AT_ONCE))
-            entered = ends[:, -1].reshape(len(left), TRIES_AT_ONCE) == sink[left, None]
+            tried = exchanges.drawn(TRIES_AT_ONCE, uniforms)
+            ends = self.automaton.after(tried.reshape(-1, words.shape[1]), np.repeat(before[left, 0], TRIES_AT_ONCE))
+            entered = ends.reshape(len(left), TRIES_AT_ONCE) == sink[left, None]
             found = entered.any(1)
             words[left[found]] = tried[found, entered[found].argmax(1)]
             done[left[found]] = True
+            left = left[~found]
+            exchanges = exchanges.of(~found)
         return words, done
 
     def neighbours(self, words: Ints, before: Ints, sink: Ints) -> Bools:
@@ -270,29 +273,55 @@ def exchange_odds(groups: Ints) -> Floats:
     return odds
 
 
-def _swapped(words: Ints, tries: int, uniforms: Uniforms) -> Ints:
-    """``[batch, try, length]`` words with two different symbols exchanged, uniform over the pairs of such places."""
-    batch, length = words.shape
-    order = words.argsort(1, kind="stable")  # the places, symbol by symbol
-    symbols = np.take_along_axis(words, order, 1)
-    changes = np.diff(symbols, axis=1, prepend=-1, append=-1) != 0
-    rank = np.arange(length)
-    begins = np.maximum.accumulate(np.where(changes[:, :-1], rank, 0), 1)
-    ends = np.minimum.accumulate(np.where(changes[:, 1:], rank + 1, length)[:, ::-1], 1)[:, ::-1]
-    number = ends - begins  # of places with the same symbol
-    others = length - number  # [batch, rank] with how many places each place makes a pair
-    total = others.cumsum(1)
-    row = np.repeat(np.arange(batch), tries)
-    drawn = (uniforms((batch, tries)) * total[:, -1:]).astype(np.int64)
-    first = np.array([np.searchsorted(sums, one, side="right") for sums, one in zip(total, drawn, strict=True)])
-    first = first.ravel()
-    second = (uniforms((batch * tries,)) * others[row, first]).astype(np.int64)
-    second = np.where(second < begins[row, first], second, second + number[row, first])
-    found = words[row]
-    pair = np.arange(len(row))
-    one, other = order[row, first], order[row, second]
-    found[pair, one], found[pair, other] = words[row, other], words[row, one]
-    return found.reshape(batch, tries, length)
+@dataclass(frozen=True)
+class Exchanges:
+    """All exchanges of two different symbols of words, none of which is of one letter alone.
+
+    Attributes:
+        words: ``[batch, length]``.
+        order: ``[batch, rank]`` the places, symbol by symbol.
+        begins, ends: ``[batch, rank]`` the first rank that has the same symbol, and the one behind the last.
+        total: ``[batch, rank]`` pairs of places whose first one has this rank or an earlier one.
+    """
+
+    words: Ints
+    order: Ints
+    begins: Ints
+    ends: Ints
+    total: Ints
+
+    @classmethod
+    def among(cls, words: Ints) -> Exchanges:
+        """The exchanges of these words."""
+        length = words.shape[1]
+        order = words.argsort(1, kind="stable")
+        symbols = np.take_along_axis(words, order, 1)
+        changes = np.diff(symbols, axis=1, prepend=-1, append=-1) != 0
+        rank = np.arange(length)
+        begins = np.maximum.accumulate(np.where(changes[:, :-1], rank, 0), 1)
+        ends = np.minimum.accumulate(np.where(changes[:, 1:], rank + 1, length)[:, ::-1], 1)[:, ::-1]
+        return cls(words, order, begins, ends, (length - (ends - begins)).cumsum(1))
+
+    def of(self, which: Bools) -> Exchanges:
+        """Those of some of the words."""
+        return Exchanges(*(part[which] for part in (self.words, self.order, self.begins, self.ends, self.total)))
+
+    def drawn(self, tries: int, uniforms: Uniforms) -> Ints:
+        """``[batch, try, length]`` the words after an exchange each, uniform over the pairs of places."""
+        batch, length = self.words.shape
+        row = np.repeat(np.arange(batch), tries)
+        # One sorted list of all rows, each lifted above the one before.
+        lift = length * length * np.arange(batch)[:, None]
+        drawn = (uniforms((batch, tries)) * self.total[:, -1:]).astype(np.int64)
+        first = np.searchsorted((self.total + lift).ravel(), (drawn + lift).ravel(), side="right") - row * length
+        begin, end = self.begins[row, first], self.ends[row, first]
+        second = (uniforms((batch * tries,)) * (length - (end - begin))).astype(np.int64)
+        second = np.where(second < begin, second, second + (end - begin))
+        found = self.words[row]
+        pair = np.arange(len(row))
+        one, other = self.order[row, first], self.order[row, second]
+        found[pair, one], found[pair, other] = self.words[row, other], self.words[row, one]
+        return found.reshape(batch, tries, length)
 
 
 def _there(labels: Ints, possible: Bools, count: int) -> Bools:

@@ -202,6 +202,17 @@ class Presented(Task):
         shots = [self._question(batch, n, generator, law) for n in self._shots(length)]
         return self.told(self._question(batch, length, generator, law), shots, law)
 
+    def sample_blocks(
+        self,
+        size: int,
+        length: int,
+        generators: Sequence[torch.Generator],
+        law: Law = "training",
+        window: int | None = None,
+    ) -> Batch:
+        """The strings of :meth:`sample` with one generator after another; as it draws its shots, block by block."""
+        return Batch.join([self.sample(size, length, one, law, window) for one in generators])
+
     def _shots(self, length: int) -> list[int]:
         return [self.presentation.shot_items or length] * self.presentation.shots
 

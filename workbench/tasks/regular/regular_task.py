@@ -257,7 +257,7 @@ class RegularTask(Task):
         votes = torch.zeros(len(tokens), self.d_vocab_out, dtype=torch.float64, device=tokens.device)
         symbols = _symbols(tokens)
         for start in np.flatnonzero(starts).tolist():
-            last = torch.from_numpy(self.answers[self.acceptor.run(symbols, start)[:, -1]]).to(tokens.device)
+            last = torch.from_numpy(self.answers[self.acceptor.after(symbols, start)]).to(tokens.device)
             votes += F.one_hot(last.clamp(min=0), self.d_vocab_out) * (last >= 0)[:, None]
         return torch.where(votes.sum(1, keepdim=True) > 0, votes, 1.0)
 

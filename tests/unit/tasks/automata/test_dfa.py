@@ -132,6 +132,9 @@ def test_runs_may_start_anywhere():
     found = automaton.run(symbols, starts)
     assert [automaton.names[s] for s in found[:, -1]] == ["after aba", "start"]
     assert automaton.run(symbols[:, :0]).shape == (2, 0)
+    assert [automaton.names[s] for s in automaton.after(symbols, starts)] == ["after aba", "start"]
+    assert automaton.after(symbols[:, :0], starts).tolist() == starts.tolist()
+    assert automaton.after(symbols).tolist() == automaton.run(symbols)[:, -1].tolist()
 
 
 def test_words_are_counted_exactly_at_any_length():
