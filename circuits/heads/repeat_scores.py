@@ -49,8 +49,8 @@ BEHIND = 8
 DISPLACED = (
     Quantity(
         "repeats_displaced_induction",
-        f"attention mass on keys d places behind earlier occurrences of the query's token, corrected for chance, at the "
-        f"d of 1 to {BEHIND} at which the head has most; on random repeats",
+        f"attention mass on keys d places behind earlier occurrences of the query's token, corrected for chance, at "
+        f"the d of 1 to {BEHIND} at which the head has most; on random repeats",
         "share",
         None,
         1,

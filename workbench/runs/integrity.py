@@ -69,7 +69,7 @@ def _checkpoint(run: Run, step: int, shapes: dict[str, list[int]]) -> None:
     run.verify(step)
     if "log_sha256" in meta:
         _log(folder / "log.parquet", meta["log_sha256"])
-    if run.referenced or run.answered:
+    if run.referenced or run.answered or run.rows_only:
         return
     file = folder / "model.safetensors"
     try:

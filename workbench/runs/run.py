@@ -173,7 +173,7 @@ class Run:
         if self.answered:
             return str(meta["sha256"])
         if self.rows_only:
-            return verify_names(meta, self.name)
+            return verify_names(meta, self.name) if self.referenced else str(meta["sha256"])
         if self.referenced:
             return verify_folder(self.folder(step), meta, self.name)
         try:

@@ -30,7 +30,8 @@ def origin(run: RunView) -> str:
         return f"{others} by others; its window holds a question of {whole(run.trained)} items"
     made = training.get("compiled")
     if not made:
-        return f"trained on lengths {whole(run.shortest)} to {whole(run.trained)}"
+        here = f"{run.run.rows_only}, its weights not here, " if run.run.rows_only else ""
+        return f"{here}trained on lengths {whole(run.shortest)} to {whole(run.trained)}"
     said = f"compiled from the program {made['program']}, not trained"
     if made.get("first_keys"):
         return f"{said}; a twin that sees its first {whole(made['first_keys'])} keys alone"

@@ -1,4 +1,4 @@
-"""A run of weights that others trained, as what was measured of it alone: to be handed on where the weights are not."""
+"""A run as what was measured of it alone: to be handed on where the weights are not."""
 
 from __future__ import annotations
 
@@ -16,19 +16,18 @@ from workbench.table.shards import compact
 def write_rows_only(run: Run, model: str, out: Path) -> Run:
     """Write a folder with the settings, hashes and rows of a run, which names its model and no place of its weights.
 
-    Id and hashes are those of the run: ``lengthlens open FOLDER --relink`` makes it whole where the weights are. The
-    folder appears whole or not at all; one that is there gives way if it is of the same run.
+    Id and hashes are those of the run: where the weights are those of others, ``lengthlens open FOLDER --relink`` makes
+    it whole; where they are its own, training does. The folder appears whole or not at all; one that is there gives way
+    if it is of the same run.
 
     Args:
-        run: a run that references weights of others.
+        run: the run.
         model: what the model is called, as whoever looks for it would.
         out: the folder.
 
     Raises:
-        RunError: for a run of its own weights, damaged rows, or another run in the folder.
+        RunError: for damaged rows, or another run in the folder.
     """
-    if not run.referenced:
-        raise RunError(f"run {run.name} holds its weights itself: there is nothing that it would do without")
     if out.exists() and Run.open(out).id != run.id:
         raise RunError(f"{out} holds another run; choose another folder")
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -37,7 +36,9 @@ def write_rows_only(run: Run, model: str, out: Path) -> Run:
         for step in run.steps:
             there = folder / run.step_path(step).relative_to(run.path)
             there.mkdir(parents=True)
-            shutil.copyfile(run.step_path(step) / "meta.json", there / "meta.json")
+            for name in ("meta.json", "log.parquet"):
+                if (file := run.step_path(step) / name).is_file():
+                    shutil.copyfile(file, there / name)
         kept = {name: value for name, value in run.config.items() if name not in ("folders", "seal")}
         write_config(folder, {**kept, "rows_only": model})
         for part in ("measurements", TABLE_NAME):

@@ -1,4 +1,4 @@
-"""A run of others' weights whose weights are not here: everywhere what its rows give, and what wants the model."""
+"""A run whose weights are not here: everywhere what its rows give, and what wants the model."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from tests.support.dashboard.answers import LIGHT, texts
 from tests.support.dashboard.report import PageReader, at, data_of_page
 from tests.support.models.pretrained_folders import save_folder
 from workbench.cli.main import app
+from workbench.cli.options import assignments
+from workbench.cli.run_config import build
 from workbench.dashboard import router
 from workbench.dashboard.pages.listed import PAGES
 from workbench.dashboard.pages.run import PAGE
@@ -33,9 +35,11 @@ from workbench.measure.running.plan import execute, plan
 from workbench.runs import Run, RunError
 from workbench.runs.adoption.open_pretrained import Opened, open_pretrained
 from workbench.runs.adoption.rows_only import write_rows_only
+from workbench.runs.integrity import run_problems
 from workbench.table import Table
 from workbench.tasks import make_task
 from workbench.tasks.presented.presentation import presentation
+from workbench.training.trainer import Trainer
 
 SAID = "rows only: its weights are Tiny-1, not here"
 
@@ -77,8 +81,34 @@ def test_what_needs_the_weights_says_so_and_how_to_say_where_they_are(whole: Run
         rows.load(1)
     todo = plan([rows.path])
     assert (todo.items, todo.problems, todo.notices) == ([], [], [f"nothing more is measured of copy: {SAID}"])
-    with pytest.raises(RunError, match="holds its weights itself"):
-        write_rows_only(Run(rows.path, "x", {"training": {}}), "x", rows.path)
+    with pytest.raises(RunError, match="holds another run; choose another folder"):
+        write_rows_only(Run(rows.path, "x", {"training": {}, "id": "another"}), "x", rows.path)
+
+
+def test_a_run_of_its_own_weights_is_handed_on_without_them(tmp_path: Path) -> None:
+    options = {"lengths": "1-9", "layers": 1, "d_model": 8, "heads": 2, "batch_size": 8, "steps": 4}
+    trained = Trainer(build("majority", options, assignments(["training.checkpoints.log=0"])), tmp_path / "run").run()
+    assert execute(plan([trained.path], only=["behaviour"], sequences=8), "serial") == []
+    held = write_rows_only(trained, "Small-1", tmp_path / "gallery" / "own")
+    assert (held.id, held.steps) == (trained.id, trained.steps)
+    assert [held.verify(s) for s in held.steps] == [trained.verify(s) for s in trained.steps]
+    files = {file.name for file in held.path.rglob("*") if file.is_file()}
+    assert files == {"run.json", "meta.json", "log.parquet", "table.parquet"}
+    one, other = (Table.load(run.path).frame().drop(columns="run") for run in (trained, held))
+    assert one.equals(other)
+    assert run_problems(held) == []
+    said = "rows only: its weights are Small-1, not here"
+    with pytest.raises(RunError, match=f"{said}$"):
+        held.load(held.steps[-1])
+    assert plan([held.path]).notices == [f"nothing more is measured of own: {said}"]
+    made = Context(Store([held.path.parent]), Worker())
+    for page in PAGES:
+        told = texts(router.page(made, page.path, "?run=own")[0])
+        assert "cannot be" not in told, page.path
+        assert "Measure now" not in told, page.path
+        assert "--relink" not in told, "there is no folder of others that would hold its weights"
+    assert "Small-1, its weights not here, trained on lengths 1 to 9" in texts(router.page(made, "/run", "?run=own")[0])
+    made.close()
 
 
 @pytest.mark.parametrize(
