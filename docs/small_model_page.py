@@ -1,0 +1,341 @@
+"""docs/small_model.md, its figure and its rows: ``python docs/small_model_page.py ROOT PAGE --figure OUT.png``.
+
+ROOT holds the text (``docs/small_model_text.py``) and the runs: the positive control at three learning rates, and the
+small language model. Each is trained and measured where it is not yet, so the same command goes on where it was cut
+off. The page tells of the training that there is, and how much of it is missing; ``--gallery DIR`` packs the rows of
+the language model, without weights, into DIR.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+from other_machines_table import one, pick
+from plateau_figure import photograph
+from plotly.subplots import make_subplots
+from small_model_text import PACKAGES
+
+from workbench.runs.adoption.rows_only import write_rows_only
+from workbench.runs.run import Run
+from workbench.table import Table
+
+HERE = Path(__file__).parent
+CONTROL = "docs/small_model_control.py"
+RATES = ("0.003", "0.001", "0.0003")
+"""Learning rates of the control, all of which are told."""
+FORMED = 0.3
+"""The score from which a head counts as formed; stated with the recipe, before anything was trained."""
+MODEL = "the small language model of make small-model"
+STEPS, TOKENS = 14_650, 4096
+"""Updates that the recipe asks for, and tokens of each."""
+TRAINED = 256
+LENGTHS = (64, 128, 256, 512, 1024, 2048)
+LAWS = ("uniform", "unigram", "passages")
+SEQUENCES = 64
+CHECKPOINTS = (
+    *(50, 100, 150, 250, 400, 600, 900, 1300, 1800, 2400, 3100, 3900),
+    *(4800, 5800, 7000, 8300, 9800, 11400, 13000),
+)
+MEASURED = ("behaviour", "behaviour.copies", "circuits.repeats", "circuits.heads")
+
+
+def control_options(rate: str) -> list[str]:
+    """Options of ``lengthlens train`` for the control at a learning rate."""
+    size = ["--layers", "2", "--heads", "4", "--d-model", "64", "--steps", "1500", "--batch-size", "32"]
+    often = ["--set", "training.checkpoints.log=0", "--set", "training.checkpoints.linear=5"]
+    return ["--lengths", "64-64", "--positions", "rotary", *size, "--learning-rate", rate, *often]
+
+
+def model_options(root: Path) -> list[str]:
+    """Options of ``lengthlens train`` for the language model, whose text lies below ROOT."""
+    text = ["--set", f"task.folder={root.as_posix()}/text", "--set", "task.most=64"]
+    often = ["--set", "training.checkpoints.log=0", "--set", "training.checkpoints.linear=0"]
+    named = ["--set", f"training.checkpoints.at=[{','.join(map(str, CHECKPOINTS))}]"]
+    rate = ["--learning-rate", "0.003", "--set", "training.warmup=200"]
+    return ["--layers", "2", "--heads", "4", *rate, *text, *often, *named]
+
+
+def made(root: Path) -> None:
+    """Text, runs and measurements, as far as they are not there."""
+    if not (root / "text").is_dir():
+        _run([sys.executable, str(HERE / "small_model_text.py"), str(root / "text")])
+    for rate in RATES:
+        out = str(root / f"control-{rate}")
+        _lens("train", f"{CONTROL}:RepeatedTokens", "--out", out, *control_options(rate))
+        laws = ["--set", 'circuits.repeats.token_laws=["uniform"]', "--set", 'behaviour.copies.token_laws=["uniform"]']
+        only = ["--only", "circuits.repeats", "--only", "behaviour.copies", *laws]
+        _lens("measure", out, "--trust-code", CONTROL, *only, "--lengths", "64,128,256", "--executor", "serial")
+    _lens("train", "next_token", "--out", str(root / "run"), *model_options(root))
+    measured(root / "run")
+
+
+def measured(run: Path) -> None:
+    """Measure what is there of the language model."""
+    only = [part for name in MEASURED for part in ("--only", name)]
+    lengths = ",".join(map(str, LENGTHS))
+    _lens("measure", str(run), *only, "--lengths", lengths, "--sequences", str(SEQUENCES), "--executor", "serial")
+
+
+def _lens(*command: str) -> None:
+    _run([sys.executable, "-m", "lengthlens", *command])
+
+
+def _run(command: Sequence[str]) -> None:
+    subprocess.run(command, check=True)
+
+
+# ---- what the rows say -----------------------------------------------------------------------------
+def value(frame: pd.DataFrame, **where: Any) -> float:
+    """The value of the one row in which columns have these values."""
+    return float(one(frame, **where)["value"])
+
+
+def best_heads(frame: pd.DataFrame, quantity: str, length: int, law: str) -> pd.DataFrame:
+    """At each step the head with the highest value at a length: a row a step, ascending."""
+    rows = pick(frame, quantity=quantity, length=length, mode=law, status="ok")
+    return rows.loc[rows.groupby("step")["value"].idxmax()].sort_values("step")
+
+
+def formed_at(frame: pd.DataFrame, quantity: str, law: str) -> int | None:
+    """The first step whose best head reaches :data:`FORMED` at N, the lower end of its interval too; None if none."""
+    best = best_heads(frame, quantity, TRAINED, law)
+    steps = best[best["low"] >= FORMED]["step"]
+    return None if steps.empty else int(steps.iloc[0])
+
+
+def followed(frame: pd.DataFrame, quantity: str, law: str) -> tuple[str, pd.DataFrame]:
+    """The head that is best at N at the last step, by name, and its values at every step and length."""
+    last = best_heads(frame, quantity, TRAINED, law).iloc[-1]
+    rows = pick(frame, quantity=quantity, mode=law, layer=last["layer"], head=last["head"], status="ok")
+    name = f"L{last['layer']:.0f}H{last['head']:.0f}"
+    return name, rows.pivot_table(index="step", columns="length", values="value")
+
+
+def losses(frame: pd.DataFrame) -> pd.DataFrame:
+    """Mean loss on held-out text in windows of each length, by step."""
+    rows = pick(frame, measurement="behaviour", quantity="loss", law="matched", mode="teacher_forced", status="ok")
+    return rows.pivot_table(index="step", columns="length", values="value")
+
+
+def gains(frame: pd.DataFrame, law: str) -> pd.DataFrame:
+    """By how much the loss on a second copy is less than on the first, in nats, by step and length."""
+    rows = pick(frame, quantity="copy_loss", target=law, status="ok")
+    wide = rows.pivot_table(index=["step", "length"], columns="mode", values="value")
+    return (wide["first"] - wide["second"]).unstack("length")
+
+
+def millions(step: float) -> str:
+    """Tokens seen until a step."""
+    return f"{step * TOKENS / 1e6:.1f}"
+
+
+# ---- the page --------------------------------------------------------------------------------------
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """A table whose cells stand to the right."""
+    lines = [f"| {' | '.join(head)} |", "|" + "--:|" * len(head)]
+    return [*lines, *(f"| {' | '.join(row)} |" for row in rows)]
+
+
+def page(root: Path) -> str:
+    """The whole page, of what there is below ROOT."""
+    frame = Table.load(root / "run").frame()
+    licences = "; ".join(f"{p.name} ({p.licence})" for p in PACKAGES)
+    parts = [HEAD.format(licences=licences, steps=STEPS, total=STEPS * TOKENS / 1e6), *_control(root), ""]
+    parts += [*_over_training(frame), "", *_by_length(frame), "", *_found(frame), "", *_command(root)]
+    return "\n".join(parts) + "\n"
+
+
+def _control(root: Path) -> list[str]:
+    head = ["rate", "right in the second copy", "induction", "looked for further behind", "at 128", "at 256"]
+    rows, passed = [], []
+    for rate in RATES:
+        frame = Table.load(root / f"control-{rate}").frame()
+        frame = frame[frame["step"] == frame["step"].max()]
+        copied = value(frame, quantity="copy_accuracy", mode="second", target="uniform", length=64)
+        plain = _best(frame, "repeats_induction", 64)
+        behind = _best(frame, "repeats_displaced_induction", 64)
+        where = {"layer": behind["layer"], "head": behind["head"], "mode": "uniform"}
+        places = value(frame, quantity="repeats_displacement", length=64, **where)
+        beyond = [value(frame, quantity="repeats_displaced_induction", length=n, **where) for n in (128, 256)]
+        told = f"{behind['value']:.2f}, {places:.0f} behind"
+        rows.append([rate, f"{copied:.2f}", f"{plain['value']:.2f}", told, *(f"{v:.2f}" for v in beyond)])
+        passed += [rate] if plain["value"] > FORMED else []
+    said = f"it exceeds {FORMED} at rate {', '.join(passed)}" if passed else f"it exceeds {FORMED} at no rate"
+    return [CONTROL_TEXT.format(said=said, formed=FORMED), *table(head, rows)]
+
+
+def _best(frame: pd.DataFrame, quantity: str, length: int) -> pd.Series[Any]:
+    return best_heads(frame, quantity, length, "uniform").iloc[-1]
+
+
+def _over_training(frame: pd.DataFrame) -> list[str]:
+    kinds = [("repeats_previous_token", "unigram")]
+    kinds += [("repeats_induction", law) for law in LAWS]
+    kinds += [("repeats_displaced_induction", "unigram")]
+    best = [best_heads(frame, quantity, TRAINED, law).set_index("step")["value"] for quantity, law in kinds]
+    loss, copied = losses(frame)[TRAINED], [gains(frame, law)[TRAINED] for law in LAWS]
+    head = ["M tokens", "loss", "previous token", *(f"induction, {law}" for law in LAWS), "further behind"]
+    head += [f"gain, {law}" for law in LAWS]
+    rows = [
+        [millions(step), f"{loss[step]:.2f}", *(f"{b[step]:.3f}" for b in best), *(f"{g[step]:+.2f}" for g in copied)]
+        for step in loss.index
+    ]
+    return [OVER_TRAINING, *table(head, rows)]
+
+
+def _by_length(frame: pd.DataFrame) -> list[str]:
+    parts = [BY_LENGTH]
+    for quantity, title in (("repeats_previous_token", "previous token"), ("repeats_induction", "induction")):
+        name, found = followed(frame, quantity, "unigram")
+        parts += [f"The head with the highest score for {title} at {TRAINED} tokens at the end, {name}:", ""]
+        rows = [[millions(step), *(f"{found.loc[step, n]:.3f}" for n in LENGTHS)] for step in found.index]
+        parts += [*table(["M tokens", *map(str, LENGTHS)], rows), ""]
+    loss = losses(frame)
+    rows = [[millions(step), *(f"{loss.loc[step, n]:.2f}" for n in LENGTHS)] for step in loss.index]
+    parts += ["Loss on held-out text, mean over windows of so many tokens:", ""]
+    return [*parts, *table(["M tokens", *map(str, LENGTHS)], rows)]
+
+
+def _found(frame: pd.DataFrame) -> list[str]:
+    """What the rows say, in sentences whose every number is theirs."""
+    last = int(frame["step"].max())
+    rule = f"A head counts as formed where its score at {TRAINED} tokens is {FORMED}, by the lower end of its interval."
+    parts = ["## What it shows", "", rule, ""]
+    if last < STEPS:
+        missing = (STEPS - last) * TOKENS / 1e6
+        parts += [
+            f"**This is {millions(last)} of {STEPS * TOKENS / 1e6:.0f} M tokens**: training was cut off, and "
+            f"`make small-model` trains the {missing:.1f} M that are left. All that is said holds up to there.",
+            "",
+        ]
+    for quantity, title in (
+        ("repeats_previous_token", "Previous-token head"),
+        ("repeats_induction", "Induction head"),
+        ("repeats_displaced_induction", "Head that looks 1 to 8 places behind an occurrence"),
+    ):
+        said = []
+        for law in LAWS:
+            step = formed_at(frame, quantity, law)
+            best = best_heads(frame, quantity, TRAINED, law)
+            top = best.loc[best["value"].idxmax()]
+            if step is None:
+                said.append(f"none formed by {law} in {millions(last)} M tokens (highest {top['value']:.3f})")
+            else:
+                said.append(f"formed by {law} at {millions(step)} M tokens (highest {top['value']:.2f})")
+        parts.append(f"- {title}: {'; '.join(said)}.")
+    for quantity, title in (("repeats_previous_token", "previous-token head"), ("repeats_induction", "induction head")):
+        step = formed_at(frame, quantity, "unigram")
+        if step is None:
+            continue
+        name, found = followed(frame, quantity, "unigram")
+        shares = {s: found.loc[s, 4 * TRAINED] / found.loc[s, TRAINED] for s in found.index if s >= step}
+        lowest, highest = min(shares.values()), max(shares.values())
+        parts.append(
+            f"- From there on the {title} {name} keeps {lowest:.2f} to {highest:.2f} of its score at {TRAINED} tokens "
+            f"when there are {4 * TRAINED}; {shares[last]:.2f} at the end."
+        )
+    loss = losses(frame)
+    beyond = loss[8 * TRAINED] - loss[TRAINED]
+    parts.append(
+        f"- Loss in windows of {8 * TRAINED} tokens less that at {TRAINED} is {beyond.iloc[0]:+.2f} nats before "
+        f"training, {beyond.max():+.2f} where it is most (at {millions(beyond.idxmax())} M tokens) and "
+        f"{beyond.iloc[-1]:+.2f} at the end."
+    )
+    return parts
+
+
+def _command(root: Path) -> list[str]:
+    shown = " ".join(f"'{part}'" if "[" in part else part for part in model_options(root))
+    return ["## The command", "", "`make small-model` does all of this; the model alone:", "",
+            "```", f"lengthlens train next_token {shown}", "```"]  # fmt: skip
+
+
+HEAD = """# A small language model over training
+
+Written by `make small-model` (`docs/small_model_page.py`): do not edit. When do a previous-token head and an induction
+head form in a language model, and does what they do past the trained length form with them? A transformer of two
+layers (d 128, 4 heads, rotary positions, context 256, AdamW at 3e-3) is trained on next-token prediction: a byte-level
+BPE of 1,024 tokens made from the training files of {licences}; no file is in the project. The recipe asks for {steps:,}
+updates of 4,096 tokens, {total:.0f} M. One seed; nothing was chosen by what came out past 256 tokens. The learning
+rate is that of an earlier trial of the same recipe, not of a search.
+
+Scores are attention mass corrected for chance (0 = as uniform attention, 1 = all), on strings in which a block of eight
+tokens recurs after random gaps, of the last 16 queries of 64 strings. Tokens are by three laws: *uniform* over the
+alphabet, *unigram* as often as the text has them, *passages* of held-out text in which the block recurs. Copies are
+strings that are said twice; *gain* is the loss on the first copy less that on the second, in nats.
+
+## Would the score find a head that is there?
+"""
+CONTROL_TEXT = """A model of the same kind (d 64, context 64) is trained on random tokens of 64 symbols that repeat
+themselves with a period of 8 to 32, and on nothing else, at three learning rates for 1,500 updates. The best induction
+score has to exceed {formed} at one of them: {said}. Where a model copies and has no induction score, the next column
+tells why: its head attends not to the key directly behind the earlier occurrence but some places further, where the
+layer below has put what stood there, and the usual score does not see that. 128 and 256 tokens are two and four times
+the trained length, of the head that is best at 64.
+"""
+OVER_TRAINING = """## Over training
+
+At 256 tokens; of scores, the best of the eight heads at each step.
+"""
+BY_LENGTH = """## Over length
+
+By the unigram law. 256 is the trained length; 512 to 2,048 were never trained.
+"""
+
+
+# ---- the figure ------------------------------------------------------------------------------------
+def figure(frame: pd.DataFrame) -> go.Figure:
+    """Scores of two heads and loss over training, a line a length."""
+    titles = []
+    panels = []
+    for quantity, title in (("repeats_previous_token", "previous token"), ("repeats_induction", "induction")):
+        name, found = followed(frame, quantity, "unigram")
+        titles.append(f"{title}, {name}")
+        panels.append(found)
+    drawn = make_subplots(rows=1, cols=3, subplot_titles=[*titles, "loss on held-out text"])
+    colours = ("#9ecae1", "#4292c6", "#08306b", "#fdae6b", "#e6550d", "#7f2704")
+    for column, found in enumerate([*panels, losses(frame)], 1):
+        rows = found[found.index > 0]
+        for length, colour in zip(LENGTHS, colours, strict=True):
+            line = {"color": colour, "width": 2}
+            trace = go.Scatter(
+                x=rows.index * TOKENS, y=rows[length], name=f"{length:,} tokens", line=line, mode="lines+markers",
+                legendgroup=str(length), showlegend=column == 1, marker={"size": 4},
+            )  # fmt: skip
+            drawn.add_trace(trace, row=1, col=column)
+    drawn.update_xaxes(type="log", title_text="tokens seen")
+    drawn.update_yaxes(title_text="score", row=1, col=1)
+    drawn.update_yaxes(title_text="nats", row=1, col=3)
+    drawn.update_layout(template="plotly_white", width=1200, height=380, margin={"l": 60, "r": 20, "t": 50, "b": 60})
+    return drawn
+
+
+def main() -> None:
+    """Make what is missing, and write page, figure and rows."""
+    parser = argparse.ArgumentParser(description="Train and measure the small language model, and write its page.")
+    parser.add_argument("root", type=Path, metavar="ROOT")
+    parser.add_argument("page", type=Path, metavar="PAGE")
+    parser.add_argument("--figure", type=Path, help="also write the figure, as a .png")
+    parser.add_argument("--gallery", type=Path, help="also write the rows of the language model, without weights, here")
+    parser.add_argument("--page-only", action="store_true", help="train and measure nothing")
+    given = parser.parse_args()
+    if not given.page_only:
+        made(given.root)
+    given.page.write_text(page(given.root), encoding="utf-8")
+    if given.figure is not None:
+        drawn = figure(Table.load(given.root / "run").frame())
+        photograph(drawn.to_html(include_plotlyjs=True), drawn.layout.width, drawn.layout.height, given.figure)
+    if given.gallery is not None:
+        write_rows_only(Run.open(given.root / "run"), MODEL, given.gallery)
+    print(f"{given.page} is written.")
+
+
+if __name__ == "__main__":
+    main()
