@@ -15,7 +15,7 @@ DIR ?= checkpoints
 export OMP_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE = 1
 
-.PHONY: help setup demo app docs test test-fast test-unit test-all hostile check bench campaign mutants diagnosis-bench diagnosis-runs prescriptions gallery browser upstream pictures probe-figures plateau-figure other-machines pretrained readmes wheel clean
+.PHONY: help setup demo app docs test test-fast test-unit test-all hostile check bench campaign mutants diagnosis-bench diagnosis-runs prescriptions gallery browser upstream pictures probe-figures plateau-figure other-machines pretrained small-model readmes wheel clean
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -133,6 +133,10 @@ other-machines: setup ## the runs, measurements and tables of docs/other_machine
 pretrained: $(CORE) ## a real model of 135 M weights, fetched once, asked tasks in its prompt: docs/pretrained.md (resumable)
 	$(INSTALL) '.[pretrained]'
 	$(BIN)/python docs/pretrained_page.py checkpoints/pretrained docs/pretrained.md --gallery checkpoints/gallery/pretrained
+
+small-model: setup browser ## a language model of two layers over training, with its positive control: docs/small_model.md (two hours on one core, resumable)
+	$(BIN)/python docs/small_model_page.py checkpoints/small_model docs/small_model.md --control docs/small_model_control.parquet \
+		--figure docs/pictures/small-model.png --gallery checkpoints/gallery/small_model
 
 plateau-figure: setup browser ## the runs of the sweep plateau, and their figure
 	$(BIN)/lengthlens sweep plateau

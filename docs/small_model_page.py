@@ -1,4 +1,4 @@
-"""docs/small_model.md, its figure and its rows: ``python docs/small_model_page.py ROOT PAGE --figure OUT.png``.
+"""docs/small_model.md, its figure and its rows: ``python docs/small_model_page.py ROOT PAGE``.
 
 ROOT holds the text (``docs/small_model_text.py``) and the runs: the positive control at three learning rates, and the
 small language model. Each is trained and measured where it is not yet, so the same command goes on where it was cut
@@ -36,7 +36,7 @@ MODEL = "the small language model of make small-model"
 STEPS, TOKENS = 14_650, 4096
 """Updates that the recipe asks for, and tokens of each."""
 TRAINED = 256
-LENGTHS = (64, 128, 256, 512, 1024, 2048)
+LENGTHS = (64, 128, 256, 512, 1024)
 LAWS = ("uniform", "unigram", "passages")
 SEQUENCES = 64
 CHECKPOINTS = (
@@ -143,21 +143,27 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return [*lines, *(f"| {' | '.join(row)} |" for row in rows)]
 
 
-def page(root: Path) -> str:
-    """The whole page, of what there is below ROOT."""
-    frame = Table.load(root / "run").frame()
+def page(root: Path, frame: pd.DataFrame, control: pd.DataFrame) -> str:
+    """The whole page, of the rows of the language model and of the controls."""
     licences = "; ".join(f"{p.name} ({p.licence})" for p in PACKAGES)
-    parts = [HEAD.format(licences=licences, steps=STEPS, total=STEPS * TOKENS / 1e6), *_control(root), ""]
+    parts = [HEAD.format(licences=licences, steps=STEPS, total=STEPS * TOKENS / 1e6), *_control(control), ""]
     parts += [*_over_training(frame), "", *_by_length(frame), "", *_found(frame), "", *_command(root)]
     return "\n".join(parts) + "\n"
 
 
-def _control(root: Path) -> list[str]:
+def control_rows(root: Path) -> pd.DataFrame:
+    """What was measured of the controls at their last steps; ``run`` is their learning rate."""
+    frames = [Table.load(root / f"control-{rate}").frame().assign(run=rate) for rate in RATES]
+    every = pd.concat([frame[frame["step"] == frame["step"].max()] for frame in frames], ignore_index=True)
+    columns = ["run", "step", "quantity", "length", "mode", "target", "layer", "head", "value", "low", "high", "status"]
+    return every[columns]
+
+
+def _control(control: pd.DataFrame) -> list[str]:
     head = ["rate", "right in the second copy", "induction", "looked for further behind", "at 128", "at 256"]
     rows, passed = [], []
     for rate in RATES:
-        frame = Table.load(root / f"control-{rate}").frame()
-        frame = frame[frame["step"] == frame["step"].max()]
+        frame = pick(control, run=rate)
         copied = value(frame, quantity="copy_accuracy", mode="second", target="uniform", length=64)
         plain = _best(frame, "repeats_induction", 64)
         behind = _best(frame, "repeats_displaced_induction", 64)
@@ -242,9 +248,9 @@ def _found(frame: pd.DataFrame) -> list[str]:
             f"when there are {4 * TRAINED}; {shares[last]:.2f} at the end."
         )
     loss = losses(frame)
-    beyond = loss[8 * TRAINED] - loss[TRAINED]
+    beyond = loss[LENGTHS[-1]] - loss[TRAINED]
     parts.append(
-        f"- Loss in windows of {8 * TRAINED} tokens less that at {TRAINED} is {beyond.iloc[0]:+.2f} nats before "
+        f"- Loss in windows of {LENGTHS[-1]} tokens less that at {TRAINED} is {beyond.iloc[0]:+.2f} nats before "
         f"training, {beyond.max():+.2f} where it is most (at {millions(beyond.idxmax())} M tokens) and "
         f"{beyond.iloc[-1]:+.2f} at the end."
     )
@@ -286,7 +292,7 @@ At 256 tokens; of scores, the best of the eight heads at each step.
 """
 BY_LENGTH = """## Over length
 
-By the unigram law. 256 is the trained length; 512 to 2,048 were never trained.
+By the unigram law. 256 is the trained length; 512 and 1,024 were never trained.
 """
 
 
@@ -300,7 +306,7 @@ def figure(frame: pd.DataFrame) -> go.Figure:
         titles.append(f"{title}, {name}")
         panels.append(found)
     drawn = make_subplots(rows=1, cols=3, subplot_titles=[*titles, "loss on held-out text"])
-    colours = ("#9ecae1", "#4292c6", "#08306b", "#fdae6b", "#e6550d", "#7f2704")
+    colours = ("#9ecae1", "#4292c6", "#08306b", "#fdae6b", "#e6550d")
     for column, found in enumerate([*panels, losses(frame)], 1):
         rows = found[found.index > 0]
         for length, colour in zip(LENGTHS, colours, strict=True):
@@ -323,14 +329,18 @@ def main() -> None:
     parser.add_argument("root", type=Path, metavar="ROOT")
     parser.add_argument("page", type=Path, metavar="PAGE")
     parser.add_argument("--figure", type=Path, help="also write the figure, as a .png")
+    parser.add_argument("--control", type=Path, help="also write the rows of the controls, as a .parquet")
     parser.add_argument("--gallery", type=Path, help="also write the rows of the language model, without weights, here")
     parser.add_argument("--page-only", action="store_true", help="train and measure nothing")
     given = parser.parse_args()
     if not given.page_only:
         made(given.root)
-    given.page.write_text(page(given.root), encoding="utf-8")
+    frame, control = Table.load(given.root / "run").frame(), control_rows(given.root)
+    given.page.write_text(page(given.root, frame, control), encoding="utf-8")
+    if given.control is not None:
+        control.to_parquet(given.control)
     if given.figure is not None:
-        drawn = figure(Table.load(given.root / "run").frame())
+        drawn = figure(frame)
         photograph(drawn.to_html(include_plotlyjs=True), drawn.layout.width, drawn.layout.height, given.figure)
     if given.gallery is not None:
         write_rows_only(Run.open(given.root / "run"), MODEL, given.gallery)

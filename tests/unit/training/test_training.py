@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 import torch
 
 from tests.support.training.training import config, hashes
 from workbench.cli import main
+from workbench.cli.options import assignments
 from workbench.cli.progress import steps_done
+from workbench.cli.run_config import build
 from workbench.runs import Run, RunError
 from workbench.runs.live_log import Live
 from workbench.storage.errors import StorageError
@@ -32,6 +35,24 @@ from workbench.training.trainer import Trainer
 ])  # fmt: skip
 def test_checkpoints_are_log_and_evenly_spaced_from_step_0(steps, log, linear, expected) -> None:
     assert checkpoint_steps(steps, log, linear) == expected
+
+
+def test_checkpoints_can_be_named(tmp_path: Path) -> None:
+    """Beside the spaced ones; a run without names is written as it was before there were any, and so keeps its id."""
+    assert checkpoint_steps(100, 0, 0, at=(7, 3, 7, 100)) == [0, 3, 7, 100]
+    plain = TrainingConfig(steps=9, checkpoints={"log": 0, "linear": 0})
+    named = TrainingConfig(steps=9, checkpoints={"log": 0, "linear": 0, "at": [8, 2]})
+    assert "at" not in plain.model_dump()["checkpoints"]
+    assert named.model_dump(mode="json")["checkpoints"]["at"] == [8, 2]
+    assert named.checkpoints.steps(9) == [0, 2, 8, 9]
+    with pytest.raises(ValueError, match=r"checkpoints\.at names step 10, and there are 9 steps; leave it out"):
+        TrainingConfig(steps=9, checkpoints={"at": [10]})
+    settings = assignments(
+        ["training.checkpoints.log=0", "training.checkpoints.linear=0", "training.checkpoints.at=[2, 3]"]
+    )
+    options = {"lengths": "1-9", "layers": 1, "d_model": 8, "heads": 2, "batch_size": 8, "steps": 4}
+    run = Trainer(build("majority", options, settings), tmp_path / "run").run()
+    assert run.steps == [0, 2, 3, 4]
 
 
 def test_learning_rate_laws() -> None:
