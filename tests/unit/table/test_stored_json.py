@@ -137,7 +137,7 @@ def test_the_gallerys_runs_open_and_have_the_ids_of_what_they_say() -> None:
     problems: list[str] = []
     runs = find_runs(GALLERY, problems)
     assert problems == []
-    assert len(runs) == 11
+    assert len(runs) == 12
     for run in runs:
         stored = json.loads((run.path / "run.json").read_bytes())
         assert run.config == {name: value for name, value in stored.items() if name != "seal"}
