@@ -111,11 +111,11 @@ class Repeats(Measurement):
         rows: list[Row] = []
         for length in study.grid.lengths:
             generator = torch.Generator().manual_seed(int(study.rng(self.name, token_law, length).integers(2**31)))
-            shape = study.batch(LAW, length).tokens.shape
-            strings = passages(study.task, token_law, *shape, generator)
+            count, positions = study.batch(LAW, length).tokens.shape
+            strings = passages(study.task, token_law, count, positions, generator)
             make = partial(BehindScores, self.window)
             layers = scores_on_repeats(study, length, generator, make, weights, strings)
-            asked = [{kind: layer[kind] for kind in KINDS} | displaced(layer) for layer in layers]
+            asked = [{**{kind: layer[kind] for kind in KINDS}, **displaced(layer)} for layer in layers]
             of_length = rows_of_scores(study, self.name, length, asked, token_law, "same", self.resamples)
             rows += [{**r, "quantity": f"repeats_{r['quantity']}"} for r in of_length]
             rows += _displacements(layers, law=LAW, length=length, mode=token_law)
