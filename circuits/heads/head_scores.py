@@ -201,8 +201,8 @@ def scores_on_repeats(
 ) -> list[Scores]:
     """Scores of every layer, as ``make`` makes them, on random tokens or strings in which a block is made to recur."""
     batch = study.batch(LAW, length)
-    size, positions = batch.tokens.shape
-    tokens = repeats(size, positions, study.cfg.d_vocab, generator, batch.bos, weights=weights, strings=strings)
+    count, positions = batch.tokens.shape
+    tokens = repeats(count, positions, study.cfg.d_vocab, generator, batch.bos, weights=weights, strings=strings)
     study.passes += 1
     asked = replace(batch, tokens=tokens)
     return reduced_layers(study.model, asked, make, len(batch))

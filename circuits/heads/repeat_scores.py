@@ -111,8 +111,8 @@ class Repeats(Measurement):
         rows: list[Row] = []
         for length in study.grid.lengths:
             generator = torch.Generator().manual_seed(int(study.rng(self.name, token_law, length).integers(2**31)))
-            size, positions = study.batch(LAW, length).tokens.shape
-            strings = passages(study.task, token_law, size, positions, generator)
+            count, positions = study.batch(LAW, length).tokens.shape
+            strings = passages(study.task, token_law, count, positions, generator)
             make = partial(BehindScores, self.window)
             layers = scores_on_repeats(study, length, generator, make, weights, strings)
             asked = [{**{kind: layer[kind] for kind in KINDS}, **displaced(layer)} for layer in layers]

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
+from workbench.measure.behaviour import floors
 from workbench.measure.running.plan import execute, plan
 from workbench.models import ModelConfig
 from workbench.models.positions import ENCODINGS, ID_SAMPLERS
@@ -47,6 +52,19 @@ def few(task: Task) -> list[tuple[str, str]]:
     return [(e, i) for e, i in schemes(task) if i == "arange" or e == "learned"]
 
 
+@contextmanager
+def small_floors() -> Iterator[None]:
+    """Floors of one block of strings each, which are forgotten afterwards.
+
+    Drawing the strings of floors takes longer than all else on a short road, and nothing asserted there rests on
+    what they are; `tests/unit/measure/behaviour` and `tests/science` say what they must be.
+    """
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(floors, "STRINGS", floors.BLOCK)
+        patched.setattr(floors, "_FLOORS", {})
+        yield
+
+
 def travel(folder: Path, name: str, positions: str, ids: str) -> None:
     """Train, save, load and measure; everything that holds whatever the task and the scheme are is asserted."""
     task = TASKS[name]
@@ -64,7 +82,8 @@ def travel(folder: Path, name: str, positions: str, ids: str) -> None:
     run = Trainer(RunConfig(task=task, model=model, training=law), folder).run()
     assert run.steps == [0, STEPS]
     todo = plan([run.path], only=sorted(MEASURED), steps=[STEPS], sequences=SEQUENCES)
-    assert execute(todo, "serial") == []
+    with small_floors():
+        assert execute(todo, "serial") == []
     table = Table.load(run.path)
     assert table.problems == []
     assert set(table.frame()["measurement"]) == MEASURED
