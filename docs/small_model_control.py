@@ -6,17 +6,17 @@ find one: ``lengthlens train docs/small_model_control.py:RepeatedTokens``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import ClassVar
 
 import torch
 from pydantic import Field, model_validator
 from torch import Tensor
 
-from workbench.tasks import BOS, Law, Task
+from workbench.tasks.base import BOS, Law
+from workbench.tasks.text.next_symbol import NextSymbol
 
 
-class RepeatedTokens(Task):
+class RepeatedTokens(NextSymbol):
     """Which symbol comes next, in a random string that repeats itself?
 
     Each string has a period of its own, uniform over ``shortest`` to ``longest``, or to half the string where that is
@@ -26,11 +26,9 @@ class RepeatedTokens(Task):
     """
 
     name: ClassVar[str] = "repeated_tokens"
-    family: ClassVar[str] = "text"
     question: ClassVar[str] = "Which symbol comes next?"
-    kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "pointer"
     summary: ClassVar[str] = "the next symbol"
-    vocabulary: ClassVar[tuple[str, ...]] = (BOS,)
+    following: ClassVar[str] = "next_symbol"
 
     symbols: int = Field(64, ge=2, le=1024)
     """Size of the alphabet."""
@@ -67,25 +65,7 @@ class RepeatedTokens(Task):
         period = torch.randint(self.shortest, most + 1, (batch, 1), generator=generator)
         once = torch.randint(1, 1 + self.symbols, (batch, max(length + 1, most)), generator=generator)
         whole = once.gather(1, torch.arange(length + 1) % period)
-        return whole[:, :length], {"next_symbol": whole[:, length] - 1}
-
-    def label_strings(self, strings: Tensor, meta: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-        known = "next_symbol" in meta
-        last = meta["next_symbol"] if known else torch.zeros_like(strings[:, 0])
-        following = torch.cat([strings[:, 1:] - 1, last[:, None]], 1)
-        mask = torch.ones_like(strings, dtype=torch.bool)
-        mask[:, -1] = known
-        return following, mask, following, None
-
-    def reference(self, tokens: Sequence[int]) -> list[Any]:
-        return [token - 1 for token in tokens[1:]] + [None]
-
-    def answer(self, tokens: Tensor) -> Tensor:
-        """What followed earlier occurrences of the last symbol; all symbols alike where it is new."""
-        weights = torch.zeros(len(tokens), self.symbols, dtype=torch.float64)
-        same = tokens[:, :-1] == tokens[:, -1:]
-        weights.scatter_add_(1, (tokens[:, 1:] - 1).clamp(min=0), same.double())
-        return torch.where(weights.sum(1, keepdim=True) > 0, weights, 1.0)
+        return whole[:, :length], {self.following: whole[:, length] - 1}
 
     def chance(self, law: Law, length: int) -> float:
         return 1 / self.symbols

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 from workbench.tasks.base import BOS
 from workbench.tasks.text.corpus import Corpus, corpus
-from workbench.tasks.text.next_symbol import NextSymbol
+from workbench.tasks.text.next_symbol import NextInText
 
 __all__ = ["Text"]
 
 
-class Text(NextSymbol):
+class Text(NextInText):
     """Which byte comes next?
 
     Windows of bytes from the files of a folder, which are put one after another in a circle. A file is

@@ -1,4 +1,4 @@
-"""What next-symbol prediction on the files of a folder is, whatever the symbols are: bytes, or tokens."""
+"""What next-symbol prediction is, whatever the symbols are; and what it is on the files of a folder."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from workbench.tasks.base import BOS, Batch, Law, Task
 from workbench.tasks.sampling import integers, positions
 from workbench.tasks.text.corpus import STANDARD_LIBRARY, Corpus, split_files
 
-__all__ = ["NextSymbol"]
+__all__ = ["NextInText", "NextSymbol"]
 
 CONTEXTS = (3, 2, 1)
 """Lengths of context by which a window oracle looks for what followed before, in the order it tries them."""
 
 
 class NextSymbol(Task):
-    """Which symbol comes next? What tasks on the text of a folder share; token ids are symbols plus one, after BOS."""
+    """Which symbol comes next? Token ids are symbols plus one, after BOS."""
 
     family: ClassVar[str] = "text"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "pointer"
@@ -30,13 +30,49 @@ class NextSymbol(Task):
     following: ClassVar[str]
     """Where a batch keeps the symbol behind each window."""
 
+    def label_strings(
+        self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
+    ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
+        known = self.following in meta
+        last = meta[self.following] if known else torch.zeros_like(strings[:, 0])
+        following = torch.cat([strings[:, 1:] - 1, last[:, None]], 1)
+        mask = torch.ones_like(strings, dtype=torch.bool)
+        mask[:, -1] = known
+        if "first_query" in meta:
+            mask &= positions(strings) >= meta["first_query"][:, None]
+        return following, mask, following, None
+
+    def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
+        """How often each symbol followed the last three visible ones before; else the last two, the last one.
+
+        Where even the last one is new, how often each is visible.
+        """
+        weights = torch.zeros(len(tokens), self.d_vocab_out, dtype=torch.float64, device=tokens.device)
+        for context in (*CONTEXTS, 0):
+            places = tokens.shape[1] - context
+            if places < 1:
+                continue
+            same = torch.ones_like(tokens[:, context:], dtype=torch.bool)
+            for back in range(1, context + 1):
+                same &= tokens[:, context - back : tokens.shape[1] - back] == tokens[:, -back, None]
+            votes = torch.zeros_like(weights).scatter_add_(1, tokens[:, context:] - 1, same.double())
+            weights = torch.where(weights.sum(1, keepdim=True) > 0, weights, votes)
+        return weights
+
+    def reference(self, tokens: Sequence[int]) -> list[Any]:
+        return [token - 1 for token in tokens[1:]] + [None]
+
+
+class NextInText(NextSymbol):
+    """What tasks on the text of a folder share."""
+
     folder: str = STANDARD_LIBRARY
     """A folder of text files, read with its subfolders; ``stdlib`` is the top level of Python's own library."""
     share: float = Field(0.9, gt=0, lt=1)
     """Share of the files that train."""
 
     @model_validator(mode="after")
-    def _has_text(self) -> NextSymbol:
+    def _has_text(self) -> NextInText:
         split_files(self.folder, self.share)
         return self
 
@@ -68,40 +104,11 @@ class NextSymbol(Task):
         window_and_next = data[position % len(data)].long().to(generator.device)
         return 1 + window_and_next[:, :-1], {**meta, self.following: window_and_next[:, -1]}
 
-    def label_strings(
-        self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
-    ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
-        known = self.following in meta
-        last = meta[self.following] if known else torch.zeros_like(strings[:, 0])
-        following = torch.cat([strings[:, 1:] - 1, last[:, None]], 1)
-        mask = torch.ones_like(strings, dtype=torch.bool)
-        mask[:, -1] = known
-        if "first_query" in meta:
-            mask &= positions(strings) >= meta["first_query"][:, None]
-        return following, mask, following, None
-
     def chance(self, law: Law, length: int) -> float:
         """Share of the most frequent symbol among those that the law asks for."""
         data = self.corpus.training if law == "training" else self.corpus.held_out
         asked = data[self.corpus.far_repeats(length)] if law == "challenge" else data
         return int(asked.long().bincount().max()) / len(asked)
-
-    def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
-        """How often each symbol followed the last three visible ones before; else the last two, the last one.
-
-        Where even the last one is new, how often each is visible.
-        """
-        weights = torch.zeros(len(tokens), self.d_vocab_out, dtype=torch.float64, device=tokens.device)
-        for context in (*CONTEXTS, 0):
-            places = tokens.shape[1] - context
-            if places < 1:
-                continue
-            same = torch.ones_like(tokens[:, context:], dtype=torch.bool)
-            for back in range(1, context + 1):
-                same &= tokens[:, context - back : tokens.shape[1] - back] == tokens[:, -back, None]
-            votes = torch.zeros_like(weights).scatter_add_(1, tokens[:, context:] - 1, same.double())
-            weights = torch.where(weights.sum(1, keepdim=True) > 0, weights, votes)
-        return weights
 
     def shortcuts(self, batch: Batch, window: int) -> dict[str, Float[Tensor, " batch"]]:
         found = super().shortcuts(batch, window)
@@ -110,6 +117,3 @@ class NextSymbol(Task):
             guess = self.corpus.likeliest_after[last[:, 0], last[:, 1]].long().to(batch.tokens.device)
             found["bigram"] = (guess == batch.targets[:, -1]).double()
         return found
-
-    def reference(self, tokens: Sequence[int]) -> list[Any]:
-        return [token - 1 for token in tokens[1:]] + [None]

@@ -14,7 +14,7 @@ from workbench.tasks.base import BOS, Law
 from workbench.tasks.sampling import integers, positions
 from workbench.tasks.text.byte_pairs import byte_pairs
 from workbench.tasks.text.corpus import Corpus
-from workbench.tasks.text.next_symbol import NextSymbol
+from workbench.tasks.text.next_symbol import NextInText
 
 __all__ = ["NextToken"]
 
@@ -24,7 +24,7 @@ FEWEST, MOST = 512, 16_384
 """Sizes of the alphabet: all bytes and some pairs, and what 16-bit ids hold with room."""
 
 
-class NextToken(NextSymbol):
+class NextToken(NextInText):
     """Which token comes next?
 
     As ``text``, in tokens: a byte-level BPE is made from the training files, which are put one after another in a
