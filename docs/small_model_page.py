@@ -32,6 +32,8 @@ RATES = ("0.003", "0.001", "0.0003")
 """Learning rates of the control, all of which are told."""
 FORMED = 0.3
 """The score from which a head counts as formed; stated with the recipe, before anything was trained."""
+BEGUN = 0.1
+"""The score from which it is told what is left of it at other lengths."""
 MODEL = "the small language model of make small-model"
 STEPS, TOKENS = 14_650, 4096
 """Updates that the recipe asks for, and tokens of each."""
@@ -237,16 +239,10 @@ def _found(frame: pd.DataFrame) -> list[str]:
                 said.append(f"formed by {law} at {millions(step)} M tokens (highest {top['value']:.2f})")
         parts.append(f"- {title}: {'; '.join(said)}.")
     for quantity, title in (("repeats_previous_token", "previous-token head"), ("repeats_induction", "induction head")):
-        step = formed_at(frame, quantity, "unigram")
-        if step is None:
-            continue
         name, found = followed(frame, quantity, "unigram")
-        shares = {s: found.loc[s, 4 * TRAINED] / found.loc[s, TRAINED] for s in found.index if s >= step}
-        lowest, highest = min(shares.values()), max(shares.values())
-        parts.append(
-            f"- From there on the {title} {name} keeps {lowest:.2f} to {highest:.2f} of its score at {TRAINED} tokens "
-            f"when there are {4 * TRAINED}; {shares[last]:.2f} at the end."
-        )
+        begun = found[found[TRAINED] >= BEGUN]
+        if not begun.empty:
+            parts.append(f"- The {title} {name} past {TRAINED} tokens: {_kept(begun)}.")
     loss = losses(frame)
     beyond = loss[LENGTHS[-1]] - loss[TRAINED]
     parts.append(
@@ -255,6 +251,17 @@ def _found(frame: pd.DataFrame) -> list[str]:
         f"{beyond.iloc[-1]:+.2f} at the end."
     )
     return parts
+
+
+def _kept(begun: pd.DataFrame) -> str:
+    """Shares of a head's score at N that are left at 2N and 4N, at the first and the last of some checkpoints."""
+    said = []
+    for step in dict.fromkeys((begun.index[0], begun.index[-1])):
+        twice, fourfold = (begun.loc[step, n] / begun.loc[step, TRAINED] for n in (2 * TRAINED, 4 * TRAINED))
+        score = begun.loc[step, TRAINED]
+        told = f"of {score:.2f} a share of {twice:.2f} is left at twice the length and of {fourfold:.2f} at four times"
+        said.append(f"at {millions(step)} M tokens, {told}")
+    return "; ".join(said)
 
 
 def _command(root: Path) -> list[str]:

@@ -74,9 +74,10 @@ def test_the_page_says_what_formed_what_did_not_and_by_how_many_tokens() -> None
     assert "- Previous-token head: formed by uniform at 1.6 M tokens (highest 0.80); formed by unigram at 1.6 M" in said
     assert "- Induction head: none formed by uniform in 60.0 M tokens (highest 0.020); none formed by unigram" in said
     assert "highest 0.020" in said
-    assert (
-        "the previous-token head L0H1 keeps 0.25 to 0.25 of its score at 256 tokens when there are 1024; 0.25" in said
-    )
+    kept = "of {} a share of 0.50 is left at twice the length and of 0.25 at four times"
+    told = f"- The previous-token head L0H1 past 256 tokens: at 1.6 M tokens, {kept.format('0.40')}; "
+    assert f"{told}at 60.0 M tokens, {kept.format('0.80')}." in said
+    assert "The induction head" not in said, "there is nothing of which a share could be left"
     assert (
         "Loss in windows of 1024 tokens less that at 256 is +0.38 nats before training, +0.38 where it is most" in said
     )
