@@ -32,6 +32,7 @@ RATES = ("0.003", "0.001", "0.0003")
 """Learning rates of the control, all of which are told."""
 FORMED = 0.3
 """The score from which a head counts as formed; stated with the recipe, before anything was trained."""
+KINDS = {"previous_token": "previous-token head", "induction": "induction head"}
 BEGUN = 0.1
 """The score from which it is told what is left of it at other lengths."""
 MODEL = "the small language model of make small-model"
@@ -223,6 +224,12 @@ def _found(frame: pd.DataFrame) -> list[str]:
             f"`make small-model` trains the {missing:.1f} M that are left. All that is said holds up to there.",
             "",
         ]
+    heads = {kind: any(formed_at(frame, f"repeats_{kind}", law) is not None for law in LAWS) for kind in KINDS}
+    shown = [
+        f"{('an' if kind == 'induction' else 'a') if heads[kind] else 'no'} {title}" for kind, title in KINDS.items()
+    ]
+    bound = f"**In {millions(last)} M tokens this recipe shows {' and '.join(shown)}**"
+    parts += [f"{bound}: of one seed, a bound for this recipe and not for others.", ""]
     for quantity, title in (
         ("repeats_previous_token", "Previous-token head"),
         ("repeats_induction", "Induction head"),
@@ -274,10 +281,14 @@ HEAD = """# A small language model over training
 
 Written by `make small-model` (`docs/small_model_page.py`): do not edit. When do a previous-token head and an induction
 head form in a language model, and does what they do past the trained length form with them? A transformer of two
-layers (d 128, 4 heads, rotary positions, context 256, AdamW at 3e-3) is trained on next-token prediction: a byte-level
-BPE of 1,024 tokens made from the training files of {licences}; no file is in the project. The recipe asks for {steps:,}
-updates of 4,096 tokens, {total:.0f} M. One seed; nothing was chosen by what came out past 256 tokens. The learning
-rate is that of an earlier trial of the same recipe, not of a search.
+layers (d 128, 4 heads, rotary positions, context 256, AdamW at 3e-3) is trained on next-token prediction, in a
+byte-level BPE of 1,024 tokens made from its training files. The text is that of
+{licences};
+no file of it is in the project. The recipe asks for {steps:,} updates of 4,096 tokens, {total:.0f} M. One seed; nothing
+was chosen by what came out past 256 tokens. The learning rate is that of an earlier trial of the same recipe, not of a
+search.
+
+![Scores of two heads and loss over training, a line a length](pictures/small-model.png)
 
 Scores are attention mass corrected for chance (0 = as uniform attention, 1 = all), on strings in which a block of eight
 tokens recurs after random gaps, of the last 16 queries of 64 strings. Tokens are by three laws: *uniform* over the
@@ -288,10 +299,11 @@ strings that are said twice; *gain* is the loss on the first copy less that on t
 """
 CONTROL_TEXT = """A model of the same kind (d 64, context 64) is trained on random tokens of 64 symbols that repeat
 themselves with a period of 8 to 32, and on nothing else, at three learning rates for 1,500 updates. The best induction
-score has to exceed {formed} at one of them: {said}. Where a model copies and has no induction score, the next column
-tells why: its head attends not to the key directly behind the earlier occurrence but some places further, where the
-layer below has put what stood there, and the usual score does not see that. 128 and 256 tokens are two and four times
-the trained length, of the head that is best at 64.
+score has to exceed {formed} at one of them:
+{said}. Where a model copies and has no induction score, the next column tells why: its head attends
+not to the key directly behind the earlier occurrence but some places further, where the layer below has put what stood
+there, and the usual score does not see that. 128 and 256 tokens are two and four times the trained length, of the head
+that is best at 64.
 """
 OVER_TRAINING = """## Over training
 
@@ -324,7 +336,10 @@ def figure(frame: pd.DataFrame) -> go.Figure:
             )  # fmt: skip
             drawn.add_trace(trace, row=1, col=column)
     drawn.update_xaxes(type="log", title_text="tokens seen")
-    drawn.update_yaxes(title_text="score", row=1, col=1)
+    # Both heads on one scale, so that nothing looks like something.
+    highest = max(FORMED, *(found.max().max() for found in panels)) * 1.1
+    for column in (1, 2):
+        drawn.update_yaxes(title_text="score", range=[-0.05, highest], row=1, col=column)
     drawn.update_yaxes(title_text="nats", row=1, col=3)
     drawn.update_layout(template="plotly_white", width=1200, height=380, margin={"l": 60, "r": 20, "t": 50, "b": 60})
     return drawn

@@ -14,11 +14,16 @@ sys.path.insert(0, str(ROOT / "docs"))
 import small_model_page
 
 
+def stub_text(folder: Path) -> None:
+    """Twenty files, so that some train and some are held out."""
+    folder.mkdir(parents=True)
+    for i in range(20):
+        (folder / f"{i}.txt").write_text("a b c " * 50)
+
+
 def small_model_config(root: Path) -> RunConfig:
     """What ``lengthlens train`` makes of the options of that page; its folder of text is made below ``root``."""
-    (root / "text").mkdir(parents=True)
-    for i in range(20):
-        (root / "text" / f"{i}.txt").write_text("a b c " * 50)
+    stub_text(root / "text")
     told = small_model_page.model_options(root)
     pairs = list(zip(told[::2], told[1::2], strict=True))
     settings = assignments([text for name, text in pairs if name == "--set"])

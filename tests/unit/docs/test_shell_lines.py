@@ -13,6 +13,7 @@ import pytest
 import typer
 
 from tests.support.places import ROOT
+from tests.support.training.small_model import stub_text
 from workbench.claims.suites.registry import claims_named
 from workbench.cli import run_config
 from workbench.cli.commands import measure as measuring
@@ -56,13 +57,16 @@ def test_lines_are_found() -> None:
 
 
 @pytest.mark.parametrize("line", of("lengthlens ", ".venv/bin/lengthlens "))
-def test_the_command_line_takes_it(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_line_takes_it(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = shlex.split(line, comments=True)[1:]
     name, *given = words
     assert isinstance(COMMAND, typer.core.TyperGroup)
     command = COMMAND.commands[name]
     context = command.make_context(name, list(given))
     known = {key: value for key, value in context.params.items() if value}
+    if text := re.search(r"task\.folder=(\S+)", line):
+        monkeypatch.chdir(tmp_path)
+        stub_text(Path(text[1]))
     if name == "train" and not PLUGIN & set(words) and ".py:" not in line:
         build = run_config.build
 

@@ -73,6 +73,7 @@ def test_the_page_says_what_formed_what_did_not_and_by_how_many_tokens() -> None
     said = "\n".join(small_model_page._found(frame()))
     assert "- Previous-token head: formed by uniform at 1.6 M tokens (highest 0.80); formed by unigram at 1.6 M" in said
     assert "- Induction head: none formed by uniform in 60.0 M tokens (highest 0.020); none formed by unigram" in said
+    assert "**In 60.0 M tokens this recipe shows a previous-token head and no induction head**: of one seed" in said
     assert "highest 0.020" in said
     kept = "of {} a share of 0.50 is left at twice the length and of 0.25 at four times"
     told = f"- The previous-token head L0H1 past 256 tokens: at 1.6 M tokens, {kept.format('0.40')}; "
