@@ -86,6 +86,7 @@ class Repeats(Measurement):
     quantities = (*OF_REPEATS, *DISPLACED)
     laws = (LAW,)
     sequences = 64
+    needs = "attention"
     on_request = True
 
     window: Count = 16

@@ -38,8 +38,8 @@ class TaskTokenizer:
 def parse_tokens(text: str, names: Sequence[str], bos: bool) -> list[int]:
     """Token ids of typed text, BOS excluded.
 
-    Tokens are separated by spaces or commas; where the text has neither, the longest names that fit are
-    taken one after the other, so that ``0110`` needs no spaces.
+    Tokens are separated by spaces or commas, by spaces alone where a comma is part of names; where the text has
+    neither, the longest names that fit are taken one after the other, so that ``0110`` needs no spaces.
 
     Args:
         text: what was typed.
@@ -51,7 +51,8 @@ def parse_tokens(text: str, names: Sequence[str], bos: bool) -> list[int]:
     """
     known = {name: i for i, name in enumerate(names) if not (bos and i == 0)}
     stripped = text.strip()
-    parted = [part for part in re.split(r"[\s,]+", stripped) if part]
+    spaced = stripped.split()
+    parted = spaced if all(part in known for part in spaced) else [p for p in re.split(r"[\s,]+", stripped) if p]
     if not parted:
         raise TaskError(f"type at least one token; the tokens are {_listed(known)}")
     if all(part in known for part in parted):

@@ -33,6 +33,13 @@ def test_unknown_tokens_are_named_with_their_place(text: str, said: str) -> None
         parse_tokens(text, ("<bos>", "0", "1"), True)
 
 
+def test_a_comma_parts_tokens_but_where_it_is_one_or_part_of_one() -> None:
+    names = ["a", "b", ",", "b,"]
+    assert parse_tokens("a , b,", names, False) == [0, 2, 3]
+    assert parse_tokens("a,b", ["a", "b"], False) == [0, 1]
+    assert parse_tokens("a, b", ["a", "b"], False) == [0, 1]
+
+
 def test_a_long_vocabulary_is_not_listed_whole() -> None:
     names = [f"t{i}" for i in range(300)]
     with pytest.raises(TaskError, match="t23 and 276 more"):
