@@ -11,7 +11,7 @@ import re
 import pytest
 
 from tests.support.cited import Rows, same
-from tests.support.dashboard.claims import NAMES, drawn, gallery, of_run, place_of, rows, view_of  # noqa: F401 - fixtures
+from tests.support.dashboard.claims import IN_PART, NAMES, drawn, gallery, of_run, place_of, rows, view_of  # noqa: F401 - fixtures
 from tests.support.hovers import VALUE, Named, parsed, rows_of
 from workbench.dashboard.pages import compare, theory
 from workbench.dashboard.panels import head_tables
@@ -33,7 +33,7 @@ FULL = {
     "layers",
     "heads-length",
 }
-"""Panels that have something to draw of every run."""
+"""Panels that have something to draw of every run of which everything was asked."""
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -43,7 +43,7 @@ def test_every_hover_names_a_row(gallery: Context, of_run: dict[str, Rows], name
         at = place_of(gallery, name, step=step)
         for panel in GRAPHS:
             told = drawn(gallery, panel, at)
-            assert told or panel.id not in FULL, panel.id
+            assert told or panel.id not in FULL or name in IN_PART, panel.id
             if not told or panel.id == "failure":
                 continue
             data = panel.data(at)

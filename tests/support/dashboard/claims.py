@@ -29,6 +29,8 @@ from workbench.table import Table
 ALL = sorted(file.parent.relative_to(GALLERY).as_posix() for file in GALLERY.rglob("run.json"))
 NAMES = [name for name in ALL if not name.startswith("pretrained/")]
 """Runs of models that were trained on their task."""
+IN_PART = {"small_model"}
+"""Those of which a few measurements were asked, by name: no probe, no bound."""
 IN_CONTEXT_NAMES = [name for name in ALL if name not in NAMES]
 """Runs of models that were given their task in their prompt: pages of their own, over items."""
 

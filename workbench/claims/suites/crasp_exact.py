@@ -190,6 +190,7 @@ SUITE = Suite(
             scale="all tasks of the house and all maps with a published label",
             rows=f"{BUILT}.published_labels:inclusion",
             minutes=0.2,
+            version=2,
         ),
         Claim(
             id="HE14",
