@@ -16,7 +16,17 @@ from dash import html
 
 from tests.support.cited import NUMBER, Rows, said, same, unfounded
 from tests.support.dashboard.answers import texts
-from tests.support.dashboard.claims import IN_CONTEXT_NAMES, IN_PART, NAMES, drawn, gallery, of_run, place_of, rows, view_of  # noqa: F401 - fixtures
+from tests.support.dashboard.claims import (  # noqa: F401 - fixtures
+    IN_CONTEXT_NAMES,
+    IN_PART,
+    NAMES,
+    drawn,
+    gallery,
+    of_run,
+    place_of,
+    rows,
+    view_of,
+)
 from tests.support.hovers import VALUE, WHERE, Named, close, numbers, parsed, rows_of
 from workbench.dashboard.components import prose
 from workbench.dashboard.pages import compare, sweep, theory
