@@ -176,6 +176,7 @@ def _config(cfg: Any, points: Iterable[str]) -> NotebookConfig:
     stated = str(getattr(cfg, "positional_embedding_type", None) or getattr(cfg, "positions", "none"))
     known = {cls.upstream: name for name, cls in ENCODINGS.items() if cls.upstream and cls.reads_ids}
     positions = known.get(stated, stated)
+    norm = str(getattr(cfg, "normalization_type", "LN") or "").removesuffix("Pre")
     return NotebookConfig(
         model_type="notebook", d_vocab=cfg.d_vocab, n_layers=layers, d_model=cfg.d_model, n_ctx=cfg.n_ctx,
         n_heads=heads, d_vocab_out=max(0, int(getattr(cfg, "d_vocab_out", 0) or 0)), d_head=width,
@@ -184,6 +185,7 @@ def _config(cfg: Any, points: Iterable[str]) -> NotebookConfig:
         scales=(scale if getattr(cfg, "use_attn_scale", True) else 1.0,) * layers,
         soft_caps=(cap if cap and cap > 0 else None,) * layers, windows=(None,) * layers,
         turned="blocks.0.attn.hook_rot_q" in points,
+        normalization_type="RMS" if norm == "RMS" else "LN" if norm else None,
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from tests.support.models.pretrained_folders import CONFIGS, HEADS, LAYERS, VOCA
 from workbench.models.base.lens_parts import HookPoint
 from workbench.models.base.protocol import HookedModel
 from workbench.models.interop.hugging_face import adapter
-from workbench.models.interop.hugging_face.adapter import PretrainedModel
+from workbench.models.interop.hugging_face.adapter import PretrainedConfig, PretrainedModel
 from workbench.models.interop.hugging_face.families import FAMILIES, PretrainedError
 from workbench.models.interop.hugging_face.opening import open_folder
 from workbench.models.interop.hugging_face.self_test import self_test
@@ -288,3 +288,28 @@ def test_scores_without_the_extras_are_as_before() -> None:
     assert torch.equal(grouped.select(slice(0, 1), slice(2, 3)).scores([5]), whole[:1, 2:3])
     capped = replace(inputs, soft_cap=0.5).scores([5])[..., :6]
     assert torch.allclose(capped, 0.5 * (scores[:, :, 5:] / 0.5).tanh())
+
+
+def test_what_a_config_states_is_what_is_written_down(tmp_path: Path) -> None:
+    linear = {"rope_type": "linear", "rope_theta": 5e5, "factor": 4.0}
+    llama = open_folder(save_folder("llama", tmp_path / "a", rope_parameters=linear, rms_norm_eps=1e-6)).cfg
+    assert (llama.positions.base, llama.positions.scaling, llama.positions.factor) == (5e5, "linear", 4.0)
+    assert (llama.normalization_type, llama.eps, llama.initializer_range) == ("RMS", 1e-6, 0.3)
+    assert llama.rope_parameters == linear
+    written = llama.model_dump(mode="json")
+    assert PretrainedConfig(**json.loads(json.dumps(written))) == llama
+    windowed = {"rope_type": "default", "rope_theta": 10_000.0}
+    whole = {"rope_type": "default", "rope_theta": 1e6}
+    both = {"sliding_attention": windowed, "full_attention": whole}
+    gemma = open_folder(save_folder("gemma3_text", tmp_path / "b", rope_parameters=both)).cfg
+    assert (gemma.positions.base, gemma.positions.scaling) == (1e6, "none")
+    neox = open_folder(save_folder("gpt_neox", tmp_path / "c", layer_norm_eps=1e-4)).cfg
+    assert (neox.normalization_type, neox.eps) == ("LN", 1e-4)
+    gpt2 = open_folder(save_folder("gpt2", tmp_path / "d")).cfg
+    assert (gpt2.positions.name, gpt2.rope_parameters) == ("learned", None)
+
+
+def test_configs_written_before_open_as_they_were(opened) -> None:
+    stored = opened("llama").cfg.model_dump(mode="json")
+    former = {name: value for name, value in stored.items() if name not in ("rope_parameters",)}
+    assert PretrainedConfig(**former).rope_parameters is None

@@ -69,6 +69,7 @@ def test_a_bridge_gives_what_our_own_adapter_gives(tmp_path: Path) -> None:
     folder = save_folder("gpt2", tmp_path / "m", tokenizer=True, vocab_size=40)
     bridge, own = TransformerBridge.boot_transformers(str(folder)), open_folder(folder)
     read = notebook_model(bridge)
+    assert (read.cfg.normalization_type, read.cfg.positions.name) == ("LN", "learned")
     shared = {*read.hook_dict} & {*own.hook_dict}
     assert {f"blocks.1.attn.hook_{one}" for one in ("q", "k", "v", "z", "pattern")} <= shared
     with torch.no_grad():

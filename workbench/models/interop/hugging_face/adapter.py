@@ -7,7 +7,7 @@ pattern. The residual stream is seen by hooks on the model's own modules, whose 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import torch
@@ -36,6 +36,9 @@ class PretrainedConfig(Architecture):
         d_head: width of a head.
         parallel: whether attention and MLP of a block read the same, so that there is no middle between them.
         scales, soft_caps, windows: by layer, see :class:`workbench.models.transformer.scores.ScoreInputs`.
+        rope_parameters: what its config says of rotary positions, word for word; ``positions`` holds the base and a
+            linear scaling of it, of full attention where layers differ. Scores are read from queries and keys that the
+            model has turned itself, whatever stands here.
     """
 
     kind: ClassVar[str] = "pretrained"
@@ -48,6 +51,8 @@ class PretrainedConfig(Architecture):
     n_key_heads: int
     d_head: int
     parallel: bool = False
+    normalization_type: Literal["LN", "RMS"] | None = "LN"  # type: ignore[assignment]  # ours have no RMSNorm
+    rope_parameters: Mapping[str, Any] | None = None
     attention: Literal["softmax"] = "softmax"
     attn_only: bool = False
     scales: tuple[float, ...]
@@ -293,14 +298,30 @@ def _config(module: nn.Module, family: Family) -> PretrainedConfig:
     heads = config.num_attention_heads
     width = getattr(config, "head_dim", None) or config.hidden_size // heads
     parallel = bool(getattr(config, "use_parallel_residual", False))
+    rope = getattr(config, "rope_parameters", None) if family.turned else None
+    norm = module.get_submodule(family.base).get_submodule(family.final)
     return PretrainedConfig(
         model_type=config.model_type, d_vocab=config.vocab_size, n_layers=len(blocks), d_model=config.hidden_size,
         n_ctx=config.max_position_embeddings, n_heads=heads, d_head=width, parallel=parallel,
         n_key_heads=getattr(config, "num_key_value_heads", None) or heads,
-        positions=Rotary() if family.turned else Learned(),
+        positions=_rotary(rope) if family.turned else Learned(), rope_parameters=rope,
+        normalization_type="RMS" if "RMS" in type(norm).__name__ else "LN", eps=_eps(norm),
+        initializer_range=config.initializer_range,
         scales=tuple(form.scale for form in forms), soft_caps=tuple(form.soft_cap for form in forms),
         windows=tuple(form.window for form in forms),
     )  # fmt: skip
+
+
+def _rotary(stated: Mapping[str, Any] | None) -> Rotary:
+    """What a config says of rotary positions, as far as our encoding has words for it."""
+    own = (stated or {}).get("full_attention", stated or {})  # Gemma 3 turns its windowed layers by another base
+    scaled = {"scaling": "linear", "factor": own["factor"]} if own.get("rope_type") == "linear" else {}
+    return Rotary(**({"base": own["rope_theta"]} if "rope_theta" in own else {}), **scaled)
+
+
+def _eps(norm: nn.Module) -> float:
+    """What a normalisation adds to the mean square; modules call it differently, and OLMo's has torch's in its code."""
+    return float(getattr(norm, "eps", getattr(norm, "variance_epsilon", 1e-5)))
 
 
 def _widened(x: Tensor) -> Tensor:
