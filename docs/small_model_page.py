@@ -46,7 +46,7 @@ CHECKPOINTS = (
     *(50, 100, 150, 250, 400, 600, 900, 1300, 1800, 2400, 3100, 3900),
     *(4800, 5800, 7000, 8300, 9800, 11400, 13000),
 )
-MEASURED = ("behaviour", "behaviour.copies", "circuits.repeats", "circuits.heads")
+MEASURED = ("behaviour", "behaviour.copies", "circuits.repeats", "circuits.heads", "circuits.hardmax")
 
 
 def control_options(rate: str) -> list[str]:
@@ -302,8 +302,9 @@ themselves with a period of 8 to 32, and on nothing else, at three learning rate
 score has to exceed {formed} at one of them:
 {said}. Where a model copies and has no induction score, the next column tells why: its head attends
 not to the key directly behind the earlier occurrence but some places further, where the layer below has put what stood
-there, and the usual score does not see that. 128 and 256 tokens are two and four times the trained length, of the head
-that is best at 64.
+there, and the usual score does not see that. That column was added once the control at the highest rate had copied
+without an induction score; which score counts as formed, and the rates, had been stated before. 128 and 256 tokens are
+two and four times the trained length, of the head that is best at 64.
 """
 OVER_TRAINING = """## Over training
 
