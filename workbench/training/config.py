@@ -28,6 +28,7 @@ from workbench.tasks.registry import stored
 from workbench.training.checkpoint_steps import checkpoint_steps
 from workbench.training.curriculum import Curriculum, Uniform, curriculum
 from workbench.training.early_stop import EarlyStop
+from workbench.training.id_schedule import IdSchedule, check_id_schedule
 from workbench.training.learning_rate_schedules import RATE_SCHEDULES
 from workbench.training.regularizers import check_regularizers
 from workbench.training.task_schedule import TaskSchedule, check_schedules
@@ -67,8 +68,8 @@ class Schedule(Config):
         return checkpoint_steps(last, self.log, self.linear, self.at)
 
 
-USUAL = {"device": "cpu", "dtype": "float32"}
-"""Where training is computed unless a run says otherwise."""
+USUAL = {"device": "cpu", "dtype": "float32", "id_schedule": None}
+"""Settings that came later, and what they are unless a run says otherwise."""
 
 
 class TrainingConfig(Config):
@@ -88,6 +89,7 @@ class TrainingConfig(Config):
         regularizers: coefficient by name (see ``workbench.training.regularizers``); 0 is the same as none.
         curriculum: the law of lengths at each step.
         task_schedule: parameters of the task that change over training.
+        id_schedule: id samplers that training has before the model's own; None = the model's own from the first step.
         early_stop: when to end before ``steps``; None = never.
         checkpoints: the checkpoint schedule.
         threads: torch threads; recorded because the bits of a sum depend on it.
@@ -109,6 +111,7 @@ class TrainingConfig(Config):
     regularizers: dict[str, float] = Field(default_factory=dict)
     curriculum: SerializeAsAny[Curriculum] = Uniform(low=1, high=50)
     task_schedule: tuple[TaskSchedule, ...] = ()
+    id_schedule: IdSchedule | None = None
     early_stop: EarlyStop | None = None
     checkpoints: Schedule = Schedule()
     threads: int = Field(default=1, ge=1, le=1024)
@@ -140,14 +143,15 @@ class TrainingConfig(Config):
 
     @model_serializer(mode="wrap")
     def _named_where_unusual(self, dump: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-        """Without the processor and its float32, so that a run on them is what it was before there was a choice."""
+        """Without later settings as they were before there was a choice, so that such a run is what it was then."""
         found: dict[str, Any] = dump(self)
         return {name: value for name, value in found.items() if name not in USUAL or USUAL[name] != value}
 
     @property
     def settled(self) -> int:
-        """The first step from which neither the law of lengths nor the task changes."""
-        return max([self.curriculum.settled(), *(s.over for s in self.task_schedule)])
+        """The first step from which neither the law of lengths, nor the task, nor the id sampler changes."""
+        ids = self.id_schedule.over if self.id_schedule else 0
+        return max([self.curriculum.settled(), ids, *(s.over for s in self.task_schedule)])
 
 
 class RunConfig(Config):
@@ -170,6 +174,8 @@ class RunConfig(Config):
         check_schedules(self.task, self.training.task_schedule, law.low, law.high)
         check_regularizers(self.training.regularizers, self.model)
         check_training_ids(self.task, self.model, longest)
+        if self.training.id_schedule:
+            check_id_schedule(self.task, self.model, self.training.id_schedule, longest)
         # Frozen: the one field that follows from the others is set here and nowhere else.
         object.__setattr__(self, "training", self.training.model_copy(update={"trained_length": longest}))
         return self

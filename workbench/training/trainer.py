@@ -231,7 +231,9 @@ class Trainer:
         length = self.training.curriculum.length(task, step, g)
         batch = task.sample(self.training.batch_size, length, g, "training")
         model = self.config.model
-        ids = model.ids.training(len(batch), batch.tokens.shape[1], model.n_ctx, g, batch.position_ids)
+        schedule = self.training.id_schedule
+        sampler = schedule.sampler(model.ids, step) if schedule else model.ids
+        ids = sampler.training(len(batch), batch.tokens.shape[1], model.n_ctx, g, batch.position_ids)
         return batch, ids
 
     def task_at(self, step: int) -> Task:

@@ -29,6 +29,7 @@ from workbench.tasks.registry import find_task, task_names
 from workbench.training.config import Schedule, Seeds, TrainingConfig
 from workbench.training.curriculum import CURRICULA
 from workbench.training.early_stop import EarlyStop
+from workbench.training.id_schedule import IdSchedule
 from workbench.training.regularizers import REGULARIZERS
 from workbench.training.task_schedule import TaskSchedule
 
@@ -127,6 +128,10 @@ def of_runs() -> Iterator[Setting]:
         for value in (*JSON, *PYTHON):
             held = {"training.task_schedule": [{**schedule, field: value}]}
             yield Setting("training", f"task_schedule.{field} = {value!r:.80}", lambda h=held: run("mod_p_mean", h))
+    for field in [*IdSchedule.model_fields, "nonsense"]:
+        for value in (*JSON, *PYTHON):
+            held = {"training.id_schedule": {"values": ["arange"], "over": 10, field: value}}
+            yield Setting("training", f"id_schedule.{field} = {value!r:.80}", lambda h=held: run("majority", h))
 
 
 _SOUND: dict[str, dict[str, Any]] = {
