@@ -31,6 +31,7 @@ from workbench.training.early_stop import EarlyStop
 from workbench.training.id_schedule import IdSchedule, check_id_schedule
 from workbench.training.learning_rate_schedules import RATE_SCHEDULES
 from workbench.training.regularizers import check_regularizers
+from workbench.training.starting_weights import Start
 from workbench.training.task_schedule import TaskSchedule, check_schedules
 
 
@@ -68,7 +69,7 @@ class Schedule(Config):
         return checkpoint_steps(last, self.log, self.linear, self.at)
 
 
-USUAL = {"device": "cpu", "dtype": "float32", "id_schedule": None}
+USUAL = {"device": "cpu", "dtype": "float32", "id_schedule": None, "start": None}
 """Settings that came later, and what they are unless a run says otherwise."""
 
 
@@ -90,6 +91,7 @@ class TrainingConfig(Config):
         curriculum: the law of lengths at each step.
         task_schedule: parameters of the task that change over training.
         id_schedule: id samplers that training has before the model's own; None = the model's own from the first step.
+        start: the checkpoint of another run whose weights it begins from; None = random ones, of ``seeds.init``.
         early_stop: when to end before ``steps``; None = never.
         checkpoints: the checkpoint schedule.
         threads: torch threads; recorded because the bits of a sum depend on it.
@@ -112,6 +114,7 @@ class TrainingConfig(Config):
     curriculum: SerializeAsAny[Curriculum] = Uniform(low=1, high=50)
     task_schedule: tuple[TaskSchedule, ...] = ()
     id_schedule: IdSchedule | None = None
+    start: Start | None = None
     early_stop: EarlyStop | None = None
     checkpoints: Schedule = Schedule()
     threads: int = Field(default=1, ge=1, le=1024)

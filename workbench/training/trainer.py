@@ -27,7 +27,7 @@ from workbench.runs.live_log import Live
 from workbench.runs.lock import writer_lock
 from workbench.runs.run import Run
 from workbench.runs.timing import Stopwatch
-from workbench.runs.weights import weights_bytes
+from workbench.runs.weights import fill, weights_bytes
 from workbench.storage.atomic import require_room
 from workbench.tasks.base import Batch, Task, TaskError
 from workbench.tasks.random_generator import generator
@@ -38,6 +38,7 @@ from workbench.training.errors import TrainingError
 from workbench.training.optimizer import learning_rate, make_optimizer
 from workbench.training.regularizers import outputs_and_penalty
 from workbench.training.resume import NAME, State, load_state, save_state
+from workbench.training.starting_weights import StartingWeights
 from workbench.training.task_schedule import scheduled
 
 RESUME_EVERY_S = 30.0
@@ -99,18 +100,27 @@ class Trainer:
             share of right answers on the very batch that ``loss`` is of. On another device than the processor they are
             those of one of the last :data:`FETCH_EVERY` updates.
         device: which device of the class that the config names, e.g. cuda:1; "" = the first.
+        start: the weights to begin from, where the config names some.
 
     Raises:
         RunError: if the folder holds something else, or another process is writing it.
         DeviceError: for a device that is not there.
     """
 
-    def __init__(self, config: RunConfig, folder: Path, watcher: Watcher | None = None, device: str = "") -> None:
+    def __init__(
+        self,
+        config: RunConfig,
+        folder: Path,
+        watcher: Watcher | None = None,
+        device: str = "",
+        start: StartingWeights | None = None,
+    ) -> None:
         self.config, self.folder, self.watcher = config, folder, watcher
         self.device = ComputeDevice(device or config.training.device).found().device
         self.task, self.training, self.seeds = config.task, config.training, config.seeds
         self.schedule = self.training.checkpoints.steps(self.training.steps)
         self.live = Live(folder)
+        self.start = start
         self.stopping = False
         self.batch_accuracy: float | None = None
         self._unread: list[Update] = []
@@ -124,6 +134,7 @@ class Trainer:
         """
         if not self._begun():
             refuse_unsound(self.task)
+            self._given()
         with writer_lock(self.folder):
             run = self._open()
             remove_unfinished(self.folder)
@@ -162,10 +173,30 @@ class Trainer:
         self._parameters = list(self.model.parameters())
         self.optimizer = make_optimizer(self.model, self.training)
         require_room(self.folder, self._room(run))
-        self.state = load_state(self.folder, run.id, self.model, self.optimizer) or State()
+        self.state = load_state(self.folder, run.id, self.model, self.optimizer) or self._from_the_start()
         self.live.restart(self.state.log)
         with self._signals():
             self._loop(run)
+
+    def _given(self) -> dict[str, torch.Tensor] | None:
+        """The weights that training begins from, or None where they are random.
+
+        Raises:
+            TrainingError: if they were not given, are not those that the config names, or do not fit.
+        """
+        named = self.training.start
+        if named is None and self.start is None:
+            return None
+        if self.start is None or named != self.start.start:
+            whose = f"run {named.run} at step {named.step}" if named else "no other run"
+            raise TrainingError(f"{self.folder} begins from the weights of {whose}; say so with --start RUN@STEP")
+        return self.start.carried(self.task, self.config.model)
+
+    def _from_the_start(self) -> State:
+        """Step 0, with the given weights where there are some."""
+        if (weights := self._given()) is not None:
+            fill(self.model, weights, "to start from")
+        return State()
 
     def _room(self, run: Run) -> int:
         """Bytes that the rest of the run takes: its checkpoints, and two resume files while one replaces the other."""

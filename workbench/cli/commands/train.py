@@ -112,6 +112,14 @@ def train(
             min=0, help="Seed of weights and data; --set seeds.init=.. sets one.", show_default=DEFAULT["seed"]
         ),
     ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RUN@STEP",
+            help="Begin from the weights of another run's checkpoint (@last: its last). The model is that run's, and "
+            "tokens are carried over by their names.",
+        ),
+    ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option(
@@ -161,9 +169,10 @@ def train(
     chosen = ComputeDevice(device, dtype or "").found()
     settings += [(["training", name], value) for name, value in chosen.facts.items()]
     refuse_early(task, options, settings)  # before anything that loads torch
-    from workbench.cli.run_config import build
+    from workbench.cli.run_config import build, starting_weights
 
-    config = build(task, options, settings)
+    given = starting_weights(start)
+    config = build(task, options, settings, given)
     from workbench.cli.errors import Stopping
     from workbench.cli.progress import TrainingProgress
     from workbench.measure.behaviour.fitted import fit_sentence
@@ -185,7 +194,7 @@ def train(
     with TrainingProgress(config.training.steps, folder.name) as progress:
         try:
             with contained(config.task):
-                run = Trainer(config, folder, progress, chosen.device if chosen.kind != "cpu" else "").run()
+                run = Trainer(config, folder, progress, chosen.device if chosen.kind != "cpu" else "", given).run()
         except Stopped as stopped:
             progress.close()
             raise Stopping(f"{folder}: {stopped}.") from None

@@ -1,0 +1,136 @@
+"""Weights of another run that a training begins from, and the tokens they are carried over by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import torch
+from pydantic import BaseModel, ConfigDict, Field
+from safetensors.torch import load_file
+
+from workbench.core.errors import shown
+from workbench.core.limits import COUNT
+from workbench.models.architectures import make_config
+from workbench.models.base.architecture import Architecture
+from workbench.runs.run import Run
+from workbench.tasks.base import Task
+from workbench.training.errors import TrainingError
+
+VOCABULARY = {"embed.W_E": 0, "unembed.W_U": 1, "unembed.b_U": 0}
+"""The tensors with an entry per token or answer, and the dimension that counts them."""
+FREE = ("d_vocab", "d_vocab_out", "ids", "initializer_range")
+"""Settings of a model that may differ from those of the model it begins from: sizes of its vocabulary, and how it is
+trained."""
+
+
+class Start(BaseModel):
+    """Which weights a run begins from, as its ``run.json`` says. The optimizer begins anew.
+
+    Attributes:
+        run: id of the run they are of.
+        step: its checkpoint.
+        sha256: of the checkpoint's file of weights.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    run: Annotated[str, Field(pattern=r"^\w{1,64}$")]
+    step: Annotated[int, Field(ge=0, le=COUNT)]
+    sha256: Annotated[str, Field(pattern=r"^\w{1,64}$")]
+
+
+@dataclass(frozen=True)
+class StartingWeights:
+    """A checkpoint to begin from, verified and read.
+
+    Attributes:
+        start: what is written down of it.
+        task: the task it was trained on, whose names its tokens have.
+        model: its model's config as its run states it.
+        tensors: its weights by name.
+    """
+
+    start: Start
+    task: Task
+    model: dict[str, Any]
+    tensors: dict[str, torch.Tensor]
+
+    @classmethod
+    def of(cls, run: Run, step: int) -> StartingWeights:
+        """The checkpoint of ``run`` at ``step``.
+
+        Raises:
+            RunError: if there is none, or it is damaged, or has no weights here.
+            TrainingError: if it is no model of this workbench.
+            TaskError: if the run's task cannot be had, without which its tokens have no names.
+        """
+        if run.referenced:
+            raise TrainingError(
+                f"run {run.name} refers to a pretrained model of another library, and training begins only from "
+                "weights that were trained here; choose a run of `lengthlens train`"
+            )
+        run.load(step)  # which refuses what is missing, damaged or not finite
+        tensors = load_file(run.step_path(step) / "model.safetensors")
+        start = Start(run=run.id, step=step, sha256=str(run.meta(step)["sha256"]))
+        return cls(start, run.task, dict(run.config["model"]), tensors)
+
+    def carried(self, task: Task, cfg: Architecture) -> dict[str, torch.Tensor]:
+        """The weights of a model of ``cfg`` for ``task``: those of the checkpoint, its tokens found by name.
+
+        Where both tasks have one vocabulary, these are the checkpoint's very bits.
+
+        Raises:
+            TrainingError: if the model is another one, or a token or an answer of the task has no namesake.
+        """
+        self._refuse_another_model(cfg)
+        inputs = _rows(self.task.tokens_names, task.tokens_names, "token")
+        answers = _answers(self.task, task)
+        rows = {"embed.W_E": inputs, "unembed.W_U": answers, "unembed.b_U": answers}
+        return {
+            name: tensor.index_select(VOCABULARY[name], torch.tensor(rows[name])) if name in VOCABULARY else tensor
+            for name, tensor in self.tensors.items()
+        }
+
+    def _refuse_another_model(self, cfg: Architecture) -> None:
+        held = make_config(self.model)
+        if type(held) is not type(cfg):
+            raise TrainingError(
+                "the weights to start from are of another architecture; leave the model's settings out, and they are "
+                "theirs"
+            )
+        there, here = held.model_dump(mode="json"), cfg.model_dump(mode="json")
+        for name in sorted(there.keys() - set(FREE)):
+            if there[name] != here[name]:
+                raise TrainingError(
+                    f"the weights to start from have model.{name} = {shown(there[name])}, not {shown(here[name])}; "
+                    "leave the model's settings out, and they are theirs"
+                )
+
+
+def _answers(held: Task, wanted: Task) -> list[int]:
+    """The outputs of a model of ``held`` that are those of ``wanted``, in its order."""
+    if held.output_names is not None and wanted.output_names is not None:
+        return _rows(held.output_names, wanted.output_names, "answer")
+    if held.output_names is not wanted.output_names or held.d_vocab_out != wanted.d_vocab_out:
+        raise TrainingError(
+            f"{wanted.name} cannot start from weights of {held.name}: the one's outputs are answers or numbers that "
+            "the other's are not; choose a run of a task with the same outputs"
+        )
+    return list(range(wanted.d_vocab_out))
+
+
+def _rows(held: Sequence[str], wanted: Sequence[str], what: str) -> list[int]:
+    """Where each name of ``wanted`` stands in ``held``."""
+    if tuple(held) == tuple(wanted):
+        return list(range(len(wanted)))
+    place = {name: row for row, name in enumerate(held)}
+    missing = [name for name in wanted if name not in place]
+    if missing or len(place) < len(held):
+        reason = f"have no {what} {shown(missing[0])}" if missing else f"name two {what}s alike"
+        raise TrainingError(
+            f"the weights to start from {reason}; choose a task whose {what}s are among theirs: "
+            f"{', '.join(list(held)[:12])}{' ..' if len(held) > 12 else ''}"
+        )
+    return [place[name] for name in wanted]
