@@ -19,7 +19,8 @@ class IdSchedule(BaseModel):
     """Which id sampler gives the ids of each update. It ends at the model's own, by which all evaluation is done.
 
     With ``ids: pose`` as the own one, ``values: [arange]`` and ``over`` at 70 % of the steps, it is PoSE in the last
-    30 % of training, as Golowich et al. (2025, 2502.16792) have it beside PoSE from scratch.
+    30 % of training, instead of from scratch (cf. Golowich et al. 2025, 2502.16792). ``arange`` counts from 0 and
+    ``pose`` from 1, which only an encoding that reads ids absolutely can tell.
 
     Attributes:
         values: id samplers before the model's own, in order, each for an equal share of the first ``over`` steps.
@@ -45,7 +46,7 @@ def check_id_schedule(task: Task, model: Architecture, schedule: IdSchedule, lon
     """Refuse a schedule that has no ids for the longest training strings, or asks for another model.
 
     Raises:
-        TrainingError: if the model says ids under some of its samplers and not under others.
+        TrainingError: if ids are predicted by the model, before or at the end.
         PositionError: if a sampler has no ids for strings of ``longest``, or the encoding cannot read them.
     """
     for sampler in schedule.values:
