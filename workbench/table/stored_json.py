@@ -116,6 +116,7 @@ class TrainingPart(Stored):
     clip: NotNegative = 0.0
     regularizers: dict[str, float] = {}
     task_schedule: list[dict[str, Any]] = []
+    strings: Count = 0
     early_stop: dict[str, Any] | None = None
     checkpoints: dict[str, Count | list[Count]] = {}
     threads: Annotated[int, Field(ge=1, le=10_000)] = 1

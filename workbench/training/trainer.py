@@ -38,6 +38,7 @@ from workbench.training.errors import TrainingError
 from workbench.training.optimizer import learning_rate, make_optimizer
 from workbench.training.regularizers import outputs_and_penalty
 from workbench.training.resume import NAME, State, load_state, save_state
+from workbench.training.string_pool import StringPool
 from workbench.training.task_schedule import scheduled
 
 RESUME_EVERY_S = 30.0
@@ -111,6 +112,7 @@ class Trainer:
         self.task, self.training, self.seeds = config.task, config.training, config.seeds
         self.schedule = self.training.checkpoints.steps(self.training.steps)
         self.live = Live(folder)
+        self.pool = self._pool()
         self.stopping = False
         self.batch_accuracy: float | None = None
         self._unread: list[Update] = []
@@ -187,6 +189,7 @@ class Trainer:
         refuse_another(run, self.config)
         self.config = as_begun(run, self.config)
         self.task = self.config.task
+        self.pool = self._pool()  # of the task as it was when the run was begun
         return run
 
     def _loop(self, run: Run) -> None:
@@ -225,14 +228,25 @@ class Trainer:
                 self.watcher(self.state.step, self.state.scores | {"accuracy": self.batch_accuracy})
 
     def batch(self, step: int) -> tuple[Batch, torch.Tensor]:
-        """The batch of update ``step`` and its position ids: a pure function of (data seed, step)."""
+        """The batch of update ``step`` and its position ids: a pure function of (data seed, step).
+
+        Of a run with a fixed number of strings these are drawn from its pool; their position ids are drawn each time.
+        """
         g = generator("data", self.seeds.data, step)
         task = self.task_at(step)
         length = self.training.curriculum.length(task, step, g)
-        batch = task.sample(self.training.batch_size, length, g, "training")
+        size = self.training.batch_size
+        batch = self.pool.batch(size, length, g) if self.pool else task.sample(size, length, g, "training")
         model = self.config.model
         ids = model.ids.training(len(batch), batch.tokens.shape[1], model.n_ctx, g, batch.position_ids)
         return batch, ids
+
+    def _pool(self) -> StringPool | None:
+        """The training strings, where their number is fixed."""
+        law = self.training
+        if not law.strings:
+            return None
+        return StringPool(self.task, law.curriculum.possible(self.task, law.steps), law.strings, self.seeds.data)
 
     def task_at(self, step: int) -> Task:
         """The task of update ``step``: the run's own, but for parameters that are still on their way to it."""

@@ -136,6 +136,7 @@ def train(
     - training.regularizers.positional=1e-4, training.regularizers.attention_entropy=0.01
     - training.early_stop.accuracy=0.99 ends the run once its own longest training lengths are learned
     - 'training.task_schedule=[{"parameter": "p", "values": [2, 3], "over": 1000}]' changes the task on the way
+    - training.strings=1000 trains on so many strings, drawn once, instead of new ones in each batch
     - training.checkpoints.log=20, training.checkpoints.linear=10
     """
     from workbench.cli.early_refusal import refuse_early
