@@ -303,7 +303,7 @@ def _painted(what: str, seen: list[tuple[float, float]] | None) -> list[Line]:
     ends = [last for _, last in seen]
     said = f"p95 {np.quantile(ends, 0.95):.0f} ms; drawn by the processor, without a graphics card"
     name = "ms from a key to the last redrawn panel, in a browser, median"
-    return [Line(what, name, statistics.median(ends), 400, said, at_most=True)]
+    return [Line(what, name, statistics.median(ends), 280, said, at_most=True)]
 
 
 def _first_page(server: Server) -> int:

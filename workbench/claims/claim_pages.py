@@ -10,6 +10,7 @@ from workbench.claims.claim import KINDS, Claim, Row, Suite
 from workbench.claims.claims_table import Evidence, current, judged, read_evidence
 from workbench.claims.judging import CAUSES, LABELS, Judgement, chance, number, verdict_text
 from workbench.claims.suites.registry import SUITES
+from workbench.claims.surprises import drawing, told
 from workbench.storage.atomic import replacing
 
 MOST_ROWS = 12
@@ -17,10 +18,11 @@ MOST_ROWS = 12
 
 
 def write_pages(folder: Path) -> None:
-    """Write the index and the page of every suite; the same table gives the same bytes."""
+    """Write the index, its figures and the page of every suite; the same table gives the same bytes."""
     evidence = read_evidence(folder)
-    pages = {f"{suite.name}.md": suite_page(suite, evidence) for suite in SUITES.values()}
-    for name, text in {"index.md": index_page(list(SUITES.values()), evidence), **pages}.items():
+    suites = list(SUITES.values())
+    pages = {"index.md": index_page(suites, evidence)} | {f"{s.name}.md": suite_page(s, evidence) for s in suites}
+    for name, text in {**pages, **figures(suites, evidence)}.items():
         with replacing(folder / name) as stream:
             stream.write(text.encode())
 
@@ -57,6 +59,7 @@ def index_page(suites: Sequence[Suite], evidence: Mapping[str, Evidence]) -> str
         found = Counter(verdicts[claim.id].verdict for claim in suite.claims)
         cells = [str(found[label] or "") for label in LABELS]
         lines.append(f"| [{suite.name}]({suite.name}.md) | " + " | ".join(cells) + f" | {len(suite.claims)} |")
+    lines += _surprises(suites, evidence)
     lines += ["", "| claim | suite | what is claimed | verdict | observed |", "|---|---|---|---|---|"]
     for suite in suites:
         for claim in suite.claims:
@@ -66,6 +69,26 @@ def index_page(suites: Sequence[Suite], evidence: Mapping[str, Evidence]) -> str
                 f"{verdict_text(claim, said)} | {_cell(said.observation)} |"
             )
     return "\n".join(lines) + "\n"
+
+
+def figures(suites: Sequence[Suite], evidence: Mapping[str, Evidence]) -> dict[str, str]:
+    """Name of the file and SVG of each figure of the index."""
+    return {f"{one.claim.lower()}.svg": drawing(one, rows) for one, _, rows in told(_by_id(suites), evidence)}
+
+
+def _by_id(suites: Sequence[Suite]) -> dict[str, Claim]:
+    return {claim.id: claim for suite in suites for claim in suite.claims}
+
+
+def _surprises(suites: Sequence[Suite], evidence: Mapping[str, Evidence]) -> list[str]:
+    """What came out furthest from what was published, a paragraph and a figure each."""
+    found = told(_by_id(suites), evidence)
+    page = {claim.id: f"{suite.name}.md#{claim.id.lower()}" for suite in suites for claim in suite.claims}
+    lines = ["", "## Furthest from what was published"] if found else []
+    for one, text, _ in found:
+        lines += ["", f"**{one.title}** ([{one.claim}]({page[one.claim]})). {text}", ""]
+        lines += [f"![{one.title}: runs here against what was published]({one.claim.lower()}.svg)"]
+    return [*lines, "", "## All claims"] if found else lines
 
 
 def suite_page(suite: Suite, evidence: Mapping[str, Evidence]) -> str:

@@ -70,8 +70,12 @@ def test_ids_of_runs_made_before_stay(custom) -> None:
     """The hash of the four parts as they are stored, whatever the task's name looks like."""
     for file in sorted((ROOT / "checkpoints" / "gallery").rglob("run.json")):
         config = json.loads(file.read_text())
-        assert run_id(config) == config["id"] == Run.open(file.parent).id
-        task = Run.open(file.parent).task
+        run = Run.open(file.parent)
+        assert run_id(config) == config["id"] == run.id
+        if "folder" in config["task"]["parameters"]:  # its text is not here, and neither are its weights
+            assert run.rows_only
+            continue
+        task = run.task
         assert getattr(task, "inner", task).name == config["task"]["name"]
     config = custom("before").run.config
     parts = {key: config[key] for key in ("task", "model", "training", "seeds")}

@@ -1,0 +1,63 @@
+"""What is told of the claims that came out furthest from what was published is what their rows say."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import pytest
+
+from tests.support.claims.committed import EVIDENCE, FOLDER
+from workbench.claims.claim import Row
+from workbench.claims.claim_pages import figures, index_page
+from workbench.claims.claims_table import Evidence
+from workbench.claims.suites.registry import SUITES
+from workbench.claims.surprises import LEFT, RIGHT, SURPRISES, WIDTH, drawing, short, told
+
+CLAIMS = {claim.id: claim for suite in SUITES.values() for claim in suite.claims}
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def test_three_are_told_with_their_figures() -> None:
+    assert [one.claim for one, _, _ in told(CLAIMS, EVIDENCE)] == [one.claim for one in SURPRISES]
+    assert len(SURPRISES) == 3
+    for name, text in figures(list(SUITES.values()), EVIDENCE).items():
+        assert (FOLDER / name).read_text() == text
+        assert f"]({name})" in index_page(list(SUITES.values()), EVIDENCE)
+
+
+@pytest.mark.parametrize("one", SURPRISES, ids=lambda one: one.claim)
+def test_every_share_of_a_paragraph_is_of_a_row(one) -> None:
+    (text,) = [text for found, text, _ in told(CLAIMS, EVIDENCE) if found is one]
+    rows = EVIDENCE[one.claim].rows
+    ends = {short(end) for row in rows for end in (row.value, row.low, row.high) if end is not None}
+    shares = re.findall(r"\u2212?\d\.\d\d\b", text)
+    assert shares
+    assert set(shares) <= ends
+    seeds = {row.seed for row in rows if row.seed is not None}
+    assert "{" not in text.replace("{0,1,2}", "")
+    if seeds:
+        assert f"{len(seeds)} of {len(seeds)} seeds fitted" in text
+
+
+def test_what_did_not_come_out_so_is_not_told() -> None:
+    held = EVIDENCE["HA09"]
+    right = Evidence(held.version, [replace(row, value=0.99, low=0.98, high=1.0) for row in held.rows], held.complete)
+    assert "HA09" not in [one.claim for one, _, _ in told(CLAIMS, {**EVIDENCE, "HA09": right})]
+    assert "HA09" not in [one.claim for one, _, _ in told(CLAIMS, {k: v for k, v in EVIDENCE.items() if k != "HA09"})]
+    assert told(CLAIMS, {}) == []
+
+
+def test_a_figure_puts_runs_intervals_and_papers_where_they_belong() -> None:
+    one = replace(SURPRISES[0], published={"b1": 0.5})
+    tree = ET.fromstring(drawing(one, [Row("b1", "", 0.25, 0.0, 1.0)]))
+    _, dot = tree.findall(f"{SVG}circle")
+    wide = WIDTH - LEFT - RIGHT
+    assert float(dot.get("cx")) == pytest.approx(LEFT + wide / 4, abs=0.1)
+    (bar,) = [line for line in tree.findall(f"{SVG}line") if line.get("stroke-width") == "2"]
+    assert (float(bar.get("x1")), float(bar.get("x2"))) == (LEFT, WIDTH - RIGHT)
+    mark = tree.findall(f"{SVG}path")[-1].get("d")
+    assert mark.startswith(f"M{LEFT + wide / 2:.1f} ")
+    below = ET.fromstring(drawing(one, [Row("b1", "", -1.0)]))
+    assert float(below.findall(f"{SVG}circle")[1].get("cx")) == LEFT

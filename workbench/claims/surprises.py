@@ -1,0 +1,148 @@
+"""The claims whose outcome is furthest from what was published: a paragraph and a figure each, made from their rows.
+
+Which they are was chosen by hand among the decided claims, with their numbers known; texts say what is not ruled out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from workbench.claims.claim import Claim, Row
+from workbench.claims.claims_table import Evidence, current, judged
+from workbench.claims.judging import Judgement, number
+
+
+@dataclass(frozen=True)
+class Surprise:
+    """A claim that came out otherwise.
+
+    Attributes:
+        claim: its id.
+        title: what came out, in a few words.
+        told: the paragraph; ``{quantity}`` becomes the least and the greatest value of that quantity over runs, and
+            ``{fitted}`` how many runs were fitted.
+        published: quantity -> what the paper has, for the figure.
+        names: quantity -> its name in the figure.
+        mark: what the figure calls the paper's number.
+        verdict: what the paragraph presumes: where rows say otherwise it is not told.
+    """
+
+    claim: str
+    title: str
+    told: str
+    published: Mapping[str, float]
+    names: Mapping[str, str]
+    mark: str = "published"
+    verdict: str = "does not hold at this scale"
+
+
+SURPRISES = (
+    Surprise(
+        "HA09", "Learned positions do not carry copying past N",
+        "Copying of distinct symbols with learned positions and random offsets is the case in which theory and paper "
+        "agree on success: published accuracy is 99.9 % over (N, 2N]. Here runs that answer their trained lengths "
+        "({fitted}) copy {b1} of the strings over (N, 2N] exactly. The seeds agree, so that it is not luck; it may be "
+        "scale: N is 17 against 50, training 8,000 updates. That a rule for all lengths exists does not make short "
+        "strings teach it.",
+        {"b1": 0.999}, {"b1": "right over (N, 2N]"},
+    ),
+    Surprise(
+        "HF04", "Without positions Tomita 4 is kept where it was published as lost",
+        "Three zeros in a row have to be noticed, which theory says cannot be done for all lengths without positions; "
+        "published accuracy falls to 16.5 % over (N, 2N] and to 0 beyond. Here every prefix is right in "
+        "{b1 every prefix} of the strings over (N, 2N], and in {b2 every prefix} over (2N, 3N] ({fitted}). The fall "
+        "comes, as it must, but later, and at a length that differs between seeds: two bins of lengths do not tell a "
+        "rule from a good approximation of it.",
+        {"b1 every prefix": 0.165, "b2 every prefix": 0.0},
+        {"b1 every prefix": "right over (N, 2N]", "b2 every prefix": "right over (2N, 3N]"},
+    ),
+    Surprise(
+        "HF35", "A language outside the class beats one inside it",
+        "If what is inside the class generalizes and what is outside does not, then the worst language inside is "
+        "better than the best outside: a separation above 0. It is {separation}: (aaaa)* with learned positions, which "
+        "is inside, keeps fewer of its strings over (N, 2N] than {{0,1,2}}*02* without positions, which is outside. "
+        "The class says what can be learned for all lengths, and does not order languages at one scale.",
+        {"separation": 0.0}, {"separation": "inside less outside"}, mark="claimed: above this",
+    ),
+)  # fmt: skip
+
+
+def told(claims: Mapping[str, Claim], evidence: Mapping[str, Evidence]) -> list[tuple[Surprise, str, Sequence[Row]]]:
+    """Those whose rows are there and say what the paragraph presumes: each with its text and the rows of its figure."""
+    found: list[tuple[Surprise, str, Sequence[Row]]] = []
+    for one in SURPRISES:
+        claim = claims.get(one.claim)
+        held = current(claim, evidence) if claim else None
+        if claim is None or held is None or (said := judged(claim, evidence)).verdict != one.verdict:
+            continue
+        rows = [row for row in held.rows if row.quantity in one.published]
+        found.append((one, paragraph(one, rows, said), rows))
+    return found
+
+
+def paragraph(one: Surprise, rows: Sequence[Row], said: Judgement) -> str:
+    """The text with the numbers of its rows."""
+    spans = {name: span([row for row in rows if row.quantity == name]) for name in one.published}
+    return one.told.format(**spans, fitted=f"{said.fitted} of {said.seeds} seeds fitted")
+
+
+def span(rows: Sequence[Row]) -> str:
+    """The least and the greatest value; of one row its value and interval."""
+    values = sorted(row.value for row in rows)
+    if len(rows) == 1 and rows[0].low is not None and rows[0].high is not None:
+        return f"{short(values[0])} [{short(rows[0].low)}, {short(rows[0].high)}]"
+    return short(values[0]) if short(values[0]) == short(values[-1]) else f"{short(values[0])} to {short(values[-1])}"
+
+
+def short(value: float) -> str:
+    """To two decimals, with a sign that is a minus."""
+    return f"{value:.2f}".replace("-", "\u2212")
+
+
+# ---- the figure -----------------------------------------------------------------------------------------
+WIDTH, LINE, LEFT, RIGHT, TOP = 640, 22, 190, 30, 34
+INK, SOFT, BLUE, RED = "#1f2933", "#6b7785", "#1f6feb", "#c2185b"
+
+
+def drawing(one: Surprise, rows: Sequence[Row]) -> str:
+    """An SVG: a line per run with its interval, and what was published as a diamond above each quantity."""
+    limits = [end for row in rows for end in (row.value, row.low, row.high) if end is not None]
+    low, high = -1.0 if min(limits) < 0 else 0.0, 1.0
+
+    def across(value: float) -> float:
+        return LEFT + (value - low) / (high - low) * (WIDTH - LEFT - RIGHT)
+
+    height = TOP + LINE * len(rows) + 26
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
+        f'role="img" font-family="system-ui, sans-serif" font-size="12">',
+        f"<title>{escape(one.title)}</title>",
+        f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
+        f'<circle cx="{LEFT + 4}" cy="14" r="4" fill="{BLUE}"/>'
+        f'<text x="{LEFT + 14}" y="18" fill="{INK}">a run here, 95 %</text>',
+        f'<path d="{_diamond(LEFT + 144, 14)}" fill="none" stroke="{RED}" stroke-width="1.5"/>'
+        f'<text x="{LEFT + 154}" y="18" fill="{INK}">{one.mark}</text>',
+    ]
+    bottom = TOP + LINE * len(rows)
+    for tick in sorted({low, 0.0, 0.5, 1.0}):
+        x = across(tick)
+        parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP - 6}" y2="{bottom}" stroke="#d7dce1"/>')
+        parts.append(f'<text x="{x:.1f}" y="{bottom + 16}" fill="{SOFT}" text-anchor="middle">{number(tick)}</text>')
+    for index, row in enumerate(rows):
+        y = TOP + LINE * (index + 0.5)
+        name = one.names[row.quantity] if index == 0 or rows[index - 1].quantity != row.quantity else ""
+        parts.append(f'<text x="{LEFT - 12}" y="{y + 4:.1f}" fill="{INK}" text-anchor="end">{escape(name)}</text>')
+        if row.low is not None and row.high is not None:
+            x1, x2 = across(row.low), across(row.high)
+            ends = f'x1="{x1:.1f}" x2="{x2:.1f}" y1="{y:.1f}" y2="{y:.1f}"'
+            parts.append(f'<line {ends} stroke="{BLUE}" stroke-width="2"/>')
+        parts.append(f'<circle cx="{across(row.value):.1f}" cy="{y:.1f}" r="4" fill="{BLUE}"/>')
+        x = across(one.published[row.quantity])
+        parts.append(f'<path d="{_diamond(x, y)}" fill="none" stroke="{RED}" stroke-width="1.5"/>')
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def _diamond(x: float, y: float, size: float = 6) -> str:
+    return f"M{x:.1f} {y - size:.1f}L{x + size:.1f} {y:.1f}L{x:.1f} {y + size:.1f}L{x - size:.1f} {y:.1f}Z"
