@@ -110,10 +110,8 @@ class Table:
             """What there is of one run, or what is wrong with it."""
             said: list[str] = []
             with apart(said.append, f"{path} cannot be read and is left out"):
-                view, reading = (
-                    to_runs([describe(name, path, read_config(path))]),
-                    read_run(path, None, evaluation_seed),
-                )
+                view = to_runs([describe(name, path, read_config(path))])
+                reading = read_run(path, evaluation_seed=evaluation_seed)
                 return view, path, replace(reading, rows=_renamed(reading, name))
             return said
 
