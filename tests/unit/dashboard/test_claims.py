@@ -262,7 +262,7 @@ def test_every_cell_about_heads_is_a_row(gallery: Context, of_run: dict[str, Row
     own = heads[f"L{at.cursor.layer} H{at.cursor.head}"]
     folded = facts.children[1].children
     lists = [facts.children[0], *(part for part in folded if isinstance(part, html.Dl))]
-    assert len(lists[0].children) == (3 if name in IN_PART else 6), "what tells most; the rest is folded"
+    assert len(lists[0].children) == 6, "what tells most; the rest is folded"
     assert folded[0].children == f"{sum(len(one.children) for one in lists[1:])} more"
     for fact in (fact for one in lists for fact in one.children):
         value, *rest = fact.children[1].children
@@ -272,7 +272,8 @@ def test_every_cell_about_heads_is_a_row(gallery: Context, of_run: dict[str, Row
             assert holds(value.children + limits, own), texts(fact)
         else:
             assert not numbers(limits), texts(fact)  # an interval without its value says nothing
-    for cell in [] if name in IN_PART else head_grid.cells(BY_ID["head-grid"], at, "light")[0]:
+    cells, *_ = head_grid.cells(BY_ID["head-grid"], at, "light")
+    for cell in cells:
         if getattr(cell, "title", None) and "hardmax distance" in cell.title:
             seen += 1
             name_of, _, shown = cell.title.partition(": hardmax distance ")
