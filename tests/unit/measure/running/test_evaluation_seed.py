@@ -53,7 +53,6 @@ def numbers(run: Any, seed: int | None = None) -> list[dict[str, Any]]:
     return [{k: v for k, v in row.items() if k not in ("run", "setting")} for row in rows]
 
 
-@pytest.mark.asserts("accuracy")
 def test_rows_are_those_of_a_run_whose_own_seed_it_is(run: Any, tmp_path: Path) -> None:
     make(run)
     own = read_run(run.path).rows.to_pylist()
