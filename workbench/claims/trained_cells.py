@@ -20,7 +20,15 @@ SPEED = 0.93e-10
 """Seconds of one core for one multiplication of the model's widths with a token; see :func:`TrainedCell.seconds`."""
 STEP = 3.1e-3
 """Seconds of one core for a step through a layer, however small."""
-ASKING = {"fit": 0.2, "bins": 0.4, "lengths": 0.5, "behaviour": 2.0, "copies": 8.0, "circuits.sparsity": 20.0}
+ASKING = {
+    "fit": 0.2,
+    "bins": 0.4,
+    "lengths": 0.5,
+    "behaviour": 2.0,
+    "copies": 8.0,
+    "steps": 4.0,
+    "circuits.sparsity": 20.0,
+}
 """Seconds of one core for what is asked, roughly; 1 for what is not named."""
 LOSSES = 0.05
 """Seconds of one core for losses to 32 N, for each layer and each token of N."""
@@ -46,6 +54,7 @@ class Asked:
 
 VERSIONS = {
     "fit": 1, "bins": 1, "lengths": 1, "losses": 1, "gates": 1, "class attention": 1, "copies": 1, "transitions": 1,
+    "steps": 1, "tokens": 1,
     "behaviour": 4, "circuits.positional": 3,
     "circuits.hardmax": 3, "circuits.sparsity": 2, "bound": 1,
 }  # fmt: skip
@@ -168,7 +177,8 @@ def encoding(name: str, longest: int, reach: int) -> dict[str, Any]:
     Args:
         name: ``nope`` none; ``ape`` learned with a random offset in training; ``arange`` learned without; ``rope``
             rotary; ``pose`` rotary with PoSE; ``alibi``; ``sinusoidal``; ``lim p l`` limit positions of period p and
-            locality l.
+            locality l; ``ppc`` learned, coupled ids, those of the answer predicted; ``ppc_fixed`` without the random
+            offset in training; ``coupled`` all ids given.
         longest: N, the longest trained length.
         reach: the longest length that is asked about, in multiples of N.
     """
@@ -184,6 +194,9 @@ def encoding(name: str, longest: int, reach: int) -> dict[str, Any]:
         "rope": {"positions": {"name": "rotary"}},
         "rope500": {"positions": {"name": "rotary", "base": 500.0, "scaling": "linear", "factor": 32.0}},
         "pose": {"positions": {"name": "rotary"}, "ids": {"name": "pose"}},
+        "ppc": {"positions": {"name": "learned"}, "ids": {"name": "predicted"}},
+        "ppc_fixed": {"positions": {"name": "learned"}, "ids": {"name": "predicted", "offset": False}},
+        "coupled": {"positions": {"name": "learned"}, "ids": {"name": "coupled"}},
         "alibi": {"positions": {"name": "alibi"}},
         "sinusoidal": {"positions": {"name": "sinusoidal"}, "ids": {"name": "random_offset"}},
     }

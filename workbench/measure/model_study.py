@@ -18,6 +18,7 @@ from workbench.measure.running.plain_tokens import Data, batches_of
 from workbench.measure.settings import MeasurementError
 from workbench.measure.study import Evaluation, Shown, forward, show_pass
 from workbench.models.base.architecture import Architecture
+from workbench.table.assembly import EVALUATION_SEED
 from workbench.tasks.base import Batch, Task
 from workbench.tasks.random_generator import generator
 
@@ -161,7 +162,8 @@ def run(
         inside: the lengths inside training; None = those up to N.
         sequences: drawn strings per law and length; None = what the measurement wants.
         untrained: the same architecture before training, for controls.
-        seed: of strings, choices and bootstrap.
+        seed: of strings, choices and bootstrap; another one than 0 stands in the rows' setting as ``evaluation_seed``
+            where strings are drawn.
         step: what the rows say as their step.
 
     Example:
@@ -196,7 +198,9 @@ def run(
     else:
         observe(measurement, study, given)
         rows = measurement.finish(study)
-    filled = {"run": "", "step": step, "measurement": spec.name, "setting": canonical(dict(spec.settings))}
+    # Strings of the first seed are what a run has unless it says otherwise.
+    setting = canonical({**spec.settings, **({EVALUATION_SEED: seed} if seed and given is None else {})})
+    filled = {"run": "", "step": step, "measurement": spec.name, "setting": setting}
     return Result(spec.name, [{**r, **filled} for r in rows], trained)
 
 

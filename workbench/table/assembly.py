@@ -1,7 +1,8 @@
 """Which rows of a run count: its compacted table and its shards, brought together.
 
 For each (measurement, step) the newest sound shard counts that is of this run and whose checkpoint is
-still the one it was made from. The compacted table carries a manifest of every shard that was known
+still the one it was made from. What was measured on strings of another evaluation seed than the run's own
+counts apart, the newest of each seed. The compacted table carries a manifest of every shard that was known
 when it was made, so that a shard known there and not touched since need not be opened again.
 """
 
@@ -36,6 +37,9 @@ from workbench.table.layout import (
 from workbench.table.parquet import ENCODED, read_file, read_header
 from workbench.table.stored_json import StoredError, check_spec
 
+EVALUATION_SEED = "evaluation_seed"
+"""Metadata of a shard, and a setting of its rows: the evaluation seed, where that is not the run's own."""
+
 
 @dataclass(frozen=True)
 class TablePart:
@@ -62,8 +66,18 @@ class TablePart:
         return self.measurement, self.step, self.key
 
     @property
+    def seed(self) -> str:
+        """The evaluation seed where it is not the run's own, else ""."""
+        return self.metadata.get(EVALUATION_SEED, "")
+
+    @property
+    def place(self) -> tuple[str, int, str]:
+        """Measurement, step and seed: of those of one place the newest counts."""
+        return self.measurement, self.step, self.seed
+
+    @property
     def age(self) -> tuple[str, str]:
-        """Sorts parts of one (measurement, step) from oldest to newest."""
+        """Sorts parts of one place from oldest to newest."""
         return self.metadata["written"], self.key
 
 
@@ -106,10 +120,10 @@ class Assembly:
 def assemble(run_path: Path) -> Assembly:
     """Bring together what counts of a run's table and shards; what is damaged is named, never used."""
     problems: list[str] = []
-    parts = sorted(_known(run_path, problems).values(), key=lambda part: (part.identity[:2], part.age))
+    parts = sorted(_known(run_path, problems).values(), key=lambda part: (part.place, part.age))
     chosen: list[TablePart] = []
     fresh = _Freshness(run_path, problems)
-    for _, group in groupby(parts, key=lambda part: part.identity[:2]):
+    for _, group in groupby(parts, key=lambda part: part.place):
         part = _newest_sound(run_path, [part for part in group if fresh(part)], problems)
         if part is not None:
             chosen.append(part)
@@ -272,15 +286,17 @@ def _of_newest_versions(run_path: Path, chosen: list[TablePart]) -> tuple[list[T
 
     A new version means other numbers: those of two are never shown beside each other.
     """
-    versions: dict[str, set[int]] = {}
+    versions: dict[tuple[str, str], set[int]] = {}
     for part in chosen:
-        versions.setdefault(part.measurement, set()).add(version_of(json.loads(part.metadata["spec"])))
-    newest = {measurement: max(found) for measurement, found in versions.items()}
-    kept = [part for part in chosen if version_of(json.loads(part.metadata["spec"])) == newest[part.measurement]]
+        versions.setdefault((part.measurement, part.seed), set()).add(version_of(json.loads(part.metadata["spec"])))
+    newest = {place: max(found) for place, found in versions.items()}
+    kept = [
+        part for part in chosen if version_of(json.loads(part.metadata["spec"])) == newest[part.measurement, part.seed]
+    ]
     problems = [
         f"{measurement} of {run_path} was made by versions {', '.join(map(str, sorted(found)))} at different steps, "
         f"and version {max(found)} alone is shown: `lengthlens measure {run_path}` makes them alike"
-        for measurement, found in versions.items()
+        for (measurement, _), found in versions.items()
         if len(found) > 1
     ]
     return kept, problems

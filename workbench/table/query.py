@@ -86,10 +86,15 @@ class Table:
         self._connection = duckdb.connect(":memory:", config=_CONFIG)
 
     @classmethod
-    def load(cls, *dirs: str | Path) -> Table:
+    def load(cls, *dirs: str | Path, evaluation_seed: int | None = None) -> Table:
         """Read every run at or below the folders: its ``table.parquet`` and what is newer than that.
 
         A run's name is its path below the folder given, whatever it was called when it was measured.
+
+        Args:
+            dirs: the folders.
+            evaluation_seed: read what was measured on strings of this seed (``lengthlens measure --evaluation-seed``),
+                None = of each run's own. Rows of two seeds never stand in one table.
 
         Raises:
             TableError: for a folder that is missing or holds other things than runs, and for two
@@ -105,7 +110,8 @@ class Table:
             """What there is of one run, or what is wrong with it."""
             said: list[str] = []
             with apart(said.append, f"{path} cannot be read and is left out"):
-                view, reading = to_runs([describe(name, path, read_config(path))]), read_run(path)
+                view = to_runs([describe(name, path, read_config(path))])
+                reading = read_run(path, evaluation_seed=evaluation_seed)
                 return view, path, replace(reading, rows=_renamed(reading, name))
             return said
 

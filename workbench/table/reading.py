@@ -21,12 +21,14 @@ from pydantic import TypeAdapter
 from workbench.storage.bounded import names_in
 from workbench.storage.seal import json_object
 from workbench.table.assembly import Assembly, TablePart, assemble, version_of
-from workbench.table.layout import table_path
-from workbench.table.parquet import read_file
+from workbench.table.errors import TableError
+from workbench.table.layout import read_config, table_path
+from workbench.table.parquet import ENCODED, read_file
 from workbench.table.stored_json import check_spec
 
-STATE, NEWEST = "state", "newest"
-"""Metadata of a compacted table: the folder's state, and the newest spec of each measurement with its age."""
+STATE, NEWEST, SEEDS = "state", "newest", "evaluation_seeds"
+"""Metadata of a compacted table: the folder's state, the newest spec of each measurement with its age, and the
+evaluation seeds beside the run's own that it has rows of, if any."""
 
 
 _Newest: TypeAdapter[dict[str, tuple[str, str]]] = TypeAdapter(dict[str, tuple[str, str]])
@@ -47,25 +49,47 @@ class TableReading:
     problems: list[str]
 
 
-def read_run(run_path: Path, columns: Sequence[str] | None = None) -> TableReading:
+def read_run(run_path: Path, columns: Sequence[str] | None = None, evaluation_seed: int | None = None) -> TableReading:
     """The rows of a run that count; what is damaged is named, never used.
 
     Args:
         run_path: the run.
         columns: those that are wanted, None = all; rows that have to be brought together first have all of them.
+        evaluation_seed: those measured on strings of this seed, None = of the run's own. Rows of two seeds are never
+            given together.
     """
-    settled = _settled(run_path, columns)
+    seed = _other_seed(run_path, evaluation_seed)
+    settled = None if seed else _settled(run_path, columns)
     if settled is not None:
         return settled
     assembly = assemble(run_path)
-    return TableReading(assembly.rows, newest(assembly.chosen), assembly.problems)
+    parts = [part for part in assembly.chosen if part.seed == seed]
+    rows = assembly.rows if parts == assembly.chosen else _rows_of(parts)
+    return TableReading(rows, newest(parts), assembly.problems)
+
+
+def _other_seed(run_path: Path, seed: int | None) -> str:
+    """An evaluation seed as shards have it: "" where it is the run's own."""
+    if seed is None:
+        return ""
+    try:
+        own = read_config(run_path).get("seeds", {}).get("evaluation")
+    except TableError:
+        own = None
+    return "" if seed == own else str(seed)
+
+
+def _rows_of(parts: Iterable[TablePart]) -> pa.Table:
+    return pa.concat_tables([ENCODED.empty_table(), *(part.rows for part in parts if part.rows is not None)])
 
 
 def note(assembly: Assembly, state: str) -> dict[str, str]:
     """Metadata by which :func:`read_run` knows a settled folder; none where there is anything to tell of it."""
     if assembly.problems:
         return {}
-    return {STATE: state, NEWEST: json.dumps(newest(assembly.chosen))}
+    seeds = sorted({part.seed for part in assembly.chosen if part.seed}, key=int)
+    own = newest(part for part in assembly.chosen if not part.seed)
+    return {STATE: state, NEWEST: json.dumps(own)} | ({SEEDS: json.dumps(seeds)} if seeds else {})
 
 
 def newest(parts: Iterable[TablePart]) -> dict[str, tuple[str, str]]:
@@ -134,7 +158,8 @@ def _settled(run_path: Path, columns: Sequence[str] | None) -> TableReading | No
     """The table alone, where it was made of exactly this folder."""
     try:
         rows, metadata = read_file(table_path(run_path), columns)
-        if metadata.get(STATE) != folder_state(run_path):
+        # A table of several seeds is brought together part by part: what is whose stands with the parts.
+        if metadata.get(STATE) != folder_state(run_path) or SEEDS in metadata:
             return None
         specs = _Newest.validate_json(metadata[NEWEST])
         for _, spec in specs.values():

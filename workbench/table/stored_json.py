@@ -118,6 +118,7 @@ class TrainingPart(Stored):
     task_schedule: list[dict[str, Any]] = []
     id_schedule: dict[str, Any] | None = None
     start: dict[str, Any] | None = None
+    strings: Count = 0
     early_stop: dict[str, Any] | None = None
     checkpoints: dict[str, Count | list[Count]] = {}
     threads: Annotated[int, Field(ge=1, le=10_000)] = 1

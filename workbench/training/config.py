@@ -28,10 +28,12 @@ from workbench.tasks.registry import stored
 from workbench.training.checkpoint_steps import checkpoint_steps
 from workbench.training.curriculum import Curriculum, Uniform, curriculum
 from workbench.training.early_stop import EarlyStop
+from workbench.training.errors import TrainingError
 from workbench.training.id_schedule import IdSchedule, check_id_schedule
 from workbench.training.learning_rate_schedules import RATE_SCHEDULES
 from workbench.training.regularizers import check_regularizers
 from workbench.training.starting_weights import Start
+from workbench.training.string_pool import StringPool
 from workbench.training.task_schedule import TaskSchedule, check_schedules
 
 
@@ -69,7 +71,7 @@ class Schedule(Config):
         return checkpoint_steps(last, self.log, self.linear, self.at)
 
 
-USUAL = {"device": "cpu", "dtype": "float32", "id_schedule": None, "start": None}
+USUAL = {"device": "cpu", "dtype": "float32", "strings": 0, "id_schedule": None, "start": None}
 """Settings that came later, and what they are unless a run says otherwise."""
 
 
@@ -92,6 +94,8 @@ class TrainingConfig(Config):
         task_schedule: parameters of the task that change over training.
         id_schedule: id samplers that training has before the model's own; None = the model's own from the first step.
         start: the checkpoint of another run whose weights it begins from; None = random ones, of ``seeds.init``.
+        strings: how many training strings there are, drawn once and shared out evenly over the lengths; 0 = each batch
+            draws new ones.
         early_stop: when to end before ``steps``; None = never.
         checkpoints: the checkpoint schedule.
         threads: torch threads; recorded because the bits of a sum depend on it.
@@ -115,6 +119,7 @@ class TrainingConfig(Config):
     task_schedule: tuple[TaskSchedule, ...] = ()
     id_schedule: IdSchedule | None = None
     start: Start | None = None
+    strings: int = Field(default=0, ge=0, le=DRAWN)
     early_stop: EarlyStop | None = None
     checkpoints: Schedule = Schedule()
     threads: int = Field(default=1, ge=1, le=1024)
@@ -146,7 +151,7 @@ class TrainingConfig(Config):
 
     @model_serializer(mode="wrap")
     def _named_where_unusual(self, dump: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-        """Without later settings as they were before there was a choice, so that such a run is what it was then."""
+        """Without what is as usual, so that such a run is what it was before there was a choice."""
         found: dict[str, Any] = dump(self)
         return {name: value for name, value in found.items() if name not in USUAL or USUAL[name] != value}
 
@@ -173,7 +178,14 @@ class RunConfig(Config):
     @model_validator(mode="after")
     def _complete(self) -> RunConfig:
         law = self.training.curriculum
-        longest = law.possible(self.task, self.training.steps)[-1]
+        lengths = law.possible(self.task, self.training.steps)
+        longest = lengths[-1]
+        if self.training.strings:
+            if self.training.task_schedule:
+                raise TrainingError(
+                    "strings are drawn once, from a task that stays; leave out strings, or the task schedule"
+                )
+            StringPool(self.task, lengths, self.training.strings, self.seeds.data)  # refuses too few
         check_schedules(self.task, self.training.task_schedule, law.low, law.high)
         check_regularizers(self.training.regularizers, self.model)
         check_training_ids(self.task, self.model, longest)

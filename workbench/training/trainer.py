@@ -39,6 +39,7 @@ from workbench.training.optimizer import learning_rate, make_optimizer
 from workbench.training.regularizers import outputs_and_penalty
 from workbench.training.resume import NAME, State, load_state, save_state
 from workbench.training.starting_weights import StartingWeights
+from workbench.training.string_pool import StringPool
 from workbench.training.task_schedule import scheduled
 
 RESUME_EVERY_S = 30.0
@@ -121,6 +122,7 @@ class Trainer:
         self.schedule = self.training.checkpoints.steps(self.training.steps)
         self.live = Live(folder)
         self.start = start
+        self.pool = self._pool()
         self.stopping = False
         self.batch_accuracy: float | None = None
         self._unread: list[Update] = []
@@ -218,6 +220,7 @@ class Trainer:
         refuse_another(run, self.config)
         self.config = as_begun(run, self.config)
         self.task = self.config.task
+        self.pool = self._pool()  # of the task as it was when the run was begun
         return run
 
     def _loop(self, run: Run) -> None:
@@ -256,16 +259,27 @@ class Trainer:
                 self.watcher(self.state.step, self.state.scores | {"accuracy": self.batch_accuracy})
 
     def batch(self, step: int) -> tuple[Batch, torch.Tensor]:
-        """The batch of update ``step`` and its position ids: a pure function of (data seed, step)."""
+        """The batch of update ``step`` and its position ids: a pure function of (data seed, step).
+
+        Of a run with a fixed number of strings these are drawn from its pool; their position ids are drawn each time.
+        """
         g = generator("data", self.seeds.data, step)
         task = self.task_at(step)
         length = self.training.curriculum.length(task, step, g)
-        batch = task.sample(self.training.batch_size, length, g, "training")
+        size = self.training.batch_size
+        batch = self.pool.batch(size, length, g) if self.pool else task.sample(size, length, g, "training")
         model = self.config.model
         schedule = self.training.id_schedule
         sampler = schedule.sampler(model.ids, step) if schedule else model.ids
         ids = sampler.training(len(batch), batch.tokens.shape[1], model.n_ctx, g, batch.position_ids)
         return batch, ids
+
+    def _pool(self) -> StringPool | None:
+        """The training strings, where their number is fixed."""
+        law = self.training
+        if not law.strings:
+            return None
+        return StringPool(self.task, law.curriculum.possible(self.task, law.steps), law.strings, self.seeds.data)
 
     def task_at(self, step: int) -> Task:
         """The task of update ``step``: the run's own, but for parameters that are still on their way to it."""

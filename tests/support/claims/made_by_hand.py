@@ -76,6 +76,11 @@ def names_of(asked: Asked) -> Iterator[tuple[str, str]]:
         yield from (
             (of, f"m {m}") for of in ("ratio of errors", "ratio of errors with its interval") for m in (1, 2, 3)
         )
+    if asked.name == "steps":
+        kinds = ("answer token", "step error", "slope of step error")
+        yield from ((f"{of} at {f:g} N", "") for f in settings["factors"] for of in kinds)
+    if asked.name == "tokens":
+        yield from ((f"tokens right, {n} {of}", "") for of in ("read", "written") for n in settings.get(of, ()))
     if asked.name == "bound":
         yield from (("bound_part", "gamma"), ("training_length_bound_log10", "theorem 4.1"))
 

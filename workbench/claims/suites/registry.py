@@ -23,6 +23,7 @@ SUITES: Registry[Suite] = Registry(
         "bounds-trained": "workbench.claims.suites.bounds_trained:SUITE",
         "retrieval": "workbench.claims.suites.retrieval_trained:SUITE",
         "sparse-trained": "workbench.claims.suites.sparse_trained:SUITE",
+        "ppc": "workbench.claims.suites.ppc_trained:SUITE",
         "ssm-trained": "workbench.claims.suites.ssm_trained:SUITE",
         "inference": "workbench.claims.suites.inference_trained:SUITE",
     },

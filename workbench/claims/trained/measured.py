@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from workbench.claims.trained.ambiguous_transitions import transition_rows
+from workbench.claims.trained.answer_steps import step_rows, token_rows
 from workbench.claims.trained.bin_accuracy import Measured, bin_rows, fit_rows, length_rows
 from workbench.claims.trained.class_attention import class_rows
 from workbench.claims.trained.extreme_gates import gate_rows
@@ -26,6 +27,8 @@ MEASURED: dict[str, Callable[..., Measured]] = {
     "class attention": class_rows,
     "copies": copy_rows,
     "transitions": transition_rows,
+    "steps": step_rows,
+    "tokens": token_rows,
 }
 """What is asked here, beside the measurements of the workbench."""
 

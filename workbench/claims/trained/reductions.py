@@ -170,6 +170,11 @@ def named_differences(claim: Claim, table: RunTable, quantity: str, pairs: Mappi
     ]
 
 
+def differences(claim: Claim, table: RunTable, quantities: Sequence[str]) -> list[Row]:
+    """As :func:`difference`, for several quantities."""
+    return [row for quantity in quantities for row in difference(claim, table, quantity)]
+
+
 def value_and_difference(claim: Claim, table: RunTable, quantity: str) -> list[Row]:
     """A share of the first cell, of each run, and that less the one of the second cell."""
     first = [_as_it_is(run, quantity) for run in runs_of(claim.cells[0], table)]

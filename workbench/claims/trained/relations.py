@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -15,7 +16,7 @@ from scipy.stats import spearmanr
 
 from workbench.claims.claim import Claim, Row
 from workbench.claims.resampling import over_cells
-from workbench.claims.trained.reductions import OneRun, mean_by_weights, rng_of, runs_of
+from workbench.claims.trained.reductions import OneRun, difference, mean_by_weights, rng_of, runs_of
 from workbench.claims.trained.run_rows import RunTable
 from workbench.core.canonical import canonical
 
@@ -83,6 +84,64 @@ def share_of_kind(
 def _share(run: OneRun, quantity: str, label: str) -> float:
     of_heads = [row.label == label for told, row in run.rows.items() if told.startswith(f"{quantity}, L")]
     return float(np.mean(of_heads)) if of_heads else 0.0
+
+
+# ---- along cells ---------------------------------------------------------------------------------
+def falls_along_cells(claim: Claim, table: RunTable, quantities: Sequence[str]) -> list[Row]:
+    """Whether shares fall from the first cell to the last: their correlation with the place of the cell, and the ends.
+
+    Of each quantity two rows: Spearman's correlation over runs, and the share of the first cell less that of the last,
+    by seed.
+
+    Args:
+        claim, table: them; its cells are in order.
+        quantities: the shares.
+    """
+    runs = _entering(claim, table)
+    place = {cell.name: i for i, cell in enumerate(claim.cells)}
+    x = np.array([place[run.cell.name] for run in runs])
+    planned = len(_every_run(claim, table))
+    rows = []
+    for quantity in quantities:
+        y = np.array([run.row(quantity).value or 0.0 for run in runs])
+
+        def correlated(i: np.ndarray, y: np.ndarray = y) -> float | None:
+            return float(spearmanr(x[i], y[i]).statistic) if np.ptp(x[i]) > 0 and np.ptp(y[i]) > 0 else None
+
+        rows.append(_row(claim, "correlation with the place", quantity, runs, correlated, planned))
+        ends = replace(claim, cells=(claim.cells[0], claim.cells[-1]))
+        rows += [replace(row, quantity="first less last", item=quantity) for row in difference(ends, table, quantity)]
+    return rows
+
+
+def largest_factor(claim: Claim, table: RunTable, factors: Sequence[float], least: float) -> list[Row]:
+    """The largest of some multiples of N up to which accuracy is at least ``least``, of each run; 0 without one.
+
+    The interval: up to which it is shown to be, and up to which it is not shown to be less.
+
+    Args:
+        claim, table: them.
+        factors: the multiples, in order.
+        least: see there.
+    """
+    rows = []
+    for run in _every_run(claim, table):
+        shares = [run.row(f"accuracy at {factor:g} N") for factor in factors]
+        low, value, high = (
+            _last_of_all(factors, [one >= least for one in ends])
+            for ends in (
+                [row.ends[0] for row in shares],
+                [row.value or 0.0 for row in shares],
+                [row.ends[1] for row in shares],
+            )
+        )
+        rows.append(run.made("largest multiple of N", run.cell.name, value, low, high, shares[0].n))
+    return rows
+
+
+def _last_of_all(factors: Sequence[float], reached: Sequence[bool]) -> float:
+    """The last factor before the first that is not reached; 0 where the first is not."""
+    return float(next((f for f, more in zip((0.0, *factors), reached, strict=False) if not more), factors[-1]))
 
 
 # ---- slopes --------------------------------------------------------------------------------------

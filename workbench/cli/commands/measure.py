@@ -55,6 +55,12 @@ def measure(
             "or bracket (also those among which the last verdict began, earliest first)."
         ),
     ] = "last",
+    evaluation_seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="Draw the strings from this seed, not from the run's own: stored apart, never mixed with those."
+        ),
+    ] = None,
     executor: ExecutorOption = "processes",
     workers: Annotated[int | None, typer.Option(min=1, help="Worker processes; default: one per core.")] = None,
     trust_code: TrustCode = None,
@@ -77,7 +83,9 @@ def measure(
     trusted = trust_code or ()
     given = (folders, only, steps, lengths, sequences, set_ or [], executor, workers)
     with computing_on(chosen):
-        measure_folders(*given, deepen=deepen, trust_code=trusted, shard=shard, time=time_limit)
+        measure_folders(
+            *given, deepen=deepen, trust_code=trusted, shard=shard, time=time_limit, evaluation_seed=evaluation_seed
+        )
 
 
 def measure_folders(
@@ -94,11 +102,12 @@ def measure_folders(
     trust_code: Sequence[Path] = (),
     shard: str | None = None,
     time: str | None = None,
+    evaluation_seed: int | None = None,
 ) -> None:
     """Plan, measure, report; raises SystemExit(1) if anything went wrong on the way.
 
     ``further`` are settings by measurement, beside ``settings`` as typed, which win; ``trust_code`` files whose code
-    may be run.
+    may be run; strings are drawn from ``evaluation_seed``, None = each run's own.
     """
     from workbench.cli.measure_plan import run_plan, settings_of
     from workbench.cli.time_limit import time_limit
@@ -130,6 +139,7 @@ def measure_folders(
             settings=given,
             deepen=deepening(deepen, "--deepen"),
             share=share,
+            evaluation_seed=evaluation_seed,
         )
 
     with time_limit(time) as limit:

@@ -145,6 +145,7 @@ def train(
     - training.early_stop.accuracy=0.99 ends the run once its own longest training lengths are learned
     - 'training.task_schedule=[{"parameter": "p", "values": [2, 3], "over": 1000}]' changes the task on the way
     - 'training.id_schedule={"values": ["arange"], "over": 1000}' has these ids first, then those of --ids
+    - training.strings=1000 trains on so many strings, drawn once, instead of new ones in each batch
     - training.checkpoints.log=20, training.checkpoints.linear=10
     """
     from workbench.cli.early_refusal import refuse_early

@@ -19,6 +19,7 @@ from workbench.measure.study import BLOCK, MATERIALISING, CheckpointStudy, Evalu
 from workbench.models.compute_device import USUAL_DEVICE, ComputeDevice, computing_on, current_device
 from workbench.runs.run import Run
 from workbench.storage.errors import StorageError
+from workbench.table.assembly import EVALUATION_SEED
 from workbench.table.errors import TableError
 from workbench.table.schema import Row
 from workbench.table.shards import shard_path, verify_shard, write_shard
@@ -56,6 +57,8 @@ class Item:
     """Files whose code may be run as that of the run's task: a worker process knows no others."""
     device: ComputeDevice = USUAL_DEVICE
     """Where the model computes."""
+    evaluation_seed: int | None = None
+    """What strings are drawn from, where that is not the run's own evaluation seed."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +140,13 @@ def shard_key(
 
 
 def want(
-    measurement: Measurement, run: Run, step: int, grid: Grid, sequences: Mapping[str, int], deep: bool = False
+    measurement: Measurement,
+    run: Run,
+    step: int,
+    grid: Grid,
+    sequences: Mapping[str, int],
+    deep: bool = False,
+    evaluation_seed: int | None = None,
 ) -> Wanted:
     """The work order for one measurement of one checkpoint.
 
@@ -147,14 +156,22 @@ def want(
         grid: prefix lengths.
         sequences: by measurement name, where not its own number.
         deep: whether a measurement that deepens may do so here.
+        evaluation_seed: what strings are drawn from; None = the run's own evaluation seed.
     """
     spec = measurement.spec
     n, deep = sequences.get(spec.name, spec.sequences), deep and spec.deepens
     device = current_device()
     if device.dtype == "float32" and not run.referenced:  # as ours are stored
         device = ComputeDevice(device.device)
-    key = shard_key(spec, grid, n, run.config["seeds"]["evaluation"], run.meta(step)["sha256"], deep, device)
+    seed = drawn_from(run, evaluation_seed)
+    key = shard_key(spec, grid, n, seed, run.meta(step)["sha256"], deep, device)
     return Wanted(spec.name, tuple(sorted(spec.settings.items())), n, key, deep)
+
+
+def drawn_from(run: Run, evaluation_seed: int | None) -> int:
+    """What a run's evaluation strings are drawn from: its own evaluation seed, unless another one is asked for."""
+    own: int = run.config["seeds"]["evaluation"]
+    return own if evaluation_seed is None else evaluation_seed
 
 
 def measure_item(item: Item) -> Done:
@@ -176,7 +193,7 @@ def _measure_item(item: Item) -> Done:
     wanted_still = [w for w in item.wanted if not _made_since(run, item.step, w)]
     if not wanted_still:
         return Done(run.name, item.step, 0, 0, 0, time.monotonic() - start)
-    model, task = run.load(item.step), run.task
+    model, task, other = run.load(item.step), run.task, item.evaluation_seed
     every = [(w, make_measurement(w.name, dict(w.settings))) for w in wanted_still]
     apart = Isolation()
     made, total = [], 0
@@ -184,11 +201,11 @@ def _measure_item(item: Item) -> Done:
         with apart.of(wanted.name):
             if why := lacking(measurement, model, task):
                 rows = not_applicable(measurement.spec, why)
-                write_rows(run, item.step, wanted, measurement.spec, rows, 0, time.monotonic() - start)
+                write_rows(run, item.step, wanted, measurement.spec, rows, 0, time.monotonic() - start, other)
                 total += len(rows)
             else:
                 made.append((wanted, measurement))
-    sequences, seed = max(w.sequences for w in wanted_still), run.config["seeds"]["evaluation"]
+    sequences, seed = max(w.sequences for w in wanted_still), drawn_from(run, item.evaluation_seed)
     evaluation = Evaluation(task, item.grid, seed, sequences, consistent=model.cfg.ids.consistent)
     watching = [
         Watching(m, CheckpointStudy(run, item.step, model, evaluation, w.sequences, w.deep), w.name) for w, m in made
@@ -201,7 +218,7 @@ def _measure_item(item: Item) -> Done:
             with apart.of(wanted.name):
                 rows = measurement.finish(one.study)
                 marked, seconds = mark_unseen(rows, one.study), time.monotonic() - start
-                write_rows(run, item.step, wanted, measurement.spec, marked, one.study.passes, seconds)
+                write_rows(run, item.step, wanted, measurement.spec, marked, one.study.passes, seconds, other)
                 extra += one.study.passes
                 total += len(rows)
     seconds = time.monotonic() - start
@@ -286,10 +303,21 @@ def mark_unseen(rows: Sequence[Row], study: Study) -> list[Row]:
 
 
 def write_rows(
-    run: Run, step: int, wanted: Wanted, spec: Spec, rows: Sequence[Row], passes: int, seconds: float
+    run: Run,
+    step: int,
+    wanted: Wanted,
+    spec: Spec,
+    rows: Sequence[Row],
+    passes: int,
+    seconds: float,
+    evaluation_seed: int | None = None,
 ) -> None:
-    """Write one shard, with what the engine knows filled into its rows; ``seconds`` since its checkpoint was begun."""
-    setting = canonical(dict(spec.settings))
+    """Write one shard, with what the engine knows filled into its rows; ``seconds`` since its checkpoint was begun.
+
+    An evaluation seed that is not the run's own stands in every row's setting, and in the shard's metadata.
+    """
+    other = {} if evaluation_seed is None else {EVALUATION_SEED: evaluation_seed}
+    setting = canonical({**spec.settings, **other})
     filled = [{**r, "run": run.name, "step": step, "measurement": spec.name, "setting": setting} for r in rows]
     path = shard_path(Path(run.path), spec.name, step, wanted.key)
     metadata = {
@@ -299,5 +327,6 @@ def write_rows(
         "run": run.id,
         "extra_passes": str(passes),
         "seconds": f"{seconds:.3f}",
+        **{name: str(seed) for name, seed in other.items()},
     }
     write_shard(path, filled, metadata)

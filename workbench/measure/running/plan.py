@@ -28,7 +28,7 @@ from workbench.runs.run import Run, find_runs
 from workbench.runs.weights import model_config
 from workbench.storage.atomic import require_room
 from workbench.storage.errors import StorageError
-from workbench.table.assembly import state_of
+from workbench.table.assembly import EVALUATION_SEED, state_of
 from workbench.table.errors import TableError
 from workbench.table.reading import read_run
 from workbench.table.shards import (
@@ -83,6 +83,7 @@ def plan(
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     deepen: Deepen = "last",
     share: Share = WHOLE,
+    evaluation_seed: int | None = None,
 ) -> Plan:
     """Find the missing measurements below ``roots``.
 
@@ -97,6 +98,8 @@ def plan(
             run's ``last`` one, ``all``, or those of the ``bracket`` within which its last verdict began, one of a run
             at a time: what it shows says whether the next is needed, so plan again until nothing is missing.
         share: which checkpoints to plan for, each by its run's id and its step; with ``bracket``, whole runs.
+        evaluation_seed: draw the strings from this seed; None = from each run's own evaluation seed. What is measured
+            so stands beside what was measured on the run's own strings, and is read by its seed alone.
 
     Raises:
         RunError: for a folder that does not exist or holds no run, or a step that a run lacks.
@@ -161,7 +164,9 @@ def plan(
         with apart(found.problems.append, f"{run.path} is not measured"):
             mine = [s for s in chosen_steps(run, steps) if deepen == "bracket" or share.has(f"{run.id}/{s}")]
             whole = {n: m for n, m in made.items() if only is not None or task.presented or m.presented != "only"}
-            _plan_run(found, run, mine, Orders(run, whole, grid, counts, Present(run)), deepen)
+            own = evaluation_seed == run.config["seeds"]["evaluation"]
+            orders = Orders(run, whole, grid, counts, Present(run), None if own else evaluation_seed)
+            _plan_run(found, run, mine, orders, deepen)
     return found
 
 
@@ -173,7 +178,7 @@ def _plan_run(found: Plan, run: Run, chosen: Sequence[int], orders: Orders, deep
         with apart(found.problems.append, f"{run.step_path(step)} is not measured"):
             _add(found, orders, step, deep=deepen == "all" or step == run.steps[-1])
     if deepen == "bracket" and len(found.items) == planned:
-        for step in doubtful(run):
+        for step in doubtful(run, orders.evaluation_seed):
             if step in chosen and _add(found, orders, step, deep=True):
                 break
     found.problems += orders.there.problems
@@ -181,21 +186,28 @@ def _plan_run(found: Plan, run: Run, chosen: Sequence[int], orders: Orders, deep
 
 @dataclass(frozen=True)
 class Orders:
-    """What makes the work orders of one run: its measurements, lengths, sequences, and the shards there are."""
+    """What makes the work orders of one run: its measurements, lengths, sequences, and the shards there are.
+
+    The evaluation seed is None for the run's own.
+    """
 
     run: Run
     made: Mapping[str, Measurement]
     grid: Grid
     counts: Mapping[str, int]
     there: Present
+    evaluation_seed: int | None = None
 
     def missing(self, step: int, deep: bool) -> tuple[Wanted, ...]:
         """The orders of a step that no shard fulfils; one that was drawn deeper than is wanted does."""
         orders = []
         for measurement in self.made.values():
-            wanted, deeper = (want(measurement, self.run, step, self.grid, self.counts, d) for d in (deep, True))
+            wanted, deeper = (
+                want(measurement, self.run, step, self.grid, self.counts, d, self.evaluation_seed) for d in (deep, True)
+            )
             keys = dict.fromkeys((deeper.key, wanted.key))
-            if not any(self.there.has(step, wanted.name, key) for key in keys):
+            seed = "" if self.evaluation_seed is None else str(self.evaluation_seed)
+            if not any(self.there.has(step, wanted.name, key, seed) for key in keys):
                 orders.append(wanted)
         return tuple(orders)
 
@@ -205,15 +217,15 @@ def _add(found: Plan, orders: Orders, step: int, deep: bool) -> bool:
     missing = orders.missing(step, deep)
     found.present += len(orders.made) - len(missing)
     if missing:
-        found.items.append(
-            Item(str(orders.run.path), orders.run.name, step, orders.grid, missing, trusted(), current_device())
-        )
+        run, seed = orders.run, orders.evaluation_seed
+        where = (str(run.path), run.name, step, orders.grid)
+        found.items.append(Item(*where, missing, trusted(), current_device(), seed))
     return bool(missing)
 
 
-def doubtful(run: Run) -> list[int]:
+def doubtful(run: Run, evaluation_seed: int | None = None) -> list[int]:
     """The undecided checkpoints among which the last verdict of a run began, ascending."""
-    rows = read_run(run.path, ("measurement", "quantity", "step", "label")).rows
+    rows = read_run(run.path, ("measurement", "quantity", "step", "label"), evaluation_seed).rows
     verdicts = rows.filter((pc.field("measurement") == "behaviour") & (pc.field("quantity") == "verdict"))
     labels = dict(zip(verdicts["step"].to_pylist(), verdicts["label"].to_pylist(), strict=True))
     found = since(labels)
@@ -257,9 +269,14 @@ class Present:
         for shard in shards_of(run.path):
             self.keys.setdefault((shard.measurement, shard.step), []).append(shard.key)
 
-    def has(self, step: int, name: str, key: str) -> bool:
-        """Whether a shard is there; if another one of the same step is newer, this one is made to count again."""
-        keys = self.keys.get((name, step), [])
+    def has(self, step: int, name: str, key: str, seed: str = "") -> bool:
+        """Whether a shard is there; if another one of the same step is newer, this one is made to count again.
+
+        Args:
+            step, name, key: which.
+            seed: the evaluation seed where it is not the run's own: shards of others do not concern it.
+        """
+        keys = self._of_seed(step, name, key, seed)
         if key not in keys:
             # A folder may ship its table alone, without the shards it was made of.
             return not keys and (name, step, key) in self.compacted
@@ -277,13 +294,24 @@ class Present:
             renew(path)
         return True
 
+    def _of_seed(self, step: int, name: str, key: str, seed: str) -> list[str]:
+        """The keys of a measurement's shards that are of a seed; files are opened where there are others alone."""
+        keys = self.keys.get((name, step), [])
+        paths = {other: shard_path(self.run.path, name, step, other) for other in keys if other != key}
+        return [other for other in keys if other == key or _metadata(paths[other]).get(EVALUATION_SEED, "") == seed]
+
 
 def _written(path: Path) -> str:
     """When a shard was written, or "" where it is damaged."""
+    return _metadata(path).get("written", "")
+
+
+def _metadata(path: Path) -> dict[str, str]:
+    """A shard's metadata; none where it is damaged."""
     try:
-        return read_metadata(path).get("written", "")
+        return read_metadata(path)
     except (TableError, OSError):
-        return ""
+        return {}
 
 
 def execute(

@@ -176,9 +176,15 @@ class TaskIds(IdSampler):
 
     As in position coupling (Cho et al. 2024, 2405.20671): training adds one offset per sequence, uniform over
     those that fit 0..n_ctx-1, to all ids but 0, which special tokens such as BOS keep; evaluation adds none.
+
+    Attributes:
+        offset: whether training adds it. Without it ids beyond those of the longest trained string stay untrained. It
+            is written down only where there is none, so that the runs that were before it could be left out keep their
+            ids.
     """
 
     coupled: ClassVar[bool] = True
+    offset: bool = Field(default=True, exclude_if=bool)
 
     def training(
         self,
@@ -190,6 +196,8 @@ class TaskIds(IdSampler):
     ) -> Int[Tensor, "#batch pos"]:
         given = self.evaluation(pos, n_ctx, coupled)
         self._need(int(given.max()) + 1, n_ctx)
+        if not self.offset:
+            return given.expand(batch, -1)
         room = n_ctx - given.amax(1, keepdim=True)
         offset = (torch.rand(batch, 1, generator=generator, dtype=torch.float64) * room).long()
         return torch.where(given == 0, 0, given + offset)

@@ -15,7 +15,7 @@ from workbench.cli.run_config import build
 from workbench.measure.behaviour.free_running import free_run
 from workbench.measure.behaviour.observed import reduce_batch
 from workbench.models import HookedTransformer, ModelConfig
-from workbench.models.positions import PositionError, Predicted
+from workbench.models.positions import Coupled, PositionError, Predicted, id_sampler
 from workbench.models.transformer.predicted_ids import ID_LOGITS, NEXT_IDS, id_loss, ids_right, outputs_and_ids
 from workbench.tasks import make_task
 from workbench.tasks.random_generator import generator
@@ -79,6 +79,22 @@ def test_training_ids_are_the_coupled_ones_with_an_offset_that_spares_the_specia
     assert len(offset.unique()) > 2
     assert torch.equal(ids, torch.where(batch.position_ids == 0, 0, batch.position_ids + offset[:, None]))
     assert torch.equal(Predicted().evaluation(14, 24, batch.position_ids), batch.position_ids)
+
+
+@pytest.mark.parametrize("law", [Coupled, Predicted])
+def test_the_offset_of_training_can_be_left_out_and_is_named_only_then(law: type[Coupled | Predicted]) -> None:
+    batch = batch_of()
+    ids = law(offset=False).training(6, 14, 24, torch.Generator().manual_seed(3), batch.position_ids)
+    assert torch.equal(ids, batch.position_ids.expand(6, -1))
+    assert law(offset=False).model_dump()["offset"] is False
+    assert "offset" not in law().model_dump()
+    assert id_sampler(law(offset=False).model_dump()) == law(offset=False)
+    settings = {"positions": "learned", "ids": "predicted", "lengths": "3-9", "n_ctx": 24}
+    plain, fixed = (
+        build("parity_scratchpad", settings, given).as_json() for given in ([], [(["model", "ids", "offset"], False)])
+    )
+    assert "offset" not in plain["model"]["ids"]
+    assert plain["id"] != fixed["id"]
 
 
 class Scripted:

@@ -1,0 +1,140 @@
+"""Answers of several tokens, step by step: where an answer that a model writes freely first goes wrong, and its end.
+
+A step is one token of the answer, with the id of the next one where the model predicts ids; the sign that the answer
+has ended is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from jaxtyping import Bool
+from torch import Tensor
+
+from workbench.claims.errors import ClaimError
+from workbench.claims.trained.bin_accuracy import STRINGS, Measured, share
+from workbench.claims.trained.trained_run import TrainedRun
+from workbench.core.seeds import seed_of
+from workbench.measure.behaviour.free_running import FreeRun, free_run
+from workbench.measure.behaviour.observed import right_queries, share_right
+from workbench.measure.intervals import mean_ends
+from workbench.models.transformer.predicted_ids import NEXT_IDS
+from workbench.tasks.base import Batch
+from workbench.tasks.sequences.sequence_task import SequenceTask
+
+RESAMPLES = 1000
+MOST_READ = 1024
+"""Tokens of an input that is looked for, at most."""
+
+
+def step_rows(run: TrainedRun, factors: Sequence[float]) -> Measured:
+    """Of answers that the model feeds on itself: the error of a step given that all before it are right.
+
+    Rows, each at several lengths: ``answer token`` is the share of strings whose last token is right, whatever was
+    written on the way; ``step error`` the share of the steps taken after none but right ones that are wrong; ``slope of
+    step error`` the least-squares slope of these errors on the number of the step, 1, 2, .., all strings together, per
+    step, with its interval from drawing strings.
+
+    Args:
+        run: of a task whose answer is part of the sequence.
+        factors: lengths, in multiples of N.
+    """
+    for factor in factors:
+        n = run.task.next_length(factor * run.longest)
+        batch = run.strings(STRINGS, n, "matched", "steps")
+        written = _written(run, batch)
+        shared = {"length": n, "n": len(batch)}
+        last = answer_token(batch, written)
+        yield {"quantity": f"answer token at {factor:g} N", **share(int(last.sum()), len(last)), **shared}
+        assert batch.prompt is not None
+        steps = written.right[:, batch.prompt - 1 : -1].cpu().numpy()
+        taken, wrong = at_risk(steps)
+        errors = {"value": float((wrong & taken).sum() / taken.sum())}
+        yield {"quantity": f"step error at {factor:g} N", **errors, **shared}
+        yield {"quantity": f"slope of step error at {factor:g} N", **slope_of_error(steps), **shared}
+
+
+def _written(run: TrainedRun, batch: Batch) -> FreeRun:
+    """What the model writes after the prompts of a batch."""
+    if batch.prompt is None:
+        raise ClaimError(f"the answers of {run.task.name} are not part of the sequence, so it has no steps")
+    seen = run.answers(batch)
+    return free_run(run.model, run.task, batch, seen["logits"], seen.get(NEXT_IDS))
+
+
+def answer_token(batch: Batch, written: FreeRun) -> Bool[Tensor, " string"]:
+    """Whether the last token of the answer is right, and the answer has not ended before it."""
+    assert batch.prompt is not None
+    end = batch.targets[:, -1:]  # the class that ends an answer, asked for last
+    before = written.answers[:, batch.prompt - 1 : -2]
+    right: Bool[Tensor, " string"] = (written.answers[:, -2] == batch.targets[:, -2]) & (before != end).all(1)
+    return right
+
+
+def at_risk(right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """``[string, step]`` whether every step before it is right, and whether it is wrong itself.
+
+    Args:
+        right: ``[string, step]`` whether it is right.
+    """
+    taken = np.concatenate([np.ones_like(right[:, :1]), np.cumprod(right, 1)[:, :-1]], 1).astype(bool)
+    return taken, ~right.astype(bool)
+
+
+def slope_of_error(right: np.ndarray) -> dict[str, float]:
+    """Slope of the error of a step, given that all before it are right, on its number: value, low and high, per step.
+
+    0 of answers of one step.
+
+    Args:
+        right: ``[string, step]`` whether it is right.
+    """
+    taken, wrong = at_risk(right)
+    x = np.arange(1.0, right.shape[1] + 1)
+    error = wrong & taken
+    # What a least-squares line through all steps taken needs of each string: n, sum x, sum xx, sum y, sum xy.
+    parts = np.stack([taken.sum(1), taken @ x, taken @ x**2, error.sum(1), error @ x], 1)
+    rng = np.random.default_rng(seed_of("claims", "slope of step error"))
+    drawn = rng.integers(0, len(parts), (RESAMPLES, len(parts)))
+    low, high = np.percentile(_slope(parts[drawn].sum(1)), (2.5, 97.5))
+    return {"value": float(_slope(parts.sum(0))), "low": float(low), "high": float(high)}
+
+
+def _slope(sums: np.ndarray) -> np.ndarray:
+    """Of ``[.., part]``; 0 where x does not vary."""
+    n, x, xx, y, xy = np.moveaxis(sums, -1, 0)
+    spread = n * xx - x**2
+    found: np.ndarray = np.where(spread > 0, (n * xy - x * y) / np.where(spread > 0, spread, 1.0), 0.0)
+    return found
+
+
+def token_rows(run: TrainedRun, read: Sequence[int] = (), written: Sequence[int] = ()) -> Measured:
+    """Share of an answer's tokens that are right, its end among them and those before shown, by numbers of tokens.
+
+    Args:
+        run: of a task whose answer is part of the sequence.
+        read: numbers of tokens of the input.
+        written: numbers of tokens of the answer; the shortest input with such an answer is asked.
+    """
+    task = run.task
+    if not isinstance(task, SequenceTask):
+        raise ClaimError(f"the answers of {task.name} are not part of the sequence, so they have no tokens to count")
+    inputs = {f"{n} read": n for n in read} | {f"{m} written": _input_of(task, m) for m in written}
+    for told, n in inputs.items():
+        batch = run.strings(STRINGS, n + 1 + task.answer_length(n), "matched", "tokens")
+        with torch.no_grad():
+            right = right_queries(run, batch, run.answers(batch))[0]
+        shares = share_right(right, batch)
+        ends = mean_ends(shares, np.random.default_rng(seed_of("claims", "tokens", told)), RESAMPLES, (0.0, 1.0))
+        number = {"value": float(shares.mean()), "low": ends.low, "high": ends.high}
+        yield {"quantity": f"tokens right, {told}", "length": batch.length, "n": len(batch), **number}
+
+
+def _input_of(task: SequenceTask, written: int) -> int:
+    """Tokens of the shortest input that is answered with so many."""
+    for n in range(1, MOST_READ):
+        if task.answer_length(n) == written and task.drawable(n):
+            return n
+    raise ClaimError(f"{task.name} has no answer of {written} tokens to an input of fewer than {MOST_READ:,}")
