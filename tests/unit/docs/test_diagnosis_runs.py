@@ -59,7 +59,7 @@ def test_runs_are_counted_at_the_first_length_that_names_something(runs: ModuleT
     assert table[3] == "| rotary | 3 | 2 | 2 | 1 | 0 | 0 | 0 | 0 | 1 |"
     assert table[4] == "| all | 4 | 3 | 2 | 1 | 0 | 0 | 1 | 0 | 1 |"
     assert "- position, selection: 1" in table
-    assert "4 of 108 runs so far: `make diagnosis-runs` goes on." in table
+    assert "4 of 216 runs so far: `make diagnosis-runs` goes on." in table
 
 
 def test_what_is_asked_again_is_counted_where_enough_is_lost_there(runs: ModuleType) -> None:
@@ -94,11 +94,11 @@ def test_the_page_says_what_the_rows_beside_it_say(runs: ModuleType) -> None:
         assert runs.rewritten(page, name, table(lines)) == page, name
 
 
-def test_the_sweep_is_twelve_tasks_three_schemes_and_three_seeds(tmp_path: Path) -> None:
+def test_the_sweep_is_twelve_tasks_three_schemes_and_six_seeds(tmp_path: Path) -> None:
     file = find_sweep(Path("diagnosis"))
     sweep = read_sweep(file)
     configs = checked(file, sweep, tmp_path)
-    assert len(configs) == 108
+    assert len(configs) == 216
     assert len({c.task.name for c in configs.values()}) == 12
     assert {(c.model.positions.name, c.model.ids.name) for c in configs.values()} == {
         ("none", "arange"), ("rotary", "arange"), ("learned", "random_offset"),
