@@ -28,6 +28,8 @@ ASKING = {
     "copies": 8.0,
     "steps": 4.0,
     "circuits.sparsity": 20.0,
+    "circuits.ablation": 4.0,
+    "circuits.heads": 2.0,
 }
 """Seconds of one core for what is asked, roughly; 1 for what is not named."""
 LOSSES = 0.05
@@ -56,7 +58,7 @@ VERSIONS = {
     "fit": 1, "bins": 1, "lengths": 1, "losses": 1, "gates": 1, "class attention": 1, "copies": 1, "transitions": 1,
     "steps": 1, "tokens": 1,
     "behaviour": 4, "circuits.positional": 3,
-    "circuits.hardmax": 3, "circuits.sparsity": 2, "bound": 1,
+    "circuits.hardmax": 3, "circuits.sparsity": 2, "bound": 1, "circuits.ablation": 2, "circuits.heads": 2,
 }  # fmt: skip
 """Of what measures; raised when the numbers would come out otherwise: rows of another version are made again."""
 

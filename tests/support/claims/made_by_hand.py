@@ -81,6 +81,12 @@ def names_of(asked: Asked) -> Iterator[tuple[str, str]]:
         yield from ((f"{of} at {f:g} N", "") for f in settings["factors"] for of in kinds)
     if asked.name == "tokens":
         yield from ((f"tokens right, {n} {of}", "") for of in ("read", "written") for n in settings.get(of, ()))
+    if asked.name == "circuits.ablation":
+        yield from (("accuracy_drop at 1 N", f"{kind} edges") for kind in ("induction", "anti-induction"))
+    if asked.name == "circuits.heads":
+        yield from (
+            (f"{of} at 1 N", f"task, {head}") for of in ("induction", "anti_induction") for head in ("L0H0", "L1H1")
+        )
     if asked.name == "bound":
         yield from (("bound_part", "gamma"), ("training_length_bound_log10", "theorem 4.1"))
 

@@ -22,6 +22,7 @@ SUITES: Registry[Suite] = Registry(
         "crasp-algorithmic": "workbench.claims.suites.crasp_algorithmic:SUITE",
         "bounds-trained": "workbench.claims.suites.bounds_trained:SUITE",
         "retrieval": "workbench.claims.suites.retrieval_trained:SUITE",
+        "asymmetry": "workbench.claims.suites.asymmetry_trained:SUITE",
         "sparse-trained": "workbench.claims.suites.sparse_trained:SUITE",
         "ppc": "workbench.claims.suites.ppc_trained:SUITE",
         "ssm-trained": "workbench.claims.suites.ssm_trained:SUITE",

@@ -104,6 +104,31 @@ def values_where(claim: Claim, table: RunTable, where: str, least: float) -> lis
     return rows or none
 
 
+def of_cells(claim: Claim, table: RunTable, of: Mapping[str, tuple[int, str]]) -> list[Row]:
+    """Quantities of single cells, of each run: name of the condition -> which cell, and its quantity with setting."""
+    return [
+        _as_it_is(run, told, name) for name, (index, told) in of.items() for run in runs_of(claim.cells[index], table)
+    ]
+
+
+def best_heads(claim: Claim, table: RunTable, of: Mapping[str, Sequence[tuple[int, str]]]) -> list[Row]:
+    """The greatest score of a head at N on the strings of the task, of each run, with that head's interval.
+
+    ``of`` says for each condition which cells, and which score of each.
+    """
+    rows = []
+    for name, asked in of.items():
+        for index, score in asked:
+            cell = claim.cells[index]
+            for run in runs_of(cell, table):
+                heads = [row for told, row in run.rows.items() if told.startswith(f"{score} at 1 N, task, ")]
+                if not heads:
+                    raise ClaimError(f"{cell.name}, seed {run.seed}, has no score {score} of a head at N")
+                best = max(heads, key=lambda row: -math.inf if row.value is None else row.value)
+                rows.append(_as_it_is(run, best.told, name, f"{cell.name}, {score}"))
+    return rows
+
+
 def by_setting(claim: Claim, table: RunTable, settings: Mapping[str, Sequence[str]]) -> list[Row]:
     """Each condition's quantity under several settings; ``settings`` names those of each cell."""
     return [
