@@ -163,6 +163,8 @@ def _counts(judgements: Sequence[Judgement]) -> str:
         f"{luck.false_by_chance:.1f} of them would be decided wrongly"
         if luck.by_interval
         else f"all {luck.decided} decided ones are exact"
+        if luck.decided > 1
+        else "the one that is decided is exact"
         if luck.decided
         else "none is decided"
     )

@@ -65,7 +65,9 @@ def test_the_best_head_of_each_run_is_taken() -> None:
 def test_scores_of_heads_made_by_hand_are_what_they_must_be() -> None:
     rows = head_scores()
     assert len(rows) == 2 * 3 * 3
-    assert max(abs(row.value) for row in rows) < 1e-12
+    assert max(abs(row.value - row.expected) for row in rows) < 1e-12
+    assert {row.expected for row in rows if row.quantity == "own score"} == {1.0}
+    assert all(row.expected < 0 for row in rows if row.quantity != "own score")
     assert SURE == 60.0
 
 

@@ -14,13 +14,13 @@ SURE = 60.0
 
 
 def head_scores() -> list[Row]:
-    """How far each score is from what it must be: 1 by a head's own keys, that of a head without mass there by others.
+    """Scores, and what they must be: 1 by a head's own keys, that of a head without mass there by others.
 
     A string is P different symbols, said twice; queries are those of the second time. Each query t has one target among
     t + 1 keys, so a head with no mass on it scores (0 - 1/(t+1)) / (1 - 1/(t+1)), which is -1/t.
     """
     from circuits.attention.attention_scores import scores_at
-    from circuits.attention.score_observer import layer_inputs
+    from circuits.attention.attention_scores import layer_inputs
 
     rows = []
     for name, layer, shift in (("induction", 1, 1), ("anti-induction", 0, 0)):
@@ -35,16 +35,11 @@ def head_scores() -> list[Row]:
             pattern = inputs.pattern(scores_at(inputs, queries.tolist()).double())[0, 0]
             found = {place: _corrected(pattern, queries, queries - symbols + place) for place in (0, 1, 2)}
             nothing = float(np.mean(-1 / queries.numpy()))
+            of = f"{name}, P {symbols}"
             rows += [
-                Row("own score less 1", f"{name}, P {symbols}", found[shift] - 1),
-                Row(
-                    "score by the other's keys, less that of no mass",
-                    f"{name}, P {symbols}",
-                    found[1 - shift] - nothing,
-                ),
-                Row(
-                    "score one place further, less that of no mass", f"{name}, P {symbols}", found[shift + 1] - nothing
-                ),
+                Row("own score", of, found[shift], expected=1.0),
+                Row("score by the other's keys", of, found[1 - shift], expected=nothing),
+                Row("score one place further", of, found[shift + 1], expected=nothing),
             ]
     return rows
 

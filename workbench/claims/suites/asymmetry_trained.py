@@ -66,9 +66,9 @@ SUITE = Suite(
             prediction="Hand-built induction and anti-induction heads score as they must.",
             statistic="chance-corrected scores of both heads by both sets of keys, and by the sets one place further",
             conditions=(
-                Condition("own score less 1", near=1e-9),
-                Condition("score by the other's keys, less that of no mass", near=1e-9),
-                Condition("score one place further, less that of no mass", near=1e-9),
+                Condition("own score", near=1e-9),
+                Condition("score by the other's keys", near=1e-9),
+                Condition("score one place further", near=1e-9),
             ),
             scale="strings of 8, 16 and 32 different symbols said twice; scores of 60 leave other keys no mass",
             rows="workbench.claims.exact.handmade_heads:head_scores",
