@@ -19,8 +19,7 @@ def head_scores() -> list[Row]:
     A string is P different symbols, said twice; queries are those of the second time. Each query t has one target among
     t + 1 keys, so a head with no mass on it scores (0 - 1/(t+1)) / (1 - 1/(t+1)), which is -1/t.
     """
-    from circuits.attention.attention_scores import scores_at
-    from circuits.attention.attention_scores import layer_inputs
+    from circuits.attention.attention_scores import layer_inputs, scores_at
 
     rows = []
     for name, layer, shift in (("induction", 1, 1), ("anti-induction", 0, 0)):
