@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import dash_mantine_components as dmc
-from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
+from dash import ClientsideFunction, Dash, Input, Output, State, ctx, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
 from workbench.core.repair_names import REPAIR_NAMES
@@ -268,18 +268,10 @@ def _sequence(app: Dash, context: Context) -> None:
         )
         return extras | {"seq": said, "pos": "", "zoom": ""}, note
 
-    @app.callback(
-        Output("try-text", "value"),
-        Input(f"{BOARD.id}-tokens", "data"),
-        State("extras", "data"),
-        State("try-text", "value"),
-        prevent_initial_call=True,
-    )
-    def shown(tokens: Any, extras: dict[str, str], text: str) -> Any:
-        """A sample stands in the input, to be changed; what was typed is left as it was typed."""
-        if not tokens or extras.get("seq"):
-            return no_update
-        return tokens["text"] if len(tokens["text"]) <= IN_LINK else ""
+    # A sample stands in the input, to be changed; in the browser, which alone knows whether somebody is typing there.
+    read = (Input(f"{BOARD.id}-tokens", "data"), State("extras", "data"), State("try-text", "value"))
+    sampled = ClientsideFunction("sequence", "sampled")
+    app.clientside_callback(sampled, Output("try-text", "value"), *read, prevent_initial_call=True)
 
 
 def _edit(app: Dash, context: Context) -> None:

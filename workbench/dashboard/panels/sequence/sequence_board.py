@@ -20,7 +20,7 @@ from workbench.dashboard.panels.job_status import broken, waiting
 from workbench.dashboard.panels.panel_frame import BLANK, CONFIG, does_not_apply, frame
 from workbench.dashboard.panels.sequence import pattern_zoom
 from workbench.dashboard.panels.sequence.sequence_panel import ComputedPanel, query_index
-from workbench.dashboard.panels.sequence.sequence_query import SequenceQuestion
+from workbench.dashboard.panels.sequence.sequence_query import IN_LINK, SequenceQuestion
 from workbench.dashboard.server.worker import Job
 from workbench.dashboard.state.cursor import Cursor
 from workbench.dashboard.state.run_view import RunView
@@ -280,7 +280,7 @@ def token_data(found: SequenceReading, query: int, theme: str, view: str) -> dic
     row = None if at_hand(found) else found.clean.row
     return {
         "tokens": list(found.tokens),
-        "text": found.text,
+        "text": found.text if len(found.text) <= IN_LINK else "",
         "bos": bool(found.bos),
         "trained": found.trained,
         "pool": found.pool,
