@@ -68,7 +68,7 @@ def test_a_sequence_is_typed_edited_and_told_apart_from_a_wrong_one(page: Any, a
     settled(page, lambda: page.input_value("#try-text") != "")  # the sample is written there once it is drawn
     page.fill("#try-text", "0110")
     settled(page, lambda: page.input_value("#try-text") == "0110")
-    late = "dash_clientside.sequence.sampled({text: '111'}, {}, '0110')"
+    late = "dash_clientside.sequence.sampled({text: '111'}, {})"
     page.focus("#try-text")
     assert page.evaluate(f"{late} === dash_clientside.no_update"), "what is typed is not written over"
     page.evaluate("document.activeElement.blur()")

@@ -58,6 +58,10 @@ def served(root: Path) -> Iterator[str]:
         context.close()
 
 
+PARTS = {"run": (("why", "#diagnosis"),)}
+"""Page -> name and selector of what is pictured of it by itself."""
+
+
 def settled(page: Any, condition: str = SETTLED, patience: float = 120.0) -> None:
     """Wait until something is so on a page.
 
@@ -82,7 +86,7 @@ def take(
     size: tuple[int, int] = SIZE,
     themes: Sequence[str] = THEMES,
 ) -> list[Path]:
-    """Write ``PAGE-light.png`` and ``PAGE-dark.png`` for every page.
+    """Write ``PAGE-light.png`` and ``PAGE-dark.png`` for every page, and for what is pictured of it by itself.
 
     Args:
         root: a data root with at least one measured run.
@@ -119,10 +123,21 @@ def take(
                 page.wait_for_timeout(800)
                 file = out / f"{name}-{theme}.png"
                 page.screenshot(path=file)
-                taken.append(file)
+                taken += [file, *(_part(page, out, *part, theme) for part in PARTS.get(name, ()))]
             page.context.close()
         browser.close()
     return taken
+
+
+def _part(page: Any, out: Path, name: str, selector: str, theme: str) -> Path:
+    """The picture of a part of a page that stands further down, and is drawn once it is seen."""
+    file, part = out / f"{name}-{theme}.png", page.locator(selector)
+    part.scroll_into_view_if_needed()
+    page.wait_for_timeout(400)
+    settled(page)
+    page.wait_for_timeout(1600)
+    part.screenshot(path=file)
+    return file
 
 
 def _address(path: str, needs_run: bool, run: str) -> str:

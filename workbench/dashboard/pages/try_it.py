@@ -269,7 +269,7 @@ def _sequence(app: Dash, context: Context) -> None:
         return extras | {"seq": said, "pos": "", "zoom": ""}, note
 
     # A sample stands in the input, to be changed; in the browser, which alone knows whether somebody is typing there.
-    read = (Input(f"{BOARD.id}-tokens", "data"), State("extras", "data"), State("try-text", "value"))
+    read = (Input(f"{BOARD.id}-tokens", "data"), State("extras", "data"))
     sampled = ClientsideFunction("sequence", "sampled")
     app.clientside_callback(sampled, Output("try-text", "value"), *read, prevent_initial_call=True)
 

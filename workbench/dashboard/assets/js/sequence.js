@@ -229,10 +229,10 @@
     return !!(shown && shown.final && shown.keys && shown.keys.look === jobs.keys.look && shown.keys.read === jobs.keys.read);
   }
 
-  /* A sample stands in the input, to be changed: not while somebody types there, and what was asked stays as typed. */
-  function sampled(tokens, extras, text) {
+  /* A sample stands in the input, to be changed: not while somebody is in it, and what was asked stays as typed. */
+  function sampled(tokens, extras) {
     const field = document.activeElement;
-    if (!tokens || extras.seq || (text && field && field.id === "try-text")) return dc.no_update;
+    if (!tokens || extras.seq || (field && field.id === "try-text")) return dc.no_update;
     return tokens.text;
   }
 
