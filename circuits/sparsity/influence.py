@@ -67,12 +67,9 @@ def influential_tokens(
     Raises:
         ValueError: if no token lies outside the window.
     """
-    first, last = int(batch.bos), batch.tokens.shape[1] - max(1, window)
-    if last <= first:
-        raise ValueError(f"no token of strings of {batch.length} lies before the last {window} ones")
-    positions = torch.arange(first, last)
-    size = batch.tokens.shape[1]
-    clean = _loss(model, task, batch, torch.zeros(len(batch), size, dtype=torch.bool))
+    positions = earlier_positions(batch, window)
+    first, last, size = int(positions[0]), int(positions[-1]) + 1, batch.tokens.shape[1]
+    clean = masked_losses(model, task, batch, torch.zeros(len(batch), size, dtype=torch.bool))
     rise = np.full((len(batch), size), np.nan)
     for position in positions.tolist():
         hidden = torch.zeros(len(batch), size, dtype=torch.bool)
@@ -80,12 +77,37 @@ def influential_tokens(
             hidden[:, position] = True
         else:
             hidden[:, first:last] = batch.tokens[:, first:last] == batch.tokens[:, position, None]
-        rise[:, position] = _loss(model, task, batch, hidden) - clean
+        rise[:, position] = masked_losses(model, task, batch, hidden) - clean
     chosen = np.argsort(-np.where(np.isnan(rise), -math.inf, rise), 1, kind="stable")[:, : min(k, len(positions))]
-    outside = torch.zeros(len(batch), size, dtype=torch.bool)
-    outside[:, first:last] = True
-    kept = outside.scatter(1, torch.as_tensor(chosen), False)
-    return Influence(rise, chosen, clean, _loss(model, task, batch, outside), _loss(model, task, batch, kept))
+    short, sparse = (visible_losses(model, task, batch, kept, window) for kept in (chosen[:, :0], chosen))
+    return Influence(rise, chosen, clean, short, sparse)
+
+
+def earlier_positions(batch: Batch, window: int) -> Int[Tensor, " pos"]:
+    """Indices on the position axis of the tokens before the last ``window`` ones, BOS not among them.
+
+    Raises:
+        ValueError: if no token lies there.
+    """
+    first, last = int(batch.bos), batch.tokens.shape[1] - max(1, window)
+    if last <= first:
+        raise ValueError(f"no token of strings of {batch.length} lies before the last {window} ones")
+    return torch.arange(first, last)
+
+
+def visible_losses(
+    model: HookedModel, task: Task, batch: Batch, kept: NDArray[np.int64], window: int
+) -> NDArray[np.float64]:
+    """``[sequence]`` loss of the last query with BOS, the last ``window`` tokens and some earlier ones visible.
+
+    Args:
+        model, task, batch: as in :func:`influential_tokens`.
+        kept: ``[sequence, k]`` indices on the position axis of the earlier tokens; k may be 0.
+        window: the last so many tokens, the query included.
+    """
+    hidden = torch.zeros(len(batch), batch.tokens.shape[1], dtype=torch.bool)
+    hidden[:, earlier_positions(batch, window)] = True
+    return masked_losses(model, task, batch, hidden.scatter(1, torch.as_tensor(kept), False))
 
 
 def masked_outputs(model: HookedModel, batch: Batch, hidden: Bool[Tensor, "batch pos"]) -> Float[Tensor, "batch out"]:
@@ -110,7 +132,10 @@ def masked_outputs(model: HookedModel, batch: Batch, hidden: Bool[Tensor, "batch
     return torch.cat(outputs)
 
 
-def _loss(model: HookedModel, task: Task, batch: Batch, hidden: Bool[Tensor, "batch pos"]) -> NDArray[np.float64]:
+def masked_losses(
+    model: HookedModel, task: Task, batch: Batch, hidden: Bool[Tensor, "batch pos"]
+) -> NDArray[np.float64]:
+    """``[sequence]`` losses of the last query when some keys are masked, as in :func:`masked_outputs`."""
     outputs = masked_outputs(model, batch, hidden)
     targets: Int[Tensor, "batch 1"] = batch.targets[:, -1:]
     found: NDArray[np.float64] = (
