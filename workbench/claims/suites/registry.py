@@ -21,6 +21,7 @@ SUITES: Registry[Suite] = Registry(
         "crasp-formal-b": "workbench.claims.suites.crasp_formal_b:SUITE",
         "crasp-algorithmic": "workbench.claims.suites.crasp_algorithmic:SUITE",
         "bounds-trained": "workbench.claims.suites.bounds_trained:SUITE",
+        "text": "workbench.claims.suites.text_trained:SUITE",
         "retrieval": "workbench.claims.suites.retrieval_trained:SUITE",
         "asymmetry": "workbench.claims.suites.asymmetry_trained:SUITE",
         "sparse-trained": "workbench.claims.suites.sparse_trained:SUITE",
