@@ -69,7 +69,9 @@ def few_tokens(
     """
     earlier = earlier_positions(batch, window)
     if len(earlier) < k:
-        raise ValueError(f"{k} tokens are to be chosen of the {len(earlier)} before the last {window}; give a smaller k")
+        raise ValueError(
+            f"{k} tokens are to be chosen of the {len(earlier)} before the last {window}; give a smaller k"
+        )
     if chosen is not None and chosen_by is not None:
         raise ValueError("tokens are given and a model is to choose them; leave out chosen, or chosen_by")
     if chosen_by is not None and chosen_by.cfg.d_vocab != model.cfg.d_vocab:

@@ -6,6 +6,7 @@ from typing import Any
 
 from workbench.claims.claim import Suite
 from workbench.claims.claim_on_cells import above, below, claim_on
+from workbench.claims.trained.in_text.whose_tokens import OF_OTHER, OTHERS, OWN
 from workbench.claims.trained_cells import Asked, TrainedCell, cell
 
 PAPER = "Golowich et al., arXiv 2502.16792"
@@ -13,7 +14,6 @@ SHORT = 64
 """L, the trained length in bytes; 2L is asked about."""
 STEPS, BATCH = 3_000, 16
 REGAINED = "workbench.claims.trained.in_text.regained"
-OWN, OTHERS, OF_OTHER = "own tokens", "the other model's tokens", "other model, this one's tokens"
 
 CONTEXTS = Asked("last byte", {"short": SHORT})
 FEW = Asked("few tokens", {"short": SHORT})
@@ -40,7 +40,9 @@ def _text(positions: str, *asked: Asked, longest: int = SHORT, **more: Any) -> T
 
 POSE = _text("pose", FEW)
 ROPE = _text("rope")
-LATE = _text("pose", label="in the last 30 %", training={"id_schedule": {"values": ["arange"], "over": 7 * STEPS // 10}})
+LATE = _text(
+    "pose", label="in the last 30 %", training={"id_schedule": {"values": ["arange"], "over": 7 * STEPS // 10}}
+)
 LONG = _text("rope", OF_TWO, longest=2 * SHORT, label="trained at 2L")
 
 DIFFERENCE = "loss with twice the context less with it"
@@ -54,8 +56,8 @@ FEW_HOLD = (
     above("correlation", 0.5, 0.5), above("slope", 0.5, 0.5), below("slope with random tokens", 0.2, 0.2),
 )  # fmt: skip
 GENERATED = (
-    "the text is generated (invented names, colours that things keep, topics), so that it is the same on every machine; "
-    "the paper's is C4, and its models are 3,000 times as large. A run counts as fitted if more of its last bytes are "
+    "the text is generated (invented names, colours that things keep, topics), so that it is the same everywhere; the "
+    "paper's is C4, and its models are 3,000 times as large. A run counts as fitted if more of its last bytes are "
     "right at N than the likeliest byte after the last two gets"
 )
 KNOWING = f"bytes are chosen with the right answer known, as in the paper, which favours them; {GENERATED}"
@@ -68,20 +70,21 @@ SUITE = Suite(
     (
         claim_on(
             "TX01", f"{PAPER}, Table 1", "With PoSE a model trained at L has lower loss at 2L than at L.",
-            f"loss with 2L bytes visible less that with the last L of them, {PAIRED}", below(DIFFERENCE, 0.0, 0.0), POSE,
-            settings_tried=TRIED, note=GENERATED,
+            f"loss with 2L bytes visible less that with the last L of them, {PAIRED}",
+            below(DIFFERENCE, 0.0, 0.0), POSE, settings_tried=TRIED, note=GENERATED,
         ),
         claim_on(
             "TX02", f"{PAPER}, Table 1", "Without PoSE a model trained at L has higher loss at 2L than at L.",
-            f"loss with 2L bytes visible less that with the last L of them, {PAIRED}", above(DIFFERENCE, 0.0, 0.0), ROPE,
-            settings_tried=TRIED, note=GENERATED,
+            f"loss with 2L bytes visible less that with the last L of them, {PAIRED}",
+            above(DIFFERENCE, 0.0, 0.0), ROPE, settings_tried=TRIED, note=GENERATED,
         ),
         claim_on(
             "TX03", PAPER, "PoSE from the first step is worse than PoSE in the last 30 % of training.",
             f"loss with 2L bytes visible, with PoSE throughout less with PoSE in the last 30 % of the steps, {PAIRED}, "
             "by seed and text", above("difference of loss with twice the context", 0.0, 0.0), POSE, LATE,
-            settings_tried=TRIED, reduce=f"{REGAINED}:text_difference", quantity=f"loss with {2 * SHORT} bytes of a text",
-            told="difference of loss with twice the context", note=GENERATED,
+            settings_tried=TRIED, reduce=f"{REGAINED}:text_difference",
+            quantity=f"loss with {2 * SHORT} bytes of a text", told="difference of loss with twice the context",
+            note=GENERATED,
         ),
         claim_on(
             "TX04", f"{PAPER}, Figure 4", "What a model gains from far context is regained from 5 tokens of it.",
@@ -89,7 +92,8 @@ SUITE = Suite(
             shared=True, note=KNOWING,
         ),
         claim_on(
-            "TX05", f"{PAPER}, Figure 6", "So it is for a model trained at 2L, and with tokens that the other model chose.",
+            "TX05", f"{PAPER}, Figure 6",
+            "So it is for a model trained at 2L, and with tokens that the other model chose.",
             f"{FEW_TOLD}; of the model trained at 2L with its own bytes and with those that the one with PoSE chose, "
             "and of that one with those that the model trained at 2L chose", FEW_HOLD, LONG, settings_tried=TRIED,
             reduce=f"{REGAINED}:regained", choices=[OWN, OTHERS, OF_OTHER], kind="TM", note=KNOWING,

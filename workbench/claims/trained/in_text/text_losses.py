@@ -1,6 +1,7 @@
 """Losses of the byte behind a text: under contexts of two lengths, and with a few of the earlier bytes.
 
-Every run sees the same texts, so that runs can be compared text by text: a value of text 17 has the setting ``text 17``.
+Every run sees the same texts, so that runs can be compared text by text: what is of text 17 has the setting
+``text 17``.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from numpy.typing import NDArray
 
 from circuits.sparsity.few_tokens import FewTokens, expected_overlap, few_tokens, overlaps
 from workbench.claims.trained.bin_accuracy import Measured, share
+from workbench.claims.trained.in_text.whose_tokens import OF_OTHER, OTHERS, OWN
 from workbench.claims.trained.trained_run import TrainedRun
 from workbench.measure.intervals import clopper_pearson
-from workbench.tasks.base import Batch
+from workbench.tasks.base import Batch, Task
 from workbench.training.config import RunConfig
 from workbench.training.trainer import Trainer
 
@@ -30,7 +32,6 @@ OTHER_SEEDS = 1_000
 """How far seeds of the other of two models lie: with the same weights to begin with two models agree untrained."""
 DIGITS = 5
 """Decimals of the losses of single texts that are kept."""
-OWN, OTHERS, OF_OTHER = "own tokens", "the other model's tokens", "other model, this one's tokens"
 Values = NDArray[np.float64]
 
 
@@ -46,17 +47,16 @@ def last_byte_rows(run: TrainedRun, short: int, texts: int = TEXTS) -> Measured:
         texts: how many.
     """
     whole = whole_texts(run, short, texts)
-    losses = {f"{2 * short} bytes": _last_losses(run, whole), f"{short} bytes": _last_losses(run, ending_of(whole, short))}
+    long, brief = _last_losses(run, whole), _last_losses(run, ending_of(whole, short))
     yield from fit_by_bigrams(run, ending_of(whole, min(run.longest, 2 * short)))
-    for told, values in losses.items():
-        yield {"quantity": f"loss with {told}", "length": int(told.split()[0]), **_mean(values)}
-    long, brief = losses.values()
+    yield {"quantity": "loss with twice the context", "length": 2 * short, **_mean(long)}
+    yield {"quantity": "loss with the context", "length": short, **_mean(brief)}
     yield {"quantity": "loss with twice the context less with it", "length": 2 * short, **_mean(long - brief)}
     yield from _by_text(f"loss with {2 * short} bytes of a text", "", long)
 
 
 def fit_by_bigrams(run: TrainedRun, batch: Batch) -> Measured:
-    """Whether more last bytes are right than with the likeliest byte after two; the interval is exact, paired by text."""
+    """Whether more last bytes are right than with the likeliest byte after two: an exact sign test over texts."""
     right = run.right(batch)[0]
     bigram = run.task.shortcuts(batch, 2)["bigram"] > 0.5
     better, worse = int((right & ~bigram).sum()), int((bigram & ~right).sum())
@@ -78,7 +78,8 @@ def few_token_rows(
         short: bytes of the shorter context.
         texts: how many.
         other: settings of ``model`` and ``training`` in which another run differs from this one, beside its seeds. It
-            is trained here; then losses are taken of both models with the bytes that the other one chose too, and the choices compared.
+            is trained here; then losses are taken of both models with the bytes that the other one chose too, and the
+            choices compared.
     """
     batch = whole_texts(run, short, texts)
     own = few_tokens(run.model, run.task, batch, short, CHOSEN)
@@ -107,17 +108,16 @@ def overlap_rows(one: NDArray[np.int64], other: NDArray[np.int64], tokens: int) 
 
 
 def trained_otherwise(run: TrainedRun, other: Mapping[str, Mapping[str, Any]]) -> TrainedRun:
-    """The run that differs in some settings of model and training and in its seeds, trained now and not kept."""
-    stored = run.run.config
-    seeds = {name: seed + OTHER_SEEDS if name in ("init", "data") else seed for name, seed in stored["seeds"].items()}
-    config = RunConfig(
-        task=run.task,
-        model={**stored["model"], **other.get("model", {})},  # type: ignore[arg-type]
-        training={**stored["training"], **other.get("training", {})},  # type: ignore[arg-type]
-        seeds=seeds,  # type: ignore[arg-type]
-    )
+    """The run that :func:`config_otherwise` gives, trained now and not kept."""
     with tempfile.TemporaryDirectory() as folder:
-        return TrainedRun.of(Trainer(config, Path(folder) / "other").run())
+        return TrainedRun.of(Trainer(config_otherwise(run.run.config, run.task, other), Path(folder) / "other").run())
+
+
+def config_otherwise(stored: Mapping[str, Any], task: Task, other: Mapping[str, Mapping[str, Any]]) -> RunConfig:
+    """What a run is that differs from one in some settings of ``model`` and ``training``, and in its seeds."""
+    parts = {name: {**stored[name], **other.get(name, {})} for name in ("model", "training")}
+    seeds = {name: seed + OTHER_SEEDS if name in ("init", "data") else seed for name, seed in stored["seeds"].items()}
+    return RunConfig.model_validate({"task": task, **parts, "seeds": seeds})
 
 
 def whole_texts(run: TrainedRun, short: int, texts: int) -> Batch:
@@ -143,9 +143,10 @@ def _last_losses(run: TrainedRun, batch: Batch) -> Values:
 
 
 def _losses(setting: str, found: FewTokens) -> Measured:
-    kinds = {"long": found.loss_long, "short": found.loss_short, "sparse": found.loss_sparse, "random": found.loss_random}
-    for told, values in kinds.items():
-        yield from _by_text(f"loss, {told}", setting, values)
+    yield from _by_text("loss, long", setting, found.loss_long)
+    yield from _by_text("loss, short", setting, found.loss_short)
+    yield from _by_text("loss, sparse", setting, found.loss_sparse)
+    yield from _by_text("loss, random", setting, found.loss_random)
 
 
 def _by_text(quantity: str, setting: str, values: Values) -> Iterator[dict[str, Any]]:
