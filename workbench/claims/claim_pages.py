@@ -16,8 +16,8 @@ from workbench.storage.atomic import replacing
 MOST_ROWS = 12
 """Rows of a claim that its page shows; the table holds all."""
 NOT_HAD = (
-    "The models of the papers can have parallel attention and MLP blocks, dropout, and the parametrization muP; ours have "
-    "none of these."
+    "The models of the papers can have parallel attention and MLP blocks, dropout, and the parametrization muP; ours "
+    "have none of these."
 )
 
 
