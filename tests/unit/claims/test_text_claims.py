@@ -20,7 +20,7 @@ from workbench.claims.errors import ClaimError
 from workbench.claims.judging import judge
 from workbench.claims.reproducing import reduced
 from workbench.claims.suites.registry import SUITES
-from workbench.claims.suites.text_trained import LATE, LONG, OF_TWO, POSE, ROPE
+from workbench.claims.suites.sparsity.text_trained import LATE, LONG, OF_TWO, POSE, ROPE
 from workbench.claims.trained.in_text import text_losses
 from workbench.claims.trained.in_text.regained import by_text, correlations, slopes
 from workbench.claims.trained.in_text.text_losses import (
