@@ -16,6 +16,7 @@ from tests.support.claims.made_by_hand import table_for
 from tests.unit.circuits.sparsity.test_few_tokens import without_numbers
 from tests.unit.circuits.sparsity.test_sparsity import adder
 from workbench.claims.claim import Claim
+from workbench.claims.claim_pages import suite_page
 from workbench.claims.errors import ClaimError
 from workbench.claims.judging import judge
 from workbench.claims.reproducing import reduced
@@ -249,3 +250,12 @@ def test_texts_keep_their_order_and_what_was_not_measured_is_told() -> None:
     assert by_text(run, "loss with 128 bytes of a text").tolist() == list(range(40))
     with pytest.raises(ClaimError, match=r"seed 0, has no row of loss, odd of single texts"):
         by_text(run, "loss, odd")
+
+
+def test_pages_of_trained_suites_say_what_models_of_the_papers_have_and_ours_have_not() -> None:
+    sentence = "parallel attention and MLP blocks, dropout, and the parametrization muP; ours have none of these."
+    for suite in SUITES.values():
+        trained = any(claim.trained for claim in suite.claims)
+        assert (sentence in suite_page(suite, {})) == trained
+    assert sentence in suite_page(SUITES.find("text"), {})
+    assert sentence not in suite_page(SUITES.find("crasp-exact"), {})
