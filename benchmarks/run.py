@@ -27,7 +27,8 @@ ROOT = Path(__file__).resolve().parent.parent
 HISTORY = ROOT / "benchmarks" / "history.jsonl"
 #: Each module has ``measure() -> list[Line]``; the quick and important ones come first.
 PARTS = (
-    "start", "step", "attention", "circuits", "scan", "batches", "store", "dashboard", "observing", "probes",
+    "start", "step", "attention", "circuits", "scan", "batches", "store", "dashboard", "observing", "measuring",
+    "pretrained", "probes",
     "crasp", "deciders", "cluster",
 )  # fmt: skip
 BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
