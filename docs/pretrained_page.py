@@ -52,14 +52,23 @@ class Experiment:
 SYMBOLS = ("--set", "task.symbols=256")
 SHORT = ("--lengths", "8,16,32,64")
 MODEL = "SmolLM2-135M-Instruct"
+SIDES = ("right", "left")
 SHIPPED = ("copy", "pairs")
 """Experiments whose rows go into the gallery."""
 EXPERIMENTS = (
     Experiment(
         "copy", "Copying words", ("--task", "copy", "--lengths", "8,16,32,64,128,192", *SYMBOLS),
+        ("behaviour.in_context", "circuits.heads", "circuits.in_context"),
+    ),
+    Experiment(
+        "long", "Copying words, up to 1,024 of them",
+        ("--task", "copy", "--lengths", "8,16,32,64,128,256,512,1024", "--set", "task.symbols=2048"),
         ("behaviour.in_context", "circuits.heads"),
     ),
-    Experiment("pairs", "The value of a key", ("--task", "ur", "--presentation", "pairs", *SHORT, *SYMBOLS)),
+    Experiment(
+        "pairs", "The value of a key", ("--task", "ur", "--presentation", "pairs", *SHORT, *SYMBOLS),
+        ("behaviour.in_context", "circuits.in_context"),
+    ),
     Experiment(
         "right", "The right neighbour, bare", ("--task", "ur", *SHORT, *SYMBOLS),
         ("behaviour.in_context", "behaviour.asymmetry"),
@@ -70,7 +79,7 @@ EXPERIMENTS = (
             f"{side}-shots-{template}", f"The {side} neighbour, five worked examples, template {template}",
             ("--task", task, "--presentation", "shots", "--template", str(template), *SHORT, *SYMBOLS),
         )
-        for side, task in (("right", "ur"), ("left", "ul"))
+        for side, task in zip(SIDES, ("ur", "ul"), strict=True)
         for template in (0, 4, 8, 12, 16)
     ),
 )  # fmt: skip
@@ -132,10 +141,14 @@ def page(root: Path) -> str:
         if rows is None or not {*one.only} <= {*rows["measurement"]}:
             missing.append(one.title)
             continue
+        if "shots" in one.asked:  # in the tables over wordings, below
+            continue
         command = " ".join(f"'{part}'" if "<" in part else part for part in (*one.asked, "--prefix", PREFIX))
         parts += [f"## {one.title}\n", f"`lengthlens open DIR {command}`\n", _verdict(rows), "", *_curve(rows), ""]
         if "circuits.heads" in one.only:
             parts += [*_heads(rows), ""]
+        if "circuits.in_context" in one.only:
+            parts += [*_changed(rows), ""]
         if "behaviour.asymmetry" in one.only:
             parts += [*_asymmetry(rows), ""]
     parts += _over_templates(root)
@@ -160,8 +173,7 @@ def _curve(rows: Any) -> list[str]:
             continue
         cells = [f"{length:,.0f}", f"{one.loc['prompt_tokens', 'value']:,.0f}"]
         for name in ("answer_accuracy", "candidate_accuracy", "answer_log_probability"):
-            value, low, high = one.loc[name, ["value", "low", "high"]]
-            cells.append(f"{value:.2f} [{low:.2f}, {high:.2f}]")
+            cells.append(_with_ends(one.loc[name]))
         lines.append(f"| {' | '.join([*cells, str(int(one.loc['answer_accuracy', 'n']))])} |")
     return lines
 
@@ -178,29 +190,84 @@ def _asymmetry(rows: Any) -> list[str]:
         one = here.set_index("quantity")
         cells = [f"{length:,.0f}"]
         for name in ("neighbour_asymmetry", "candidate_asymmetry"):
-            value, low, high = one.loc[name, ["value", "low", "high"]]
-            cells += [f"{value:+.2f} [{low:+.2f}, {high:+.2f}]", f"{one.loc[f'{name}_p', 'value']:.2g}"]
+            cells += [_with_ends(one.loc[name], signed=True), f"{one.loc[f'{name}_p', 'value']:.2g}"]
         lines.append(f"| {' | '.join([*cells, str(int(one.loc['neighbour_asymmetry', 'n']))])} |")
     return lines
 
 
 def _over_templates(root: Path) -> list[str]:
-    """Accuracy over wordings, of the sides of which several are measured: mean, and from the lowest to the highest."""
+    """Right of all tokens by items and wording, of the sides of which several are measured: each, and their mean."""
     parts: list[str] = []
-    for side in ("right", "left"):
-        folders = [root / one.name for one in EXPERIMENTS if one.name.startswith(f"{side}-shots-")]
-        frames = [Table.load(folder).frame(quantity="answer_accuracy") for folder in folders if folder.is_dir()]
+    for side in SIDES:
+        measured = {
+            one.name.rpartition("-")[2]: Table.load(root / one.name).frame(measurement="behaviour.in_context")
+            for one in EXPERIMENTS
+            if one.name.startswith(f"{side}-shots-") and (root / one.name / "run.json").exists()
+        }
+        frames = {template: frame for template, frame in measured.items() if len(frame)}
         if len(frames) < 2:
             continue
-        lines = [f"## The {side} neighbour over {len(frames)} templates\n", "| items | mean | lowest to highest |"]
-        lines.append("|--:|--:|--:|")
-        for length in sorted({*frames[0]["length"]}):
-            values = [float(frame[frame["length"] == length]["value"].iloc[0]) for frame in frames]
-            lines.append(
-                f"| {length:,.0f} | {sum(values) / len(values):.2f} | {min(values):.2f} to {max(values):.2f} |"
-            )
-        parts += [*lines, ""]
+        task = "ur" if side == "right" else "ul"
+        parts += [
+            f"## The {side} neighbour, five worked examples, {len(frames)} wordings\n",
+            f"`lengthlens open DIR --task {task} --presentation shots --template T --lengths 8,16,32,64 "
+            f"--set task.symbols=256 --prefix '{PREFIX}'`\n",
+            f"Right of all tokens, by wording T, of {STRINGS} strings each:\n",
+            f"| items | {' | '.join(f'T = {template}' for template in frames)} | mean | lowest to highest |",
+            f"|--:|{'--:|' * (len(frames) + 2)}",
+        ]
+        shares = {t: f[f["quantity"] == "answer_accuracy"].set_index("length") for t, f in frames.items()}
+        for length in sorted({*next(iter(shares.values())).index}):
+            here = [one.loc[length] for one in shares.values()]
+            values = [float(one["value"]) for one in here]
+            cells = [_with_ends(one) for one in here]
+            cells += [f"{sum(values) / len(values):.2f}", f"{min(values):.2f} to {max(values):.2f}"]
+            parts.append(f"| {length:,.0f} | {' | '.join(cells)} |")
+        parts.append("")
     return parts
+
+
+def _with_ends(row: Any, signed: bool = False) -> str:
+    """A value with its interval."""
+    value, low, high = (format(float(row[name]), "+.2f" if signed else ".2f") for name in ("value", "low", "high"))
+    return f"{value} [{low}, {high}]"
+
+
+CHANGES = {
+    "ablated": "their outputs replaced by means over strings",
+    "held": "all their weight on the keys that hold the answer",
+    "hardmax": "even weight on the keys of their nearest hardmax",
+    "logn": "their scores times log K / log K₀",
+    "sharper": "their scores doubled",
+}
+"""How the page words them."""
+
+
+def _changed(rows: Any) -> list[str]:
+    """What changing the heads that read the answer does, by items, beside other heads and all."""
+    own = rows[(rows["measurement"] == "circuits.in_context") & (rows["status"] == "ok")]
+    gains = own[own["quantity"] == "changed_gain"]
+    lengths = sorted({*gains["length"]})
+    readers = own[(own["quantity"] == "reading_mass") & (own["target"] == "readers")]
+    first = readers[readers["length"] == lengths[0]].sort_values("value", ascending=False)
+    named = ", ".join(f"L{r.layer:.0f}H{r.head:.0f}" for r in first.itertuples())
+    count = int(gains["n"].min())
+    lines = [
+        f"Do these heads decide? The {len(first)} with most mass on the keys that hold the answer at {lengths[0]:.0f} "
+        f"items ({named}), as many others of their layers drawn at random, and all heads are changed together; K keys "
+        f"are seen, K₀ at {lengths[0]:.0f} items. Right of all tokens, minus that of the model as it is "
+        f"({count} strings):",
+        "",
+        f"| change | of | {' | '.join(f'{n:,.0f} items' for n in lengths)} |",
+        f"|:--|:--|{'--:|' * len(lengths)}",
+    ]
+    for change, words in CHANGES.items():
+        for target in ("readers", "other heads of their layers", "all heads"):
+            here = gains[(gains["mode"] == change) & (gains["target"] == target)].set_index("length")
+            if len(here):
+                cells = [_with_ends(here.loc[n], signed=True) for n in lengths]
+                lines.append(f"| {words} | {target.partition(' of ')[0]} | {' | '.join(cells)} |")
+    return lines
 
 
 def _heads(rows: Any) -> list[str]:

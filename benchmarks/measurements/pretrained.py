@@ -1,6 +1,6 @@
 """What is asked of a model of transformers against its own forward pass: 135 M weights, a window of 8,192 tokens.
 
-    python -m benchmarks.pretrained
+    python -m benchmarks.measurements.pretrained
 
 Of the shape of SmolLM2-135M (30 layers, 9 heads on 3 keys, 49,152 tokens) with random weights, so that nothing is
 fetched: time and memory do not depend on what they are. The peer is transformers' own model with its ``sdpa``, whose
@@ -96,7 +96,7 @@ def contestants(dtype: torch.dtype) -> dict[str, Callable[[], object]]:
 def peak(what: str) -> float:
     """MiB that one string of the long length adds to a process that holds the model."""
     setup = (
-        "from benchmarks import pretrained as p\n"
+        "from benchmarks.measurements import pretrained as p\n"
         "model, batch = p.setting(64)\n"
         f"p.{what}(model, batch)\n"
         f"batch = p.setting({LONG})[1]\n"

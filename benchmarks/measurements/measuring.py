@@ -1,6 +1,6 @@
 """All measurements of a checkpoint, against the forward passes that they share.
 
-    python -m benchmarks.measuring
+    python -m benchmarks.measurements.measuring
 
 The last checkpoint of a run of the gallery is given to every measurement that is made unasked, with 512 strings to
 eight times its trained length. The peer runs the strings that they share through the same model, and looks at nothing.
@@ -16,7 +16,7 @@ import torch
 
 from benchmarks.tools.table import Line, show
 
-RUN = Path(__file__).resolve().parent.parent / "checkpoints" / "gallery" / "flip_flop_rotary_s0"
+RUN = Path(__file__).resolve().parents[2] / "checkpoints" / "gallery" / "flip_flop_rotary_s0"
 STRINGS, SLOWEST = 512, 3
 
 
