@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from plateau_figure import photograph
+
 from workbench.runs.adoption.rows_only import write_rows_only
 from workbench.runs.run import Run, sha256_of
 from workbench.table import Table
@@ -132,9 +134,9 @@ def measured(model: Path, root: Path, one: Experiment) -> None:
     subprocess.run(command, check=True)
 
 
-def page(root: Path) -> str:
-    """The page, of the experiments below a folder that are measured."""
-    parts = [HEAD]
+def page(root: Path, drawn: bool = False) -> str:
+    """The page, of the experiments below a folder that are measured; whether it shows the figure."""
+    parts = [HEAD + FIGURE if drawn else HEAD]
     missing = []
     for one in EXPERIMENTS:
         rows = Table.load(root / one.name).frame(step=1) if (root / one.name / "run.json").exists() else None
@@ -284,6 +286,65 @@ def _heads(rows: Any) -> list[str]:
     return lines
 
 
+# ---- the figure ------------------------------------------------------------------------------------
+CURVES = {"copy": "copying, of 256 words", "long": "copying, of 2,048 words", "pairs": "the value of a key",
+          "right": "the right neighbour"}  # fmt: skip
+COLOURS = ("#0b4f9c", "#5aa2d8", "#d1660f", "#7a7a7a")
+SHOWN = {
+    ("held", "readers"): "readers held on the answer",
+    ("held", "other heads of their layers"): "other heads held there",
+    ("logn", "all heads"): "all heads, scores times log K / log K₀",
+    ("ablated", "readers"): "readers ablated",
+}
+"""Changes in the figure: what holds the readers with its control, what mends most, and what they are needed for."""
+
+
+def figure(root: Path) -> Any:
+    """Accuracy over items, the attention of the readers of copying, and what changing heads does; 95 % intervals."""
+    import plotly.graph_objects as go
+    from plotly.subplots import make_subplots
+
+    titles = ["right of all tokens", "attention of six heads on the answer", "gain in accuracy, copying"]
+    drawn = make_subplots(rows=1, cols=3, subplot_titles=titles, horizontal_spacing=0.07)
+
+    def add(rows: Any, name: str, colour: str, column: int) -> None:
+        rows = rows.sort_values("length")
+        ends = {"array": rows["high"] - rows["value"], "arrayminus": rows["value"] - rows["low"], "thickness": 1}
+        drawn.add_trace(
+            go.Scatter(
+                x=rows["length"], y=rows["value"], name=name, mode="lines+markers", marker={"size": 5},
+                line={"color": colour, "width": 2}, error_y={"type": "data", "color": colour, **ends},
+                legend=f"legend{column if column > 1 else ''}",
+            ),
+            row=1, col=column,
+        )  # fmt: skip
+
+    for (name, title), colour in zip(CURVES.items(), COLOURS, strict=True):
+        if (root / name / "run.json").exists():
+            add(Table.load(root / name).frame(quantity="answer_accuracy"), title, colour, 1)
+    own = Table.load(root / "copy").frame(measurement="circuits.in_context", status="ok")
+    masses = own[(own["quantity"] == "reading_mass") & (own["target"] == "readers")]
+    shades = ("#08306b", "#08519c", "#2171b5", "#4292c6", "#6baed6", "#9ecae1")
+    for ((layer, head), rows), shade in zip(masses.groupby(["layer", "head"], sort=False), shades, strict=False):
+        add(rows, f"L{layer:.0f}H{head:.0f}", shade, 2)
+    gains = own[own["quantity"] == "changed_gain"]
+    for ((change, target), title), colour in zip(SHOWN.items(), COLOURS, strict=True):
+        add(gains[(gains["mode"] == change) & (gains["target"] == target)], title, colour, 3)
+    drawn.update_xaxes(type="log", title_text="items", tickvals=[8, 16, 32, 64, 128, 256, 512, 1024])
+    drawn.update_yaxes(range=[-0.03, 1.03], row=1, col=1)
+    drawn.update_yaxes(range=[-0.03, 1.03], row=1, col=2)
+    drawn.add_hline(y=0, line={"color": "#999", "width": 1}, row=1, col=3)
+    places = {
+        f"legend{column if column > 1 else ''}": {"x": x, "y": -0.28, "yanchor": "top", "font": {"size": 11}}
+        for column, x in ((1, 0.0), (2, 0.36), (3, 0.72))
+    }
+    places["legend2"]["orientation"] = "h"
+    drawn.update_layout(
+        template="plotly_white", width=1250, height=500, margin={"l": 50, "r": 20, "t": 50, "b": 170}, **places
+    )
+    return drawn
+
+
 HEAD = """# A real model in its prompt
 
 Written by `make pretrained` (`docs/pretrained_page.py`): do not edit. The model is SmolLM2-135M-Instruct (Apache 2.0:
@@ -293,6 +354,13 @@ Items are words of one token each, 256 of them spread evenly over all such words
 different items uses three quarters of them. Nothing says where a bare copy begins, so its second half alone is asked.
 Intervals are 95 %. What the verdicts mean: *not capable* is a skill shown to be below 0.95 at the shortest length
 already; *holds* and *decays* are said of capable models alone.
+"""
+FIGURE = """
+![Accuracy over items, attention of the heads that read the answer, what changing heads does](pictures/pretrained.png)
+
+K is the number of keys that a token sees, K₀ that of the shortest prompt. *Readers* are the heads with most attention
+on the answer, chosen at 8 items; *held* puts all their weight there, which no model could do by itself: it says what is
+lost with their attention, and not how to mend it.
 """
 
 
@@ -305,6 +373,7 @@ def main() -> None:
         "--experiments", help="names, separated by commas; all unless said; `none` writes the page alone"
     )
     parser.add_argument("--gallery", type=Path, help="also write the rows of some, without weights, below this folder")
+    parser.add_argument("--figure", type=Path, help="also draw the figure, as a .png")
     parser.add_argument("--model", type=Path, help="a folder of the model, in place of the one in the cache")
     given = parser.parse_args()
     names = [one.name for one in EXPERIMENTS] if given.experiments is None else given.experiments.split(",")
@@ -318,7 +387,10 @@ def main() -> None:
     if given.gallery is not None:
         for name in SHIPPED:
             write_rows_only(Run.open(given.root / name), MODEL, given.gallery / f"smollm2_{name}")
-    given.page.write_text(page(given.root))
+    if given.figure is not None:
+        drawn = figure(given.root)
+        photograph(drawn.to_html(include_plotlyjs=True), drawn.layout.width, drawn.layout.height, given.figure)
+    given.page.write_text(page(given.root, given.figure is not None))
     print(f"{given.page} is written.")
 
 

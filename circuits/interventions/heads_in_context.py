@@ -53,7 +53,8 @@ QUANTITIES = (
         "attention mass of a head on the keys of the question that hold the answer, mean over the tokens asked of a "
         "string and over strings",
         "share", 0, 1,
-        formula="⟨(1/m) Σ_{t} Σ_{j ∈ T_{t}} p_{tj}⟩", where="T_{t}: keys that hold the answer at t, m: answers",
+        formula="⟨(1/m) Σ_{t} M_{t}⟩",
+        where="M = Σ_{j ∈ T} p_{j}, T: keys that hold the answer, t: a token asked, m: how many",
     ),
     Quantity(
         "changed_accuracy", f"share of the answers that are right among the model's whole vocabulary {_CHANGED}",
