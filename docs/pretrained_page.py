@@ -60,7 +60,7 @@ SHIPPED = ("copy", "pairs")
 EXPERIMENTS = (
     Experiment(
         "copy", "Copying words", ("--task", "copy", "--lengths", "8,16,32,64,128,192", *SYMBOLS),
-        ("behaviour.in_context", "circuits.heads", "circuits.in_context"),
+        ("behaviour.in_context", "circuits.heads", "circuits.in_context", "probes.in_context"),
     ),
     Experiment(
         "long", "Copying words, up to 1,024 of them",
@@ -69,7 +69,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         "pairs", "The value of a key", ("--task", "ur", "--presentation", "pairs", *SHORT, *SYMBOLS),
-        ("behaviour.in_context", "circuits.in_context"),
+        ("behaviour.in_context", "circuits.in_context", "circuits.in_context_rows", "probes.in_context"),
     ),
     Experiment(
         "right", "The right neighbour, bare", ("--task", "ur", *SHORT, *SYMBOLS),
@@ -151,6 +151,10 @@ def page(root: Path, drawn: bool = False) -> str:
             parts += [*_heads(rows), ""]
         if "circuits.in_context" in one.only:
             parts += [*_changed(rows), ""]
+        if "probes.in_context" in one.only:
+            parts += [*_by_layer(rows, LAYERS), ""]
+        if "circuits.in_context_rows" in one.only:
+            parts += [*_by_layer(rows, TAKEN), ""]
         if "behaviour.asymmetry" in one.only:
             parts += [*_asymmetry(rows), ""]
     parts += _over_templates(root)
@@ -283,6 +287,45 @@ def _heads(rows: Any) -> list[str]:
     lines.append(f"|:--|{'--:|' * len(table.columns)}")
     for (layer, head), values in table.iterrows():
         lines.append(f"| L{layer:.0f}H{head:.0f} | {' | '.join(f'{value:.2f}' for value in values)} |")
+    return lines
+
+
+LAYERS = (
+    "What the residual stream holds, behind a layer: *answer*, right among the symbols when it goes straight to the "
+    "output where an answer is asked; *place*, R² of the number of an item by a linear probe where it stands, of other "
+    "strings of the length.",
+    (("lens_accuracy", "", "answer"), ("item_position_r2", "items", "place")),
+)
+TAKEN = (
+    "The row of the residual stream at the last token asked, behind a layer, taken from another prompt: how often the "
+    "model then gives the answer of that one, from a prompt *as long* and from one of the *shortest* length. In the "
+    "last line, how often these prompts are answered themselves.",
+    (
+        ("row_followed", "another prompt of this length", "as long"),
+        ("row_followed", "a prompt of the shortest length", "shortest"),
+    ),
+)
+"""What a table by layers says, and its columns at each length: quantity, target and name."""
+
+
+def _by_layer(rows: Any, table: tuple[str, Sequence[tuple[str, str, str]]]) -> list[str]:
+    """Quantities by layer, a group of columns for each; the control, or the ceiling, is the last line."""
+    said, wanted = table
+    columns, heads = [], []
+    for quantity, target, name in wanted:
+        own = rows[(rows["quantity"] == quantity) & (rows["target"] == target) & (rows["status"] == "ok")]
+        for length, here in own.groupby("length"):
+            beside = here[here["control"] != ""]
+            if quantity == "row_followed":
+                beside = rows[(rows["quantity"] == "row_ceiling") & (rows["target"] == target)]
+                beside = beside[beside["length"] == length]
+            columns.append((here[here["control"] == ""].set_index("layer"), beside))
+            heads.append(f"{name}, {length:,.0f} items")
+    lines = [said, "", f"| layer | {' | '.join(heads)} |", f"|--:|{'--:|' * len(heads)}"]
+    for layer in columns[0][0].index:
+        lines.append(f"| {layer:.0f} | {' | '.join(_with_ends(own.loc[layer]) for own, _ in columns)} |")
+    last = [_with_ends(beside.iloc[0]) if len(beside) else "" for _, beside in columns]
+    lines.append(f"| {'prompts alone' if wanted is TAKEN[1] else 'embeddings'} | {' | '.join(last)} |")
     return lines
 
 

@@ -21,6 +21,7 @@ from torch import Tensor
 
 from circuits.passes import DeadHookError, pieces, require
 from workbench.measure.in_context.in_context import AnswerShares
+from workbench.measure.in_context.layers_read import spread, stream
 from workbench.measure.measurement import Measurement, Observer, Quantity
 from workbench.measure.rows import missing_row, share_row
 from workbench.measure.settings import Count
@@ -56,7 +57,7 @@ class RowsInContext(Measurement):
     """The measurement.
 
     Args:
-        layers: how many layers are tried, spread evenly; the last one is among them.
+        layers_read: how many layers are tried, spread evenly; the last one is among them.
     """
 
     name = NAME
@@ -66,7 +67,7 @@ class RowsInContext(Measurement):
     presented = "only"
     on_request = True
 
-    layers: Count = 8
+    layers_read: Count = 8
 
     def hooks(self, cfg: Architecture) -> list[str]:
         return []
@@ -75,8 +76,8 @@ class RowsInContext(Measurement):
         """Nothing: rows are taken from one length to another."""
 
     def finish(self, study: Study) -> list[Row]:
-        layers = spread(study.cfg.n_layers, self.layers)
-        require(study.model, [hook(layer) for layer in layers])
+        layers = spread(study.cfg.n_layers, self.layers_read)
+        require(study.model, [stream(layer) for layer in layers])
         shortest = min(study.grid.lengths)
         rows: list[Row] = []
         kept: dict[int, _Last] = {}
@@ -107,21 +108,6 @@ class RowsInContext(Measurement):
         return rows
 
 
-def hook(layer: int) -> str:
-    """The residual stream behind a layer."""
-    return f"blocks.{layer}.hook_resid_post"
-
-
-def spread(layers: int, count: int) -> list[int]:
-    """``count`` of so many layers at even distances, the last one among them; all where there are no more.
-
-    >>> spread(30, 5)
-    [5, 11, 17, 23, 29]
-    """
-    count = min(count, layers)
-    return [-(-layers * (i + 1) // count) - 1 for i in range(count)]
-
-
 def last_of(batch: Batch) -> int:
     """Index of the last token asked."""
     return int(batch.mask.any(0).nonzero()[-1])
@@ -146,7 +132,7 @@ class _Last(Observer):
     """
 
     def __init__(self, study: Study, batch: Batch, layers: list[int]) -> None:
-        self.batch, self.groups = batch, {layer: (hook(layer),) for layer in layers}
+        self.batch, self.groups = batch, {layer: (stream(layer),) for layer in layers}
         self.shares = AnswerShares(study, only_last(batch))
         self.answers = batch.targets[:, last_of(batch)]
         self._last, self._parts = last_of(batch), dict[int, list[Tensor]]()
@@ -182,9 +168,9 @@ def taken(
             return made
 
         shares = AnswerShares(study, piece)
-        with study.model.hooks(fwd_hooks=[(hook(layer), partial(put, here=here, ran=ran))]):
+        with study.model.hooks(fwd_hooks=[(stream(layer), partial(put, here=here, ran=ran))]):
             study.passes += show_pass(study.model, piece, [Shown(shares)], len(piece))
         if not ran:
-            raise DeadHookError(f"{hook(layer)} was never called in this forward pass, so nothing was edited there")
+            raise DeadHookError(f"{stream(layer)} was never called in this forward pass, so nothing was edited there")
         found.append(shares.shares()["answer_accuracy"])
     return np.concatenate(found) > 0.5

@@ -22,6 +22,7 @@ BUILT_IN: Mapping[str, str] = {
     "probes.description_length": "probes.description_length.description_length:DescriptionLength",
     "probes.drift": "probes.codes.drift:Drift",
     "probes.erasure": "probes.erasure.erasure:Erasure",
+    "probes.in_context": "probes.probes_in_context:InContextProbes",
     "probes.length_coupling": "probes.codes.length_coupling:LengthCoupling",
     "probes.position": "probes.position:Position",
     "probes.summary": "probes.summary:Summary",

@@ -61,6 +61,39 @@ def test_the_page_tells_what_was_measured_and_names_the_rest(tmp_path: Path) -> 
     assert "measures these too: Copying words, up to 1,024 of them; The value of a key;" in after
 
 
+def test_tables_by_layers_are_made_of_their_rows_and_end_in_what_they_are_held_against() -> None:
+    where = {"status": "ok", "n": 32.0, "control": "", "target": "", "length": 8.0}
+
+    def row(value: float, **fields: Any) -> dict[str, Any]:
+        return {**where, "value": value, "low": value - 0.1, "high": value + 0.1, **fields}
+
+    rows = pd.DataFrame([
+        row(0.25, quantity="lens_accuracy", layer=3.0), row(0.75, quantity="lens_accuracy", layer=7.0),
+        row(0.5, quantity="item_position_r2", target="items", layer=3.0),
+        row(0.25, quantity="item_position_r2", target="items", layer=7.0),
+        row(-0.25, quantity="item_position_r2", target="items", layer=None, control="embedding"),
+    ])  # fmt: skip
+    assert pretrained_page._by_layer(rows, pretrained_page.LAYERS)[2:] == [
+        "| layer | answer, 8 items | place, 8 items |",
+        "|--:|--:|--:|",
+        "| 3 | 0.25 [0.15, 0.35] | 0.50 [0.40, 0.60] |",
+        "| 7 | 0.75 [0.65, 0.85] | 0.25 [0.15, 0.35] |",
+        "| embeddings |  | -0.25 [-0.35, -0.15] |",
+    ]
+    same, short = (target for _, target, _ in pretrained_page.TAKEN[1])
+    rows = pd.DataFrame([
+        row(0.25, quantity="row_followed", target=same, layer=7.0), row(0.5, quantity="row_ceiling", target=same, layer=None),
+        row(0.75, quantity="row_followed", target=short, layer=7.0, length=16.0),
+        row(0.9, quantity="row_ceiling", target=short, layer=None, length=16.0),
+    ])  # fmt: skip
+    assert pretrained_page._by_layer(rows, pretrained_page.TAKEN)[2:] == [
+        "| layer | as long, 8 items | shortest, 16 items |",
+        "|--:|--:|--:|",
+        "| 7 | 0.25 [0.15, 0.35] | 0.75 [0.65, 0.85] |",
+        "| prompts alone | 0.50 [0.40, 0.60] | 0.90 [0.80, 1.00] |",
+    ]
+
+
 def test_wordings_are_spread_and_told_as_mean_and_range(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, out = save_folder("llama", tmp_path / "m", tokenizer=True), tmp_path / "runs"
     asked = ["open", str(folder), "--task", "ur", "--set", "task.symbols=12", "--lengths", "4", "--shots", "1"]

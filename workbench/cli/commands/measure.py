@@ -174,14 +174,15 @@ def _merged(base: dict[str, dict[str, Any]], typed: dict[str, dict[str, Any]]) -
 
 
 def family(package: str, targets: str | None, layers: str | None) -> tuple[list[str], dict[str, dict[str, Any]]]:
-    """The measurements of a package that are about any of the targets, and their settings of layers.
+    """The measurements of a package that are made unasked, are about any of the targets, and their settings of layers.
 
     Raises:
         UsageError: for a target that none is about, or layers where none has that setting.
     """
     from workbench.measure.registry import measurements
 
-    chosen = {name: cls for name, cls in measurements().items() if name.startswith(f"{package}.")}
+    every = measurements().items()
+    chosen = {name: cls for name, cls in every if name.startswith(f"{package}.") and not cls.on_request}
     if targets is not None:
         known = sorted({target for cls in chosen.values() for target in cls.about})
         wanted = [target.strip() for target in targets.split(",")]

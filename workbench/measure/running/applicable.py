@@ -32,7 +32,8 @@ def misplaced(measurement: Measurement, task: Task) -> str:
     if task.presented and measurement.presented == "no":
         return (
             "it compares lengths with those of training, prefix by prefix, and this model was given the task in its "
-            "prompt alone; behaviour.in_context, circuits.heads and circuits.hardmax are made of it"
+            "prompt alone; behaviour.in_context, circuits.heads and circuits.hardmax are made of it, and where they "
+            "are named circuits.in_context, circuits.in_context_rows and probes.in_context"
         )
     if measurement.presented == "only" and not task.presented:
         return "it is about models that are given a task in their prompt (lengthlens open); behaviour is about this one"

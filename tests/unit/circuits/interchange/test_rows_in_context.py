@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 import torch
 
-from circuits.interchange.rows_in_context import SAME, SHORTEST, RowsInContext, last_of, spread, taken
+from circuits.interchange.rows_in_context import SAME, SHORTEST, RowsInContext, last_of, taken
 from circuits.passes import DeadHookError
 from tests.support.circuits.copying_in_context import LENGTHS, copying, model_by_hand
-from workbench.measure.grid import Grid
+from workbench.measure.in_context.layers_read import spread
+from workbench.measure.measurement import Grid
 from workbench.measure.model_study import ModelStudy, run
 from workbench.tasks.base import Batch
 

@@ -229,7 +229,13 @@ class PretrainedModel(HookedRootModule):  # type: ignore[misc]  # the base ships
             return None
         return self.read_out(hidden if positions is None else hidden[:, positions])
 
-    def read_out(self, hidden: Float[Tensor, "batch asked d_model"]) -> Float[Tensor, "batch asked out"]:
+    def final_norm(self, stream: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
+        """What the last normalisation makes of rows of the residual stream."""
+        norm = self.module.get_submodule(self.family.base).get_submodule(self.family.final)
+        made: Tensor = norm(stream)
+        return made
+
+    def read_out(self, hidden: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows out"]:
         """Logits of what the last normalisation gave."""
         logits: Tensor = self.module.get_output_embeddings()(hidden)  # type: ignore[operator]
         cap = getattr(self.module.config, "final_logit_softcapping", None)

@@ -1,0 +1,223 @@
+"""``probes.in_context``: what the residual stream holds of a question in the prompt, by layer and up to which length.
+
+Two things: the answer, read where it is asked by sending the stream straight to the output (the logit lens,
+nostalgebraist 2020), and where the items stand, by a linear probe onto the number of an item. A probe of one length is
+taken to longer prompts: a code of absolute places that was seen for some of them says nothing of later ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from numpy.typing import NDArray
+from pydantic import PrivateAttr
+from torch import Tensor
+
+from probes.fitting.linear import Directions, ridge
+from workbench.measure.in_context.layers_read import spread, stream
+from workbench.measure.measurement import Measurement, Observer, Quantity
+from workbench.measure.rows import mean_row, missing_row
+from workbench.measure.settings import Count, MeasurementError
+from workbench.table.schema import Row
+
+if TYPE_CHECKING:
+    from workbench.measure.measurement import Study
+    from workbench.models.base.architecture import Architecture
+    from workbench.models.base.protocol import HookedModel
+    from workbench.tasks.base import Batch
+
+NAME = "probes.in_context"
+LAW = "matched"
+EMBEDDING = "embedding"
+"""The control: the same probe of the tokens' embeddings, which say nothing of places but what the token tells."""
+ITEMS, TOKENS = "items", "tokens"
+FITTED_ON = 32
+"""Items of the shortest prompt whose probe is taken to longer ones."""
+FOLDS = 4
+
+QUANTITIES = (
+    Quantity(
+        "lens_accuracy",
+        "share of the tokens asked whose answer is the likeliest of the task's symbols when the residual stream behind "
+        "a layer goes straight through the last normalisation and the unembedding; mean over strings",
+        "share", 0, 1,
+        formula="⟨(1/m) Σ_{t} 1[arg max W_{U} N(h_{t}) = y_{t}]⟩",
+        where="h: the stream behind the layer, N: the last normalisation, m: tokens asked",
+    ),
+    Quantity(
+        "item_position_r2",
+        "R² of the number of an item, linearly read from the residual stream where it stands; fitted and measured on "
+        "different strings of this length",
+        "R²", None, 1,
+        formula="1 − Σ (n̂ − n)² / Σ (n − n̄)²", where="n: number of the item, n̂: what the probe says, n̄: mean of n",
+        controls=(EMBEDDING,),
+    ),
+    Quantity(
+        "item_position_transfer_r2",
+        f"R² of the number of an item, or of the index of its token (target), by the probe of the shortest prompt with "
+        f"at least {FITTED_ON} items; below 0 it is worse than saying the mean",
+        "R²", None, 1,
+        formula="1 − Σ (n̂ − n)² / Σ (n − n̄)²", where="n: number of the item or of its token, n̂: what the probe says",
+        controls=(EMBEDDING,),
+    ),
+)  # fmt: skip
+
+
+class InContextProbes(Measurement):
+    """The measurement.
+
+    Args:
+        layers_read: how many layers are read, spread evenly; the last one is among them.
+        items: how many items of a string are read, spread evenly, all where there are no more.
+        window: how many of the tokens asked are read, the last ones.
+        resamples: bootstrap resamples of strings.
+    """
+
+    name = NAME
+    title = "Probes in context"
+    quantities = QUANTITIES
+    sequences = 32
+    presented = "only"
+    on_request = True
+
+    layers_read: Count = 8
+    items: Count = 64
+    window: Count = 16
+    resamples: Count = 400
+
+    _seen: dict[int, _Rows] = PrivateAttr(default_factory=dict)
+
+    def hooks(self, cfg: Architecture) -> list[str]:
+        return ["hook_embed", *(stream(layer) for layer in spread(cfg.n_layers, self.layers_read))]
+
+    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
+        """Refused: rows are kept bit by bit, by :meth:`observer`."""
+        raise MeasurementError(f"{NAME} is shown a model by its observer")
+
+    def observer(self, study: Study, law: str, length: int, batch: Batch) -> Observer:
+        made = _Rows(batch, spread(study.cfg.n_layers, self.layers_read), self.items, self.window)
+        self._seen[length] = made
+        return made
+
+    def finish(self, study: Study) -> list[Row]:
+        rows: list[Row] = []
+        for n, seen in self._seen.items():
+            rows += self._lens(study, n, seen)
+        return rows + self._positions(study)
+
+    def _lens(self, study: Study, length: int, seen: _Rows) -> list[Row]:
+        symbols = torch.tensor(sorted(study.task.wording.symbols))  # type: ignore[attr-defined]  # it is presented
+        rng = study.rng(NAME, length, "lens")
+        rows = []
+        for layer, asked in seen.asked.items():
+            if layer < 0:
+                continue
+            with torch.no_grad():
+                logits = torch.cat([straight(study.model, one)[..., symbols] for one in asked.split(1)])
+            right = symbols[logits.argmax(-1).cpu()] == seen.answers
+            values = right.double().mean(1).numpy(force=True)
+            place = {"law": LAW, "length": length, "layer": layer}
+            rows.append(
+                mean_row(values, rng, self.resamples, "nothing is asked", (0.0, 1.0), quantity="lens_accuracy", **place)
+            )
+        return rows
+
+    def _positions(self, study: Study) -> list[Row]:
+        lengths = sorted(self._seen)
+        reference = next((n for n in lengths if n >= FITTED_ON), lengths[-1])
+        rows: list[Row] = []
+        carried: dict[str, list[Directions]] = {}
+        for n in [reference, *(n for n in lengths if n != reference)]:
+            seen = self._seen[n]
+            if len(seen.batch) < 2 * FOLDS:
+                why = f"a probe is fitted on half of the strings, in {FOLDS} folds: it takes {2 * FOLDS} of them"
+                names = [q.name for q in QUANTITIES if q.controls]
+                rows += [
+                    missing_row("undefined", why, quantity=name, law=LAW, length=n, control=control)
+                    for name in names for control in ("", EMBEDDING)
+                ]  # fmt: skip
+                continue
+            own = {target: seen.fitted(target) for target in (ITEMS, TOKENS)}
+            carried = carried or own
+            rows += self._scored(study, "item_position_r2", n, seen, own[ITEMS], ITEMS)
+            for target in (ITEMS, TOKENS) if n > reference else ():
+                rows += self._scored(study, "item_position_transfer_r2", n, seen, carried[target], target)
+        return rows
+
+    def _scored(
+        self, study: Study, quantity: str, length: int, seen: _Rows, probes: Sequence[Directions], target: str
+    ) -> list[Row]:
+        rng = study.rng(NAME, length, quantity, target)
+        found = []
+        for (layer, _), probe in zip(seen.items.items(), probes, strict=True):
+            values = seen.r2(probe, layer, target)
+            place: dict[str, Any] = {"law": LAW, "length": length, "target": target}
+            place |= {"control": EMBEDDING} if layer < 0 else {"layer": layer}
+            found.append(mean_row(values, rng, self.resamples, "there is one item", quantity=quantity, **place))
+        return found
+
+
+class _Rows(Observer):
+    """Rows of the residual stream where items stand and where answers are asked, by layer; -1 are the embeddings.
+
+    Attributes:
+        items: ``[string, item, d_model]`` of each layer.
+        asked: ``[string, token, d_model]``.
+        answers: ``[string, token]``.
+        numbers: number of each item, from 1 on, and index of its token, by target.
+    """
+
+    def __init__(self, batch: Batch, layers: Sequence[int], items: int, window: int) -> None:
+        places: Sequence[int] = batch.item_places  # type: ignore[attr-defined]  # the batch of a presented task
+        chosen = np.unique(np.linspace(0, len(places) - 1, min(items, len(places))).round().astype(int))
+        self.batch, self.groups = batch, {-1: ("hook_embed",), **{layer: (stream(layer),) for layer in layers}}
+        self._places = torch.tensor([places[i] for i in chosen])
+        self._asked = batch.mask.any(0).nonzero()[-window:, 0]
+        self.answers: Int[Tensor, "string token"] = batch.targets[:, self._asked]
+        self.numbers = {ITEMS: torch.tensor(chosen + 1).double(), TOKENS: self._places.double()}
+        self._parts: dict[int, list[tuple[Tensor, Tensor]]] = {key: [] for key in self.groups}
+
+    def see(self, key: int, rows: slice, part: Batch, seen: Mapping[str, Tensor]) -> None:
+        (value,) = seen.values()
+        self._parts[key].append((value[:, self._places].clone(), value[:, self._asked].clone()))
+
+    @property
+    def items(self) -> dict[int, Float[Tensor, "string item d_model"]]:
+        return {key: torch.cat([items for items, _ in parts]) for key, parts in self._parts.items()}
+
+    @property
+    def asked(self) -> dict[int, Float[Tensor, "string token d_model"]]:
+        return {key: torch.cat([asked for _, asked in parts]) for key, parts in self._parts.items()}
+
+    def fitted(self, target: str) -> list[Directions]:
+        """A probe for each layer, of every second string."""
+        wanted = self.numbers[target]
+        half = len(self.batch) // 2
+        fold = (torch.arange(half) % FOLDS).repeat_interleave(len(wanted))
+        found = []
+        for rows in self.items.values():
+            x = rows[: 2 * half : 2].flatten(0, 1).cpu()[None]
+            found += ridge(x, [wanted.repeat(half)[:, None]], fold)
+        return found
+
+    def r2(self, probe: Directions, layer: int, target: str) -> NDArray[np.float64]:
+        """``[string]`` R² of the other strings; NaN with one item."""
+        wanted = self.numbers[target]
+        rows = self.items[layer][1::2]
+        said = probe(rows.flatten(0, 1).cpu()[None])[0, :, 0].view(len(rows), -1)
+        spread_of = (wanted - wanted.mean()).pow(2).sum()
+        found: NDArray[np.float64] = (1 - (said - wanted).pow(2).sum(1) / spread_of).numpy(force=True)
+        return np.where(np.isfinite(found), found, np.nan)
+
+
+def straight(model: HookedModel, rows: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows out"]:
+    """Logits of rows of the stream, as if no further layer came."""
+    if hasattr(model, "read_out"):
+        logits: Tensor = model.read_out(model.final_norm(rows))  # type: ignore[attr-defined]  # what reads out has one
+        return logits.float()
+    made: Tensor = model.unembed(model.ln_final(rows))  # type: ignore[attr-defined]  # a plain stack of blocks
+    return made
