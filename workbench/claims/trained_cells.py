@@ -57,7 +57,7 @@ class Asked:
 
 VERSIONS = {
     "fit": 1, "bins": 1, "lengths": 1, "losses": 1, "gates": 1, "class attention": 1, "copies": 1, "transitions": 1,
-    "steps": 1, "tokens": 1,
+    "steps": 1, "tokens": 1, "zero-shot copies": 1,
     "behaviour": 4, "circuits.positional": 3,
     "circuits.hardmax": 3, "circuits.sparsity": 2, "bound": 1, "circuits.ablation": 2, "circuits.heads": 2,
 }  # fmt: skip
@@ -158,10 +158,12 @@ class TrainedCell:
         """The settings, in words."""
         machine = "state-space" if self.model.get("architecture") == "ssm" else "transformer"
         law = self.training["curriculum"]
+        begun = f", begun from the runs of {self.start.name}" if self.start else ""
         return (
             f"{machine}, {self.model['n_layers']} layers, width {self.model['d_model']}, lengths {law['low']} to "
             f"{law['high']} ({law['law']}), {self.training['steps']:,} steps of {self.training['batch_size']} at rate "
-            f"{self.training['learning_rate']:g}" + (f", begun from the runs of {self.start.name}" if self.start else "")
+            f"{self.training['learning_rate']:g}"
+            + (f", begun from the runs of {self.start.name}" if self.start else "")
         )
 
 
