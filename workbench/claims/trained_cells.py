@@ -162,8 +162,7 @@ class TrainedCell:
         return (
             f"{machine}, {self.model['n_layers']} layers, width {self.model['d_model']}, lengths {law['low']} to "
             f"{law['high']} ({law['law']}), {self.training['steps']:,} steps of {self.training['batch_size']} at rate "
-            f"{self.training['learning_rate']:g}"
-            + (f", begun from the runs of {self.start.name}" if self.start else "")
+            f"{self.training['learning_rate']:g}{begun}"
         )
 
 

@@ -170,6 +170,8 @@ def test_a_lead_that_vanishes_is_none_here_and_one_there() -> None:
     for forwards, mixed in (((0.9, 0.2), (0.6, 0.3)), ((0.2, 0.9), (0.5, 0.5))):
         assert verdict("BA11", by_side(forwards, mixed))[0].verdict == "does not hold at this scale"
     assert verdict("BA11", by_side((0.5, 0.5), (0.5, 0.5)))[0].verdict == "undecided"
+    # A model that goes on with nothing has no lead either, and says nothing.
+    assert verdict("BA11", by_side((0.9, 0.04), (0.04, 0.04)))[0].verdict == "undecided"
 
 
 def test_the_greatest_heads_are_those_of_random_repeats() -> None:

@@ -31,7 +31,10 @@ SEEDS = (0, 1)
 
 
 def _pretrained(*asked: Asked, **text: float) -> TrainedCell:
-    return cell("copied_text", "ape", 32, PRETRAINING, low=4, reach=4, seeds=SEEDS, asked=(FIT, *asked), **text)
+    return cell(
+        "copied_text", "ape", 32, 10_000, low=24, reach=4, seeds=SEEDS, asked=(FIT, *asked), copied=0.8, near=0.25,
+        **text,
+    )  # fmt: skip
 
 
 def _tuned(task: str, longest: int, steps: int, low: int, *asked: Asked) -> TrainedCell:
@@ -42,10 +45,9 @@ def _tuned(task: str, longest: int, steps: int, low: int, *asked: Asked) -> Trai
     )  # fmt: skip
 
 
-PRETRAINING = 10_000
 PRETRAINED = _pretrained(ZERO_SHOT, SCORES)
 BOTH_WAYS = _pretrained(ZERO_SHOT, backward=0.5)
-LEFT_OVER = Asked("circuits.ablation", {**EDGES.settings, "only": ["ablated_accuracy"]})
+LEFT_OVER = Asked("circuits.ablation", {**EDGES.settings, "only": ["ablated_accuracy"], "sequences": 512})
 WITHOUT = "ablated_accuracy at 1 N"
 TUNED_RIGHT, TUNED_LEFT = (_tuned(task, 16, 2000, 4, LEFT_OVER) for task in ("ur", "ul"))
 TUNED_LAST = tuple(_tuned(task, 16, 4000, 5, CHALLENGE) for task in ("nr_last", "nl_last"))
@@ -56,7 +58,10 @@ PROMPTS = (
     "seeds; an answer at random is right for 1 in 26"
 )
 AS_TEXT = "whether the run is fitted is not asked: a model of text is never right everywhere"
-TRIED = 1
+TRIED = 3
+"""Ways to pretrain that were tried on seed 100, at lengths of training, until copies forwards were learnt: half of the
+segments copied at lengths 4 to 32, 4,000 steps (nothing learnt); this one, 2,500 steps (well on its way); and this one
+with rotary positions, 2,500 steps (learnt), which theory guarantees nothing for."""
 SIDES = "workbench.claims.trained.two_sides.side_reductions"
 BEYOND = (
     ("NRLast, b2 skill on the challenge law", 0.6, (0, "b2 skill, challenge")),
@@ -160,8 +165,10 @@ SUITE = Suite(
         ),
         claim_on(
             "BA11", PAPER, "Pretrained on text with as many copies backwards as forwards, no asymmetry is left.",
-            f"{PROMPTS}; whether its interval includes 0, and how much greater it is where all copies go forwards",
-            (Condition("0 within the interval", at_least=1.0, at_most=1.0), above("lead there less here", 0.0)),
+            f"{PROMPTS}; whether its interval includes 0, and how much greater it is where all copies go forwards; "
+            "undecided where the model has learnt to go on with neither",
+            (Condition("0 within the interval", at_least=1.0, at_most=1.0), above("lead there less here", 0.0),
+             above("copies gone on with, either way", 0.1, 0.0)),
             BOTH_WAYS, PRETRAINED, reduce=f"{SIDES}:vanishing_lead", sizes=SIZES, exempt=True, settings_tried=TRIED,
             note=f"a prediction from the training data; {AS_TEXT}",
         ),

@@ -30,9 +30,14 @@ def vanishing_lead(claim: Claim, table: RunTable, sizes: Sequence[int]) -> list[
     """Whether the lead of copies forwards is gone in the first cell, and how much greater it is in the second.
 
     ``0 within the interval``: 1 where the interval of the first cell's lead includes 0, else 0. ``lead there less
-    here``: paired by seed.
+    here``: paired by seed. ``copies gone on with, either way``: of each run of the first cell, each side.
     """
     rows = []
+    for run in runs_of(claim.cells[0], table):
+        for size in sizes:
+            for side in ("right", "left"):
+                told, item = f"zero-shot {side}, n {size}", f"{side}, n {size}"
+                rows.append(as_it_is(run, told, "copies gone on with, either way", item))
     pairs = pairs_of(claim.cells[0], claim.cells[1], table)
     for size in sizes:
         here, item = _lead(claim, [one for one, _ in pairs], size)
