@@ -9,6 +9,8 @@ backwards.
 
 from __future__ import annotations
 
+from typing import Any
+
 from workbench.claims.claim import Claim, Condition, Suite
 from workbench.claims.claim_on_cells import above, below, claim_on
 from workbench.claims.suites.crasp_algorithmic import UF
@@ -30,7 +32,7 @@ ZERO_SHOT = Asked("zero-shot copies", {"sizes": SIZES})
 SEEDS = (0, 1)
 
 
-def _pretrained(*asked: Asked, **text: float) -> TrainedCell:
+def _pretrained(*asked: Asked, **text: Any) -> TrainedCell:
     return cell(
         "copied_text", "ape", 32, 10_000, low=24, reach=4, seeds=SEEDS, asked=(FIT, *asked), copied=0.8, near=0.25,
         **text,
