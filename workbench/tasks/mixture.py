@@ -40,8 +40,8 @@ class Mixture(Task):
 
     Laws: those of the component. Chance and shortcuts are those of a guess that knows the component.
 
-    ``only`` draws one component alone under all laws, its mark and the vocabulary as they are: ``lengthlens measure
-    --task only=2`` says how a model of the mixture does on the second.
+    Each component is a stratum, so that behaviour tells accuracy on each, beside the verdict on all. ``only`` draws one
+    component alone under all laws, its mark and the vocabulary as they are.
 
     A component answers with classes, one at a time, and its answers follow from the string: not numbers (a mixture has
     no common loss), not an answer of several tokens that are shown (prompts of one batch end together), not text
@@ -206,6 +206,39 @@ class Mixture(Task):
                 found.setdefault(name, torch.zeros(len(batch), dtype=torch.float64, device=right.device))
                 found[name][rows] = right.double()
         return {name: hits for name, hits in found.items() if name in (kept or ())}
+
+    # ---- each component by itself ------------------------------------------------------------
+    @property
+    def strata_names(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The components, each by its mark and setting: behaviour tells accuracy on each, beside the verdict on all."""
+        if not self.marked:
+            return self.component(0).strata_names
+        shown = range(len(self.components)) if not self.only else (self.only - 1,)
+        return tuple(f"{self.tokens_names[self._mark(k)]} {self.components[k]}" for k in shown)
+
+    def _of_stratum(self, name: str) -> int:
+        """Which component a stratum is of, from 0 on."""
+        return next(k for k in range(len(self.components)) if name.startswith(self.tokens_names[self._mark(k)]))
+
+    def strata(self, batch: Batch) -> dict[str, Bool[Tensor, " batch"]]:
+        if not self.marked:
+            return self.component(0).strata(batch)
+        marks = batch.tokens[:, int(self.bos)]
+        return {name: marks == self._mark(self._of_stratum(name)) for name in self.strata_names}
+
+    def draw_stratum(
+        self, name: str, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
+    ) -> Batch | None:
+        if not self.marked:
+            return self.component(0).draw_stratum(name, batch, length, generator, law, window)
+        alone = self.model_copy(update={"only": self._of_stratum(name) + 1})
+        return alone.sample(batch, length, generator, law, window) if alone.admissible(length) else None
+
+    def stratum_chance(self, name: str, law: Law, length: int) -> float:
+        if not self.marked:
+            return self.component(0).stratum_chance(name, law, length)
+        own = self.component(self._of_stratum(name))
+        return own.chance(law, length - 1) if own.admissible(length - 1) else self.chance(law, length)
 
     # ---- a mixture of one is that task -------------------------------------------------------
     def prefix_closed(self, law: Law) -> bool:

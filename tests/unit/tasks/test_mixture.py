@@ -84,6 +84,20 @@ def test_chance_is_that_of_a_guess_that_knows_the_component() -> None:
     assert task.chance("matched", 12) == pytest.approx(0.75 * parts[0] + 0.25 * parts[1])
 
 
+def test_each_component_is_a_stratum_with_its_own_chance() -> None:
+    task = make_task("mixture", components=MIXED)
+    assert task.strata_names == ("<1> ur symbols=3", "<2> majority", "<3> nl_first symbols=4")
+    for k, name in enumerate(task.strata_names):
+        batch = task.sample_stratum(name, 8, 12, seeded(), "matched", 8)
+        assert set(batch.tokens[:, 1].tolist()) == {8 + k}
+        assert [key for key, rows in task.strata(batch).items() if bool(rows.all())] == [name]
+        assert task.stratum_chance(name, "matched", 12) == task.component(k).chance("matched", 11)
+    # Strings of two tokens are of the second component alone.
+    assert task.sample_stratum("<1> ur symbols=3", 8, 2, seeded(), "matched", 8) is None
+    one = make_task("mixture", components=["majority"])
+    assert one.strata_names == make_task("majority").strata_names
+
+
 def test_a_mixture_survives_its_run() -> None:
     task = make_task("mixture", components=MIXED, weights=[1, 2, 5], only=2)
     assert task_of(stored(task)) == task
