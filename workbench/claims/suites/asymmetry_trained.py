@@ -61,9 +61,11 @@ PROMPTS = (
 )
 AS_TEXT = "whether the run is fitted is not asked: a model of text is never right everywhere"
 TRIED = 3
-"""Ways to pretrain that were tried on seed 100, at lengths of training, until copies forwards were learnt: half of the
-segments copied at lengths 4 to 32, 4,000 steps (nothing learnt); this one, 2,500 steps (well on its way); and this one
-with rotary positions, 2,500 steps (learnt), which theory guarantees nothing for."""
+CHOSEN = (
+    "three ways to pretrain were tried on seed 100, at trained lengths, for copies forwards to be learnt: half of the "
+    "segments copied at lengths 4 to 32 (4,000 steps: not learnt), this one (2,500 steps: .65 of the copies at 8 "
+    "symbols), and this one with rotary positions (2,500 steps: .97), for which theory guarantees nothing"
+)
 SIDES = "workbench.claims.trained.two_sides.side_reductions"
 BEYOND = (
     ("NRLast, b2 skill on the challenge law", 0.6, (0, "b2 skill, challenge")),
@@ -116,7 +118,7 @@ SUITE = Suite(
             "BA05", PAPER, "A model pretrained on text goes on with copies to the right better than to the left.",
             PROMPTS, above("right less left", 0.0), PRETRAINED,
             reduce=f"{SIDES}:right_less_left", sizes=SIZES, exempt=True, settings_tried=TRIED,
-            note=f"the text copies forwards alone, as natural text nearly does; {AS_TEXT}",
+            note=f"the text copies forwards alone, as natural text nearly does; {CHOSEN}; {AS_TEXT}",
         ),
         claim_on(
             "BA06", PAPER, "In it induction is stronger than anti-induction.",
