@@ -130,9 +130,10 @@ other-machines: setup ## the runs, measurements and tables of docs/other_machine
 	$(BIN)/lengthlens sweep other_machines
 	$(BIN)/python docs/other_machines_table.py checkpoints/other_machines docs/other_machines.md
 
-pretrained: $(CORE) ## a real model of 135 M weights, fetched once, asked tasks in its prompt: docs/pretrained.md (resumable)
-	$(INSTALL) '.[pretrained]'
-	$(BIN)/python docs/pretrained_page.py checkpoints/pretrained docs/pretrained.md --gallery checkpoints/gallery/pretrained
+pretrained: $(CORE) browser ## a real model of 135 M weights, fetched once, asked tasks in its prompt: docs/pretrained.md (resumable)
+	$(INSTALL) '.[pretrained,browser]'
+	$(BIN)/python docs/pretrained_page.py checkpoints/pretrained docs/pretrained.md --gallery checkpoints/gallery/pretrained \
+		--figure docs/pictures/pretrained.png
 
 small-model: setup browser ## a language model of two layers over training, with its positive control: docs/small_model.md (two hours on one core, resumable)
 	$(BIN)/python docs/small_model_page.py checkpoints/small_model docs/small_model.md --control docs/small_model_control.parquet \

@@ -27,8 +27,9 @@ ROOT = Path(__file__).resolve().parent.parent
 HISTORY = ROOT / "benchmarks" / "history.jsonl"
 #: Each module has ``measure() -> list[Line]``; the quick and important ones come first.
 PARTS = (
-    "start", "step", "attention", "circuits", "scan", "batches", "store", "dashboard", "observing", "probes",
-    "crasp", "deciders", "cluster",
+    "start", "step", "measurements.attention", "measurements.circuits", "scan", "batches", "store", "dashboard",
+    "measurements.observing", "measurements.measuring", "measurements.pretrained", "measurements.probes", "crasp",
+    "deciders", "cluster",
 )  # fmt: skip
 BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
 
@@ -75,19 +76,22 @@ def renew_readme(lines: Sequence[Line]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--only", help=f"comma-separated parts of {', '.join(PARTS)}")
+    parser.add_argument(
+        "--only", help=f"comma-separated parts of {', '.join(name.rpartition('.')[2] for name in PARTS)}"
+    )
     parser.add_argument("--readme", action="store_true", help="renew the table in README.md")
     options = parser.parse_args()
-    chosen = options.only.split(",") if options.only else list(PARTS)
+    parts = {name.rpartition(".")[2]: name for name in PARTS}
+    chosen = options.only.split(",") if options.only else list(parts)
     for name in chosen:
-        if name not in PARTS:
-            parser.error(f"unknown part {name!r}; there are {', '.join(PARTS)}")
+        if name not in parts:
+            parser.error(f"unknown part {name!r}; there are {', '.join(parts)}")
     lines: list[Line] = []
     broken: list[str] = []
     for name in chosen:
         print(f"{name} ...", file=sys.stderr, flush=True)
         try:
-            lines += import_module(f"benchmarks.{name}").measure()
+            lines += import_module(f"benchmarks.{parts[name]}").measure()
         except Exception:  # noqa: BLE001 - what the others measured, for many minutes, is kept
             traceback.print_exc()
             broken.append(name)

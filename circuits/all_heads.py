@@ -10,7 +10,6 @@ import numpy as np
 from circuits.attention.attention_scores import pool_attention
 from workbench.figures.sequence.sequence_reading import HeadMaps
 from workbench.measure.edits.one_sequence import Progress, one_sequence, quiet
-from workbench.models.transformer.scores import cached_score_inputs
 from workbench.tasks.base import TaskError
 
 CELLS = ((16, 64), (64, 48), (192, 32))
@@ -56,7 +55,7 @@ def all_heads(
     cache = one.forward((), [name for layer in attending for name in one.model.score_hooks(layer)])
     for layer in attending:
         progress(layer, layers, "attention of every head")
-        inputs = cached_score_inputs(one.model.cfg, layer, cache)
+        inputs = one.model.cfg.score_inputs(layer, cache)
         for head in range(heads):
             alone = inputs.select(slice(None), slice(head, head + 1))
             maps[layer, head] = pool_attention(alone, side)["pattern_max"]

@@ -19,7 +19,7 @@ from workbench.figures.sequence.sequence_reading import Answer, Pass, SequenceRe
 from workbench.measure.edits.edited_forward import score_factor
 from workbench.measure.edits.one_sequence import OneSequence, Progress, one_sequence, quiet
 from workbench.models.interventions import Edit, parse_edits
-from workbench.models.transformer.scores import ScoreInputs, cached_score_inputs
+from workbench.models.transformer.scores import ScoreInputs
 from workbench.models.transformer.tie_sets import tie_set_pattern
 
 _STAGES = 4
@@ -163,7 +163,7 @@ class _Hardened(ScoreInputs):
 
 def _inputs(one: OneSequence, cache: Mapping[str, Tensor], layer: int, head: int, edits: Sequence[Edit]) -> ScoreInputs:
     """What the head's scores are made of, under the repairs that multiply them."""
-    made = cached_score_inputs(one.model.cfg, layer, cache).select(slice(None), slice(head, head + 1))
+    made: ScoreInputs = one.model.cfg.score_inputs(layer, cache).select(slice(None), slice(head, head + 1))
     for edit in edits:
         if edit.repair.startswith("D."):
             own = 1.0 if made.factor is None else made.factor

@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from plateau_figure import photograph
+
 from workbench.runs.adoption.rows_only import write_rows_only
 from workbench.runs.run import Run, sha256_of
 from workbench.table import Table
@@ -52,14 +54,23 @@ class Experiment:
 SYMBOLS = ("--set", "task.symbols=256")
 SHORT = ("--lengths", "8,16,32,64")
 MODEL = "SmolLM2-135M-Instruct"
+SIDES = ("right", "left")
 SHIPPED = ("copy", "pairs")
 """Experiments whose rows go into the gallery."""
 EXPERIMENTS = (
     Experiment(
         "copy", "Copying words", ("--task", "copy", "--lengths", "8,16,32,64,128,192", *SYMBOLS),
+        ("behaviour.in_context", "circuits.heads", "circuits.in_context"),
+    ),
+    Experiment(
+        "long", "Copying words, up to 1,024 of them",
+        ("--task", "copy", "--lengths", "8,16,32,64,128,256,512,1024", "--set", "task.symbols=2048"),
         ("behaviour.in_context", "circuits.heads"),
     ),
-    Experiment("pairs", "The value of a key", ("--task", "ur", "--presentation", "pairs", *SHORT, *SYMBOLS)),
+    Experiment(
+        "pairs", "The value of a key", ("--task", "ur", "--presentation", "pairs", *SHORT, *SYMBOLS),
+        ("behaviour.in_context", "circuits.in_context"),
+    ),
     Experiment(
         "right", "The right neighbour, bare", ("--task", "ur", *SHORT, *SYMBOLS),
         ("behaviour.in_context", "behaviour.asymmetry"),
@@ -70,7 +81,7 @@ EXPERIMENTS = (
             f"{side}-shots-{template}", f"The {side} neighbour, five worked examples, template {template}",
             ("--task", task, "--presentation", "shots", "--template", str(template), *SHORT, *SYMBOLS),
         )
-        for side, task in (("right", "ur"), ("left", "ul"))
+        for side, task in zip(SIDES, ("ur", "ul"), strict=True)
         for template in (0, 4, 8, 12, 16)
     ),
 )  # fmt: skip
@@ -123,19 +134,23 @@ def measured(model: Path, root: Path, one: Experiment) -> None:
     subprocess.run(command, check=True)
 
 
-def page(root: Path) -> str:
-    """The page, of the experiments below a folder that are measured."""
-    parts = [HEAD]
+def page(root: Path, drawn: bool = False) -> str:
+    """The page, of the experiments below a folder that are measured; whether it shows the figure."""
+    parts = [HEAD + FIGURE if drawn else HEAD]
     missing = []
     for one in EXPERIMENTS:
         rows = Table.load(root / one.name).frame(step=1) if (root / one.name / "run.json").exists() else None
         if rows is None or not {*one.only} <= {*rows["measurement"]}:
             missing.append(one.title)
             continue
+        if "shots" in one.asked:  # in the tables over wordings, below
+            continue
         command = " ".join(f"'{part}'" if "<" in part else part for part in (*one.asked, "--prefix", PREFIX))
         parts += [f"## {one.title}\n", f"`lengthlens open DIR {command}`\n", _verdict(rows), "", *_curve(rows), ""]
         if "circuits.heads" in one.only:
             parts += [*_heads(rows), ""]
+        if "circuits.in_context" in one.only:
+            parts += [*_changed(rows), ""]
         if "behaviour.asymmetry" in one.only:
             parts += [*_asymmetry(rows), ""]
     parts += _over_templates(root)
@@ -160,8 +175,7 @@ def _curve(rows: Any) -> list[str]:
             continue
         cells = [f"{length:,.0f}", f"{one.loc['prompt_tokens', 'value']:,.0f}"]
         for name in ("answer_accuracy", "candidate_accuracy", "answer_log_probability"):
-            value, low, high = one.loc[name, ["value", "low", "high"]]
-            cells.append(f"{value:.2f} [{low:.2f}, {high:.2f}]")
+            cells.append(_with_ends(one.loc[name]))
         lines.append(f"| {' | '.join([*cells, str(int(one.loc['answer_accuracy', 'n']))])} |")
     return lines
 
@@ -178,29 +192,84 @@ def _asymmetry(rows: Any) -> list[str]:
         one = here.set_index("quantity")
         cells = [f"{length:,.0f}"]
         for name in ("neighbour_asymmetry", "candidate_asymmetry"):
-            value, low, high = one.loc[name, ["value", "low", "high"]]
-            cells += [f"{value:+.2f} [{low:+.2f}, {high:+.2f}]", f"{one.loc[f'{name}_p', 'value']:.2g}"]
+            cells += [_with_ends(one.loc[name], signed=True), f"{one.loc[f'{name}_p', 'value']:.2g}"]
         lines.append(f"| {' | '.join([*cells, str(int(one.loc['neighbour_asymmetry', 'n']))])} |")
     return lines
 
 
 def _over_templates(root: Path) -> list[str]:
-    """Accuracy over wordings, of the sides of which several are measured: mean, and from the lowest to the highest."""
+    """Right of all tokens by items and wording, of the sides of which several are measured: each, and their mean."""
     parts: list[str] = []
-    for side in ("right", "left"):
-        folders = [root / one.name for one in EXPERIMENTS if one.name.startswith(f"{side}-shots-")]
-        frames = [Table.load(folder).frame(quantity="answer_accuracy") for folder in folders if folder.is_dir()]
+    for side in SIDES:
+        measured = {
+            one.name.rpartition("-")[2]: Table.load(root / one.name).frame(measurement="behaviour.in_context")
+            for one in EXPERIMENTS
+            if one.name.startswith(f"{side}-shots-") and (root / one.name / "run.json").exists()
+        }
+        frames = {template: frame for template, frame in measured.items() if len(frame)}
         if len(frames) < 2:
             continue
-        lines = [f"## The {side} neighbour over {len(frames)} templates\n", "| items | mean | lowest to highest |"]
-        lines.append("|--:|--:|--:|")
-        for length in sorted({*frames[0]["length"]}):
-            values = [float(frame[frame["length"] == length]["value"].iloc[0]) for frame in frames]
-            lines.append(
-                f"| {length:,.0f} | {sum(values) / len(values):.2f} | {min(values):.2f} to {max(values):.2f} |"
-            )
-        parts += [*lines, ""]
+        task = "ur" if side == "right" else "ul"
+        parts += [
+            f"## The {side} neighbour, five worked examples, {len(frames)} wordings\n",
+            f"`lengthlens open DIR --task {task} --presentation shots --template T --lengths 8,16,32,64 "
+            f"--set task.symbols=256 --prefix '{PREFIX}'`\n",
+            f"Right of all tokens, by wording T, of {STRINGS} strings each:\n",
+            f"| items | {' | '.join(f'T = {template}' for template in frames)} | mean | lowest to highest |",
+            f"|--:|{'--:|' * (len(frames) + 2)}",
+        ]
+        shares = {t: f[f["quantity"] == "answer_accuracy"].set_index("length") for t, f in frames.items()}
+        for length in sorted({*next(iter(shares.values())).index}):
+            here = [one.loc[length] for one in shares.values()]
+            values = [float(one["value"]) for one in here]
+            cells = [_with_ends(one) for one in here]
+            cells += [f"{sum(values) / len(values):.2f}", f"{min(values):.2f} to {max(values):.2f}"]
+            parts.append(f"| {length:,.0f} | {' | '.join(cells)} |")
+        parts.append("")
     return parts
+
+
+def _with_ends(row: Any, signed: bool = False) -> str:
+    """A value with its interval."""
+    value, low, high = (format(float(row[name]), "+.2f" if signed else ".2f") for name in ("value", "low", "high"))
+    return f"{value} [{low}, {high}]"
+
+
+CHANGES = {
+    "ablated": "their outputs replaced by means over strings",
+    "held": "all their weight on the keys that hold the answer",
+    "hardmax": "even weight on the keys of their nearest hardmax",
+    "logn": "their scores times log K / log K₀",
+    "sharper": "their scores doubled",
+}
+"""How the page words them."""
+
+
+def _changed(rows: Any) -> list[str]:
+    """What changing the heads that read the answer does, by items, beside other heads and all."""
+    own = rows[(rows["measurement"] == "circuits.in_context") & (rows["status"] == "ok")]
+    gains = own[own["quantity"] == "changed_gain"]
+    lengths = sorted({*gains["length"]})
+    readers = own[(own["quantity"] == "reading_mass") & (own["target"] == "readers")]
+    first = readers[readers["length"] == lengths[0]].sort_values("value", ascending=False)
+    named = ", ".join(f"L{r.layer:.0f}H{r.head:.0f}" for r in first.itertuples())
+    count = int(gains["n"].min())
+    lines = [
+        f"Do these heads decide? The {len(first)} with most mass on the keys that hold the answer at {lengths[0]:.0f} "
+        f"items ({named}), as many others of their layers drawn at random, and all heads are changed together; K keys "
+        f"are seen, K₀ at {lengths[0]:.0f} items. Right of all tokens, minus that of the model as it is "
+        f"({count} strings):",
+        "",
+        f"| change | of | {' | '.join(f'{n:,.0f} items' for n in lengths)} |",
+        f"|:--|:--|{'--:|' * len(lengths)}",
+    ]
+    for change, words in CHANGES.items():
+        for target in ("readers", "other heads of their layers", "all heads"):
+            here = gains[(gains["mode"] == change) & (gains["target"] == target)].set_index("length")
+            if len(here):
+                cells = [_with_ends(here.loc[n], signed=True) for n in lengths]
+                lines.append(f"| {words} | {target.partition(' of ')[0]} | {' | '.join(cells)} |")
+    return lines
 
 
 def _heads(rows: Any) -> list[str]:
@@ -217,6 +286,65 @@ def _heads(rows: Any) -> list[str]:
     return lines
 
 
+# ---- the figure ------------------------------------------------------------------------------------
+CURVES = {"copy": "copying, of 256 words", "long": "copying, of 2,048 words", "pairs": "the value of a key",
+          "right": "the right neighbour"}  # fmt: skip
+COLOURS = ("#0b4f9c", "#5aa2d8", "#d1660f", "#7a7a7a")
+SHOWN = {
+    ("held", "readers"): "readers held on the answer",
+    ("held", "other heads of their layers"): "other heads held there",
+    ("logn", "all heads"): "all heads, scores times log K / log K₀",
+    ("ablated", "readers"): "readers ablated",
+}
+"""Changes in the figure: what holds the readers with its control, what mends most, and what they are needed for."""
+
+
+def figure(root: Path) -> Any:
+    """Accuracy over items, the attention of the readers of copying, and what changing heads does; 95 % intervals."""
+    import plotly.graph_objects as go
+    from plotly.subplots import make_subplots
+
+    titles = ["right of all tokens", "attention of six heads on the answer", "gain in accuracy, copying"]
+    drawn = make_subplots(rows=1, cols=3, subplot_titles=titles, horizontal_spacing=0.07)
+
+    def add(rows: Any, name: str, colour: str, column: int) -> None:
+        rows = rows.sort_values("length")
+        ends = {"array": rows["high"] - rows["value"], "arrayminus": rows["value"] - rows["low"], "thickness": 1}
+        drawn.add_trace(
+            go.Scatter(
+                x=rows["length"], y=rows["value"], name=name, mode="lines+markers", marker={"size": 5},
+                line={"color": colour, "width": 2}, error_y={"type": "data", "color": colour, **ends},
+                legend=f"legend{column if column > 1 else ''}",
+            ),
+            row=1, col=column,
+        )  # fmt: skip
+
+    for (name, title), colour in zip(CURVES.items(), COLOURS, strict=True):
+        if (root / name / "run.json").exists():
+            add(Table.load(root / name).frame(quantity="answer_accuracy"), title, colour, 1)
+    own = Table.load(root / "copy").frame(measurement="circuits.in_context", status="ok")
+    masses = own[(own["quantity"] == "reading_mass") & (own["target"] == "readers")]
+    shades = ("#08306b", "#08519c", "#2171b5", "#4292c6", "#6baed6", "#9ecae1")
+    for ((layer, head), rows), shade in zip(masses.groupby(["layer", "head"], sort=False), shades, strict=False):
+        add(rows, f"L{layer:.0f}H{head:.0f}", shade, 2)
+    gains = own[own["quantity"] == "changed_gain"]
+    for ((change, target), title), colour in zip(SHOWN.items(), COLOURS, strict=True):
+        add(gains[(gains["mode"] == change) & (gains["target"] == target)], title, colour, 3)
+    drawn.update_xaxes(type="log", title_text="items", tickvals=[8, 16, 32, 64, 128, 256, 512, 1024])
+    drawn.update_yaxes(range=[-0.03, 1.03], row=1, col=1)
+    drawn.update_yaxes(range=[-0.03, 1.03], row=1, col=2)
+    drawn.add_hline(y=0, line={"color": "#999", "width": 1}, row=1, col=3)
+    places = {
+        f"legend{column if column > 1 else ''}": {"x": x, "y": -0.28, "yanchor": "top", "font": {"size": 11}}
+        for column, x in ((1, 0.0), (2, 0.36), (3, 0.72))
+    }
+    places["legend2"]["orientation"] = "h"
+    drawn.update_layout(
+        template="plotly_white", width=1250, height=500, margin={"l": 50, "r": 20, "t": 50, "b": 170}, **places
+    )
+    return drawn
+
+
 HEAD = """# A real model in its prompt
 
 Written by `make pretrained` (`docs/pretrained_page.py`): do not edit. The model is SmolLM2-135M-Instruct (Apache 2.0:
@@ -226,6 +354,13 @@ Items are words of one token each, 256 of them spread evenly over all such words
 different items uses three quarters of them. Nothing says where a bare copy begins, so its second half alone is asked.
 Intervals are 95 %. What the verdicts mean: *not capable* is a skill shown to be below 0.95 at the shortest length
 already; *holds* and *decays* are said of capable models alone.
+"""
+FIGURE = """
+![Accuracy over items, attention of the heads that read the answer, what changing heads does](pictures/pretrained.png)
+
+K is the number of keys that a token sees, K₀ that of the shortest prompt. *Readers* are the heads with most attention
+on the answer, chosen at 8 items; *held* puts all their weight there, which no model could do by itself: it says what is
+lost with their attention, and not how to mend it.
 """
 
 
@@ -238,6 +373,7 @@ def main() -> None:
         "--experiments", help="names, separated by commas; all unless said; `none` writes the page alone"
     )
     parser.add_argument("--gallery", type=Path, help="also write the rows of some, without weights, below this folder")
+    parser.add_argument("--figure", type=Path, help="also draw the figure, as a .png")
     parser.add_argument("--model", type=Path, help="a folder of the model, in place of the one in the cache")
     given = parser.parse_args()
     names = [one.name for one in EXPERIMENTS] if given.experiments is None else given.experiments.split(",")
@@ -251,7 +387,10 @@ def main() -> None:
     if given.gallery is not None:
         for name in SHIPPED:
             write_rows_only(Run.open(given.root / name), MODEL, given.gallery / f"smollm2_{name}")
-    given.page.write_text(page(given.root))
+    if given.figure is not None:
+        drawn = figure(given.root)
+        photograph(drawn.to_html(include_plotlyjs=True), drawn.layout.width, drawn.layout.height, given.figure)
+    given.page.write_text(page(given.root, given.figure is not None))
     print(f"{given.page} is written.")
 
 

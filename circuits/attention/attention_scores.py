@@ -19,7 +19,7 @@ from torch import Tensor
 
 from workbench.measure.study import forward
 from workbench.models.positions.encoding import Queries
-from workbench.models.transformer.scores import ScoreInputs, cached_score_inputs
+from workbench.models.transformer.scores import ScoreInputs
 
 if TYPE_CHECKING:
     from workbench.models.base.architecture import Architecture
@@ -133,7 +133,7 @@ def attention_sample(
     generator = torch.Generator().manual_seed(seed)
     batch = task.sample(1, length, generator, law=law, window=run.trained_length)  # type: ignore[arg-type]
     cache = forward(model, batch, model.cfg.score_hooks(layer))
-    inputs = cached_score_inputs(model.cfg, layer, cache).select(slice(None), slice(head, head + 1))
+    inputs = model.cfg.score_inputs(layer, cache).select(slice(None), slice(head, head + 1))
     asked = batch.mask[0].tolist()
     correct = task.correct(cache["logits"], batch)[0].tolist()
     tokens = [task.tokens_names[t] for t in batch.tokens[0].tolist()]

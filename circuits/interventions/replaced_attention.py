@@ -16,7 +16,7 @@ from torch import Tensor
 
 from circuits.passes import Clean, Edit, edited_pass
 from workbench.models.transformer.kernels import blocks
-from workbench.models.transformer.scores import ScoreInputs, cached_score_inputs
+from workbench.models.transformer.scores import ScoreInputs
 from workbench.models.transformer.tie_sets import tie_set_pattern
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _edits(model: HookedModel, layer: int, heads: Sequence[int], pattern: Patter
     def z(own: Tensor, inputs: ScoreInputs, held: Mapping[str, Tensor]) -> Tensor:
         made = own.clone()
         for head in heads:
-            made[:, :, head] = _head_output(inputs, held[f"blocks.{layer}.attn.hook_v"], head, pattern)
+            made[:, :, head] = replaced_head_output(inputs, held[f"blocks.{layer}.attn.hook_v"], head, pattern)
         return made
 
     return head_output_edits(model, layer, clean.ids, z)
@@ -125,16 +125,28 @@ def head_output_edits(
         return edit
 
     def z(own: Tensor) -> Tensor:
-        return make(own, cached_score_inputs(model.cfg, layer, held), held)
+        return make(own, model.cfg.score_inputs(layer, held), held)
 
     listed = dict.fromkeys([*names, f"blocks.{layer}.attn.hook_v", *reads])
     return {name: hold(name) for name in listed} | {f"blocks.{layer}.attn.hook_z": z}
 
 
-def _head_output(inputs: ScoreInputs, v: Tensor, head: int, pattern: Pattern) -> Float[Tensor, "batch pos d_head"]:
+def replaced_head_output(
+    inputs: ScoreInputs, v: Tensor, head: int, pattern: Pattern
+) -> Float[Tensor, "batch pos d_head"]:
+    """The output of a head that weighs its keys by ``pattern``, block by block of queries.
+
+    Args:
+        inputs: what the scores of its layer are made of.
+        v: values of its layer ``[batch, pos, key_head, d_head]``: several heads in a row may read the same ones.
+        head: which.
+        pattern: the weights.
+    """
     one = inputs.select(slice(None), slice(head, head + 1))
-    made = torch.empty_like(v[:, :, head])
+    own = v[:, :, head // (inputs.q.shape[2] // v.shape[2])]
+    made = torch.empty_like(own)
     for queries in blocks(one):
         weights = pattern(one.scores(queries, queries.stop), queries)
-        made[:, queries.start : queries.stop] = torch.einsum("bqk,bke->bqe", weights[:, 0], v[:, : queries.stop, head])
+        read = torch.einsum("bqk,bke->bqe", weights[:, 0], own[:, : queries.stop].to(weights.dtype))
+        made[:, queries.start : queries.stop] = read.to(own.dtype)
     return made

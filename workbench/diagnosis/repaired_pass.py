@@ -25,7 +25,7 @@ from workbench.measure.edits.repairs import Repair, log_growth, repaired_ids
 from workbench.measure.study import forward
 from workbench.models.base.protocol import HookedModel
 from workbench.models.transformer.kernels import blocks
-from workbench.models.transformer.scores import ScoreInputs, cached_score_inputs
+from workbench.models.transformer.scores import ScoreInputs
 from workbench.tasks.base import Batch, Task
 
 SMALLEST_GAP = 0.5
@@ -397,7 +397,7 @@ def inside_of(model: HookedModel, batch: Batch, top: int | None = None) -> Insid
         if layer in heads:
             found.rms[layer] = root_mean_square(seen[heads[layer]][:, -1])
         if scored:
-            scores = cached_score_inputs(model.cfg, layer, seen).scores([query])[:, :, 0]
+            scores = model.cfg.score_inputs(layer, seen).scores([query])[:, :, 0]
             found.mass[layer] = gap_mass(scores).mean(0)
             best = scores.argmax(-1)
             common = torch.where((best == best[:1]).all(0), best[0], -1)

@@ -23,7 +23,6 @@ from workbench.diagnosis.repaired_pass import clearly_right, last_classes
 from workbench.diagnosis.shares import Judged, balanced_accuracy, chance, halves
 from workbench.measure.study import forward
 from workbench.models.base.protocol import HookedModel
-from workbench.models.transformer.scores import cached_score_inputs
 from workbench.tasks.base import Batch, Task
 
 CARRIES = 0.8
@@ -281,7 +280,7 @@ def key_scores(
     names = model.cfg.score_hooks(layer)
     gaps, weights, start = [], [], 0
     for piece in pieces(batch):
-        inputs = cached_score_inputs(model.cfg, layer, forward(model, piece, names))
+        inputs = model.cfg.score_inputs(layer, forward(model, piece, names))
         scores = inputs.select(slice(None), slice(head, head + 1)).scores([piece.tokens.shape[1] - 1])[:, 0, 0]
         chosen = keys[start : start + len(piece), None]
         gaps.append(scores.gather(1, chosen)[:, 0] - scores.scatter(1, chosen, -torch.inf).amax(1))

@@ -33,6 +33,7 @@ BUILT_IN: Mapping[str, str] = {
     "circuits.hardmax": "circuits.hardmax.hardmax:Hardmax",
     "circuits.heads": "circuits.heads.head_scores:Heads",
     "circuits.repeats": "circuits.heads.repeat_scores:Repeats",
+    "circuits.in_context": "circuits.interventions.heads_in_context:HeadsInContext",
     "circuits.interchange": "circuits.interchange.interchange:Interchange",
     "circuits.positional": "circuits.positional.positional:Positional",
     "circuits.sparsity": "circuits.sparsity.sparsity:Sparsity",

@@ -26,7 +26,6 @@ from workbench.models.positions.none import NoPositions
 from workbench.models.positions.registry import ENCODINGS
 from workbench.models.transformer.config import ModelConfig
 from workbench.models.transformer.model import HookedTransformer
-from workbench.models.transformer.scores import cached_score_inputs
 
 POS = 20
 """Tokens of the strings that are tried."""
@@ -194,7 +193,7 @@ def scores(encoding: Encoding) -> None:
             own = [f"blocks.{layer}.attn.hook_attn_scores" for layer in range(2)]
             _, cache = model.run_with_cache(some_tokens(), ids, names_filter=[*names, *own])
             for layer in range(2):
-                inputs, queries = cached_score_inputs(model.cfg, layer, cache), [0, POS // 2, POS - 1]
+                inputs, queries = model.cfg.score_inputs(layer, cache), [0, POS // 2, POS - 1]
                 made, expected = inputs.scores(queries), cache[own[layer]][:, :, queries]
                 part = inputs.select(slice(1, 3), slice(1, 2)).scores([POS - 1])
                 if distance(made, expected) > NEAR or distance(part, expected[1:, 1:, -1:]) > NEAR:

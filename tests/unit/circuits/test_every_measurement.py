@@ -84,7 +84,8 @@ def test_of_a_model_without_attention_they_say_what_they_can(name: str) -> None:
     assert {r["quantity"] for r in found.rows} == {q.name for q in made.spec.quantities}
     if made.spec.needs == "attention":
         assert {r["status"] for r in found.rows} == {"not_applicable"}
-        assert all("attention" in r["note"] for r in found.rows)
+        about = "in their prompt" if made.presented == "only" else "attention"
+        assert all(about in r["note"] for r in found.rows)
     else:
         assert "ok" in {r["status"] for r in found.rows}
 

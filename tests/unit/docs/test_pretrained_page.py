@@ -20,6 +20,7 @@ import pretrained_page
 from workbench.cli.errors import UsageError
 from workbench.cli.main import app
 from workbench.measure.running.plan import execute, plan
+from workbench.table import Table
 from workbench.tasks.presented.presentation import TEMPLATES
 
 
@@ -42,14 +43,22 @@ def test_the_page_tells_what_was_measured_and_names_the_rest(tmp_path: Path) -> 
     assert CliRunner().invoke(app, ["open", str(folder), *options]).exit_code == 0
     before = pretrained_page.page(tmp_path / "runs")
     assert "## Copying words" not in before
-    assert "measures these too: Copying words; The value of a key;" in before
+    assert "measures these too: Copying words; Copying words, up to 1,024 of them; The value of a key;" in before
     only = list(pretrained_page.EXPERIMENTS[0].only)
     assert execute(plan([out], only=only, sequences=16), "serial") == []
     after = pretrained_page.page(tmp_path / "runs")
     assert "**Not capable**, presented as bare: skill" in after
     assert after.count("\n| L") == 6
+    rows = Table.load(out).frame(quantity="changed_gain", length=8, mode="held")
+    (held,) = rows[rows["target"] == "readers"].itertuples()
+    told = f"{held.value:+.2f} [{held.low:+.2f}, {held.high:+.2f}] |"
+    (line,) = [
+        line for line in after.splitlines() if line.startswith("| all their weight on the keys") and "| readers" in line
+    ]
+    assert line.endswith(told)
+    assert after.count("| their scores doubled | ") == 3
     assert "| 8 | 16 |" in after
-    assert "measures these too: The value of a key;" in after
+    assert "measures these too: Copying words, up to 1,024 of them; The value of a key;" in after
 
 
 def test_wordings_are_spread_and_told_as_mean_and_range(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,9 +74,12 @@ def test_wordings_are_spread_and_told_as_mean_and_range(tmp_path: Path, monkeypa
     for run, template in zip(runs, (0, 4), strict=True):
         run.rename(out / f"right-shots-{template}")
     told = pretrained_page._over_templates(out)
-    assert told[0] == "## The right neighbour over 2 templates\n"
-    assert told[3].startswith("| 4 | ")
-    assert " to " in told[3]
+    assert told[0] == "## The right neighbour, five worked examples, 2 wordings\n"
+    assert told[3] == "| items | T = 0 | T = 4 | mean | lowest to highest |"
+    rows = [Table.load(out / f"right-shots-{t}").frame(quantity="answer_accuracy").iloc[0] for t in (0, 4)]
+    cells = [f"{row.value:.2f} [{row.low:.2f}, {row.high:.2f}]" for row in rows]
+    values = [row.value for row in rows]
+    assert told[5] == (f"| 4 | {' | '.join(cells)} | {sum(values) / 2:.2f} | {min(values):.2f} to {max(values):.2f} |")
     for wrong in (
         ["--templates", "3"],
         ["--templates", "2", "--template", "1"],

@@ -132,8 +132,8 @@ def in_tie_set(scores: Float[Tensor, "batch head query key"]) -> Bool[Tensor, "b
     """Whether each key is among the k* highest of its row.
 
     Args:
-        scores: -inf at keys after the query, which must be the last ones of the row. Among equal scores at
-            the edge of the set, earlier keys come first.
+        scores: -inf at keys that the query does not see. Among equal scores at the edge of the set, earlier keys come
+            first.
 
     Raises:
         ValueError: for NaN or +inf, or a row without a finite score.
@@ -145,10 +145,11 @@ def in_tie_set(scores: Float[Tensor, "batch head query key"]) -> Bool[Tensor, "b
     for start in range(0, len(flat), size):
         rows = flat[start : start + size]
         seen = (rows > -torch.inf).sum(-1)
-        count = nearest_hardmax(sort_rows(rows.numpy(force=True), seen.numpy(force=True))).size
-        order = torch.sort(rows, dim=-1, descending=True, stable=True).indices
+        # In order, what is hidden stands last, wherever a window hid it.
+        ordered = torch.sort(rows, dim=-1, descending=True, stable=True)
+        count = nearest_hardmax(sort_rows(ordered.values.numpy(force=True), seen.numpy(force=True))).size
         chosen = torch.arange(keys) < torch.from_numpy(count)[:, None]
-        made[start : start + size].scatter_(1, order, chosen.to(rows.device))
+        made[start : start + size].scatter_(1, ordered.indices, chosen.to(rows.device))
     return made.view_as(scores)
 
 

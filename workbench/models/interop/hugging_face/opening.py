@@ -13,6 +13,7 @@ from workbench.models.base.elsewhere import compute_elsewhere
 from workbench.models.compute_device import current_device
 from workbench.models.interop.hugging_face.adapter import ATTENTION, PretrainedConfig, PretrainedModel, register
 from workbench.models.interop.hugging_face.families import PretrainedError, family_of
+from workbench.models.interop.hugging_face.large_blocks import return_large_blocks
 from workbench.models.interop.hugging_face.self_test import refuse, self_test
 
 
@@ -114,6 +115,7 @@ def open_folder(path: str | Path, dtype: torch.dtype | None = None, device: str 
 
     folder, config = Path(path), read_config(path)
     register()
+    return_large_blocks()
     loading: Any = AutoModelForCausalLM
     try:
         module, loaded = loading.from_pretrained(

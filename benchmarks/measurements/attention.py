@@ -1,6 +1,6 @@
 """``circuits.hardmax`` at long prefixes against the fused forward pass and against a stored pattern.
 
-    python -m benchmarks.attention
+    python -m benchmarks.measurements.attention
 
 The baseline is what a user of TransformerLens would write: ``run_with_cache`` for the patterns, then
 largest weight (``amax``), entropy and sorted mass for the same queries. It does less than ours does: no margins,
@@ -71,7 +71,7 @@ def contestants(positions: str | dict[str, object]) -> dict[str, Callable[[], ob
 def peak(what: str, positions: str | dict[str, object], length: int, batch: int) -> float:
     """Peak memory in MiB that ``what`` adds to a process that has imported everything and built the model."""
     setup = (
-        "from benchmarks import attention as a\n"
+        "from benchmarks.measurements import attention as a\n"
         "from circuits import hardmax_statistics\n"
         "small, few = a.setting('none', 64, 2)\n"
         "hardmax_statistics(small, few); a.pattern_statistics(small, few.tokens)\n"

@@ -1,6 +1,6 @@
 """Peak memory of observing a checkpoint with all measurements, against holding what they look at.
 
-    python -m benchmarks.observing
+    python -m benchmarks.measurements.observing
 
 A pass is shown to all measurements chunk by chunk and layer by layer, and what nobody waits for any more is freed.
 What is left is what measurements keep until the end: above all the rows of the residual stream, of every site and

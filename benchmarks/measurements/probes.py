@@ -1,6 +1,6 @@
 """The grid of summary and position probes against its forward passes alone, and against a loop over scikit-learn.
 
-    python -m benchmarks.probes
+    python -m benchmarks.measurements.probes
 
 Three blocks of width 64, 24 checkpoints, 8 prefix lengths, summary and position at every site of the residual
 stream, in every mode and with every control. Some checkpoints are timed and stand for the rest: the first pays for

@@ -1,6 +1,6 @@
 """Statistics of every query, the cost of length, and what interventions save by reusing a clean pass.
 
-    python -m benchmarks.circuits [--longest]
+    python -m benchmarks.measurements.circuits [--longest]
 
 The baseline for every query is what a user of TransformerLens would write: ``run_with_cache`` for the patterns, then
 largest weight and entropy of all rows. ``--longest`` adds n = 65,536, which takes minutes.
@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from benchmarks.attention import peak, setting
+from benchmarks.measurements.attention import peak, setting
 from benchmarks.peers.training_step import LAYERS
 from benchmarks.tools.table import Line, interleaved
 
@@ -23,7 +23,7 @@ LENGTH = 4096
 SLOPES = (1024, 2048, 4096)
 LONGEST = 65_536
 SWEEP = "__import__('circuits.attention.all_queries', fromlist=['x']).sweep_statistics(model, batch)"
-PEER = "__import__('benchmarks.circuits', fromlist=['x']).every_row(model, batch.tokens)"
+PEER = "__import__('benchmarks.measurements.circuits', fromlist=['x']).every_row(model, batch.tokens)"
 
 
 def every_row(model: torch.nn.Module, tokens: Tensor) -> list[Tensor]:
@@ -135,7 +135,7 @@ def longest() -> list[Line]:
 
 def window_memory() -> list[Line]:
     """What the last queries of a long prefix take beyond the fused forward pass."""
-    from benchmarks.attention import BATCH
+    from benchmarks.measurements.attention import BATCH
 
     ours = peak("hardmax_statistics(model, batch)", "none", LENGTH, BATCH)
     alone = peak("model(batch.tokens)", "none", LENGTH, BATCH)

@@ -1,0 +1,365 @@
+"""``circuits.in_context``: do the heads that read an answer in a prompt decide whether a model gives it?
+
+Of a model that is given a task in its prompt, the *readers* are the heads with most attention on the keys that hold
+the answer, chosen at the shortest length alone. At every length they are changed together, and so are, as a control, as
+many other heads of the same layers drawn at random. What holds a reader on its keys tells whether losing them is the
+failure; what sharpens it tells whether that would mend it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from numpy.typing import NDArray
+from torch import Tensor
+
+from circuits.attention.attention_scores import scores_at
+from circuits.attention.score_observer import EveryLayer, LayerReducer
+from circuits.attention.target_keys import ANSWER_META, named_positions
+from circuits.interventions.ablate_components import Head
+from circuits.interventions.replaced_attention import head_output_edits, replaced_head_output, tie_set
+from circuits.passes import DeadHookError, Edit, evaluation_ids, pieces, require
+from workbench.measure.in_context.in_context import AnswerShares, Shares
+from workbench.measure.intervals import Bounds
+from workbench.measure.measurement import Measurement, Observer, Quantity
+from workbench.measure.rows import mean_row, missing_row
+from workbench.measure.settings import Count, Positive
+from workbench.measure.study import CHUNK_TOKENS, Shown, show_pass
+from workbench.table.schema import Row
+
+if TYPE_CHECKING:
+    from workbench.measure.measurement import Study
+    from workbench.models.base.architecture import Architecture
+    from workbench.models.base.protocol import HookedModel
+    from workbench.models.transformer.scores import ScoreInputs
+    from workbench.tasks.base import Batch
+
+NAME = "circuits.in_context"
+LAW = "matched"
+READERS, OTHERS, ALL = "readers", "other heads of their layers", "all heads"
+CHANGES = ("ablated", "held", "hardmax", "logn", "sharper")
+"""Of the readers and of the others; the last two of all heads as well."""
+
+_CHANGED = "with the attention of some heads (target) changed (mode)"
+QUANTITIES = (
+    Quantity(
+        "reading_mass",
+        "attention mass of a head on the keys of the question that hold the answer, mean over the tokens asked of a "
+        "string and over strings",
+        "share", 0, 1,
+        formula="⟨(1/m) Σ_{t} M_{t}⟩",
+        where="M = Σ_{j ∈ T} p_{j}, T: keys that hold the answer, t: a token asked, m: how many",
+    ),
+    Quantity(
+        "changed_accuracy", f"share of the answers that are right among the model's whole vocabulary {_CHANGED}",
+        "share", 0, 1,
+        formula="a′(n)", where="a′: answer_accuracy under the change",
+    ),
+    Quantity(
+        "changed_gain", f"answer_accuracy {_CHANGED}, minus that of the model as it is",
+        "share", -1, 1,
+        formula="a′(n) − a(n)", where="a: answer_accuracy, a′: under the change",
+    ),
+    Quantity(
+        "changed_log_probability_gain", f"answer_log_probability {_CHANGED}, minus that of the model as it is",
+        "nats",
+        formula="l′(n) − l(n)", where="l: answer_log_probability, l′: under the change",
+    ),
+)  # fmt: skip
+
+
+class HeadsInContext(Measurement):
+    """The measurement.
+
+    Args:
+        heads: how many readers; at most half of all heads.
+        sharpness: what *sharper* multiplies scores by.
+        resamples: bootstrap resamples.
+
+    *ablated* puts its mean over strings in the place of a head's output; *held* puts all its weight on the keys that
+    hold the answer, evenly, where an answer is asked; *hardmax* weighs the keys of the nearest hardmax evenly; *logn*
+    multiplies scores by max(1, log K / log K_0), K_0 the keys of the shortest prompt.
+    """
+
+    name = NAME
+    title = "Heads in context"
+    quantities = QUANTITIES
+    sequences = 32
+    needs = "attention"
+    presented = "only"
+    on_request = True
+
+    heads: Count = 6
+    sharpness: Positive = 2.0
+    resamples: Count = 400
+
+    def hooks(self, cfg: Architecture) -> list[str]:
+        return []
+
+    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
+        """Nothing: a length is seen whole, as it is and under each change."""
+
+    def finish(self, study: Study) -> list[Row]:
+        cfg, lengths = study.cfg, study.grid.lengths
+        if cfg.attention != "softmax" or cfg.n_layers * cfg.n_heads < 2:
+            why = "readers are sought among several heads of attention by softmax, which this model has not"
+            return [missing_row("not_applicable", why, quantity=q.name, law=LAW) for q in QUANTITIES]
+        rows: list[Row] = []
+        chosen: dict[str, list[Head]] = {}
+        for n in lengths:
+            batch = study.batch(LAW, n)
+            clean, masses = as_it_is(study, batch)
+            if not chosen:
+                readers = most_reading(masses, min(self.heads, cfg.n_layers * cfg.n_heads // 2))
+                chosen = {READERS: readers, OTHERS: others_of(readers, cfg.n_heads, study.rng(NAME, "others"))}
+                keys = float(batch.tokens.shape[1])
+            rows += self._masses(study, n, masses, chosen)
+            for target, heads in {**chosen, ALL: [*np.ndindex(cfg.n_layers, cfg.n_heads)]}.items():
+                for change in CHANGES if target != ALL else CHANGES[-2:]:
+                    place = {"law": LAW, "length": n, "mode": change, "target": target}
+                    if not heads:
+                        why = "there are no other heads in the layers of the readers"
+                        names = [q.name for q in QUANTITIES[1:]]
+                        rows += [missing_row("not_applicable", why, quantity=name, **place) for name in names]
+                        continue
+                    found = changed(study, batch, heads, self._edits(change, keys))
+                    rows += self._gains(study, clean, found, place)
+        return rows
+
+    def _edits(self, change: str, keys: float) -> EditsOf:
+        if change == "logn":
+            return partial(scaled, factor=lambda seen: (seen.log() / np.log(keys)).clamp(min=1.0))
+        if change == "sharper":
+            return partial(scaled, factor=lambda seen: torch.full_like(seen, self.sharpness))
+        return {"ablated": ablated, "held": held, "hardmax": hard}[change]
+
+    def _masses(self, study: Study, length: int, masses: Masses, chosen: Mapping[str, Sequence[Head]]) -> list[Row]:
+        rng = study.rng(NAME, length, "masses")
+        why = "no earlier token of the question is the answer"
+        return [
+            mean_row(
+                masses[:, layer, head], rng, self.resamples, why, (0.0, 1.0),
+                quantity="reading_mass", law=LAW, length=length, layer=layer, head=head, target=target,
+            )
+            for target, heads in chosen.items() for layer, head in heads
+        ]  # fmt: skip
+
+    def _gains(self, study: Study, clean: Shares, found: Shares, place: Mapping[str, Any]) -> list[Row]:
+        rng = study.rng(NAME, *place.values())
+        accuracy, likely = (found[name] - clean[name] for name in ("answer_accuracy", "answer_log_probability"))
+
+        def mean(values: NDArray[np.float64], quantity: str, bounds: Bounds | None = None) -> Row:
+            return mean_row(values, rng, self.resamples, "nothing is asked", bounds, quantity=quantity, **place)
+
+        return [
+            mean(found["answer_accuracy"], "changed_accuracy", (0.0, 1.0)),
+            mean(accuracy, "changed_gain", (-1.0, 1.0)),
+            mean(likely, "changed_log_probability_gain"),
+        ]
+
+
+Masses = Float[NDArray[np.float64], "sequence layer head"]
+EditsOf = Callable[["HookedModel", "Batch", Sequence[Head], "Means"], Mapping[str, Edit]]
+"""From some strings, and some heads, to edits by hook name; each sees the strings all at once."""
+Means = Mapping[int, Tensor]
+"""By layer, head outputs ``[1, pos, head, d_head]``, means over strings."""
+
+
+def as_it_is(study: Study, batch: Batch) -> tuple[Shares, Masses]:
+    """What a model answers, by string, and the mass of each head on the keys that hold the answer."""
+    found: list[NDArray[np.float64]] = []
+    layers = range(study.cfg.n_layers)
+    masses = EveryLayer(study.cfg, batch, [_ReadingMass() for _ in layers], found.extend)
+    shares = AnswerShares(study, batch)
+    study.passes += show_pass(study.model, batch, [Shown(shares), Shown(masses)])
+    return shares.shares(), np.stack(found, 1)
+
+
+def most_reading(masses: Masses, count: int) -> list[Head]:
+    """The heads with most mass, mean over strings, in descending order."""
+    mean = np.nan_to_num(np.nanmean(masses, 0))
+    order = np.argsort(-mean, axis=None, kind="stable")[:count]
+    return [(int(i) // mean.shape[1], int(i) % mean.shape[1]) for i in order]
+
+
+def others_of(readers: Sequence[Head], heads: int, rng: np.random.Generator) -> list[Head]:
+    """As many other heads of the same layers, layer by layer, as far as there are so many."""
+    found: list[Head] = []
+    for layer in sorted({layer for layer, _ in readers}):
+        own = {head for at, head in readers if at == layer}
+        free = [head for head in range(heads) if head not in own]
+        drawn = rng.permutation(free)[: len(own)]
+        found += [(layer, int(head)) for head in drawn]
+    return found
+
+
+def answer_keys(batch: Batch, queries: Int[Tensor, " query"]) -> Bool[Tensor, "batch query key"]:
+    """The keys that hold the answer of each token asked: those the task names, or the items that are its token."""
+    named = named_positions(batch, queries, ANSWER_META)
+    if named is not None:
+        return named
+    keys = torch.arange(batch.tokens.shape[1], device=batch.tokens.device)
+    items = torch.zeros_like(keys, dtype=torch.bool)
+    items[list(batch.item_places)] = True  # type: ignore[attr-defined]  # the batch of a presented task
+    same = batch.tokens[:, None] == batch.targets[:, queries, None]
+    return same & items & batch.mask[:, queries, None] & (keys < queries[:, None])
+
+
+class _ReadingMass(LayerReducer[NDArray[np.float64]]):
+    """``[sequence, head]`` mass on the keys that hold the answer, mean over the tokens asked; NaN where none does."""
+
+    def __init__(self) -> None:
+        self._parts: list[Tensor] = []
+
+    def add(self, inputs: ScoreInputs, part: Batch, seen: Mapping[str, Tensor]) -> None:
+        queries = part.mask.any(0).nonzero()[:, 0]
+        targets = answer_keys(part, queries)
+        for row in range(len(part)):  # one string's rows at a time: many tokens may be asked
+            one = inputs.select(slice(row, row + 1))
+            pattern = one.pattern(scores_at(one, queries.tolist()).double())[0]
+            has = targets[row].any(-1)
+            mass = (pattern * targets[row].to(pattern.device)).sum(-1)[:, has]
+            self._parts.append(mass.mean(-1))
+
+    def result(self) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = torch.stack(self._parts).numpy(force=True)
+        return found
+
+
+def changed(study: Study, batch: Batch, heads: Sequence[Head], edits_of: EditsOf) -> Shares:
+    """What a model answers, by string, while some of its heads are changed.
+
+    Raises:
+        DeadHookError: if the model lacks a hook that is edited, or an edit was never called.
+    """
+    means = _means(study, batch, heads) if edits_of is ablated else {}
+    found: list[Shares] = []
+    for piece in pieces(batch, CHUNK_TOKENS):
+        edits = edits_of(study.model, piece, heads, means)
+        shares = AnswerShares(study, piece)
+        with _applied(study.model, edits):
+            study.passes += show_pass(study.model, piece, [Shown(shares)], len(piece))
+        found.append(shares.shares())
+    return {name: np.concatenate([one[name] for one in found]) for name in found[0]}
+
+
+@contextmanager
+def _applied(model: HookedModel, edits: Mapping[str, Edit]) -> Iterator[None]:
+    """Edits in place; in the end each must have been called."""
+    require(model, [*edits])
+    ran: set[str] = set()
+
+    def apply(value: Tensor, hook: Any) -> Tensor:
+        ran.add(hook.name)
+        return edits[hook.name](value)
+
+    with model.hooks(fwd_hooks=[(name, apply) for name in edits]):
+        yield
+    if never := [name for name in edits if name not in ran]:
+        raise DeadHookError(f"{never[0]} was never called in this forward pass, so nothing was edited there")
+
+
+def _by_layer(heads: Sequence[Head]) -> Iterator[tuple[int, list[int]]]:
+    for at in sorted({layer for layer, _ in heads}):
+        yield at, [head for layer, head in heads if layer == at]
+
+
+def _means(study: Study, batch: Batch, heads: Sequence[Head]) -> Means:
+    """Head outputs of the layers of some heads, means over all strings."""
+    names = {layer: f"blocks.{layer}.attn.hook_z" for layer, _ in _by_layer(heads)}
+    observer = _Sums(batch, names)
+    study.passes += show_pass(study.model, batch, [Shown(observer)])
+    return {layer: total / len(batch) for layer, total in observer.totals.items()}
+
+
+class _Sums(Observer):
+    """Sums over strings of what has a name, by key."""
+
+    def __init__(self, batch: Batch, names: Mapping[int, str]) -> None:
+        self.batch, self.groups, self.totals = batch, {key: (name,) for key, name in names.items()}, dict[int, Tensor]()
+
+    def see(self, key: int, rows: slice, part: Batch, seen: Mapping[str, Tensor]) -> None:
+        (value,) = seen.values()
+        total = value.double().sum(0, keepdim=True)
+        self.totals[key] = self.totals[key] + total if key in self.totals else total
+
+
+def ablated(model: HookedModel, batch: Batch, heads: Sequence[Head], means: Means) -> Mapping[str, Edit]:
+    """Means over strings in place of the outputs of heads."""
+
+    def edit(value: Tensor, layer: int, own: list[int]) -> Tensor:
+        made = value.clone()
+        made[:, :, own] = means[layer][:, :, own].to(value.dtype)
+        return made
+
+    return {f"blocks.{n}.attn.hook_z": partial(edit, layer=n, own=own) for n, own in _by_layer(heads)}
+
+
+def held(model: HookedModel, batch: Batch, heads: Sequence[Head], means: Means) -> Mapping[str, Edit]:
+    """All weight on the keys that hold the answer, evenly, at the tokens asked; else attention as it is."""
+    queries = batch.mask.any(0).nonzero()[:, 0]
+    targets = answer_keys(batch, queries).float()
+    weights = targets / targets.sum(-1, keepdim=True).clamp(min=1.0)
+    has = targets.any(-1)[..., None]
+    seen: dict[str, Tensor] = {}
+
+    def keep(value: Tensor, name: str) -> Tensor:
+        seen[name] = value
+        return value
+
+    def edit(value: Tensor, name: str, own: list[int]) -> Tensor:
+        made, v = value.clone(), seen[name].float()
+        shared = value.shape[2] // v.shape[2]  # queries of several heads may read the same values
+        for head in own:
+            read = torch.einsum("bqk,bke->bqe", weights.to(v.device), v[:, :, head // shared]).to(value.dtype)
+            made[:, queries, head] = torch.where(has.to(v.device), read, value[:, queries, head])
+        return made
+
+    edits: dict[str, Edit] = {}
+    for layer, own in _by_layer(heads):
+        values = f"blocks.{layer}.attn.hook_v"
+        edits[values] = partial(keep, name=values)
+        edits[f"blocks.{layer}.attn.hook_z"] = partial(edit, name=values, own=own)
+    return edits
+
+
+def hard(model: HookedModel, batch: Batch, heads: Sequence[Head], means: Means) -> Mapping[str, Edit]:
+    """Even weight on the keys of the nearest hardmax."""
+    ids = evaluation_ids(model, batch)
+    edits: dict[str, Edit] = {}
+    for layer, own in _by_layer(heads):
+
+        def z(
+            value: Tensor, inputs: ScoreInputs, kept: Mapping[str, Tensor], at: int = layer, own: Any = own
+        ) -> Tensor:
+            made, v = value.clone(), kept[f"blocks.{at}.attn.hook_v"]
+            for head in own:
+                made[:, :, head] = replaced_head_output(inputs, v, head, tie_set)
+            return made
+
+        edits |= head_output_edits(model, layer, ids, z)
+    return edits
+
+
+def scaled(
+    model: HookedModel, batch: Batch, heads: Sequence[Head], means: Means, factor: Callable[[Tensor], Tensor]
+) -> Mapping[str, Edit]:
+    """Scores multiplied by a factor of the keys that a query sees.
+
+    It is q that is multiplied: a soft cap comes behind it, and what an encoding adds to q . k stays as it is.
+    """
+    seen = torch.arange(1, batch.tokens.shape[1] + 1, dtype=torch.float32)
+    times = factor(seen)[:, None, None]
+
+    def edit(value: Tensor, own: list[int]) -> Tensor:
+        made = value.clone()
+        made[:, :, own] = (value[:, :, own].float() * times.to(value.device)).to(value.dtype)
+        return made
+
+    return {model.cfg.score_hooks(n)[0]: partial(edit, own=own) for n, own in _by_layer(heads)}

@@ -1,0 +1,207 @@
+"""Heads in context of a model by hand whose attention on the answer is known: e^s / (e^s + t) at the query with index t.
+
+It copies symbols by a head that feeds a head; a further output has the logit 1/2 whatever is read, so that an answer is
+right just where the mass on its key is above 1/2, which is where t < e^s.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from circuits.interventions.heads_in_context import (
+    ALL,
+    CHANGES,
+    OTHERS,
+    READERS,
+    HeadsInContext,
+    answer_keys,
+    hard,
+    held,
+    others_of,
+)
+from circuits.passes import DeadHookError
+from tests.support.models.pretrained_folders import VOCABULARY, save_folder
+from workbench.measure.model_study import run
+from workbench.models import HookedTransformer
+from workbench.models.handmade.attention_heads import induction_model
+from workbench.models.handmade.blank import blank
+from workbench.models.interop.hugging_face.opening import open_folder
+from workbench.models.transformer.tie_sets import tie_set_pattern
+from workbench.tasks import make_task
+from workbench.tasks.presented.presentation import presentation
+from workbench.tasks.presented.presented_task import PresentedBatch
+from workbench.tasks.presented.single_tokens import Wording
+from workbench.tasks.registry import present
+
+SYMBOLS, REACH = 40, 40.0
+"""Symbols, and e^s: the query with this index is the first whose answer is wrong."""
+LENGTHS = (16, 32)
+PART = 12
+"""Strings."""
+
+
+def model_by_hand() -> HookedTransformer:
+    """The heads that matter are the second of each layer; the first ones attend evenly and write nothing."""
+    small = induction_model(SYMBOLS, math.log(REACH))
+    cfg = small.cfg.model_copy(update={"n_heads": 2, "d_vocab_out": SYMBOLS + 1})
+    model = blank(cfg)
+    with torch.no_grad():
+        model.embed.W_E.copy_(small.embed.W_E)
+        model.unembed.W_U[:, 1:] = small.unembed.W_U
+        model.unembed.b_U[0] = 0.5
+        for mine, its in zip(model.blocks, small.blocks, strict=True):
+            for name in ("W_Q", "W_K", "W_V", "W_O", "phi"):
+                getattr(mine.attn, name)[1] = getattr(its.attn, name)[0]
+    return model
+
+
+def copying() -> Any:
+    names = tuple(f"word{i}" for i in range(SYMBOLS))
+    return present(make_task("uf", symbols=SYMBOLS), {
+        "presentation": presentation("bare"),
+        "wording": Wording(prefix=(0,), symbols=tuple(range(1, SYMBOLS + 1)), names=names),
+        "vocabulary_size": SYMBOLS + 1, "window": 1000, "asked_lengths": LENGTHS,
+    })  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def result() -> Any:
+    task = copying()
+    return run(HeadsInContext(heads=1), model_by_hand(), task, trained=task.fitting, sequences=PART)
+
+
+def asked(length: int) -> list[int]:
+    """Indices of the tokens asked: of the second half of a copy, the prefix in front of its items."""
+    batch = copying().sample(2, length, torch.Generator().manual_seed(0), "matched")
+    return batch.mask[0].nonzero()[:, 0].tolist()
+
+
+@pytest.mark.asserts("reading_mass")
+def test_the_reader_is_the_head_with_most_mass_on_the_answer_and_its_mass_is_that_of_the_formula(result) -> None:
+    for n in LENGTHS:
+        wanted = float(np.mean([REACH / (REACH + t) for t in asked(n)]))
+        assert result.value("reading_mass", length=n, target=READERS, layer=1, head=1) == pytest.approx(
+            wanted, abs=1e-5
+        )
+        even = float(np.mean([1 / (t + 1) for t in asked(n)]))
+        assert result.value("reading_mass", length=n, target=OTHERS, layer=1, head=0) == pytest.approx(even, abs=1e-5)
+    rows = [r for r in result.rows if r["quantity"] == "reading_mass"]
+    assert len(rows) == 2 * len(LENGTHS)
+
+
+@pytest.mark.asserts("changed_accuracy", "changed_gain")
+def test_what_each_change_of_the_reader_does_is_known(result) -> None:
+    short, long = LENGTHS
+    assert max(asked(short)) < REACH <= min(asked(long)), "right as it is at the one, wrong at the other"
+    first = math.log(2 * short)
+    mended = {t: REACH ** (math.log(t + 1) / first) > t for t in asked(long)}
+    assert all(mended.values()), "log-n scaling holds the margin far enough for this reach"
+    # With less than half of the mass on one key, the nearest hardmax is even attention on all of them.
+    wanted = {"ablated": (0, 0), "held": (1, 1), "hardmax": (1, 0), "logn": (1, 1), "sharper": (1, 1)}
+    for change in CHANGES:
+        for n, accuracy, clean in zip(LENGTHS, wanted[change], (1, 0), strict=True):
+            at = {"length": n, "mode": change, "target": READERS}
+            assert result.value("changed_accuracy", **at) == accuracy
+            assert result.value("changed_gain", **at) == accuracy - clean
+
+
+@pytest.mark.asserts("changed_gain", "changed_log_probability_gain")
+def test_heads_that_write_nothing_change_nothing(result) -> None:
+    for row in result.rows:
+        if row["quantity"] in ("changed_gain", "changed_log_probability_gain") and row["target"] == OTHERS:
+            assert row["value"] == 0.0, row
+
+
+@pytest.mark.asserts("changed_log_probability_gain")
+def test_the_gain_in_log_probability_is_that_of_the_logits(result) -> None:
+    n = LENGTHS[1]
+
+    def logp(mass: float, t: int, items: int) -> float:
+        """Of the answer: its logit is its mass, BOS has 1/2, a symbol what attention gives its keys."""
+        rest = (1 - mass) / t
+        # Index t repeats item t - n; the items before it are there twice, but the answer once; BOS has a key of no symbol.
+        twice, once = t - items, items - (t - items) - 1
+        others = [2 * rest] * twice + [rest] * once + [0.0] * (SYMBOLS - twice - once - 1)
+        total = math.exp(mass) + math.exp(0.5) + sum(map(math.exp, others))
+        return mass - math.log(total)
+
+    gains = [logp(1.0, t, n) - logp(REACH / (REACH + t), t, n) for t in asked(n)]
+    found = result.value("changed_log_probability_gain", length=n, mode="held", target=READERS)
+    assert found == pytest.approx(float(np.mean(gains)), abs=1e-4)
+
+
+def test_all_heads_are_scaled_and_nothing_else_is_done_to_them(result) -> None:
+    modes = {r["mode"] for r in result.rows if r["target"] == ALL}
+    assert modes == {"logn", "sharper"}
+    assert result.value("changed_gain", length=LENGTHS[1], mode="sharper", target=ALL) == 1.0
+
+
+def test_others_are_of_the_same_layers_and_where_there_are_none_a_row_says_so(monkeypatch) -> None:
+    rng = np.random.default_rng(0)
+    drawn = others_of([(3, 0), (3, 2), (1, 1)], 4, rng)
+    assert [layer for layer, _ in drawn] == [1, 3, 3]
+    assert not {*drawn} & {(3, 0), (3, 2), (1, 1)}
+    assert others_of([(1, 0), (1, 1)], 2, rng) == []
+    monkeypatch.setattr("circuits.interventions.heads_in_context.others_of", lambda *given: [])
+    task = copying()
+    found = run(HeadsInContext(heads=1), model_by_hand(), task, trained=task.fitting, sequences=4)
+    rows = [r for r in found.rows if r["target"] == OTHERS]
+    assert {r["status"] for r in rows} == {"not_applicable"}
+    assert {r["note"] for r in rows} == {"there are no other heads in the layers of the readers"}
+
+
+def test_an_edit_that_was_never_called_is_an_error(monkeypatch) -> None:
+    from circuits.interventions import heads_in_context
+
+    task, model = copying(), model_by_hand()
+    monkeypatch.setattr(heads_in_context, "show_pass", lambda *args: 0)
+    monkeypatch.setattr(heads_in_context.AnswerShares, "shares", lambda self: {})
+    from workbench.measure.grid import Grid
+    from workbench.measure.model_study import ModelStudy
+
+    study = ModelStudy(model, task, Grid(16, (16,), (16,), ()), 4, 0)
+    with pytest.raises(DeadHookError, match="never called"):
+        heads_in_context.changed(study, study.batch("matched", 16), [(1, 1)], heads_in_context.held)
+
+
+@pytest.mark.parametrize("name", ["llama", "gemma2", "mistral", "gpt2"])
+def test_heads_of_opened_models_are_changed_as_edits_of_their_pattern_would_change_them(tmp_path, name) -> None:
+    """Grouped keys, scales, soft caps and windows: the same outputs by hooks that see the whole pattern, in float64."""
+    model = open_folder(save_folder(name, tmp_path / name), dtype=torch.float64)
+    tokens = torch.randint(0, VOCABULARY, (3, 12), generator=torch.Generator().manual_seed(1))
+    batch = PresentedBatch(
+        tokens, tokens.roll(3, 1), torch.arange(12).expand(3, -1) > 8, tokens, None, 6, False, "matched",
+        numbers=(0,) * 5 + (1, 2, 3, 4, 5, 6, 6), item_places=tuple(range(8)),
+    )  # fmt: skip
+    heads = [(0, 1), (1, 2), (1, 3)]
+    targets = answer_keys(batch, torch.arange(12)).double()
+
+    def pattern_of(change: str) -> Any:
+        def edit(pattern: torch.Tensor, hook: Any) -> torch.Tensor:
+            made = pattern.clone()
+            layer = int(hook.name.split(".")[1])
+            for _, head in [one for one in heads if one[0] == layer]:
+                own = pattern[:, [head]]
+                if change == "hardmax":
+                    own = tie_set_pattern(own.log().tril(0).masked_fill(own == 0, -math.inf))
+                else:
+                    even = (targets / targets.sum(-1, keepdim=True).clamp(min=1))[:, None]
+                    own = torch.where(targets.any(-1)[:, None, :, None], even, own)
+                made[:, [head]] = own
+            return made
+
+        return edit
+
+    for change, edits_of in (("hardmax", hard), ("held", held)):
+        edits = edits_of(model, batch, heads, {})
+        with torch.no_grad():
+            found = model.run_with_hooks(tokens, fwd_hooks=[(n, lambda x, hook, e=e: e(x)) for n, e in edits.items()])
+            hooks = [(f"blocks.{layer}.attn.hook_pattern", pattern_of(change)) for layer in (0, 1)]
+            wanted = model.run_with_hooks(tokens, fwd_hooks=hooks)
+            assert not torch.allclose(found, model(tokens), atol=1e-3)
+        assert torch.allclose(found, wanted, atol=1e-5), change
