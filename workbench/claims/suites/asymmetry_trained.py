@@ -59,6 +59,10 @@ PROMPTS = (
     "of some of them that the pretrained model goes on with rightly, copies forwards less copies backwards, over all "
     "seeds; an answer at random is right for 1 in 26"
 )
+TEXT = (
+    "copied_text: segments of 4 to 12 of 26 symbols, 4 of 5 of them copied {way}, a quarter of the fresh symbols beside "
+    f"the one before; learned positions with random offset; {PRETRAINED.scale}"
+)
 AS_TEXT = "whether the run is fitted is not asked: a model of text is never right everywhere"
 TRIED = 3
 CHOSEN = (
@@ -118,6 +122,7 @@ SUITE = Suite(
             "BA05", PAPER, "A model pretrained on text goes on with copies to the right better than to the left.",
             PROMPTS, above("right less left", 0.0), PRETRAINED,
             reduce=f"{SIDES}:right_less_left", sizes=SIZES, exempt=True, settings_tried=TRIED,
+            scale=TEXT.format(way="forwards"),
             note=f"the text copies forwards alone, as natural text nearly does; {CHOSEN}; {AS_TEXT}",
         ),
         claim_on(
@@ -126,6 +131,7 @@ SUITE = Suite(
             "random tokens that recur",
             above("lead of induction", 0.0), PRETRAINED,
             reduce=f"{SIDES}:lead_of_induction", kind="TM", shared=True, exempt=True, settings_tried=TRIED,
+            scale=TEXT.format(way="forwards"),
             note=f"the tokens are uniform, and no text that the model was trained on; {AS_TEXT}",
         ),
         claim_on(
@@ -174,6 +180,7 @@ SUITE = Suite(
             (Condition("0 within the interval", at_least=1.0, at_most=1.0), above("lead there less here", 0.0),
              above("copies gone on with, either way", 0.1, 0.0)),
             BOTH_WAYS, PRETRAINED, reduce=f"{SIDES}:vanishing_lead", sizes=SIZES, exempt=True, settings_tried=TRIED,
+            scale=TEXT.format(way="forwards or, as often, backwards"),
             note=f"a prediction from the training data; {AS_TEXT}",
         ),
     ),
