@@ -60,8 +60,8 @@ PROMPTS = (
     "seeds; an answer at random is right for 1 in 26"
 )
 TEXT = (
-    "copied_text: segments of 4 to 12 of 26 symbols, 4 of 5 of them copied {way}, a quarter of the fresh symbols beside "
-    f"the one before; learned positions with random offset; {PRETRAINED.scale}"
+    "copied_text: segments of 4 to 12 of 26 symbols, 4 of 5 of them copied {way}, a quarter of the fresh symbols "
+    f"beside the one before; learned positions with random offset; {PRETRAINED.scale}"
 )
 AS_TEXT = "whether the run is fitted is not asked: a model of text is never right everywhere"
 TRIED = 3
