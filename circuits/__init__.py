@@ -21,17 +21,20 @@ if TYPE_CHECKING:
     from circuits.interventions.attention_swaps import swap_statistics
     from circuits.positional.positional import positional_statistics
     from circuits.sensitivity import function_statistics
+    from circuits.sparsity.few_tokens import FewTokens, few_tokens
     from circuits.sparsity.sparsity import sparsity_statistics
 
 __distribution__ = "lengthlens"
 
 __all__ = [
+    "FewTokens",
     "Hardmax",
     "HardmaxResult",
     "ablation_statistics",
     "attention_sample",
     "connection_statistics",
     "contribution_statistics",
+    "few_tokens",
     "function_statistics",
     "hardmax_statistics",
     "head_statistics",
@@ -48,12 +51,14 @@ __all__ = [
 __getattr__, __dir__ = face(
     __name__,
     {
+        "FewTokens": "sparsity.few_tokens",
         "Hardmax": "hardmax.hardmax",
         "HardmaxResult": "hardmax.hardmax",
         "ablation_statistics": "interventions.ablation",
         "attention_sample": "attention.attention_scores",
         "connection_statistics": "connections.connections",
         "contribution_statistics": "heads.contributions",
+        "few_tokens": "sparsity.few_tokens",
         "function_statistics": "sensitivity",
         "hardmax_statistics": "hardmax.hardmax",
         "head_statistics": "heads.head_scores",

@@ -8,7 +8,7 @@ copies of a token at once) finds them.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from circuits.interchange.prefix_exchange import ending
-from circuits.passes import clean_pass, edited_pass, evaluation_ids
+from circuits.passes import Clean, clean_pass, edited_pass, evaluation_ids
 
 if TYPE_CHECKING:
     from workbench.models.base.protocol import HookedModel
@@ -67,25 +67,57 @@ def influential_tokens(
     Raises:
         ValueError: if no token lies outside the window.
     """
+    positions = earlier_positions(batch, window)
+    nothing = torch.zeros(len(batch), batch.tokens.shape[1], dtype=torch.bool)
+    rise = np.full(tuple(nothing.shape), np.nan)
+    for rows, piece, clean in _clean_passes(model, batch):
+        own = _losses(task, piece, _masked(model, clean, nothing[rows]))
+        for position in positions.tolist():
+            hidden = _hidden(piece, positions, position, groups)
+            rise[rows, position] = _losses(task, piece, _masked(model, clean, hidden)) - own
+    clean_loss = masked_losses(model, task, batch, nothing)
+    chosen = np.argsort(-np.where(np.isnan(rise), -math.inf, rise), 1, kind="stable")[:, : min(k, len(positions))]
+    short, sparse = (visible_losses(model, task, batch, kept, window) for kept in (chosen[:, :0], chosen))
+    return Influence(rise, chosen, clean_loss, short, sparse)
+
+
+def _hidden(
+    batch: Batch, positions: Int[Tensor, " earlier"], position: int, groups: Groups
+) -> Bool[Tensor, "batch pos"]:
+    """What is left out with a position of the search: itself, or all of the search that have its token."""
+    hidden = torch.zeros(batch.tokens.shape, dtype=torch.bool)
+    if groups == "token":
+        hidden[:, position] = True
+    else:
+        hidden[:, positions] = batch.tokens[:, positions] == batch.tokens[:, position, None]
+    return hidden
+
+
+def earlier_positions(batch: Batch, window: int) -> Int[Tensor, " earlier"]:
+    """Indices on the position axis of the tokens before the last ``window`` ones, BOS not among them.
+
+    Raises:
+        ValueError: if no token lies there.
+    """
     first, last = int(batch.bos), batch.tokens.shape[1] - max(1, window)
     if last <= first:
         raise ValueError(f"no token of strings of {batch.length} lies before the last {window} ones")
-    positions = torch.arange(first, last)
-    size = batch.tokens.shape[1]
-    clean = _loss(model, task, batch, torch.zeros(len(batch), size, dtype=torch.bool))
-    rise = np.full((len(batch), size), np.nan)
-    for position in positions.tolist():
-        hidden = torch.zeros(len(batch), size, dtype=torch.bool)
-        if groups == "token":
-            hidden[:, position] = True
-        else:
-            hidden[:, first:last] = batch.tokens[:, first:last] == batch.tokens[:, position, None]
-        rise[:, position] = _loss(model, task, batch, hidden) - clean
-    chosen = np.argsort(-np.where(np.isnan(rise), -math.inf, rise), 1, kind="stable")[:, : min(k, len(positions))]
-    outside = torch.zeros(len(batch), size, dtype=torch.bool)
-    outside[:, first:last] = True
-    kept = outside.scatter(1, torch.as_tensor(chosen), False)
-    return Influence(rise, chosen, clean, _loss(model, task, batch, outside), _loss(model, task, batch, kept))
+    return torch.arange(first, last)
+
+
+def visible_losses(
+    model: HookedModel, task: Task, batch: Batch, kept: NDArray[np.int64], window: int
+) -> NDArray[np.float64]:
+    """``[sequence]`` loss of the last query with BOS, the last ``window`` tokens and some earlier ones visible.
+
+    Args:
+        model, task, batch: as in :func:`influential_tokens`.
+        kept: ``[sequence, k]`` indices on the position axis of the earlier tokens; k may be 0.
+        window: the last so many tokens, the query included.
+    """
+    hidden = torch.zeros(len(batch), batch.tokens.shape[1], dtype=torch.bool)
+    hidden[:, earlier_positions(batch, window)] = True
+    return masked_losses(model, task, batch, hidden.scatter(1, torch.as_tensor(kept), False))
 
 
 def masked_outputs(model: HookedModel, batch: Batch, hidden: Bool[Tensor, "batch pos"]) -> Float[Tensor, "batch out"]:
@@ -93,25 +125,39 @@ def masked_outputs(model: HookedModel, batch: Batch, hidden: Bool[Tensor, "batch
 
     A masked token still sees itself, which nobody reads.
     """
-    names = [f"blocks.{layer}.attn.hook_attn_scores" for layer in range(model.cfg.n_layers)]
+    return torch.cat([_masked(model, clean, hidden[rows]) for rows, _, clean in _clean_passes(model, batch)])
+
+
+def _clean_passes(model: HookedModel, batch: Batch) -> Iterator[tuple[slice, Batch, Clean]]:
+    """Parts of a batch with where they lie in it and their clean pass, which all that is masked in them shares."""
     size = batch.tokens.shape[1]
-    itself = torch.eye(size, dtype=torch.bool)
-    outputs = []
     step = max(1, SCORES // (model.cfg.n_heads * size * size))
     for start in range(0, len(batch), step):
-        piece, rows = batch.rows(start, start + step), hidden[start : start + step]
-        clean = clean_pass(model, piece.tokens, evaluation_ids(model, piece))
-        gone = rows[:, None, None, :] & ~itself
-
-        def mask(scores: Tensor, gone: Tensor = gone) -> Tensor:
-            return scores.masked_fill(gone, -math.inf)
-
-        outputs.append(edited_pass(model, clean, dict.fromkeys(names, mask))[0][:, -1])
-    return torch.cat(outputs)
+        rows = slice(start, start + step)
+        piece = batch.rows(rows.start, rows.stop)
+        yield rows, piece, clean_pass(model, piece.tokens, evaluation_ids(model, piece))
 
 
-def _loss(model: HookedModel, task: Task, batch: Batch, hidden: Bool[Tensor, "batch pos"]) -> NDArray[np.float64]:
-    outputs = masked_outputs(model, batch, hidden)
+def _masked(model: HookedModel, clean: Clean, hidden: Bool[Tensor, "batch pos"]) -> Float[Tensor, "batch out"]:
+    """:func:`masked_outputs` of the sequences of a clean pass."""
+    names = [f"blocks.{layer}.attn.hook_attn_scores" for layer in range(model.cfg.n_layers)]
+    gone = hidden[:, None, None, :] & ~torch.eye(hidden.shape[1], dtype=torch.bool)
+
+    def mask(scores: Tensor) -> Tensor:
+        return scores.masked_fill(gone, -math.inf)
+
+    return edited_pass(model, clean, dict.fromkeys(names, mask))[0][:, -1]
+
+
+def masked_losses(
+    model: HookedModel, task: Task, batch: Batch, hidden: Bool[Tensor, "batch pos"]
+) -> NDArray[np.float64]:
+    """``[sequence]`` losses of the last query when some keys are masked, as in :func:`masked_outputs`."""
+    return _losses(task, batch, masked_outputs(model, batch, hidden))
+
+
+def _losses(task: Task, batch: Batch, outputs: Float[Tensor, "batch out"]) -> NDArray[np.float64]:
+    """``[sequence]`` losses of outputs of the last query."""
     targets: Int[Tensor, "batch 1"] = batch.targets[:, -1:]
     found: NDArray[np.float64] = (
         task.losses(outputs[:, None], ending(batch, 1, targets))[:, 0].double().numpy(force=True)

@@ -36,7 +36,7 @@ def test_every_case_agrees_in_logits_and_in_every_shared_hook(upstream: dict[str
         assert ("return_type=loss" in one["utilities"]) == (case == "learned, outputs are tokens")
         assert set(one["ours"]) <= {"hook_position_ids"}, "TransformerLens knows every other hook"
         own = HookedTransformer(
-            ModelConfig(d_vocab=3, **{"n_layers": 2, "d_model": 12, "n_heads": 2, "n_ctx": 8, **CASES[case]})
+            ModelConfig(d_vocab=7, **{"n_layers": 2, "d_model": 12, "n_heads": 2, "n_ctx": 8, **CASES[case]})
         )
         assert set(own.hook_dict) == {*one["hooks"], *one["ours"]}
 

@@ -15,6 +15,10 @@ from workbench.storage.atomic import replacing
 
 MOST_ROWS = 12
 """Rows of a claim that its page shows; the table holds all."""
+NOT_HAD = (
+    "The models of the papers can have parallel attention and MLP blocks, dropout, and the parametrization muP; ours "
+    "have none of these."
+)
 
 
 def write_pages(folder: Path) -> None:
@@ -101,6 +105,7 @@ def suite_page(suite: Suite, evidence: Mapping[str, Evidence]) -> str:
         "",
         _counts(verdicts),
         "",
+        *([NOT_HAD, ""] if any(claim.trained for claim in suite.claims) else []),
         "| claim | verdict | observed |",
         "|---|---|---|",
         *(

@@ -28,6 +28,9 @@ ASKING = {
     "behaviour": 2.0,
     "copies": 8.0,
     "steps": 4.0,
+    "last byte": 3.0,
+    "few tokens": 110.0,
+    "few tokens of two": 370.0,
     "circuits.sparsity": 20.0,
     "circuits.ablation": 4.0,
     "circuits.heads": 2.0,
@@ -57,7 +60,8 @@ class Asked:
 
 VERSIONS = {
     "fit": 1, "bins": 1, "lengths": 1, "losses": 1, "gates": 1, "class attention": 1, "copies": 1, "transitions": 1,
-    "steps": 1, "tokens": 1, "zero-shot copies": 1,
+    "steps": 1, "tokens": 1, "last byte": 1, "few tokens": 1, "few tokens of two": 1,
+    "zero-shot copies": 1,
     "behaviour": 4, "circuits.positional": 3,
     "circuits.hardmax": 3, "circuits.sparsity": 2, "bound": 1, "circuits.ablation": 2, "circuits.heads": 2,
 }  # fmt: skip

@@ -34,6 +34,7 @@ BUILT_IN: Mapping[str, str] = {
     "circuits.heads": "circuits.heads.head_scores:Heads",
     "circuits.repeats": "circuits.heads.repeat_scores:Repeats",
     "circuits.in_context": "circuits.interventions.heads_in_context:HeadsInContext",
+    "circuits.in_context_rows": "circuits.interchange.rows_in_context:RowsInContext",
     "circuits.interchange": "circuits.interchange.interchange:Interchange",
     "circuits.positional": "circuits.positional.positional:Positional",
     "circuits.sparsity": "circuits.sparsity.sparsity:Sparsity",

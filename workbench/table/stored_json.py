@@ -82,6 +82,7 @@ class ModelPart(Stored):
     dt_rank: Width = 0
     initializer_range: NotNegative = 0.0
     gates: Name = "none"
+    tied: bool = False
 
     @model_validator(mode="after")
     def _countable(self) -> ModelPart:

@@ -21,6 +21,7 @@ from pydantic import (
 from workbench.core.limits import COUNT, DRAWN, LONGEST
 from workbench.models.architectures import make_config
 from workbench.models.base.architecture import Architecture
+from workbench.models.transformer.config import ModelConfig
 from workbench.runs.evaluation_ids import check_training_ids
 from workbench.runs.run import FORMAT, run_id
 from workbench.tasks.base import Task
@@ -189,6 +190,7 @@ class RunConfig(Config):
         check_schedules(self.task, self.training.task_schedule, law.low, law.high)
         check_regularizers(self.training.regularizers, self.model)
         check_training_ids(self.task, self.model, longest)
+        _check_tied(self.task, self.model)
         if self.training.id_schedule:
             check_id_schedule(self.task, self.model, self.training.id_schedule, longest)
         # Frozen: the one field that follows from the others is set here and nowhere else.
@@ -217,6 +219,21 @@ class RunConfig(Config):
             "versions": versions(),
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
         }
+
+
+def _check_tied(task: Task, model: Architecture) -> None:
+    """Refuse a model whose outputs would have the embeddings of other tokens than the answers of the task are.
+
+    Raises:
+        TrainingError: naming the task.
+    """
+    if not isinstance(model, ModelConfig) or not model.tied:
+        return
+    if task.output_names is None or tuple(task.tokens_names[model.tied_rows]) != tuple(task.output_names):
+        raise TrainingError(
+            f"model.tied gives each answer the embedding of the token that it is, and the answers of {task.name} are "
+            "not its tokens (after BOS, in their order); leave out tied, or choose a task such as text"
+        )
 
 
 def versions() -> dict[str, str]:

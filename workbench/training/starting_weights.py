@@ -101,10 +101,11 @@ class StartingWeights:
                 "theirs"
             )
         there, here = held.model_dump(mode="json"), cfg.model_dump(mode="json")
-        for name in sorted(there.keys() - set(FREE)):
-            if there[name] != here[name]:
+        for name in sorted((there.keys() | here.keys()) - set(FREE)):
+            own, wanted = there.get(name, False), here.get(name, False)  # what is left out is off
+            if own != wanted:
                 raise TrainingError(
-                    f"the weights to start from have model.{name} = {shown(there[name])}, not {shown(here[name])}; "
+                    f"the weights to start from have model.{name} = {shown(own)}, not {shown(wanted)}; "
                     "leave the model's settings out, and they are theirs"
                 )
 

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from workbench.claims.claim import Claim
 from workbench.claims.trained.class_attention import APART, OFF
+from workbench.claims.trained.in_text.whose_tokens import OF_OTHER, OTHERS, OWN
 from workbench.claims.trained.run_rows import RunRow, RunTable
 from workbench.claims.trained.trained_run import TrainedRun
 from workbench.claims.trained_cells import Asked, TrainedCell, version_of
@@ -19,6 +20,8 @@ from workbench.measure.intervals import clopper_pearson
 from workbench.tasks import make_task
 from workbench.tasks.base import Batch
 
+TEXTS = 40
+"""Texts that have a row of their own."""
 Value = Callable[[TrainedCell, int, str], float]
 """Of a cell, a seed and a quantity with its setting."""
 
@@ -93,6 +96,15 @@ def names_of(asked: Asked) -> Iterator[tuple[str, str]]:
         )
     if asked.name == "zero-shot copies":
         yield from ((f"zero-shot {side}", f"n {n}") for n in settings["sizes"] for side in ("right", "left"))
+    if asked.name == "last byte":
+        yield "loss with twice the context less with it", ""
+        yield from (("loss with 128 bytes of a text", f"text {i}") for i in range(TEXTS))
+    if asked.name.startswith("few tokens"):
+        whose = (OWN, OTHERS, OF_OTHER) if asked.name.endswith("two") else (OWN,)
+        kinds = ("long", "short", "sparse", "random")
+        yield from ((f"loss, {kind}", f"{of}, text {i}") for of in whose for kind in kinds for i in range(TEXTS))
+    if asked.name == "few tokens of two":
+        yield "overlap over chance", ""
     if asked.name == "bound":
         yield from (("bound_part", "gamma"), ("training_length_bound_log10", "theorem 4.1"))
 
@@ -110,7 +122,7 @@ def made(
         for seed in cell.seeds:
             for asked in cell.asked:
                 where = (cell.recipe(seed), f"run {cell.name} {seed}", 1, cell.name, seed, asked.key, version_of(asked))
-                if asked.name == "fit":
+                if asked.name in ("fit", "last byte"):
                     rows.append(RunRow(*where, "fitted", label="pass" if fitted(cell, seed) else "fail", value=1.0))
                 if asked.name == "behaviour":
                     rows.append(RunRow(*where, "verdict", label=verdict, n=256))

@@ -34,6 +34,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     **{f"{name}/hardmax": {"positions": positions, "attention": "hardmax"} for name, positions in ENCODINGS.items()},
     "limit/all/hardmax": {"positions": LIMIT, "log_scaling": "all", "attention": "hardmax"},
     "bare": {"normalization_type": None, "act_fn": "relu", "d_head": 6, "d_mlp": (3, 7)},
+    "tied": {"positions": "rotary", "tied": True},
 }
 """Every encoding with every log scaling, every attention, and what else a config can say."""
 
@@ -77,7 +78,9 @@ def _sequence(w: dict[str, np.ndarray], cfg: ModelConfig, row: np.ndarray, ids: 
             pre = _norm(w, cfg, r, f"blocks.{layer}.ln2") @ w[m + "W_in"] + w[m + "b_in"]
             act = [max(u, 0.0) if cfg.act_fn == "relu" else 0.5 * u * (1 + math.erf(u / math.sqrt(2))) for u in pre]
             resid[i] = r + np.array(act) @ w[m + "W_out"] + w[m + "b_out"]
-    return np.stack([_norm(w, cfg, r, "ln_final") @ w["unembed.W_U"] + w["unembed.b_U"] for r in resid])
+    # Tied: of five tokens the first is BOS, and the three outputs are those behind it.
+    out = w["embed.W_E"][1:4].T if cfg.tied else w["unembed.W_U"]
+    return np.stack([_norm(w, cfg, r, "ln_final") @ out + w["unembed.b_U"] for r in resid])
 
 
 def _norm(w: dict[str, np.ndarray], cfg: ModelConfig, v: np.ndarray, name: str) -> np.ndarray:

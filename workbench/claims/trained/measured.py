@@ -11,6 +11,7 @@ from workbench.claims.trained.answer_steps import step_rows, token_rows
 from workbench.claims.trained.bin_accuracy import Measured, bin_rows, fit_rows, length_rows
 from workbench.claims.trained.class_attention import class_rows
 from workbench.claims.trained.extreme_gates import gate_rows
+from workbench.claims.trained.in_text.text_losses import few_token_rows, last_byte_rows
 from workbench.claims.trained.long_losses import loss_rows
 from workbench.claims.trained.retrieval_copies import copy_rows
 from workbench.claims.trained.run_rows import RunRow
@@ -31,6 +32,9 @@ MEASURED: dict[str, Callable[..., Measured]] = {
     "steps": step_rows,
     "tokens": token_rows,
     "zero-shot copies": zero_shot_rows,
+    "last byte": last_byte_rows,
+    "few tokens": few_token_rows,
+    "few tokens of two": few_token_rows,
 }
 """What is asked here, beside the measurements of the workbench."""
 

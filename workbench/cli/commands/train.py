@@ -146,6 +146,7 @@ def train(
     - 'training.task_schedule=[{"parameter": "p", "values": [2, 3], "over": 1000}]' changes the task on the way
     - 'training.id_schedule={"values": ["arange"], "over": 1000}' has these ids first, then those of --ids
     - training.strings=1000 trains on so many strings, drawn once, instead of new ones in each batch
+    - model.tied=true reads answers out with the embedding, where they are the tokens of the task (text)
     - training.checkpoints.log=20, training.checkpoints.linear=10
     """
     from workbench.cli.early_refusal import refuse_early

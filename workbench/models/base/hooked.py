@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Real
 from torch import Tensor, nn
 
-from workbench.models.base.layers import Embed, Unembed
+from workbench.models.base.layers import Embed, TiedUnembed, Unembed
 from workbench.models.base.lens_interface import LensUseError, WithLogits
 from workbench.models.base.lens_parts import ActivationCache, HookedRootModule, HookPoint, lm_cross_entropy_loss
 from workbench.models.errors import PositionError
@@ -35,7 +35,7 @@ class Hooked(WithLogits, HookedRootModule):  # type: ignore[misc]  # the base sh
     hook_dict: dict[str, HookPoint]
     embed: Embed
     blocks: nn.ModuleList
-    unembed: Unembed
+    unembed: Unembed | TiedUnembed
 
     def checked_ids(self, tokens: Tensor, position_ids: Tensor | None) -> Real[Tensor, "#batch pos"]:
         """The given position ids, or 0, 1, 2, ...

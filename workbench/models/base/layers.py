@@ -63,3 +63,27 @@ class Unembed(nn.Module):
 
     def forward(self, x: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos out"]:
         return affine(x, self.W_U, self.b_U)
+
+
+class TiedUnembed(nn.Module):
+    """Read-out whose ``W_U [d_model, out]`` is the transpose of rows of an embedding: one parameter, one gradient.
+
+    Only the bias is its own, so that a checkpoint holds the embedding once (Press, Wolf 2017, 1608.05859).
+
+    Args:
+        embed: whose rows they are.
+        rows: which.
+    """
+
+    def __init__(self, embed: Embed, rows: slice) -> None:
+        super().__init__()
+        # In a list, so that it is no part of this module and its weights are counted once.
+        self._embed, self._rows = [embed], rows
+        self.b_U = nn.Parameter(zeros(len(range(*rows.indices(len(embed.W_E))))))
+
+    @property
+    def W_U(self) -> Float[Tensor, "d_model out"]:
+        return self._embed[0].W_E[self._rows].mT
+
+    def forward(self, x: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos out"]:
+        return affine(x, self.W_U, self.b_U)

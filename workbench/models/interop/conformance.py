@@ -38,6 +38,7 @@ CASES: dict[str, dict[str, Any]] = {
     "rotary, gelu_new": {"positions": "rotary", "act_fn": "gelu_new"},
     "none, silu": {"act_fn": "silu"},
     "learned, outputs are tokens": {"positions": "learned", "d_vocab_out": 7},
+    "learned, tied": {"positions": "learned", "d_vocab_out": 6, "tied": True},
 }
 
 

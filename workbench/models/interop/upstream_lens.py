@@ -89,6 +89,7 @@ def to_upstream(model: HookedTransformer) -> Any:
         config = HookedTransformerConfig(**fields, dtype=model.embed.W_E.dtype, device=str(device), init_weights=False)
         made = Upstream(config)
     weights = {name: value.detach().clone() for name, value in model.state_dict().items()}
+    weights["unembed.W_U"] = model.W_U.detach().clone()  # on its own there, also where it is that of the embedding here
     if "pos_embed.W_pos" in made.state_dict() and "pos_embed.W_pos" not in weights:
         weights["pos_embed.W_pos"] = torch.zeros(config.n_ctx, config.d_model)  # none: zeros; alibi: unread
     found = made.load_state_dict(weights, strict=False)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import model_validator
+from pydantic import model_serializer, model_validator
 
 from workbench.models.base.architecture import Architecture, Size, Width, whole
 from workbench.models.positions.registry import those_with
@@ -28,6 +29,7 @@ class ModelConfig(Architecture):
             ``linear``, weights phi(q) . phi(k) with phi(x) = elu(x) + 1.
         act_fn: activation of the MLP ("gelu" is the exact one, "gelu_new" its approximation by tanh).
         attn_only: no MLPs.
+        tied: ``W_U`` is the transpose of ``W_E``, of all tokens or, where outputs are fewer, of those after BOS.
     """
 
     kind: ClassVar[str] = "transformer"
@@ -41,6 +43,7 @@ class ModelConfig(Architecture):
     d_mlp: Width | tuple[Width, ...] = 0
     act_fn: Literal["gelu", "gelu_new", "relu", "silu"] = "gelu"
     attn_only: bool = False
+    tied: bool = False
 
     # Stated for type checkers: fields are given by name or as plain dicts, and validated into their classes.
     def __init__(self, **data: Any) -> None:
@@ -75,7 +78,24 @@ class ModelConfig(Architecture):
             )
         if isinstance(self.d_mlp, tuple) and len(self.d_mlp) != self.n_layers:
             raise ValueError(f"d_mlp names {len(self.d_mlp)} widths for {self.n_layers} layers")
+        if self.tied and self.d_vocab_out > self.d_vocab:
+            raise ValueError(
+                f"tied embeddings give each of the {self.d_vocab_out} outputs the embedding of a token, and there are "
+                f"{self.d_vocab}; leave out tied"
+            )
         return self
+
+    @model_serializer(mode="wrap")
+    def _tied_where_it_is(self, dump: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        """Without ``tied`` where it is not, so that such a run is what it was before there was a choice."""
+        found: dict[str, Any] = dump(self)
+        return found if self.tied else {name: value for name, value in found.items() if name != "tied"}
+
+    @property
+    def tied_rows(self) -> slice:
+        """The rows of ``W_E`` that tied outputs have: all, or those after BOS where outputs are fewer than tokens."""
+        first = int(self.d_vocab_out < self.d_vocab)
+        return slice(first, first + self.d_vocab_out)
 
     @property
     def variant(self) -> str:
@@ -84,7 +104,9 @@ class ModelConfig(Architecture):
     @property
     def least_numbers(self) -> int:
         mlps = 0 if self.attn_only else sum(map(self.mlp_width, range(self.n_layers)))
-        return super().least_numbers + self.d_model * (4 * self.n_layers * self.n_heads * self.d_head + 2 * mlps)
+        shared = self.d_vocab_out if self.tied else 0
+        blocks = 4 * self.n_layers * self.n_heads * self.d_head + 2 * mlps
+        return super().least_numbers + self.d_model * (blocks - shared)
 
     @property
     def resid_mid(self) -> bool:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from workbench.models.base.hooked import Hooked, ReturnType
-from workbench.models.base.layers import Embed, LayerNorm, Unembed, affine, observed
+from workbench.models.base.layers import Embed, LayerNorm, TiedUnembed, Unembed, affine, observed
 from workbench.models.base.lens_interface import WithHeads
 from workbench.models.base.lens_parts import HookPoint
 from workbench.models.positions.encoding import float64_device, shared_of
@@ -129,7 +129,7 @@ class HookedTransformer(WithHeads, Hooked):
             self.pos_bias = nn.ParameterDict(shared)
         self.blocks = nn.ModuleList(Block(cfg, layer) for layer in range(cfg.n_layers))
         self.ln_final = LayerNorm(cfg) if cfg.normalization_type == "LN" else nn.Identity()
-        self.unembed = Unembed(cfg)
+        self.unembed = TiedUnembed(self.embed, cfg.tied_rows) if cfg.tied else Unembed(cfg)
         if cfg.ids.predicted:
             self.unembed_ids = Unembed(cfg, cfg.n_ctx)
             self.hook_id_logits, self.hook_next_ids = HookPoint(), HookPoint()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.tasks.text.corpus import HELD_OUT_CAP, Corpus, read_files, split_files
+from workbench.tasks.text.corpus import HELD_OUT_CAP, Corpus, split_texts
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -47,7 +47,7 @@ def byte_pairs(folder: str, share: float, tokens: int, most: int) -> TokenizedTe
     Sennrich et al. 2016, "Neural Machine Translation of Rare Words with Subword Units", on bytes.
 
     Args:
-        folder: as :func:`workbench.tasks.text.corpus.split_files` takes it.
+        folder: as :func:`workbench.tasks.text.corpus.split_texts` takes it.
         share: of the files that train.
         tokens: alphabet, the end among it.
         most: bytes of training text that are read.
@@ -55,10 +55,7 @@ def byte_pairs(folder: str, share: float, tokens: int, most: int) -> TokenizedTe
     Raises:
         TaskError: for a folder or a file that cannot be read.
     """
-    training, held_out = (
-        read_files(files, cap)
-        for files, cap in zip(split_files(folder, share), (most, min(HELD_OUT_CAP, most)), strict=True)
-    )
+    training, held_out = split_texts(folder, share, most, min(HELD_OUT_CAP, most))
     tokenizer = _learnt(training, tokens - 1)
     vocabulary = tokenizer.get_vocab()
     names = tuple(_shown(name) for name in sorted(vocabulary, key=lambda name: vocabulary[name]))

@@ -19,6 +19,7 @@ class Text(NextInText):
     either for training or held out, by a fixed hash of its name: ``share`` of the files train. The folder
     is read once per process, at most 8 MiB of training files and 2 MiB of held-out ones. The default is
     the top level of the Python standard library that runs this; so its bytes depend on that version.
+    ``folder=generated`` is text that the project writes itself, the same bytes on every machine.
 
     Laws: *training* and *matched* are windows at uniform places, of the training and of the held-out
     files. *challenge* asks at the end only, at held-out places where a copy from far back gives the byte

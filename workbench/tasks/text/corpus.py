@@ -16,11 +16,25 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from workbench.tasks.base import TaskError
+from workbench.tasks.text.generated_passages import passages
 
-__all__ = ["HELD_OUT_CAP", "STANDARD_LIBRARY", "TRAINING_CAP", "Corpus", "corpus", "read_files", "split_files"]
+__all__ = [
+    "GENERATED",
+    "HELD_OUT_CAP",
+    "STANDARD_LIBRARY",
+    "TRAINING_CAP",
+    "Corpus",
+    "check_texts",
+    "corpus",
+    "read_files",
+    "split_files",
+    "split_texts",
+]
 
 STANDARD_LIBRARY = "stdlib"
 """Stands for the folder of Python's own library, of which the modules at the top level are read."""
+GENERATED = "generated"
+"""Stands for text that is generated, the same on every machine; a folder of that name is ``./generated``."""
 TRAINING_CAP = 8 << 20
 HELD_OUT_CAP = 2 << 20
 """Bytes that are read at most; the held-out ones are sorted, which takes some forty times their size."""
@@ -141,10 +155,59 @@ def corpus(folder: str, share: float) -> Corpus:
     """The bytes of a folder, read once per process.
 
     Raises:
-        TaskError: as :func:`split_files`, or for a file that cannot be read.
+        TaskError: as :func:`split_texts`.
     """
-    training, held_out = split_files(folder, share)
-    return Corpus(_bytes(read_files(training, TRAINING_CAP)), _bytes(read_files(held_out, HELD_OUT_CAP)))
+    training, held_out = split_texts(folder, share, TRAINING_CAP, HELD_OUT_CAP)
+    return Corpus(_bytes(training), _bytes(held_out))
+
+
+def split_texts(folder: str, share: float, most: int, held_out: int) -> tuple[list[bytes], list[bytes]]:
+    """The training and the held-out texts: the content of files, or passages that are generated.
+
+    Args:
+        folder: as :func:`split_files` takes it, or :data:`GENERATED`.
+        share: of the texts that train.
+        most: bytes of training text at most.
+        held_out: bytes of held-out text at most.
+
+    Raises:
+        TaskError: as :func:`check_texts`, or for a file that cannot be read.
+    """
+    if folder == GENERATED:
+        training, other = _split_passages(share)
+        return _cut(training, most), _cut(other, held_out)
+    files, others = split_files(folder, share)
+    return read_files(files, most), read_files(others, held_out)
+
+
+def check_texts(folder: str, share: float) -> None:
+    """Refuse a folder or a share that leaves one side without text; files are looked at, and not read.
+
+    Raises:
+        TaskError: as :func:`split_files`, or for a share of generated text that leaves one side without passages.
+    """
+    _split_passages(share) if folder == GENERATED else split_files(folder, share)
+
+
+def _split_passages(share: float) -> tuple[list[bytes], list[bytes]]:
+    every = passages().items()
+    training = [text for name, text in every if _fraction(name) < share]
+    held_out = [text for name, text in every if _fraction(name) >= share]
+    if not training or not held_out:
+        raise TaskError(f"share = {share:g} leaves one side of the generated text without passages; give another share")
+    return training, held_out
+
+
+def _cut(parts: Iterable[bytes], cap: int) -> list[bytes]:
+    """The first ``cap`` bytes of some texts."""
+    kept: list[bytes] = []
+    left = cap
+    for part in parts:
+        if left <= 0:
+            break
+        kept.append(part[:left])
+        left -= len(kept[-1])
+    return kept
 
 
 def _bytes(parts: Iterable[bytes]) -> NDArray[np.uint8]:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from workbench.tasks.base import BOS, Batch, Law, Task
 from workbench.tasks.sampling import integers, positions
-from workbench.tasks.text.corpus import STANDARD_LIBRARY, Corpus, split_files
+from workbench.tasks.text.corpus import STANDARD_LIBRARY, Corpus, check_texts
 
 __all__ = ["NextInText", "NextSymbol"]
 
@@ -67,13 +67,14 @@ class NextInText(NextSymbol):
     """What tasks on the text of a folder share."""
 
     folder: str = STANDARD_LIBRARY
-    """A folder of text files, read with its subfolders; ``stdlib`` is the top level of Python's own library."""
+    """A folder of text files, read with its subfolders; ``stdlib`` is the top level of Python's own library,
+    ``generated`` text that the project writes itself, the same on every machine."""
     share: float = Field(0.9, gt=0, lt=1)
     """Share of the files that train."""
 
     @model_validator(mode="after")
     def _has_text(self) -> NextInText:
-        split_files(self.folder, self.share)
+        check_texts(self.folder, self.share)
         return self
 
     @property

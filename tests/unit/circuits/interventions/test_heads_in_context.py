@@ -25,48 +25,15 @@ from circuits.interventions.heads_in_context import (
     others_of,
 )
 from circuits.passes import DeadHookError
+from tests.support.circuits.copying_in_context import LENGTHS, REACH, SYMBOLS, copying, model_by_hand
 from tests.support.models.pretrained_folders import VOCABULARY, save_folder
 from workbench.measure.model_study import run
-from workbench.models import HookedTransformer
-from workbench.models.handmade.attention_heads import induction_model
-from workbench.models.handmade.blank import blank
 from workbench.models.interop.hugging_face.opening import open_folder
 from workbench.models.transformer.tie_sets import tie_set_pattern
-from workbench.tasks import make_task
-from workbench.tasks.presented.presentation import presentation
 from workbench.tasks.presented.presented_task import PresentedBatch
-from workbench.tasks.presented.single_tokens import Wording
-from workbench.tasks.registry import present
 
-SYMBOLS, REACH = 40, 40.0
-"""Symbols, and e^s: the query with this index is the first whose answer is wrong."""
-LENGTHS = (16, 32)
 PART = 12
 """Strings."""
-
-
-def model_by_hand() -> HookedTransformer:
-    """The heads that matter are the second of each layer; the first ones attend evenly and write nothing."""
-    small = induction_model(SYMBOLS, math.log(REACH))
-    cfg = small.cfg.model_copy(update={"n_heads": 2, "d_vocab_out": SYMBOLS + 1})
-    model = blank(cfg)
-    with torch.no_grad():
-        model.embed.W_E.copy_(small.embed.W_E)
-        model.unembed.W_U[:, 1:] = small.unembed.W_U
-        model.unembed.b_U[0] = 0.5
-        for mine, its in zip(model.blocks, small.blocks, strict=True):
-            for name in ("W_Q", "W_K", "W_V", "W_O", "phi"):
-                getattr(mine.attn, name)[1] = getattr(its.attn, name)[0]
-    return model
-
-
-def copying() -> Any:
-    names = tuple(f"word{i}" for i in range(SYMBOLS))
-    return present(make_task("uf", symbols=SYMBOLS), {
-        "presentation": presentation("bare"),
-        "wording": Wording(prefix=(0,), symbols=tuple(range(1, SYMBOLS + 1)), names=names),
-        "vocabulary_size": SYMBOLS + 1, "window": 1000, "asked_lengths": LENGTHS,
-    })  # fmt: skip
 
 
 @pytest.fixture(scope="module")

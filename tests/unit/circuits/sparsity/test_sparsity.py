@@ -20,25 +20,25 @@ K, SPAN = 3, 8
 SOURCE = make_task("planted", k=K, modulus=32, fillers=4, span=SPAN)
 
 
-def adder() -> HookedTransformer:
+def adder(planted: int = K) -> HookedTransformer:
     """Adds planted numbers: a head means over them, and the outputs are -(c - K mean)^2 but for a constant."""
     cfg = ModelConfig(
         d_vocab=SOURCE.d_vocab, d_vocab_out=32, n_layers=1, d_model=4, n_heads=1, d_head=2, n_ctx=256, attn_only=True,
         normalization_type=None,
     )  # fmt: skip
     model = HookedTransformer(cfg)
-    one, planted, number, read = range(4)
+    one, is_number, number, read = range(4)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.zero_()
         model.embed.W_E[:, one] = 1.0
-        model.embed.W_E[1:32, planted] = 1.0
+        model.embed.W_E[1:32, is_number] = 1.0
         model.embed.W_E[:32, number] = torch.arange(32.0)
         attn = model.blocks[0].attn
         attn.W_Q[0, one, 0] = 1.0
-        attn.W_K[0, planted, 0] = 30.0 * cfg.attn_scale
+        attn.W_K[0, is_number, 0] = 30.0 * cfg.attn_scale
         attn.W_V[0, number, 1] = 1.0
-        attn.W_O[0, 1, read] = K
+        attn.W_O[0, 1, read] = planted
         answers = torch.arange(32.0)
         model.unembed.W_U[read] = 2.0 * answers
         model.unembed.b_U.copy_(-(answers**2))

@@ -9,7 +9,7 @@ import torch
 
 from tests.support.models.reference import OPTIONS, build, tokens
 from workbench.models import HookedSSM, HookedTransformer, SSMConfig
-from workbench.models.base.layers import Unembed
+from workbench.models.base.layers import TiedUnembed, Unembed
 from workbench.models.transformer import distinct_inputs as module
 from workbench.models.transformer.attention import Attention
 from workbench.models.transformer.distinct_inputs import FEWEST, pairs
@@ -54,6 +54,7 @@ def rows(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     counting(Attention, "project")
     counting(Unembed, "forward")
+    counting(TiedUnembed, "forward")
     return counted
 
 

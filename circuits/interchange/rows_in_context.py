@@ -1,0 +1,190 @@
+"""``circuits.in_context_rows``: in which layer is the answer to a question in the prompt, and does it hold its length?
+
+The row of the residual stream at the last token asked is taken from another prompt, behind one layer. Where the model
+then gives the answer of that other prompt, all that it has found is in this row: behind lower layers it still looks
+into its own prompt. A row of the shortest prompt, in longer ones, says whether what is found there can be read at any
+length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy.typing import NDArray
+from torch import Tensor
+
+from circuits.passes import DeadHookError, pieces, require
+from workbench.measure.in_context.in_context import AnswerShares
+from workbench.measure.measurement import Measurement, Observer, Quantity
+from workbench.measure.rows import missing_row, share_row
+from workbench.measure.settings import Count
+from workbench.measure.study import CHUNK_TOKENS, Shown, show_pass
+from workbench.table.schema import Row
+
+if TYPE_CHECKING:
+    from workbench.measure.measurement import Study
+    from workbench.models.base.architecture import Architecture
+    from workbench.tasks.base import Batch
+
+NAME = "circuits.in_context_rows"
+LAW = "matched"
+SAME, SHORTEST = "another prompt of this length", "a prompt of the shortest length"
+
+QUANTITIES = (
+    Quantity(
+        "row_followed",
+        "share of strings whose last answer, among the model's whole vocabulary, becomes that of another prompt "
+        "(target) when the row of the residual stream at the last token asked, behind a layer, is taken from it; of "
+        "those whose answers differ",
+        "share", 0, 1,
+        formula="⟨1[ŷ(h ← h′) = y′]⟩", where="h, h′: rows of the string and of the other prompt, y′: its answer",
+    ),
+    Quantity(
+        "row_ceiling", "share of these other prompts (target) whose own last answer the model gives", "share", 0, 1,
+        formula="⟨1[ŷ′ = y′]⟩", where="y′: answer of the other prompt, ŷ′: what the model gives there",
+    ),
+)  # fmt: skip
+
+
+class RowsInContext(Measurement):
+    """The measurement.
+
+    Args:
+        layers: how many layers are tried, spread evenly; the last one is among them.
+    """
+
+    name = NAME
+    title = "Rows in context"
+    quantities = QUANTITIES
+    sequences = 32
+    presented = "only"
+    on_request = True
+
+    layers: Count = 8
+
+    def hooks(self, cfg: Architecture) -> list[str]:
+        return []
+
+    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
+        """Nothing: rows are taken from one length to another."""
+
+    def finish(self, study: Study) -> list[Row]:
+        layers = spread(study.cfg.n_layers, self.layers)
+        require(study.model, [hook(layer) for layer in layers])
+        shortest = min(study.grid.lengths)
+        rows: list[Row] = []
+        kept: dict[int, _Last] = {}
+        for n in study.grid.lengths:
+            batch = study.batch(LAW, n)
+            kept[n] = _Last(study, batch, layers)
+            study.passes += show_pass(study.model, batch, [Shown(kept[n]), Shown(kept[n].shares)])
+            for target, source in ((SAME, kept[n]), (SHORTEST, kept[shortest])):
+                if target == SAME or n > shortest:
+                    rows += self._rows(study, batch, source, target, layers)
+        return rows
+
+    def _rows(self, study: Study, batch: Batch, source: _Last, target: str, layers: list[int]) -> list[Row]:
+        count = min(len(batch), len(source.answers))
+        other = (np.arange(count) + 1) % count  # another string also where lengths are the same
+        answers = source.answers[other]
+        differ = (batch.targets[:count, last_of(batch)] != answers).numpy(force=True)
+        place: dict[str, Any] = {"law": LAW, "length": batch.length, "target": target}
+        none = "no two prompts have different answers"
+        right = source.shares.shares()["answer_accuracy"][other] > 0.5
+        rows = [share_row(right[differ], none, quantity="row_ceiling", **place)]
+        if count < 2:
+            why = "one prompt has no other"
+            return [missing_row("undefined", why, quantity=q.name, **place) for q in QUANTITIES]
+        for layer in layers:
+            followed = taken(study, batch.rows(0, count), layer, source.rows[layer][other], answers)
+            rows.append(share_row(followed[differ], none, quantity="row_followed", layer=layer, **place))
+        return rows
+
+
+def hook(layer: int) -> str:
+    """The residual stream behind a layer."""
+    return f"blocks.{layer}.hook_resid_post"
+
+
+def spread(layers: int, count: int) -> list[int]:
+    """``count`` of so many layers at even distances, the last one among them; all where there are no more.
+
+    >>> spread(30, 5)
+    [5, 11, 17, 23, 29]
+    """
+    count = min(count, layers)
+    return [-(-layers * (i + 1) // count) - 1 for i in range(count)]
+
+
+def last_of(batch: Batch) -> int:
+    """Index of the last token asked."""
+    return int(batch.mask.any(0).nonzero()[-1])
+
+
+def only_last(batch: Batch, answers: Tensor | None = None) -> Batch:
+    """The same strings, asked at the last of their tokens alone; and for other answers, where some are given."""
+    mask, targets = torch.zeros_like(batch.mask), batch.targets.clone()
+    mask[:, last_of(batch)] = True
+    if answers is not None:
+        targets[:, last_of(batch)] = answers
+    return replace(batch, mask=mask, targets=targets)
+
+
+class _Last(Observer):
+    """Rows behind some layers at the last token asked, the answers there, and whether the model gives them.
+
+    Attributes:
+        rows: by layer ``[string, d_model]``.
+        answers: ``[string]``.
+        shares: an observer of the last answer.
+    """
+
+    def __init__(self, study: Study, batch: Batch, layers: list[int]) -> None:
+        self.batch, self.groups = batch, {layer: (hook(layer),) for layer in layers}
+        self.shares = AnswerShares(study, only_last(batch))
+        self.answers = batch.targets[:, last_of(batch)]
+        self._last, self._parts = last_of(batch), dict[int, list[Tensor]]()
+
+    def see(self, key: int, rows: slice, part: Batch, seen: Mapping[str, Tensor]) -> None:
+        (value,) = seen.values()
+        self._parts.setdefault(key, []).append(value[:, self._last].clone())
+
+    @property
+    def rows(self) -> dict[int, Float[Tensor, "string d_model"]]:
+        return {layer: torch.cat(parts) for layer, parts in self._parts.items()}
+
+
+def taken(
+    study: Study, batch: Batch, layer: int, rows: Float[Tensor, "string d_model"], answers: Tensor
+) -> NDArray[np.bool_]:
+    """``[string]`` whether other answers are given once other rows stand behind a layer at the last token asked.
+
+    Raises:
+        DeadHookError: if the edit was never called.
+    """
+    found: list[NDArray[np.float64]] = []
+    start, last = 0, last_of(batch)
+    for piece in pieces(only_last(batch, answers), CHUNK_TOKENS):
+        here = rows[start : start + len(piece)]
+        start += len(piece)
+        ran: list[bool] = []
+
+        def put(value: Tensor, hook: Any, here: Tensor, ran: list[bool]) -> Tensor:
+            ran.append(True)
+            made = value.clone()
+            made[:, last] = here
+            return made
+
+        shares = AnswerShares(study, piece)
+        with study.model.hooks(fwd_hooks=[(hook(layer), partial(put, here=here, ran=ran))]):
+            study.passes += show_pass(study.model, piece, [Shown(shares)], len(piece))
+        if not ran:
+            raise DeadHookError(f"{hook(layer)} was never called in this forward pass, so nothing was edited there")
+        found.append(shares.shares()["answer_accuracy"])
+    return np.concatenate(found) > 0.5

@@ -1,0 +1,116 @@
+"""What far context gains for an answer, and how much of that a few tokens give back: per sequence, also across models.
+
+Golowich et al. 2025, "The Role of Sparsity for Length Generalization in Transformers" (2502.16792), Figures 4 and 6:
+the tokens may be chosen by another model than the one whose losses are taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from circuits.sparsity.influence import earlier_positions, influential_tokens, masked_losses, visible_losses
+from workbench.tasks.random_generator import generator
+
+if TYPE_CHECKING:
+    from workbench.models.base.protocol import HookedModel
+    from workbench.tasks.base import Batch, Task
+
+
+@dataclass(frozen=True)
+class FewTokens:
+    """Losses of the last query of each sequence, in nats, by which earlier tokens are visible.
+
+    BOS and the last ``window`` tokens always are.
+
+    Attributes:
+        chosen: ``[sequence, k]`` indices on the position axis of the most influential earlier tokens.
+        loss_long: ``[sequence]`` every token is visible.
+        loss_short: ``[sequence]`` no earlier one.
+        loss_sparse: ``[sequence]`` the chosen ones.
+        loss_random: ``[sequence]`` as many that are drawn at random, the control.
+    """
+
+    chosen: NDArray[np.int64]
+    loss_long: NDArray[np.float64]
+    loss_short: NDArray[np.float64]
+    loss_sparse: NDArray[np.float64]
+    loss_random: NDArray[np.float64]
+
+
+def few_tokens(
+    model: HookedModel,
+    task: Task,
+    batch: Batch,
+    window: int,
+    k: int = 5,
+    *,
+    chosen_by: HookedModel | None = None,
+    chosen: NDArray[np.int64] | None = None,
+) -> FewTokens:
+    """Losses with all, with none and with a few of the tokens before the last ``window`` ones.
+
+    Args:
+        model: whose losses are taken; any model with attention and TransformerLens's hook names.
+        task: says what the answers are.
+        batch: strings of one length whose last query is asked.
+        window: the last so many tokens, the query included, are always visible.
+        k: how many earlier tokens are chosen.
+        chosen_by: the model by whose leave-one-out losses they are chosen; None = ``model`` itself.
+        chosen: ``[sequence, k]`` indices of tokens that were chosen before, in place of a search.
+
+    Raises:
+        ValueError: if fewer than k tokens lie before the window, if the other model reads another vocabulary, or if
+            tokens are given and a model is to choose them too.
+    """
+    earlier = earlier_positions(batch, window)
+    if len(earlier) < k:
+        raise ValueError(
+            f"{k} tokens are to be chosen of the {len(earlier)} before the last {window}; give a smaller k"
+        )
+    if chosen is not None and chosen_by is not None:
+        raise ValueError("tokens are given and a model is to choose them; leave out chosen, or chosen_by")
+    if chosen_by is not None and chosen_by.cfg.d_vocab != model.cfg.d_vocab:
+        raise ValueError(
+            f"the model that chooses tokens knows {chosen_by.cfg.d_vocab} of them and the other {model.cfg.d_vocab}; "
+            "give two models of the same task"
+        )
+    if chosen is None:
+        chosen = influential_tokens(model if chosen_by is None else chosen_by, task, batch, k, window).chosen
+    every = torch.zeros(batch.tokens.shape, dtype=torch.bool)
+    return FewTokens(
+        chosen,
+        masked_losses(model, task, batch, every),
+        visible_losses(model, task, batch, chosen[:, :0], window),
+        visible_losses(model, task, batch, chosen, window),
+        visible_losses(model, task, batch, random_tokens(batch, window, k), window),
+    )
+
+
+def random_tokens(batch: Batch, window: int, k: int) -> NDArray[np.int64]:
+    """``[sequence, k]`` indices of k different tokens before the last ``window`` ones, the same for every model."""
+    earlier = earlier_positions(batch, window)
+    g = generator("few tokens", "control", len(batch), len(earlier), k)
+    drawn: NDArray[np.int64] = earlier[torch.rand(len(batch), len(earlier), generator=g).argsort(1)[:, :k]].numpy()
+    return drawn
+
+
+def overlaps(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
+    """``[sequence]`` how many tokens two choices ``[sequence, k]`` have in common."""
+    found: NDArray[np.int64] = (one[:, :, None] == other[:, None, :]).any(2).sum(1)
+    return found
+
+
+def expected_overlap(k: int, tokens: int) -> float:
+    """What two independent choices of k of so many tokens have in common on average: hypergeometric, k * k / tokens.
+
+    Raises:
+        ValueError: for more chosen than there are.
+    """
+    if not 1 <= k <= tokens:
+        raise ValueError(f"{k} of {tokens} tokens cannot be chosen")
+    return k * k / tokens

@@ -1,0 +1,99 @@
+"""From losses of single texts to rows of claims: what a few bytes regain, and differences paired by seed and text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.claims.claim import Claim, Row
+from workbench.claims.errors import ClaimError
+from workbench.claims.resampling import RESAMPLES, TAILS, paired_difference
+from workbench.claims.trained.reductions import OneRun, pairs_of, rng_of, runs_of
+from workbench.claims.trained.run_rows import RunTable
+
+Values = NDArray[np.float64]
+CORRELATION, SLOPE, CONTROL = "correlation", "slope", "slope with random tokens"
+
+
+def by_text(run: OneRun, quantity: str, setting: str = "") -> Values:
+    """``[text]`` the values of a quantity, in the order of the texts.
+
+    Raises:
+        ClaimError: if there are none.
+    """
+    start = ", ".join(filter(None, (quantity, setting, "text ")))
+    found = {int(told.removeprefix(start)): row.value for told, row in run.rows.items() if told.startswith(start)}
+    if not found:
+        raise ClaimError(f"{run.cell.name}, seed {run.seed}, has no row of {quantity} of single texts")
+    return np.array([found[place] for place in sorted(found)], dtype=np.float64)
+
+
+def regained(claim: Claim, table: RunTable, choices: Sequence[str]) -> list[Row]:
+    """What a few tokens regain of what far context gains, over texts: correlation and slope, and the control's slope.
+
+    Of each run and each choice of tokens; least squares with a constant, texts drawn for the intervals.
+
+    Args:
+        claim, table: them.
+        choices: whose losses with whose tokens, as settings of the rows.
+    """
+    return [
+        row
+        for cell in claim.cells
+        for choice in choices
+        for run in runs_of(cell, table)
+        for row in _of_run(claim, run, choice)
+    ]
+
+
+def _of_run(claim: Claim, run: OneRun, choice: str) -> list[Row]:
+    long, short, sparse, random = (
+        by_text(run, f"loss, {kind}", choice) for kind in ("long", "short", "sparse", "random")
+    )
+    gain = short - long
+    drawn = rng_of(claim, choice, run.seed).integers(0, len(gain), (RESAMPLES, len(gain)))
+    rows = []
+    for told, function, other in (
+        (CORRELATION, correlations, short - sparse),
+        (SLOPE, slopes, short - sparse),
+        (CONTROL, slopes, short - random),
+    ):
+        value = float(function(gain[None], other[None])[0])
+        low, high = np.percentile(function(gain[drawn], other[drawn]), TAILS)
+        rows.append(run.made(told, f"{run.cell.name}, {choice}", value, float(low), float(high), len(gain)))
+    return rows
+
+
+def slopes(x: Values, y: Values) -> Values:
+    """``[draw]`` least-squares slope of y on x, both ``[draw, text]``; 0 where x does not vary."""
+    centred = x - x.mean(1, keepdims=True)
+    total = (centred**2).sum(1)
+    found: Values = np.divide((centred * y).sum(1), total, out=np.zeros_like(total), where=total > 0)
+    return found
+
+
+def correlations(x: Values, y: Values) -> Values:
+    """``[draw]`` Pearson's correlation of x and y, both ``[draw, text]``; 0 where one of them does not vary."""
+    one, other = x - x.mean(1, keepdims=True), y - y.mean(1, keepdims=True)
+    total = np.sqrt((one**2).sum(1) * (other**2).sum(1))
+    found: Values = np.divide((one * other).sum(1), total, out=np.zeros_like(total), where=total > 0)
+    return found
+
+
+def text_difference(claim: Claim, table: RunTable, quantity: str, told: str) -> list[Row]:
+    """A loss of the first cell less that of the second, paired by seed and text: seeds are drawn, then texts.
+
+    Args:
+        claim, table: them.
+        quantity: of single texts.
+        told: what the row is called.
+    """
+    one, other = claim.cells[:2]
+    found = pairs_of(one, other, table)
+    enter = [pair for pair in found if claim.exempt or all(run.fitted for run in pair)]
+    differences = [by_text(a, quantity) - by_text(b, quantity) for a, b in enter or found]
+    value, low, high = paired_difference(differences, rng_of(claim))
+    item = f"{one.name} less {other.name}"
+    return [Row(told, item, value, low, high, entered=len(enter), planned=len(found))]

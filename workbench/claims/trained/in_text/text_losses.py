@@ -1,0 +1,162 @@
+"""Losses of the byte behind a text: under contexts of two lengths, and with a few of the earlier bytes.
+
+Every run sees the same texts, so that runs can be compared text by text: what is of text 17 has the setting
+``text 17``.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from circuits.sparsity.few_tokens import FewTokens, expected_overlap, few_tokens, overlaps
+from workbench.claims.trained.bin_accuracy import Measured, share
+from workbench.claims.trained.in_text.whose_tokens import OF_OTHER, OTHERS, OWN
+from workbench.claims.trained.trained_run import TrainedRun
+from workbench.measure.intervals import clopper_pearson
+from workbench.tasks.base import Batch, Task
+from workbench.training.config import RunConfig
+from workbench.training.trainer import Trainer
+
+TEXTS = 500
+CHOSEN = 5
+OTHER_SEEDS = 1_000
+"""How far seeds of the other of two models lie: with the same weights to begin with two models agree untrained."""
+DIGITS = 5
+"""Decimals of the losses of single texts that are kept."""
+Values = NDArray[np.float64]
+
+
+def last_byte_rows(run: TrainedRun, short: int, texts: int = TEXTS) -> Measured:
+    """Losses of the last byte with ``short`` bytes of a text visible and with twice as many, and their difference.
+
+    First whether the run is fitted: at N more of the last bytes are right than the likeliest byte after the last two
+    gets, over the same texts (a byte is never certain, so that no bar of accuracy would do).
+
+    Args:
+        run: of a text task.
+        short: bytes of the shorter context.
+        texts: how many.
+    """
+    whole = whole_texts(run, short, texts)
+    long, brief = _last_losses(run, whole), _last_losses(run, ending_of(whole, short))
+    yield from fit_by_bigrams(run, ending_of(whole, min(run.longest, 2 * short)))
+    yield {"quantity": "loss with twice the context", "length": 2 * short, **_mean(long)}
+    yield {"quantity": "loss with the context", "length": short, **_mean(brief)}
+    yield {"quantity": "loss with twice the context less with it", "length": 2 * short, **_mean(long - brief)}
+    yield from _by_text(f"loss with {2 * short} bytes of a text", "", long)
+
+
+def fit_by_bigrams(run: TrainedRun, batch: Batch) -> Measured:
+    """Whether more last bytes are right than with the likeliest byte after two: an exact sign test over texts."""
+    right = run.right(batch)[0]
+    bigram = run.task.shortcuts(batch, 2)["bigram"] > 0.5
+    better, worse = int((right & ~bigram).sum()), int((bigram & ~right).sum())
+    low = clopper_pearson(better, better + worse)[0] if better + worse else 0.0
+    for told, shown in (("accuracy of the last byte", right), ("accuracy of bigrams", bigram)):
+        yield {"quantity": told, "length": batch.length, **share(int(shown.sum()), len(shown)), "n": len(shown)}
+    # Of the texts on which the two differ more than half are the model's: the sign test.
+    fitted = low > 0.5
+    yield {"quantity": "fitted", "value": float(fitted), "label": "pass" if fitted else "fail"}
+
+
+def few_token_rows(
+    run: TrainedRun, short: int, texts: int = TEXTS, other: Mapping[str, Mapping[str, Any]] | None = None
+) -> Measured:
+    """Losses of single texts with twice the context, with it, with it and five bytes, and with it and random ones.
+
+    Args:
+        run: of a text task.
+        short: bytes of the shorter context.
+        texts: how many.
+        other: settings of ``model`` and ``training`` in which another run differs from this one, beside its seeds. It
+            is trained here; then losses are taken of both models with the bytes that the other one chose too, and the
+            choices compared.
+    """
+    batch = whole_texts(run, short, texts)
+    own = few_tokens(run.model, run.task, batch, short, CHOSEN)
+    yield from _losses(OWN, own)
+    if other is None:
+        return
+    model = trained_otherwise(run, other).model
+    chosen = few_tokens(model, run.task, batch, short, CHOSEN).chosen
+    yield from _losses(OTHERS, few_tokens(run.model, run.task, batch, short, CHOSEN, chosen=chosen))
+    yield from _losses(OF_OTHER, few_tokens(model, run.task, batch, short, CHOSEN, chosen=own.chosen))
+    yield from overlap_rows(own.chosen, chosen, short)
+
+
+def overlap_rows(one: NDArray[np.int64], other: NDArray[np.int64], tokens: int) -> Measured:
+    """Tokens that two choices have in common, over what chance gives: of the same text, and of another text.
+
+    Args:
+        one, other: ``[text, k]`` the choices.
+        tokens: of which each choice is made.
+    """
+    chance = expected_overlap(one.shape[1], tokens)
+    same = overlaps(one, other) / chance
+    shifted = overlaps(one, np.roll(other, 1, 0)) / chance
+    for told, values in (("overlap over chance", same), ("overlap with another text's over chance", shifted)):
+        yield {"quantity": told, "length": 2 * tokens, **_mean(values)}
+
+
+def trained_otherwise(run: TrainedRun, other: Mapping[str, Mapping[str, Any]]) -> TrainedRun:
+    """The run that :func:`config_otherwise` gives, trained now and not kept."""
+    with tempfile.TemporaryDirectory() as folder:
+        return TrainedRun.of(Trainer(config_otherwise(run.run.config, run.task, other), Path(folder) / "other").run())
+
+
+def config_otherwise(stored: Mapping[str, Any], task: Task, other: Mapping[str, Mapping[str, Any]]) -> RunConfig:
+    """What a run is that differs from one in some settings of ``model`` and ``training``, and in its seeds."""
+    parts = {name: {**stored[name], **other.get(name, {})} for name in ("model", "training")}
+    seeds = {name: seed + OTHER_SEEDS if name in ("init", "data") else seed for name, seed in stored["seeds"].items()}
+    return RunConfig.model_validate({"task": task, **parts, "seeds": seeds})
+
+
+def whole_texts(run: TrainedRun, short: int, texts: int) -> Batch:
+    """Held-out texts of twice ``short`` bytes, the same ones for every run."""
+    return run.strings(texts, 2 * short, "matched", "texts")
+
+
+def ending_of(batch: Batch, length: int) -> Batch:
+    """The last bytes of texts as texts of their own, asked for the same byte."""
+    tokens = torch.cat([batch.tokens[:, :1], batch.tokens[:, batch.tokens.shape[1] - length :]], 1)
+    kept = slice(batch.tokens.shape[1] - length - 1, None)
+    cut = {name: getattr(batch, name)[:, kept] for name in ("targets", "mask", "output_summary")}
+    mask = cut["mask"].clone()
+    mask[:, 0] = False
+    return replace(batch, tokens=tokens, length=length, **{**cut, "mask": mask})
+
+
+def _last_losses(run: TrainedRun, batch: Batch) -> Values:
+    with torch.no_grad():
+        losses = run.task.losses(run.answers(batch)["logits"], batch)
+    found: Values = losses[:, -1].double().numpy(force=True)
+    return found
+
+
+def _losses(setting: str, found: FewTokens) -> Measured:
+    yield from _by_text("loss, long", setting, found.loss_long)
+    yield from _by_text("loss, short", setting, found.loss_short)
+    yield from _by_text("loss, sparse", setting, found.loss_sparse)
+    yield from _by_text("loss, random", setting, found.loss_random)
+
+
+def _by_text(quantity: str, setting: str, values: Values) -> Iterator[dict[str, Any]]:
+    for place, value in enumerate(values.tolist()):
+        told = ", ".join(filter(None, (setting, f"text {place}")))
+        yield {"quantity": quantity, "setting": told, "value": round(value, DIGITS)}
+
+
+def _mean(values: Values) -> dict[str, Any]:
+    """A mean over texts with its interval."""
+    spread, mean = float(values.std(ddof=1)), float(values.mean())
+    half = 1.96 * spread / math.sqrt(len(values))
+    return {"value": mean, "low": mean - half, "high": mean + half, "n": len(values), "spread": spread}
