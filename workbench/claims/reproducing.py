@@ -17,7 +17,14 @@ from workbench.claims.claim_pages import write_pages
 from workbench.claims.claims_table import Evidence, current, read_evidence, write_table
 from workbench.claims.suites.registry import SUITES
 from workbench.claims.trained.run_rows import RunTable, read_runs
-from workbench.claims.trained.training_runs import Workers, missing_runs, planned_runs, train_missing
+from workbench.claims.trained.training_runs import (
+    Workers,
+    missing_runs,
+    planned_runs,
+    remove_starts,
+    starts_of,
+    train_missing,
+)
 from workbench.claims.trained_cells import PlannedRun
 
 Tell = Callable[[str], None]
@@ -61,7 +68,7 @@ def plan(claims: Sequence[tuple[Suite, Claim]], folder: Path, seeds: int | None 
     stored, runs = read_evidence(folder), read_runs(folder)
     missing = [claim for _, claim in claims if claim.rows and not _whole(claim, stored, runs)]
     # Once for all suites: a run that two of them ask something else of is trained once, and begins with the first.
-    lacking = missing_runs(planned_runs([cell for _, claim in claims for cell in claim.cells], seeds), runs)
+    lacking = missing_runs(planned_runs([cell for _, claim in claims for cell in claim.cells], seeds), runs, folder)
     place = {run.recipe: at for at, (_, claim) in reversed([*enumerate(claims)]) for run in planned_runs(claim.cells)}
     suites = list(dict.fromkeys(suite.name for suite, _ in claims))
     lacking.sort(key=lambda run: suites.index(claims[place[run.recipe]][0].name))
@@ -104,10 +111,22 @@ def reproduce(
         tell(f"{claim.id} ({at} of {len(exact)}): {claim.prediction}")
         keep(claim, computed(claim), folder)
     runs = read_runs(folder)
-    problems = train_missing(todo.runs, runs, folder, workers or Workers(), until, tell)
+    workers = workers or Workers()
+    problems = train_missing(todo.runs, runs, folder, workers, until, tell, _starts_needed(todo.claims, runs))
+    remove_starts(folder, _starts_needed(todo.claims, runs), workers.runs)
     keep_trained([claim for _, claim in todo.claims if claim.cells], runs, folder)
     write_pages(folder)
     return replace(plan(todo.claims, folder, todo.seeds), problems=tuple(problems))
+
+
+def _starts_needed(claims: Sequence[tuple[Suite, Claim]], runs: RunTable) -> set[str]:
+    """Recipes of the runs that missing runs of any claim begin from: of some claims, and of all that are not asked for.
+
+    A claim about a pretrained model alone is thereby reproduced without its model being trained again for others.
+    """
+    asked = [claim for _, claim in claims]
+    cells = [cell for claim in (*asked, *(claim for _, claim in every_claim())) for cell in claim.cells]
+    return starts_of(missing_runs(planned_runs(cells), runs))
 
 
 def keep_trained(claims: Sequence[Claim], runs: RunTable, folder: Path) -> None:

@@ -43,13 +43,29 @@ def paired_difference(by_seed: Sequence[ArrayLike], rng: np.random.Generator) ->
 def difference_of_shares(
     by_seed: Sequence[tuple[Share, Share]], rng: np.random.Generator
 ) -> tuple[float, float, float]:
-    """Mean over seeds of one share less another, with its 95 % interval: seeds are drawn, then strings of each.
+    """Mean over seeds of one share less another, with its 95 % interval; see :func:`contrast_of_shares`.
+
+    Args:
+        by_seed: per seed the two shares.
+        rng: the only source of randomness.
+
+    Raises:
+        ClaimError: without seeds.
+    """
+    return contrast_of_shares(by_seed, (1, -1), rng)
+
+
+def contrast_of_shares(
+    by_seed: Sequence[Sequence[Share]], signs: Sequence[int], rng: np.random.Generator
+) -> tuple[float, float, float]:
+    """Mean over seeds of a sum of shares with signs, and its 95 % interval: seeds are drawn, then strings of each.
 
     The strings are gone, and their counts say all: a share of ``k`` of ``n`` is drawn from Beta(k + 1/2, n - k + 1/2),
     which also has a width where all were right. A share that was counted stays as it is.
 
     Args:
-        by_seed: per seed the two shares.
+        by_seed: per seed the shares.
+        signs: of each share.
         rng: the only source of randomness.
 
     Raises:
@@ -59,12 +75,13 @@ def difference_of_shares(
         raise ClaimError("a paired difference needs a seed")
     seeds = rng.integers(0, len(by_seed), (RESAMPLES, len(by_seed)))
     drawn = np.zeros(RESAMPLES)
-    for place, pair in enumerate(by_seed):
+    for place, shares in enumerate(by_seed):
         chosen = seeds == place
-        one, other = (_shares(share, chosen.shape, rng) for share in pair)
-        drawn += ((one - other) * chosen).sum(1)
+        parts = [sign * _shares(share, chosen.shape, rng) for sign, share in zip(signs, shares, strict=True)]
+        drawn += (sum(parts) * chosen).sum(1)
     low, high = np.percentile(drawn / len(by_seed), TAILS)
-    return float(np.mean([one[0] - other[0] for one, other in by_seed])), float(low), float(high)
+    values = [sum(sign * share[0] for sign, share in zip(signs, shares, strict=True)) for shares in by_seed]
+    return float(np.mean(values)), float(low), float(high)
 
 
 def _shares(share: Share, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:

@@ -13,6 +13,7 @@ from workbench.core.canonical import canonical, key_of
 
 if TYPE_CHECKING:
     from workbench.training.config import RunConfig
+    from workbench.training.starting_weights import Start
 
 SEEDS = (0, 1, 2)
 Settings = Mapping[str, Any]
@@ -60,6 +61,7 @@ class Asked:
 VERSIONS = {
     "fit": 1, "bins": 1, "lengths": 1, "losses": 1, "gates": 1, "class attention": 1, "copies": 1, "transitions": 1,
     "steps": 1, "tokens": 1, "last byte": 1, "few tokens": 1, "few tokens of two": 1,
+    "zero-shot copies": 1,
     "behaviour": 4, "circuits.positional": 3,
     "circuits.hardmax": 3, "circuits.sparsity": 2, "bound": 1, "circuits.ablation": 2, "circuits.heads": 2,
 }  # fmt: skip
@@ -90,6 +92,7 @@ class TrainedCell:
         training: fields of the training config.
         seeds: each is that of the weights and of the data.
         asked: what is measured of each run, at its last step.
+        start: the cell from whose run of the same seed, at its last step, each run begins; None = random weights.
     """
 
     name: str
@@ -99,9 +102,14 @@ class TrainedCell:
     training: Settings
     seeds: Sequence[int] = SEEDS
     asked: tuple[Asked, ...] = (FIT, BINS)
+    start: TrainedCell | None = None
 
-    def config(self, seed: int) -> RunConfig:
+    def config(self, seed: int, start: Start | None = None) -> RunConfig:
         """The run of a seed.
+
+        Args:
+            seed: of weights and data.
+            start: the weights it begins from, known once the run of :attr:`start` is there.
 
         Raises:
             TaskError, PositionError, TrainingError: for whatever does not exist or fit.
@@ -114,14 +122,16 @@ class TrainedCell:
         return RunConfig(
             task=task,
             model=make_config({**self.model, "d_vocab": task.d_vocab, "d_vocab_out": task.d_vocab_out}),
-            training=TrainingConfig(**self.training),
+            training=TrainingConfig(**self.training, start=start),
             seeds=Seeds(init=seed, data=seed),
         )
 
     def recipe(self, seed: int) -> str:
         """What stands for the run of a seed: a hash of all that the cell states of it."""
         stated = {"task": self.task, "parameters": self.parameters, "model": self.model, "training": self.training}
-        return key_of({**stated, "seed": seed})
+        # Named where there is one, so that cells without keep the rows that they have.
+        begun = {"start": self.start.recipe(seed)} if self.start else {}
+        return key_of({**stated, **begun, "seed": seed})
 
     def also(self, *asked: Asked) -> TrainedCell:
         """The same cell with more that is measured."""
@@ -152,10 +162,11 @@ class TrainedCell:
         """The settings, in words."""
         machine = "state-space" if self.model.get("architecture") == "ssm" else "transformer"
         law = self.training["curriculum"]
+        begun = f", begun from the runs of {self.start.name}" if self.start else ""
         return (
             f"{machine}, {self.model['n_layers']} layers, width {self.model['d_model']}, lengths {law['low']} to "
             f"{law['high']} ({law['law']}), {self.training['steps']:,} steps of {self.training['batch_size']} at rate "
-            f"{self.training['learning_rate']:g}"
+            f"{self.training['learning_rate']:g}{begun}"
         )
 
 
@@ -167,13 +178,18 @@ class PlannedRun:
         recipe: what stands for it in the table of runs.
         cell: what it is one of; where several cells describe the same run, the first that was met.
         seed: of weights and data.
-        asked: what is to be measured of it.
+        asked: what is to be measured of it; nothing where it is there for others to begin from alone.
     """
 
     recipe: str
     cell: TrainedCell
     seed: int
     asked: tuple[Asked, ...]
+
+    @property
+    def start(self) -> str:
+        """Recipe of the run whose weights it begins from; "" where they are random."""
+        return self.cell.start.recipe(self.seed) if self.cell.start else ""
 
 
 def encoding(name: str, longest: int, reach: int) -> dict[str, Any]:
@@ -226,6 +242,7 @@ def cell(
     asked: tuple[Asked, ...] = (FIT, BINS),
     model: Settings | None = None,
     training: Settings | None = None,
+    start: TrainedCell | None = None,
     **parameters: Any,
 ) -> TrainedCell:
     """A cell of transformers, or with positions ``ssm`` or ``signed`` of state-space models.
@@ -243,6 +260,7 @@ def cell(
         seeds: of the runs.
         asked: what is measured.
         model, training: further fields of their configs.
+        start: the cell whose runs it begins from.
     """
     if positions in ("ssm", "signed"):
         gates = {"ssm": "nonnegative", "signed": "signed"}[positions]
@@ -265,4 +283,5 @@ def cell(
         },
         seeds=tuple(seeds),
         asked=asked,
+        start=start,
     )

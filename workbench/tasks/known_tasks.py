@@ -73,6 +73,8 @@ BUILT_IN: Mapping[str, str] = {
     "markov_chain": "workbench.tasks.in_context.markov:MarkovChain",
     "linear_regression": "workbench.tasks.in_context.regression:LinearRegression",
     "next_token": "workbench.tasks.text.next_token:NextToken",
+    "copied_text": "workbench.tasks.text.copied_text:CopiedText",
+    "mixture": "workbench.tasks.mixture:Mixture",
 }
 
 

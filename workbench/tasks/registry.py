@@ -42,6 +42,8 @@ _NOUNS: Mapping[object, str] = {
     bool: "true or false",
     str: "a string",
     tuple[int, ...]: "a list of integers",
+    tuple[float, ...]: "a list of numbers",
+    tuple[str, ...]: "a list of strings",
     dict[str, Any]: "a JSON object",
 }
 

@@ -85,11 +85,17 @@ def names_of(asked: Asked) -> Iterator[tuple[str, str]]:
     if asked.name == "tokens":
         yield from ((f"tokens right, {n} {of}", "") for of in ("read", "written") for n in settings.get(of, ()))
     if asked.name == "circuits.ablation":
-        yield from (("accuracy_drop at 1 N", f"{kind} edges") for kind in ("induction", "anti-induction"))
+        told = [f"{of} at 1 N" for of in settings["only"]]
+        yield from ((of, f"{kind} edges") for of in told for kind in ("induction", "anti-induction"))
     if asked.name == "circuits.heads":
         yield from (
-            (f"{of} at 1 N", f"task, {head}") for of in ("induction", "anti_induction") for head in ("L0H0", "L1H1")
+            (f"{of} at 1 N", f"{strings}, {head}")
+            for of in ("induction", "anti_induction")
+            for strings in ("task", "repeats")
+            for head in ("L0H0", "L1H1")
         )
+    if asked.name == "zero-shot copies":
+        yield from ((f"zero-shot {side}", f"n {n}") for n in settings["sizes"] for side in ("right", "left"))
     if asked.name == "last byte":
         yield "loss with twice the context less with it", ""
         yield from (("loss with 128 bytes of a text", f"text {i}") for i in range(TEXTS))
@@ -123,7 +129,12 @@ def made(
                 for quantity, setting in names_of(asked):
                     told = f"{quantity}, {setting}" if setting else quantity
                     number = value(cell, seed, told)
-                    share = asked.name in ("bins", "lengths", "behaviour") and not quantity.startswith("failure")
+                    share = asked.name in (
+                        "bins",
+                        "lengths",
+                        "behaviour",
+                        "zero-shot copies",
+                    ) and not quantity.startswith("failure")
                     if share:
                         low, high = clopper_pearson(round(number * strings), strings)
                         rows.append(RunRow(*where, quantity, setting, 32, number, low, high, strings))

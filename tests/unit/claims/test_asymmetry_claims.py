@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from types import SimpleNamespace
+
 import pytest
 import torch
 
 from tests.support.claims.made_by_hand import table_for
+from workbench.claims.errors import ClaimError
 from workbench.claims.exact.handmade_heads import SURE, head_scores
 from workbench.claims.judging import judge
-from workbench.claims.suites.asymmetry_trained import ANTI, EDGES, INDUCTION, SCORES, SUITE
-from workbench.claims.trained import reductions
+from workbench.claims.suites.asymmetry_trained import ANTI, EDGES, INDUCTION, PRETRAINED, SCORES, SUITE
 from workbench.claims.trained.standard_rows import standard_rows
 from workbench.claims.trained.trained_run import TrainedRun
+from workbench.claims.trained.two_sides.zero_shot_copies import copy_prompts, zero_shot_rows
 from workbench.models.handmade.attention_heads import induction_model, left_neighbour_model
 from workbench.tasks import make_task
 
@@ -21,7 +25,8 @@ SYMBOLS, N = 8, 24
 
 def verdict(name, value):
     claim = CLAIMS[name]
-    found = getattr(reductions, claim.rows.rpartition(":")[2])(claim, table_for(claim, value), **claim.arguments)
+    module, _, name = claim.rows.partition(":")
+    found = getattr(import_module(module), name)(claim, table_for(claim, value), **claim.arguments)
     return judge(claim, found), found
 
 
@@ -93,3 +98,121 @@ def test_circuits_made_by_hand_are_destroyed_by_their_own_removal(make_run, task
         for kind in ("induction", "anti_induction")
     }
     assert best["induction" if task == "ur" else "anti_induction"] > 0.9
+
+
+# ---- right and left without fine-tuning ----------------------------------------------------------
+def pretrained(model, **text) -> TrainedRun:
+    """A run of text whose model is made by hand; its tokens are BOS, the symbols and the separator."""
+    return TrainedRun(SimpleNamespace(trained_length=N), model, make_task("copied_text", symbols=SYMBOLS, **text))
+
+
+@pytest.mark.parametrize(("make", "right", "left"), [(induction_model, 1.0, 0.0), (left_neighbour_model, 0.0, 1.0)])
+def test_copies_gone_on_with_by_heads_made_by_hand(make, right, left) -> None:
+    """Induction answers what stands behind the symbol written last, its mirror what stands before it."""
+    rows = list(zero_shot_rows(pretrained(make(SYMBOLS + 1, 12.0)), [3, 8]))
+    found = {row["quantity"] + ", " + row["setting"]: row for row in rows}
+    assert {told: row["value"] for told, row in found.items()} == {
+        f"zero-shot {side}, n {n}": value for n in (3, 8) for side, value in (("right", right), ("left", left))
+    }
+    assert {row["length"] for row in rows} == {5, 10}
+    assert found["zero-shot right, n 8"]["low"] < 1.0 or right == 0.0
+    assert all(row["low"] <= row["value"] <= row["high"] for row in rows)
+
+
+def test_what_is_no_symbol_is_no_answer() -> None:
+    """The separator that a model puts first of all says nothing about the symbols."""
+    model = induction_model(SYMBOLS + 1, 12.0)
+    with torch.no_grad():
+        model.unembed.b_U[-1] = 100.0
+    (right, _) = zero_shot_rows(pretrained(model), [8])
+    assert right["value"] == 1.0
+
+
+@pytest.mark.parametrize("step", [1, -1])
+def test_prompts_are_copies_of_different_symbols(step) -> None:
+    prompts, answers = copy_prompts(SYMBOLS, 64, 6, 2, step)
+    starts = set()
+    for prompt, answer in zip(prompts.tolist(), answers.tolist(), strict=True):
+        x, (one, two) = prompt[:6], prompt[6:]
+        assert len(set(x)) == 6
+        first = x.index(one)
+        assert (x[first + step], x[first + 2 * step]) == (two, answer + 1)
+        starts.add(first)
+    assert len(starts) == 4
+
+
+def test_prompts_that_there_are_not_are_refused() -> None:
+    run = pretrained(induction_model(SYMBOLS + 1, 12.0))
+    for sizes in ([], [2], [SYMBOLS + 1]):
+        with pytest.raises(ClaimError, match="need from 3 to 8 different symbols"):
+            list(zero_shot_rows(run, sizes))
+    with pytest.raises(ClaimError, match="only a model of copied_text"):
+        list(zero_shot_rows(TrainedRun(run.run, run.model, make_task("ur")), [4]))
+
+
+def by_side(forwards, mixed):
+    """Zero-shot shares of the two pretrained cells: each a right and a left one."""
+    return lambda cell, seed, told: (mixed if "backward" in cell.parameters else forwards)["left" in told]
+
+
+def test_a_lead_to_the_right_is_seen() -> None:
+    said, rows = verdict("BA05", by_side((0.9, 0.2), (0.5, 0.5)))
+    assert (said.verdict, len(rows)) == ("holds", 3)
+    assert [row.value for row in rows] == pytest.approx([0.7] * 3)
+    assert verdict("BA05", by_side((0.2, 0.9), (0.5, 0.5)))[0].verdict == "does not hold at this scale"
+    assert verdict("BA05", by_side((0.5, 0.5), (0.5, 0.5)))[0].verdict == "undecided"
+
+
+def test_a_lead_that_vanishes_is_none_here_and_one_there() -> None:
+    said, rows = verdict("BA11", by_side((0.9, 0.2), (0.5, 0.5)))
+    assert said.verdict == "holds"
+    assert [row.value for row in rows if row.quantity == "lead there less here"] == pytest.approx([0.7] * 3)
+    for forwards, mixed in (((0.9, 0.2), (0.6, 0.3)), ((0.2, 0.9), (0.5, 0.5))):
+        assert verdict("BA11", by_side(forwards, mixed))[0].verdict == "does not hold at this scale"
+    assert verdict("BA11", by_side((0.5, 0.5), (0.5, 0.5)))[0].verdict == "undecided"
+    # A model that goes on with nothing has no lead either, and says nothing.
+    assert verdict("BA11", by_side((0.9, 0.04), (0.04, 0.04)))[0].verdict == "undecided"
+
+
+def test_the_greatest_heads_are_those_of_random_repeats() -> None:
+    def value(cell, seed, told):
+        return {"induction at 1 N, repeats, L1H1": 0.8, "anti_induction at 1 N, repeats, L0H0": 0.3}.get(
+            told, 1.0 if "task" in told else 0.0
+        )
+
+    said, rows = verdict("BA06", value)
+    assert said.verdict == "holds"
+    assert [row.value for row in rows] == pytest.approx([0.5, 0.5])
+    weaker = verdict("BA06", lambda cell, seed, told: 0.1 if told.startswith("induction") else 0.4)
+    assert weaker[0].verdict == "does not hold at this scale"
+
+
+def test_what_fine_tuning_mends_and_what_it_does_not() -> None:
+    assert verdict("BA07", lambda *_: 0.97)[0].verdict == "holds"
+    apart = verdict("BA07", lambda cell, seed, told: 1.0 if cell.task == "ur" else 0.92)
+    assert apart[0].verdict == "does not hold at this scale"
+    assert verdict("BA08", lambda *_: 0.1)[0].verdict == "holds"
+    assert verdict("BA08", lambda cell, seed, told: 0.9 if cell.task == "nb" else 0.1)[0].verdict != "holds"
+    assert verdict("BA08", lambda cell, seed, told: 0.9 if told == "b2 skill, challenge" else 0.1)[0].verdict != "holds"
+
+
+def test_what_is_left_without_the_matching_circuit() -> None:
+    own = {("ur", "induction edges"), ("ul", "anti-induction edges")}
+
+    def value(cell, seed, told):
+        return 0.2 if (cell.task, told.rpartition(", ")[2]) in own else 0.9
+
+    said, rows = verdict("BA09", value)
+    assert (said.verdict, {row.value for row in rows}) == ("holds", {0.2})
+    assert verdict("BA09", lambda *_: 0.9)[0].verdict == "does not hold at this scale"
+
+
+def test_the_runs_that_begin_from_the_pretrained_ones() -> None:
+    begun = {cell.name: cell for claim in SUITE.claims for cell in claim.cells if cell.start}
+    assert {cell.task for cell in begun.values()} == {"ur", "ul", "nr_last", "nl_last", "nf", "nb"}
+    assert {cell.start.recipe(0) for cell in begun.values()} == {PRETRAINED.recipe(0)}
+    for cell in begun.values():
+        held, own = PRETRAINED.config(0), cell.config(0)
+        assert set(own.task.tokens_names) <= set(held.task.tokens_names)
+        assert set(own.task.output_names) <= set(held.task.output_names)
+        assert own.model.n_ctx == held.model.n_ctx >= 3 * cell.longest + 1

@@ -17,6 +17,7 @@ from workbench.claims.trained.retrieval_copies import copy_rows
 from workbench.claims.trained.run_rows import RunRow
 from workbench.claims.trained.standard_rows import standard_rows
 from workbench.claims.trained.trained_run import TrainedRun
+from workbench.claims.trained.two_sides.zero_shot_copies import zero_shot_rows
 from workbench.claims.trained_cells import Asked, PlannedRun, version_of
 
 MEASURED: dict[str, Callable[..., Measured]] = {
@@ -30,6 +31,7 @@ MEASURED: dict[str, Callable[..., Measured]] = {
     "transitions": transition_rows,
     "steps": step_rows,
     "tokens": token_rows,
+    "zero-shot copies": zero_shot_rows,
     "last byte": last_byte_rows,
     "few tokens": few_token_rows,
     "few tokens of two": few_token_rows,

@@ -79,10 +79,11 @@ def rng_of(claim: Claim, *parts: object) -> np.random.Generator:
 def values(claim: Claim, table: RunTable) -> list[Row]:
     """Each condition's quantity, of every run of every cell."""
     wanted = list(dict.fromkeys(condition.quantity for condition in claim.conditions))
-    return [_as_it_is(run, told) for told in wanted for cell in claim.cells for run in runs_of(cell, table)]
+    return [as_it_is(run, told) for told in wanted for cell in claim.cells for run in runs_of(cell, table)]
 
 
-def _as_it_is(run: OneRun, told: str, quantity: str | None = None, item: str | None = None) -> Row:
+def as_it_is(run: OneRun, told: str, quantity: str | None = None, item: str | None = None) -> Row:
+    """A row of a run as one of a claim, under a name and an item of its own where they are given."""
     row = run.row(told)
     low, high = row.ends
     value = low if row.value is None else row.value
@@ -92,7 +93,7 @@ def _as_it_is(run: OneRun, told: str, quantity: str | None = None, item: str | N
 def values_where(claim: Claim, table: RunTable, where: str, least: float) -> list[Row]:
     """As :func:`values`, of the runs in which another quantity has at least a value."""
     rows = [
-        _as_it_is(run, condition.quantity)
+        as_it_is(run, condition.quantity)
         for condition in claim.conditions
         for cell in claim.cells
         for run in runs_of(cell, table)
@@ -107,7 +108,7 @@ def values_where(claim: Claim, table: RunTable, where: str, least: float) -> lis
 def of_cells(claim: Claim, table: RunTable, of: Mapping[str, tuple[int, str]]) -> list[Row]:
     """Quantities of single cells, of each run: name of the condition -> which cell, and its quantity with setting."""
     return [
-        _as_it_is(run, told, name) for name, (index, told) in of.items() for run in runs_of(claim.cells[index], table)
+        as_it_is(run, told, name) for name, (index, told) in of.items() for run in runs_of(claim.cells[index], table)
     ]
 
 
@@ -121,18 +122,32 @@ def best_heads(claim: Claim, table: RunTable, of: Mapping[str, Sequence[tuple[in
         for index, score in asked:
             cell = claim.cells[index]
             for run in runs_of(cell, table):
-                heads = [row for told, row in run.rows.items() if told.startswith(f"{score} at 1 N, task, ")]
-                if not heads:
-                    raise ClaimError(f"{cell.name}, seed {run.seed}, has no score {score} of a head at N")
-                best = max(heads, key=lambda row: -math.inf if row.value is None else row.value)
-                rows.append(_as_it_is(run, best.told, name, f"{cell.name}, {score}"))
+                best = best_head(run, score, "task")
+                rows.append(as_it_is(run, best.told, name, f"{cell.name}, {score}"))
     return rows
+
+
+def best_head(run: OneRun, score: str, strings: str) -> RunRow:
+    """The greatest score of a head at N.
+
+    Args:
+        run: it.
+        score: name of the quantity.
+        strings: ``task`` or ``repeats``, what it is asked on.
+
+    Raises:
+        ClaimError: if there is none.
+    """
+    heads = [row for told, row in run.rows.items() if told.startswith(f"{score} at 1 N, {strings}, ")]
+    if not heads:
+        raise ClaimError(f"{run.cell.name}, seed {run.seed}, has no score {score} of a head at N on {strings}")
+    return max(heads, key=lambda row: -math.inf if row.value is None else row.value)
 
 
 def by_setting(claim: Claim, table: RunTable, settings: Mapping[str, Sequence[str]]) -> list[Row]:
     """Each condition's quantity under several settings; ``settings`` names those of each cell."""
     return [
-        _as_it_is(run, f"{condition.quantity}, {setting}", condition.quantity, f"{cell.name}, {setting}")
+        as_it_is(run, f"{condition.quantity}, {setting}", condition.quantity, f"{cell.name}, {setting}")
         for condition in claim.conditions
         for cell in claim.cells
         for setting in settings[cell.name]
@@ -202,7 +217,7 @@ def differences(claim: Claim, table: RunTable, quantities: Sequence[str]) -> lis
 
 def value_and_difference(claim: Claim, table: RunTable, quantity: str) -> list[Row]:
     """A share of the first cell, of each run, and that less the one of the second cell."""
-    first = [_as_it_is(run, quantity) for run in runs_of(claim.cells[0], table)]
+    first = [as_it_is(run, quantity) for run in runs_of(claim.cells[0], table)]
     one, other = claim.cells[:2]
     return [*first, _difference(claim, table, one, other, quantity, f"difference of {quantity}")]
 
@@ -221,12 +236,12 @@ def _difference(
     """One row for all seeds: the mean of paired differences with its interval, seeds drawn and then strings."""
     found = pairs_of(one, other, table)
     enter = [pair for pair in found if claim.exempt or all(run.fitted for run in pair)]
-    shares = [(_share(a.row(quantity)), _share(b.row(quantity))) for a, b in (enter or found)]
+    shares = [(share_and_strings(a.row(quantity)), share_and_strings(b.row(quantity))) for a, b in (enter or found)]
     value, low, high = difference_of_shares(shares, rng_of(claim, told, item))
     return _over_seeds(told, item or f"{one.name} less {other.name}", value, low, high, enter, found)
 
 
-def _share(row: RunRow) -> tuple[float, int]:
+def share_and_strings(row: RunRow) -> tuple[float, int]:
     """A share and its strings; 0 strings where all was counted."""
     return row.value or 0.0, 0 if row.low is None else row.n or 0
 
@@ -242,7 +257,7 @@ def mean_difference(claim: Claim, table: RunTable, quantity: str, pairs: Sequenc
     """The mean of several differences of two cells each, all pairs of seeds together."""
     found = [pair for i, j in pairs for pair in pairs_of(claim.cells[i], claim.cells[j], table)]
     enter = [pair for pair in found if claim.exempt or all(run.fitted for run in pair)]
-    shares = [(_share(a.row(quantity)), _share(b.row(quantity))) for a, b in (enter or found)]
+    shares = [(share_and_strings(a.row(quantity)), share_and_strings(b.row(quantity))) for a, b in (enter or found)]
     value, low, high = difference_of_shares(shares, rng_of(claim))
     return [_over_seeds(f"difference of {quantity}", "", value, low, high, enter, found)]
 

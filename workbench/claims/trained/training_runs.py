@@ -1,20 +1,31 @@
-"""Training the runs that claims lack and measuring them: many in each worker process, each run's rows kept at once."""
+"""Training the runs that claims lack and measuring them: many in each worker process, each run's rows kept at once.
+
+A run that others begin from stays in a folder beside the tables for as long as any of them is lacking, so that it is
+trained once.
+"""
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from workbench.claims.trained.run_rows import RunRow, RunTable
-from workbench.claims.trained_cells import PlannedRun, TrainedCell, version_of
+from workbench.claims.trained_cells import Asked, PlannedRun, TrainedCell, version_of
 from workbench.jobs.choose import make_executor
 from workbench.jobs.deadline import TimeIsUp
 from workbench.jobs.executors import Failure
 
+if TYPE_CHECKING:
+    from workbench.training.starting_weights import StartingWeights
+
+STARTS = "starting_runs"
+"""Folder beside the tables in which runs stay that others begin from, each under its recipe."""
 MEMORY_PER_WORKER = 1 << 30
 """Bytes a worker may need: torch, a small model, and its forward passes."""
 
@@ -25,13 +36,15 @@ class RunWork:
 
     Attributes:
         planned: it, asked for what is missing alone.
-        runs: folder in which runs stay, each under its id; "" = runs are removed once measured.
+        runs: folder in which it stays, under its recipe; "" = it is removed once measured.
         until: seconds since the epoch after which nothing should end; None = no limit.
+        starts: folder of the runs that others begin from.
     """
 
     planned: PlannedRun
     runs: str = ""
     until: float | None = None
+    starts: str = ""
 
 
 @dataclass
@@ -55,30 +68,63 @@ PACE = Pace()
 
 
 def planned_runs(cells: Iterable[TrainedCell], most_seeds: int | None = None) -> list[PlannedRun]:
-    """The runs of some cells, each once, with all that any cell asks of it.
+    """The runs of some cells and those that they begin from, each once, with all that any cell asks of it.
 
     Args:
         cells: of one suite or several.
         most_seeds: seeds of a cell, at most.
     """
     found: dict[str, PlannedRun] = {}
+
+    def add(cell: TrainedCell, seed: int, asked: Sequence[Asked]) -> None:
+        recipe = cell.recipe(seed)
+        before = found.get(recipe, PlannedRun(recipe, cell, seed, ()))
+        more = tuple(one for one in asked if one not in before.asked)
+        found[recipe] = replace(before, asked=before.asked + more)
+        if cell.start:
+            add(cell.start, seed, ())
+
     for cell in cells:
         for seed in tuple(cell.seeds)[:most_seeds]:
-            recipe = cell.recipe(seed)
-            before = found.get(recipe, PlannedRun(recipe, cell, seed, ()))
-            more = tuple(one for one in cell.asked if one not in before.asked)
-            found[recipe] = replace(before, asked=before.asked + more)
+            add(cell, seed, cell.asked)
     return list(found.values())
 
 
-def missing_runs(planned: Sequence[PlannedRun], table: RunTable) -> list[PlannedRun]:
-    """What is missing of the runs, the longest first, for all workers to end together."""
-    missing = []
+def missing_runs(planned: Sequence[PlannedRun], table: RunTable, folder: Path | None = None) -> list[PlannedRun]:
+    """What is missing of the runs, the longest first, for all workers to end together.
+
+    A run that nothing more is asked of is missing too where one begins from it that is, unless it is still there.
+
+    Args:
+        planned: the runs, and those that they begin from.
+        table: what was measured.
+        folder: of the table, beside which runs stay that others begin from; None = there are none.
+    """
+    by_recipe = {run.recipe: run for run in planned}
+    missing: dict[str, PlannedRun] = {}
     for run in planned:
         asked = tuple(one for one in run.asked if not table.has(run.recipe, one.key, version_of(one)))
         if asked:
-            missing.append(replace(run, asked=asked))
-    return sorted(missing, key=lambda run: -run.cell.seconds)
+            missing[run.recipe] = replace(run, asked=asked)
+    for run in tuple(missing.values()):
+        start = run.start
+        while start and start not in missing and not (folder and is_whole(folder / STARTS / start)):
+            missing[start] = replace(by_recipe[start], asked=())
+            start = missing[start].start
+    return sorted(missing.values(), key=lambda run: -run.cell.seconds)
+
+
+def is_whole(path: Path) -> bool:
+    """Whether a folder holds a run that was trained to its end."""
+    if not (path / "run.json").exists():
+        return False
+    from workbench.runs.errors import RunError
+    from workbench.runs.run import Run
+
+    try:
+        return Run.open(path).finished
+    except RunError:  # trained anew, or refused by the trainer with its own sentence
+        return False
 
 
 def train_and_measure(work: RunWork) -> list[RunRow]:
@@ -98,11 +144,24 @@ def train_and_measure(work: RunWork) -> list[RunRow]:
         raise TimeIsUp("not begun")
     with ExitStack() as held:
         folder = work.runs or held.enter_context(tempfile.TemporaryDirectory())
-        run = Trainer(planned.cell.config(planned.seed), Path(folder) / planned.recipe).run()
+        start = _starting_weights(work)
+        config = planned.cell.config(planned.seed, start.start if start else None)
+        run = Trainer(config, Path(folder) / planned.recipe, start=start).run()
         trained = TrainedRun.of(run)
         rows = [row for asked in planned.asked for row in measure(trained, asked, planned)]
     PACE.add(time.monotonic() - begun, thought)
     return rows
+
+
+def _starting_weights(work: RunWork) -> StartingWeights | None:
+    """The weights at the end of the run that this one begins from; None where it begins from random ones."""
+    from workbench.runs.run import Run
+    from workbench.training.starting_weights import StartingWeights
+
+    if not work.planned.start:
+        return None
+    run = Run.open(Path(work.starts) / work.planned.start)
+    return StartingWeights.of(run, run.steps[-1])
 
 
 @dataclass(frozen=True)
@@ -127,8 +186,9 @@ def train_missing(
     workers: Workers,
     until: float | None,
     tell: Callable[[str], None],
+    staying: Collection[str] = (),
 ) -> list[str]:
-    """Train and measure runs; the table is written after each.
+    """Train and measure runs; the table is written after each. Those that others begin from come first.
 
     Args:
         missing: the runs, in the order in which they begin.
@@ -137,26 +197,64 @@ def train_missing(
         workers: where.
         until: seconds since the epoch after which nothing begins; None = no limit.
         tell: is given a line when a run ends.
+        staying: recipes of runs that stay beside the table, as runs that are not among these begin from them.
 
     Returns:
-        a sentence for each run that failed.
+        a sentence for each run that failed. Those that would have begun from it are still missing then.
     """
     problems: list[str] = []
-    ended = 0
-
-    def told(index: int, result: list[RunRow] | Failure) -> None:
-        nonlocal ended
-        run = missing[index]
-        if isinstance(result, Failure):
-            if not result.error.startswith(TimeIsUp.__name__):
-                problems.append(f"{run.cell.name}, seed {run.seed}: {result.error}")
-            return
-        ended += 1
-        table.add(result)
-        table.write(folder)
-        tell(f"{run.cell.name}, seed {run.seed} ({ended} of {len(missing)} runs)")
-
-    works = [RunWork(run, str(workers.runs or ""), until) for run in missing]
+    ended: set[str] = set()
+    starts = folder / STARTS
+    needed = {run.start for run in missing} | set(staying)
     engine = make_executor(workers.executor, workers=workers.count)
-    engine.map(train_and_measure, works, on_done=told, memory_per_worker=MEMORY_PER_WORKER)
+
+    def train(runs: Sequence[PlannedRun]) -> None:
+        def told(index: int, result: list[RunRow] | Failure) -> None:
+            run = runs[index]
+            if isinstance(result, Failure):
+                if not result.error.startswith(TimeIsUp.__name__):
+                    problems.append(f"{run.cell.name}, seed {run.seed}: {result.error}")
+                return
+            ended.add(run.recipe)
+            table.add(result)
+            table.write(folder)
+            tell(f"{run.cell.name}, seed {run.seed} ({len(ended)} of {len(missing)} runs)")
+
+        own = str(workers.runs or "")
+        works = [RunWork(run, str(starts) if run.recipe in needed else own, until, str(starts)) for run in runs]
+        engine.map(train_and_measure, works, on_done=told, memory_per_worker=MEMORY_PER_WORKER)
+
+    waiting = list(missing)
+    while waiting:
+        recipes = {run.recipe for run in waiting}
+        train([run for run in waiting if run.start not in recipes])
+        # What a run that failed, or had no time, was to be the start of cannot begin.
+        waiting = [run for run in waiting if run.start in recipes]
+        waiting = [run for run in waiting if run.start in ended | {other.recipe for other in waiting}]
     return problems
+
+
+def starts_of(missing: Iterable[PlannedRun]) -> set[str]:
+    """Recipes of the runs that some runs begin from."""
+    return {run.start for run in missing if run.start}
+
+
+def remove_starts(folder: Path, needed: Collection[str], runs: Path | None) -> None:
+    """Remove the runs beside the tables that no missing run begins from any more.
+
+    Args:
+        folder: of the tables.
+        needed: recipes of those that stay.
+        runs: the folder that they go to, where trained runs are kept; None = nowhere.
+    """
+    home = folder / STARTS
+    for path in home.iterdir() if home.exists() else ():
+        if path.name in needed:
+            continue
+        if runs and not (runs / path.name).exists():
+            runs.mkdir(parents=True, exist_ok=True)
+            shutil.move(path, runs / path.name)
+        else:
+            shutil.rmtree(path)
+    if home.exists() and not any(home.iterdir()):
+        home.rmdir()

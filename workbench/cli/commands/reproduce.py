@@ -61,7 +61,8 @@ def reproduce(
     A claim states what is computed and when it holds, and says so where that was settled with its numbers known.
     Verdicts: *holds*, *does not hold at this scale*, *undecided*, *not run*. Numbers go to claims.parquet, with a page
     per suite beside it; what was measured of each trained run goes to runs.parquet as soon as the run has ended, and
-    verdicts need nothing else. --out with a new folder computes everything anew.
+    verdicts need nothing else. A run that others begin from stays in starting_runs beside it until none of these is
+    missing. --out with a new folder computes everything anew.
     """
     from workbench.claims.reproducing import plan
     from workbench.claims.reproducing import reproduce as carry_out

@@ -1,0 +1,81 @@
+"""Text in which segments come again: what is copied which way, and that nothing else tells the two apart."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from workbench.tasks import make_task
+from workbench.tasks.testing import check_task
+
+SYMBOLS = 200
+"""So many that two symbols in a row come again by chance hardly ever."""
+
+
+def drawn(law: str = "matched", length: int = 96, count: int = 400, window: int | None = None, **parameters):
+    task = make_task("copied_text", symbols=SYMBOLS, **parameters)
+    return task, task.sample(count, length, torch.Generator().manual_seed(0), law, window)
+
+
+def pairs_again(tokens: torch.Tensor, turned: bool) -> float:
+    """Share of pairs of neighbours that occurred before, in the same order or turned, without those amid it."""
+    one, two = tokens[:, 1:-1], tokens[:, 2:]
+    first, second = (two, one) if turned else (one, two)
+    there = (first[:, None, :] == one[:, :, None]) & (second[:, None, :] == two[:, :, None])
+    earlier = torch.ones(there.shape[1:], dtype=torch.bool).triu(2)
+    return float((there & earlier).any(1).float().mean())
+
+
+@pytest.mark.parametrize("parameters", [{}, {"backward": 0.5}, {"symbols": 5, "copied": 0.9, "near": 0.0}])
+def test_it_keeps_what_a_task_promises(parameters) -> None:
+    check_task(make_task("copied_text", **parameters))
+
+
+def test_segments_come_again_forwards_or_backwards_as_asked() -> None:
+    far = {"near": 0.0}
+    tokens = {share: drawn(backward=share, **far)[1].tokens for share in (0.0, 0.5, 1.0)}
+    again = {share: (pairs_again(found, False), pairs_again(found, True)) for share, found in tokens.items()}
+    assert again[0.0][0] > 0.3 > 0.05 > again[0.0][1]
+    assert again[0.5][0] == pytest.approx(again[0.5][1], abs=0.08)
+    # A copy of a copy that is turned twice goes forwards.
+    assert again[1.0][1] > again[1.0][0]
+    assert pairs_again(drawn(copied=0.0, **far)[1].tokens, False) < 0.05
+
+
+def test_fresh_text_steps_to_either_neighbour_alike() -> None:
+    task, batch = drawn(copied=0.0, near=0.6)
+    step = (batch.tokens[:, 2:] - batch.tokens[:, 1:-1]) % task.symbols
+    right, left = float((step == 1).float().mean()), float((step == task.symbols - 1).float().mean())
+    assert right == pytest.approx(0.3 + 0.4 / SYMBOLS, abs=0.01)
+    assert left == pytest.approx(right, abs=0.01)
+    assert drawn(copied=0.0, near=1.0)[1].tokens.diff(dim=1)[:, 1:].abs().min() == 1
+
+
+def test_every_place_is_labelled_with_the_next_symbol() -> None:
+    _, batch = drawn()
+    assert bool(batch.mask[:, 1:].all())
+    assert torch.equal(batch.targets[:, 1:-1], batch.tokens[:, 2:] - 1)
+    assert torch.equal(batch.targets[:, -1], batch.meta["next_symbol"])
+
+
+@pytest.mark.parametrize("backward", [0.0, 1.0])
+def test_a_challenge_ends_in_a_copy_whose_source_is_far_from_both_ends(backward) -> None:
+    window = 16
+    _, batch = drawn("challenge", window=window, backward=backward, near=0.0)
+    assert batch.mask.sum(1).unique().tolist() == [1]
+    strings = batch.tokens[:, 1:]
+    shown = torch.cat([strings[:, -3:], batch.targets[:, -1:] + 1], 1)
+    wanted = shown.flip(1) if backward else shown
+    places = strings.unfold(1, 4, 1)
+    hit = (places == wanted[:, None]).all(2)
+    assert bool(hit.any(1).all())
+    inside = hit[:, window : strings.shape[1] - window - 3]
+    assert bool(inside.any(1).all())
+
+
+def test_its_names_are_those_of_retrieval_and_copying() -> None:
+    text = make_task("copied_text")
+    for name in ("ur", "ul", "nr_last", "nl_last", "nf", "nb"):
+        task = make_task(name)
+        assert set(task.tokens_names) <= set(text.tokens_names)
+        assert set(task.output_names) <= set(text.output_names)

@@ -1,0 +1,89 @@
+"""From the rows of runs to the rows of claims about right and left; as :mod:`workbench.claims.trained.reductions`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from workbench.claims.claim import Claim, Row
+from workbench.claims.resampling import Share, contrast_of_shares
+from workbench.claims.trained.reductions import (
+    OneRun,
+    as_it_is,
+    best_head,
+    named_differences,
+    pairs_of,
+    rng_of,
+    runs_of,
+    share_and_strings,
+)
+from workbench.claims.trained.run_rows import RunTable
+
+LEAD = "right less left"
+
+
+def right_less_left(claim: Claim, table: RunTable, sizes: Sequence[int]) -> list[Row]:
+    """Zero-shot copies forwards less those backwards, by how many symbols stand before them; all seeds together."""
+    return [row for row, _ in (_lead(claim, runs_of(claim.cells[0], table), size) for size in sizes)]
+
+
+def vanishing_lead(claim: Claim, table: RunTable, sizes: Sequence[int]) -> list[Row]:
+    """Whether the lead of copies forwards is gone in the first cell, and how much greater it is in the second.
+
+    ``0 within the interval``: 1 where the interval of the first cell's lead includes 0, else 0. ``lead there less
+    here``: paired by seed. ``copies gone on with, either way``: of each run of the first cell, each side.
+    """
+    rows = []
+    for run in runs_of(claim.cells[0], table):
+        for size in sizes:
+            for side in ("right", "left"):
+                told, item = f"zero-shot {side}, n {size}", f"{side}, n {size}"
+                rows.append(as_it_is(run, told, "copies gone on with, either way", item))
+    pairs = pairs_of(claim.cells[0], claim.cells[1], table)
+    for size in sizes:
+        here, item = _lead(claim, [one for one, _ in pairs], size)
+        gone = float(here.ends[0] <= 0.0 <= here.ends[1])
+        shares = [(*_sides(there, size), *_sides(one, size)) for one, there in pairs]
+        found = contrast_of_shares(shares, (1, -1, -1, 1), rng_of(claim, "there", item))
+        for told, value, low, high in (
+            ("0 within the interval", gone, gone, gone),
+            ("lead there less here", *found),
+            (LEAD, here.value, *here.ends),
+        ):
+            rows.append(Row(told, item, value, low, high, entered=len(pairs), planned=len(pairs)))
+    return rows
+
+
+def _lead(claim: Claim, runs: Sequence[OneRun], size: int) -> tuple[Row, str]:
+    """One row over some runs, and its item."""
+    item = f"n {size}"
+    value, low, high = contrast_of_shares([_sides(run, size) for run in runs], (1, -1), rng_of(claim, item))
+    return Row(LEAD, item, value, low, high, entered=len(runs), planned=len(runs)), item
+
+
+def _sides(run: OneRun, size: int) -> tuple[Share, Share]:
+    """Copies gone on with forwards, and backwards."""
+    right, left = (share_and_strings(run.row(f"zero-shot {side}, n {size}")) for side in ("right", "left"))
+    return right, left
+
+
+def lead_of_induction(claim: Claim, table: RunTable) -> list[Row]:
+    """The greatest induction score of a head less the greatest anti-induction score, on random repeats, of each run.
+
+    The two are of other heads; the interval takes the ends that make the difference least and greatest.
+    """
+    rows = []
+    for cell in claim.cells:
+        for run in runs_of(cell, table):
+            induction, anti = (best_head(run, score, "repeats") for score in ("induction", "anti_induction"))
+            value = (induction.value or 0.0) - (anti.value or 0.0)
+            low, high = induction.ends[0] - anti.ends[1], induction.ends[1] - anti.ends[0]
+            rows.append(run.made("lead of induction", cell.name, value, low, high, induction.n))
+    return rows
+
+
+def values_and_differences(
+    claim: Claim, table: RunTable, quantity: str, pairs: Mapping[str, Sequence[int]]
+) -> list[Row]:
+    """A share of every run of every cell, and its differences between named pairs of cells, paired by seed."""
+    each = [as_it_is(run, quantity) for cell in claim.cells for run in runs_of(cell, table)]
+    return [*each, *named_differences(claim, table, quantity, pairs)]

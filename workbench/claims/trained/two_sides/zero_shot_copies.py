@@ -1,0 +1,72 @@
+"""Copies that a model of text goes on with though nobody asked it to: forwards or backwards, prompts never trained on.
+
+A prompt is n symbols, all different and uniform, then the first m symbols of a span of them written out again: forwards
+(going right), or backwards (going left). The answer is the symbol that the copy has next: what stands behind the symbol
+written last, or what stands before it. The model is right where that symbol is the likeliest of all symbols; what else
+it may put out counts for nothing. A model that answers at random is right for one in as many as there are symbols.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from workbench.claims.errors import ClaimError
+from workbench.claims.trained.bin_accuracy import STRINGS, Measured, share
+from workbench.claims.trained.trained_run import TrainedRun
+from workbench.tasks.random_generator import generator
+from workbench.tasks.sampling import distinct, integers
+from workbench.tasks.text.copied_text import CopiedText
+
+SIDES = {"right": 1, "left": -1}
+
+
+def zero_shot_rows(run: TrainedRun, sizes: Sequence[int], shown: int = 2) -> Measured:
+    """Share of copies gone on with, ``zero-shot right, n N`` and ``zero-shot left, n N``.
+
+    Args:
+        run: of a text whose segments come again.
+        sizes: how many different symbols stand before the copy.
+        shown: m, symbols of the copy that the prompt shows; with one, nothing says which way it goes.
+
+    Raises:
+        ClaimError: for a run of another task, or sizes that its alphabet or a copy does not have.
+    """
+    task = run.task
+    if not isinstance(task, CopiedText):
+        raise ClaimError(f"only a model of copied_text goes on with its copies, not one of {task.name}")
+    if not sizes or shown < 1 or min(sizes) <= shown or max(sizes) > task.symbols:
+        raise ClaimError(
+            f"copies of which {shown} symbols are shown need from {shown + 1} to {task.symbols} different symbols, not "
+            f"{', '.join(map(str, sizes))}"
+        )
+    for size in sizes:
+        for side, step in SIDES.items():
+            prompts, answers = copy_prompts(task.symbols, STRINGS, size, shown, step)
+            said = run.answers(task.label(prompts))["logits"][:, -1, : task.symbols]
+            right = int((said.argmax(-1) == answers).sum())
+            place = {"setting": f"n {size}", "length": size + shown, "n": STRINGS}
+            yield {"quantity": f"zero-shot {side}", **share(right, STRINGS), **place}
+
+
+def copy_prompts(
+    symbols: int, count: int, size: int, shown: int, step: int
+) -> tuple[Int[Tensor, "count length"], Int[Tensor, " count"]]:
+    """Prompts as token ids without BOS, and the symbol (from 0) that each copy has next; the same for every run.
+
+    Args:
+        symbols: of the alphabet, whose token ids are 1 and up.
+        count: prompts.
+        size: n.
+        shown: m.
+        step: 1 for copies forwards, -1 backwards.
+    """
+    g = generator("claims", "zero-shot", size, shown, step)
+    x = distinct(symbols, count, size, g)
+    first = integers(size - shown, (count, 1), g)
+    places = (first if step > 0 else size - 1 - first) + step * torch.arange(shown + 1)
+    copy = x.gather(1, places)
+    return 1 + torch.cat([x, copy[:, :shown]], 1), copy[:, shown]
