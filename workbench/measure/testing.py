@@ -239,9 +239,11 @@ def complete(trials: Sequence[Trial]) -> Iterator[str]:
             )
     yield from (f"rows hold {name}, which is not declared: add a Quantity" for name in sorted(found - {*declared}))
     beside = {(r["quantity"], r["control"]) for trial in trials for r in trial.rows}
+    # What cannot be made of any subject has no control either.
+    fitting = {r["quantity"] for trial in trials for r in trial.rows if r["status"] != "not_applicable"}
     for quantity in declared.values():
         for control in quantity.controls:
-            if (quantity.name, control) not in beside:
+            if quantity.name in fitting and (quantity.name, control) not in beside:
                 yield f"{quantity.name} declares the control {control}, which has no row: make it, or declare it not"
     for name, control in sorted(beside):
         if control and name in declared and control not in declared[name].controls:
