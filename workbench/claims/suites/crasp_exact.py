@@ -190,7 +190,7 @@ SUITE = Suite(
             scale="all tasks of the house and all maps with a published label",
             rows=f"{BUILT}.published_labels:inclusion",
             minutes=0.2,
-            version=2,
+            version=3,
         ),
         Claim(
             id="HE14",
