@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from torch import Tensor
 
+from tests.support.circuits.copying_in_context import LENGTHS, copying, model_by_hand
 from workbench.diagnosis.bench.needle_models import TRAINED, NeedleNumbers, WrittenBit
 from workbench.measure import Measurement, Quantity
 from workbench.measure.registry import measurements
@@ -18,7 +19,17 @@ from workbench.measure.testing import CheckError, TrialSubject, check_measuremen
 from workbench.table.schema import Row, row
 from workbench.tasks import make_task
 
+
+def in_a_prompt() -> list[TrialSubject]:
+    """A model by hand that is given its task in its prompt."""
+    return [TrialSubject(model_by_hand(), copying(), LENGTHS[-1], LENGTHS)]
+
+
 FURTHER: dict[str, Callable[[], list[TrialSubject]]] = {
+    "behaviour.in_context": in_a_prompt,
+    "circuits.in_context": in_a_prompt,
+    "circuits.in_context_rows": in_a_prompt,
+    "probes.in_context": in_a_prompt,
     "behaviour": lambda: [
         TrialSubject.of(make_task("majority")),
         TrialSubject.of(make_task("parity_scratchpad", jump=2), n_ctx=256, ids="predicted"),
