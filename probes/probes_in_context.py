@@ -146,7 +146,7 @@ class InContextProbes(Measurement):
             rows += self._scored(study, "item_position_r2", n, seen, own[ITEMS], ITEMS)
             for target in (ITEMS, TOKENS) if n > reference else ():
                 rows += self._scored(study, "item_position_transfer_r2", n, seen, carried[target], target)
-        if reference == lengths[-1]:
+        if not any(r["quantity"] == "item_position_transfer_r2" for r in rows):
             why = "there is no longer prompt that the probe could be taken to"
             where: dict[str, Any] = {"quantity": "item_position_transfer_r2", "law": LAW, "length": reference}
             rows.append(missing_row("not_applicable", why, **where))
