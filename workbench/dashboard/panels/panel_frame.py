@@ -31,7 +31,10 @@ BLANK: dict[str, Any] = {
         "yaxis": {"visible": False},
     },
 }
-IN_CONTEXT_MADE = ("behaviour.in_context", "behaviour.asymmetry", "circuits.heads", "circuits.hardmax")
+IN_CONTEXT_MADE = (
+    "behaviour.in_context", "behaviour.asymmetry", "circuits.heads", "circuits.hardmax", "circuits.in_context",
+    "circuits.in_context_rows", "probes.in_context",
+)  # fmt: skip
 """Measurements that are made of a model which was given its task in its prompt."""
 TABLE_ROWS = 400
 """Longest table drawn in a panel; the CSV holds every row."""
