@@ -172,3 +172,17 @@ def test_heads_of_opened_models_are_changed_as_edits_of_their_pattern_would_chan
             wanted = model.run_with_hooks(tokens, fwd_hooks=hooks)
             assert not torch.allclose(found, model(tokens), atol=1e-3)
         assert torch.allclose(found, wanted, atol=1e-5), change
+
+
+@pytest.mark.asserts("changed_log_probability_gain")
+def test_a_head_that_says_the_same_in_all_strings_is_its_mean() -> None:
+    """The head beside the reader adds a constant to one symbol: to ablate it is to leave it as it is."""
+    model = model_by_hand()
+    task = copying()
+    with torch.no_grad():
+        model.blocks[1].attn.b_V[0, 0] = 1.0
+        model.blocks[1].attn.W_O[0, 0] = 0.3 * model.unembed.W_U[:, 1]
+    found = run(HeadsInContext(heads=1), model, task, trained=task.fitting, sequences=PART)
+    for n in LENGTHS:
+        at = {"length": n, "mode": "ablated", "target": OTHERS}
+        assert found.value("changed_log_probability_gain", **at) == pytest.approx(0.0, abs=1e-6)

@@ -56,6 +56,16 @@ def test_random_tokens_regain_nothing_unless_they_hit_the_planted_one() -> None:
     assert found.loss_random[hit] == pytest.approx(found.loss_long[hit], abs=1e-9)
 
 
+def test_all_tokens_before_the_window_may_be_chosen_and_then_nothing_is_missing() -> None:
+    batch = one_number(count=3)
+    every = LENGTH - WINDOW
+    found = few_tokens(adder(1), SOURCE, batch, WINDOW, every)
+    assert sorted(found.chosen[0].tolist()) == list(range(1, every + 1))
+    assert found.loss_sparse == pytest.approx(found.loss_long, abs=1e-9)
+    with pytest.raises(ValueError, match="give a smaller k"):
+        few_tokens(adder(1), SOURCE, batch, WINDOW, every + 1)
+
+
 def test_tokens_that_a_blind_model_chose_regain_nothing() -> None:
     batch = one_number()
     found = few_tokens(adder(1), SOURCE, batch, WINDOW, chosen_by=without_numbers())

@@ -51,6 +51,14 @@ def test_fresh_text_steps_to_either_neighbour_alike() -> None:
     assert drawn(copied=0.0, near=1.0)[1].tokens.diff(dim=1)[:, 1:].abs().min() == 1
 
 
+def test_the_first_symbol_is_none_more_often_than_another() -> None:
+    """Nothing stands before it that it could be a copy of."""
+    task = make_task("copied_text", symbols=5, copied=0.9)
+    batch = task.sample(2000, 24, torch.Generator().manual_seed(0), "matched")
+    counts = batch.tokens[:, int(task.bos)].bincount(minlength=6)[1:6] / len(batch)
+    assert counts.tolist() == pytest.approx([0.2] * 5, abs=0.05)
+
+
 def test_every_place_is_labelled_with_the_next_symbol() -> None:
     _, batch = drawn()
     assert bool(batch.mask[:, 1:].all())
