@@ -50,7 +50,7 @@ class CopiedText(NextSymbol):
 
     Example: after ``a``, ``b`` and ``a`` come ``b``, ``a``, and what is not shown.
 
-        >>> CopiedText(symbols=3).reference([1, 2, 1])
+        >>> CopiedText(symbols=5).reference([1, 2, 1])
         [1, 0, None]
     """
 
