@@ -263,17 +263,24 @@ def _changed(rows: Any) -> list[str]:
     masses = own[(own["quantity"] == "reading_mass") & (own["length"] == lengths[0])]
     masses = masses.sort_values("value", ascending=False)
 
+    alone = own[(own["quantity"] == "changed_log_probability_gain") & (own["target"] == "one head alone")]
+    alone = alone.set_index(["layer", "head"])
+
     def named(target: str) -> str:
         heads = masses[masses["target"] == target]
-        return ", ".join(f"L{r.layer:.0f}H{r.head:.0f}" for r in heads.itertuples()) or "none"
+        said = [
+            f"L{r.layer:.0f}H{r.head:.0f} {_with_ends(alone.loc[(r.layer, r.head)], signed=True)}"
+            for r in heads.itertuples()
+        ]
+        return ", ".join(said) or "none"
 
     count = int(gains["n"].min())
     lines = [
         f"Do they decide? Of the heads with most mass on the keys that hold the answer at {lengths[0]:.0f} items, "
-        f"*readers* are those without which it is less likely there ({named('readers')}), *suppressors* the others "
-        f"({named('suppressors')}). Readers, as many other heads of their layers drawn at random, and all heads are "
-        f"changed together; K keys are seen, K₀ at {lengths[0]:.0f} items. Right of all tokens, minus that of the "
-        f"model as it is ({count} strings):",
+        f"*readers* are those without which it is less likely there: ablated alone, in nats, {named('readers')}. The "
+        f"others are called *suppressors*, by the sign alone: {named('suppressors')}. Readers, as many other heads of "
+        f"their layers drawn at random, and all heads are changed together; K keys are seen, K₀ at {lengths[0]:.0f} "
+        f"items. Right of all tokens, minus that of the model as it is ({count} strings):",
         "",
         f"| change | of | {' | '.join(f'{n:,.0f} items' for n in lengths)} |",
         f"|:--|:--|{'--:|' * len(lengths)}",
