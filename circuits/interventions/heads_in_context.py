@@ -3,9 +3,9 @@
 Of a model that is given a task in its prompt, the heads with most attention on the keys that hold the answer are sought
 at the shortest length alone, and each is ablated there by itself. Those without which the answer is less likely are the
 *readers*; the others are called *suppressors*, by the sign alone: whether one speaks against what it reads (McDougall
-et al. 2023, 2310.04625, "Copy Suppression") its own row says, with its interval. At every length the readers are changed
-together, and so are, as a control, as many other heads of the same layers drawn at random. What holds a reader on its
-keys tells whether losing them is the failure; what sharpens it tells whether that would mend it.
+et al. 2023, 2310.04625, "Copy Suppression") its own row says, with its interval. At every length the readers are
+changed together, and so are, as a control, as many other heads of the same layers drawn at random. What holds a reader
+on its keys tells whether losing them is the failure; what sharpens it tells whether that would mend it.
 """
 
 from __future__ import annotations
