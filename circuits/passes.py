@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -132,10 +133,32 @@ def edited_pass(
             outputs = _from_block(model, clean.residuals[start], clean.ids, start)
         else:
             outputs = model(clean.tokens, clean.ids)
-    never = [name for name in names if name not in ran]
-    if never:
-        raise DeadHookError(f"{never[0]} was never called in this forward pass, so nothing was edited there")
+    _refuse_uncalled(names, ran)
     return outputs, seen
+
+
+@contextmanager
+def edits_in_place(model: HookedModel, edits: Mapping[str, Edit]) -> Iterator[None]:
+    """Edits by hook name on whatever passes are made inside; in the end each must have been called.
+
+    Raises:
+        DeadHookError: if the model lacks a hook, or an edit was never called.
+    """
+    require(model, [*edits])
+    ran: set[str] = set()
+
+    def apply(value: Tensor, hook: Any) -> Tensor:
+        ran.add(hook.name)
+        return edits[hook.name](value)
+
+    with model.hooks(fwd_hooks=[(name, apply) for name in edits]):
+        yield
+    _refuse_uncalled(edits, ran)
+
+
+def _refuse_uncalled(names: Iterable[str], ran: set[str]) -> None:
+    if never := [name for name in names if name not in ran]:
+        raise DeadHookError(f"{never[0]} was never called in this forward pass, so nothing was edited there")
 
 
 def _from_block(model: Any, residual: Tensor, ids: Tensor, start: int) -> Tensor:

@@ -8,6 +8,7 @@ taken to longer prompts: a code of absolute places that was seen for some of the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -141,9 +142,9 @@ class InContextProbes(Measurement):
                     for name in names for control in ("", EMBEDDING)
                 ]  # fmt: skip
                 continue
-            own = {target: seen.fitted(target) for target in (ITEMS, TOKENS)}
-            carried = carried or own
-            rows += self._scored(study, "item_position_r2", n, seen, own[ITEMS], ITEMS)
+            own = seen.fitted(ITEMS)
+            carried = carried or {ITEMS: own, TOKENS: seen.fitted(TOKENS)}
+            rows += self._scored(study, "item_position_r2", n, seen, own, ITEMS)
             for target in (ITEMS, TOKENS) if n > reference else ():
                 rows += self._scored(study, "item_position_transfer_r2", n, seen, carried[target], target)
         if not any(r["quantity"] == "item_position_transfer_r2" for r in rows):
@@ -157,7 +158,7 @@ class InContextProbes(Measurement):
     ) -> list[Row]:
         rng = study.rng(NAME, length, quantity, target)
         found = []
-        for (layer, _), probe in zip(seen.items.items(), probes, strict=True):
+        for layer, probe in zip(seen.items, probes, strict=True):
             values = seen.r2(probe, layer, target)
             place: dict[str, Any] = {"law": LAW, "length": length, "target": target}
             place |= {"control": EMBEDDING} if layer < 0 else {"layer": layer}
@@ -189,11 +190,11 @@ class _Rows(Observer):
         (value,) = seen.values()
         self._parts[key].append((value[:, self._places].clone(), value[:, self._asked].clone()))
 
-    @property
+    @cached_property
     def items(self) -> dict[int, Float[Tensor, "string item d_model"]]:
         return {key: torch.cat([items for items, _ in parts]) for key, parts in self._parts.items()}
 
-    @property
+    @cached_property
     def asked(self) -> dict[int, Float[Tensor, "string token d_model"]]:
         return {key: torch.cat([asked for _, asked in parts]) for key, parts in self._parts.items()}
 

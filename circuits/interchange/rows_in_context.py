@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from circuits.passes import DeadHookError, pieces, require
+from circuits.passes import edits_in_place, pieces, require
 from workbench.measure.in_context.in_context import AnswerShares
 from workbench.measure.in_context.layers_read import spread, stream
 from workbench.measure.measurement import Measurement, Observer, Quantity
@@ -92,16 +92,16 @@ class RowsInContext(Measurement):
 
     def _rows(self, study: Study, batch: Batch, source: _Last, target: str, layers: list[int]) -> list[Row]:
         count = min(len(batch), len(source.answers))
-        other = (np.arange(count) + 1) % count  # another string also where lengths are the same
-        answers = source.answers[other]
-        differ = (batch.targets[:count, last_of(batch)] != answers).numpy(force=True)
         place: dict[str, Any] = {"law": LAW, "length": batch.length, "target": target}
-        none = "no two prompts have different answers"
-        right = source.shares.shares()["answer_accuracy"][other] > 0.5
-        rows = [share_row(right[differ], none, quantity="row_ceiling", **place)]
         if count < 2:
             why = "one prompt has no other"
             return [missing_row("undefined", why, quantity=q.name, **place) for q in QUANTITIES]
+        other = (np.arange(count) + 1) % count  # another string also where lengths are the same
+        answers = source.answers[other]
+        differ = (batch.targets[:count, last_of(batch)] != answers).numpy(force=True)
+        none = "no two prompts have different answers"
+        right = source.shares.shares()["answer_accuracy"][other] > 0.5
+        rows = [share_row(right[differ], none, quantity="row_ceiling", **place)]
         for layer in layers:
             followed = taken(study, batch.rows(0, count), layer, source.rows[layer][other], answers)
             rows.append(share_row(followed[differ], none, quantity="row_followed", layer=layer, **place))
@@ -141,7 +141,7 @@ class _Last(Observer):
         (value,) = seen.values()
         self._parts.setdefault(key, []).append(value[:, self._last].clone())
 
-    @property
+    @cached_property
     def rows(self) -> dict[int, Float[Tensor, "string d_model"]]:
         return {layer: torch.cat(parts) for layer, parts in self._parts.items()}
 
@@ -159,18 +159,14 @@ def taken(
     for piece in pieces(only_last(batch, answers), CHUNK_TOKENS):
         here = rows[start : start + len(piece)]
         start += len(piece)
-        ran: list[bool] = []
 
-        def put(value: Tensor, hook: Any, here: Tensor, ran: list[bool]) -> Tensor:
-            ran.append(True)
+        def put(value: Tensor, here: Tensor) -> Tensor:
             made = value.clone()
             made[:, last] = here
             return made
 
         shares = AnswerShares(study, piece)
-        with study.model.hooks(fwd_hooks=[(stream(layer), partial(put, here=here, ran=ran))]):
+        with edits_in_place(study.model, {stream(layer): partial(put, here=here)}):
             study.passes += show_pass(study.model, piece, [Shown(shares)], len(piece))
-        if not ran:
-            raise DeadHookError(f"{stream(layer)} was never called in this forward pass, so nothing was edited there")
         found.append(shares.shares()["answer_accuracy"])
     return np.concatenate(found) > 0.5

@@ -11,7 +11,6 @@ on its keys tells whether losing them is the failure; what sharpens it tells whe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,7 @@ from circuits.attention.score_observer import EveryLayer, LayerReducer
 from circuits.attention.target_keys import ANSWER_META, named_positions
 from circuits.interventions.ablate_components import Head
 from circuits.interventions.replaced_attention import head_output_edits, replaced_head_output, tie_set
-from circuits.passes import DeadHookError, Edit, evaluation_ids, pieces, require
+from circuits.passes import Edit, edits_in_place, evaluation_ids, pieces
 from workbench.measure.in_context.in_context import AnswerShares, Shares
 from workbench.measure.intervals import Bounds
 from workbench.measure.measurement import Measurement, Observer, Quantity
@@ -271,26 +270,10 @@ def changed(study: Study, batch: Batch, heads: Sequence[Head], edits_of: EditsOf
     for piece in pieces(batch, CHUNK_TOKENS):
         edits = edits_of(study.model, piece, heads, means)
         shares = AnswerShares(study, piece)
-        with _applied(study.model, edits):
+        with edits_in_place(study.model, edits):
             study.passes += show_pass(study.model, piece, [Shown(shares)], len(piece))
         found.append(shares.shares())
     return {name: np.concatenate([one[name] for one in found]) for name in found[0]}
-
-
-@contextmanager
-def _applied(model: HookedModel, edits: Mapping[str, Edit]) -> Iterator[None]:
-    """Edits in place; in the end each must have been called."""
-    require(model, [*edits])
-    ran: set[str] = set()
-
-    def apply(value: Tensor, hook: Any) -> Tensor:
-        ran.add(hook.name)
-        return edits[hook.name](value)
-
-    with model.hooks(fwd_hooks=[(name, apply) for name in edits]):
-        yield
-    if never := [name for name in edits if name not in ran]:
-        raise DeadHookError(f"{never[0]} was never called in this forward pass, so nothing was edited there")
 
 
 def _by_layer(heads: Sequence[Head]) -> Iterator[tuple[int, list[int]]]:
