@@ -1,11 +1,16 @@
-"""Which page a link means, and what the frame around pages is told: navigation, status, whether there is news."""
+"""Which page a link means, and what the frame around pages is told: navigation, status, whether there is news.
+
+What the frame knows and pages listen to (:data:`SAID_TO_PAGES`) stands on every page a second time. A callback that
+listens to the frame and to a page at once is an error of the browser's as soon as the page is left before its turn has
+come; one whose inputs are all gone is dropped.
+"""
 
 from __future__ import annotations
 
 import time
 from typing import Any
 
-from dash import Dash, Input, Output, State, ctx, no_update
+from dash import Dash, Input, Output, State, ctx, dcc, no_update
 from dash.exceptions import PreventUpdate
 
 from workbench.core.apart import clause
@@ -17,9 +22,14 @@ from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Notice
 from workbench.dashboard.state.run_view import RunView
 
+SAID_TO_PAGES = ("look", "version")
+"""Stores of the frame that every page has a copy of, named ``page-look`` and ``page-version``."""
+
 
 def connect(app: Dash, context: Context) -> None:
-    """Register what the frame does on every page: find the page, look at the folder."""
+    """Register what the frame does on every page: find the page, look at the folder, tell the page what it knows."""
+    for name in SAID_TO_PAGES:
+        browser(app, "same", Output(f"page-{name}", "data"), Input(name, "data"))
     browser(app, "start", Output("place", "data"), Output("look", "data"), Input("page", "id"))
     browser(app, "read", Input("read-at", "data"), prevent_initial_call=True)
     browser(app, "write", Input("link", "data"), prevent_initial_call=True)
@@ -75,7 +85,8 @@ def page(context: Context, path: str, search: str, last: str = "") -> tuple[list
         drawn = shown.draw(context, Visit(path, search, last, [Notice(said, "Shown: all runs.", "Keep")]))
     back = drawn.run or (last if last in runs else _first(runs))
     here = {"run": drawn.run, "title": f"{drawn.title} \u00b7 LengthLens", "waits": drawn.waits}
-    return drawn.content, nav(PAGES, shown, back), here
+    told = [dcc.Store(id=f"page-{name}") for name in SAID_TO_PAGES]
+    return [*told, *drawn.content], nav(PAGES, shown, back), here
 
 
 def arrived(context: Context, here: dict[str, Any] | None) -> bool:

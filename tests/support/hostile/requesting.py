@@ -204,7 +204,7 @@ class Maker:
         exact: dict[str, Any] = {
             "place.data": {"path": path, "search": f"?run={run}&step={step}", "last": run},
             "here.data": {"run": run, "title": "x", "waits": True},
-            "look.data": {"theme": draw.choice(["light", "dark"]), "size": 11},
+            "page-look.data": {"theme": draw.choice(["light", "dark"]), "size": 11},
             "step.data": step, "length.data": length, "head.data": head,
             "late.data": {"step": step, "length": length, "head": head},
             "ledger-open.data": draw.choice([True, False]), "run.data": run, "theory-run.data": run, "extras.data": extras,

@@ -47,6 +47,23 @@ def test_the_door_imports_only_the_dashboard() -> None:
     assert house == {"workbench.dashboard.app"}
 
 
+def test_what_listens_to_a_page_does_not_listen_to_the_frame(small_root: Path) -> None:
+    """Once the page is left, the browser drops a callback whose inputs are all gone, and fails one that keeps a few."""
+    app = create_app(small_root)
+    app.server.extensions["lengthlens"].worker.close()
+    frame = {ident for one in app.layout._traverse() if isinstance(ident := getattr(one, "id", None), str)}
+    assert {"look", "version", "place", "page"} <= frame
+    both = {True: 0, False: 0}
+    for said in app.callback_map.values():
+        listens = {part["id"] in frame for part in said["inputs"]}
+        assert len(listens) == 1, said["inputs"]
+        of_frame = listens.pop()
+        both[of_frame] += 1
+        if of_frame:
+            assert {part["id"] for part in said["state"]} <= frame, said
+    assert min(both.values()) > 5
+
+
 def test_a_taken_port_is_one_sentence_with_the_way_out(small_root: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

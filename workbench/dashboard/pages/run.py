@@ -314,7 +314,7 @@ def _ahead(app: Dash, context: Context) -> None:
     # Of what every page has, only State: a callback whose Inputs are but partly on a page is an error there.
     @app.callback(
         Input("run-version", "data"),
-        State("look", "data"),
+        State("page-look", "data"),
         State("link", "data"),
         State("axis", "data"),
         State("run", "data"),

@@ -384,7 +384,7 @@ def connect(app: Dash, context: Context) -> None:
         LOOK,
         Input("phase-mode", "data"),
         Input("sweep-reading", "n_intervals"),
-        Input("version", "data"),
+        Input("page-version", "data"),
     )
     def draw(asked: dict[str, str], look: Any, mode: str, *_: Any) -> Any:
         if asked is None or look is None:

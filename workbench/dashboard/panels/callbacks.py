@@ -17,8 +17,8 @@ from workbench.dashboard.state.cursor import VIEWS, Cursor
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.sequence.attention_pattern import View
 
-LOOK = Input("look", "data")
-"""Theme and type size, for whatever draws a figure."""
+LOOK = Input("page-look", "data")
+"""Theme and type size, for whatever draws a figure: the page's own copy, see :mod:`workbench.dashboard.router`."""
 PARTS = ("step", "length", "head")
 """Stores of the cursor's parts."""
 

@@ -232,6 +232,7 @@
       if (check) lens.set(check.dataset.check, { data: version });
     }
   }
+  function same(told) { return told; }
   function read() { lens.readAt = Date.now(); age(); }
   function age() {
     const node = document.getElementById("age");
@@ -242,5 +243,5 @@
   }
   setInterval(age, 1000);
 
-  dc.lens = { step, length, late, atStep, atLength, head, drawn, clicked, beside, stopsBeside, openRun, write, start, arrived, changed, read };
+  dc.lens = { step, length, late, atStep, atLength, head, drawn, clicked, beside, stopsBeside, openRun, write, start, arrived, changed, read, same };
 })();
