@@ -224,6 +224,25 @@ def assignments(pairs: Sequence[str]) -> list[tuple[list[str], Any]]:
     return found
 
 
+def task_parameters(texts: Sequence[str]) -> dict[str, Any]:
+    """Parameters of a task as ``--task`` takes them: ``k=12,least=12``, or an option for each.
+
+    Raises:
+        UsageError: for a part without ``=``, a name that is none, one that is given twice, and a value that is no
+            plain data.
+    """
+    found: dict[str, Any] = {}
+    # A value may hold commas itself: a list of JSON does.
+    for part in (part for text in texts for part in re.split(r",(?=\s*[A-Za-z_]\w*=)", text)):
+        name, equals, value = part.strip().partition("=")
+        if not equals or not name.isidentifier():
+            raise UsageError(f"--task takes PARAMETER=VALUE, e.g. k=12,least=12, not {shown(part)}")
+        if name in found:
+            raise UsageError(f"--task names {name} twice; give it once")
+        found[name] = _value(value, f"--task {shown(name)}")
+    return found
+
+
 def _value(text: str, where: str) -> Any:
     """The value of a setting: JSON where it is JSON, else the text."""
     try:

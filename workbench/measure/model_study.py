@@ -18,7 +18,7 @@ from workbench.measure.running.plain_tokens import Data, batches_of
 from workbench.measure.settings import MeasurementError
 from workbench.measure.study import Evaluation, Shown, forward, show_pass
 from workbench.models.base.architecture import Architecture
-from workbench.table.assembly import EVALUATION_SEED
+from workbench.table.other_strings import EVALUATION_SEED
 from workbench.tasks.base import Batch, Task
 from workbench.tasks.random_generator import generator
 

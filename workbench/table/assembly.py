@@ -34,11 +34,9 @@ from workbench.table.layout import (
     shards_of,
     table_path,
 )
+from workbench.table.other_strings import OtherStrings
 from workbench.table.parquet import ENCODED, read_file, read_header
 from workbench.table.stored_json import StoredError, check_spec
-
-EVALUATION_SEED = "evaluation_seed"
-"""Metadata of a shard, and a setting of its rows: the evaluation seed, where that is not the run's own."""
 
 
 @dataclass(frozen=True)
@@ -66,14 +64,14 @@ class TablePart:
         return self.measurement, self.step, self.key
 
     @property
-    def seed(self) -> str:
-        """The evaluation seed where it is not the run's own, else ""."""
-        return self.metadata.get(EVALUATION_SEED, "")
+    def strings(self) -> OtherStrings:
+        """What about its strings is not the run's own."""
+        return OtherStrings.of(self.metadata)
 
     @property
     def place(self) -> tuple[str, int, str]:
-        """Measurement, step and seed: of those of one place the newest counts."""
-        return self.measurement, self.step, self.seed
+        """Measurement, step and strings: of those of one place the newest counts."""
+        return self.measurement, self.step, self.strings.text
 
     @property
     def age(self) -> tuple[str, str]:
@@ -286,12 +284,14 @@ def _of_newest_versions(run_path: Path, chosen: list[TablePart]) -> tuple[list[T
 
     A new version means other numbers: those of two are never shown beside each other.
     """
-    versions: dict[tuple[str, str], set[int]] = {}
+    versions: dict[tuple[str, OtherStrings], set[int]] = {}
     for part in chosen:
-        versions.setdefault((part.measurement, part.seed), set()).add(version_of(json.loads(part.metadata["spec"])))
+        versions.setdefault((part.measurement, part.strings), set()).add(version_of(json.loads(part.metadata["spec"])))
     newest = {place: max(found) for place, found in versions.items()}
     kept = [
-        part for part in chosen if version_of(json.loads(part.metadata["spec"])) == newest[part.measurement, part.seed]
+        part
+        for part in chosen
+        if version_of(json.loads(part.metadata["spec"])) == newest[part.measurement, part.strings]
     ]
     problems = [
         f"{measurement} of {run_path} was made by versions {', '.join(map(str, sorted(found)))} at different steps, "

@@ -86,7 +86,12 @@ class Table:
         self._connection = duckdb.connect(":memory:", config=_CONFIG)
 
     @classmethod
-    def load(cls, *dirs: str | Path, evaluation_seed: int | None = None) -> Table:
+    def load(
+        cls,
+        *dirs: str | Path,
+        evaluation_seed: int | None = None,
+        task_parameters: Mapping[str, Any] | None = None,
+    ) -> Table:
         """Read every run at or below the folders: its ``table.parquet`` and what is newer than that.
 
         A run's name is its path below the folder given, whatever it was called when it was measured.
@@ -94,7 +99,9 @@ class Table:
         Args:
             dirs: the folders.
             evaluation_seed: read what was measured on strings of this seed (``lengthlens measure --evaluation-seed``),
-                None = of each run's own. Rows of two seeds never stand in one table.
+                None = of each run's own.
+            task_parameters: read what was measured on the task under these parameters (``lengthlens measure --task``),
+                None = under each run's own. Rows of two kinds of strings never stand in one table.
 
         Raises:
             TableError: for a folder that is missing or holds other things than runs, and for two
@@ -111,7 +118,7 @@ class Table:
             said: list[str] = []
             with apart(said.append, f"{path} cannot be read and is left out"):
                 view = to_runs([describe(name, path, read_config(path))])
-                reading = read_run(path, evaluation_seed=evaluation_seed)
+                reading = read_run(path, None, evaluation_seed, task_parameters)
                 return view, path, replace(reading, rows=_renamed(reading, name))
             return said
 

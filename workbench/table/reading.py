@@ -23,12 +23,15 @@ from workbench.storage.seal import json_object
 from workbench.table.assembly import Assembly, TablePart, assemble, version_of
 from workbench.table.errors import TableError
 from workbench.table.layout import read_config, table_path
+from workbench.table.other_strings import OWN_STRINGS, OtherStrings, other_strings
 from workbench.table.parquet import ENCODED, read_file
 from workbench.table.stored_json import check_spec
 
-STATE, NEWEST, SEEDS = "state", "newest", "evaluation_seeds"
-"""Metadata of a compacted table: the folder's state, the newest spec of each measurement with its age, and the
-evaluation seeds beside the run's own that it has rows of, if any."""
+STATE, NEWEST, OTHERS = "state", "newest", "other_strings"
+"""Metadata of a compacted table: the folder's state, the newest spec of each measurement with its age, and the strings
+beside the run's own that it has rows of, if any."""
+FORMER_OTHERS = "evaluation_seeds"
+"""What the last of these was called while only the seed of strings could be another one."""
 
 
 _Newest: TypeAdapter[dict[str, tuple[str, str]]] = TypeAdapter(dict[str, tuple[str, str]])
@@ -49,34 +52,40 @@ class TableReading:
     problems: list[str]
 
 
-def read_run(run_path: Path, columns: Sequence[str] | None = None, evaluation_seed: int | None = None) -> TableReading:
+def read_run(
+    run_path: Path,
+    columns: Sequence[str] | None = None,
+    evaluation_seed: int | None = None,
+    task_parameters: Mapping[str, Any] | None = None,
+) -> TableReading:
     """The rows of a run that count; what is damaged is named, never used.
 
     Args:
         run_path: the run.
         columns: those that are wanted, None = all; rows that have to be brought together first have all of them.
-        evaluation_seed: those measured on strings of this seed, None = of the run's own. Rows of two seeds are never
-            given together.
+        evaluation_seed: those measured on strings of this seed, None = of the run's own.
+        task_parameters: those measured on its task under these parameters, None = under its own. Rows of two kinds of
+            strings are never given together.
     """
-    seed = _other_seed(run_path, evaluation_seed)
-    settled = None if seed else _settled(run_path, columns)
+    strings = _strings(run_path, evaluation_seed, task_parameters)
+    settled = None if strings else _settled(run_path, columns)
     if settled is not None:
         return settled
     assembly = assemble(run_path)
-    parts = [part for part in assembly.chosen if part.seed == seed]
+    parts = [part for part in assembly.chosen if part.strings == strings]
     rows = assembly.rows if parts == assembly.chosen else _rows_of(parts)
     return TableReading(rows, newest(parts), assembly.problems)
 
 
-def _other_seed(run_path: Path, seed: int | None) -> str:
-    """An evaluation seed as shards have it: "" where it is the run's own."""
-    if seed is None:
-        return ""
+def _strings(run_path: Path, seed: int | None, parameters: Mapping[str, Any] | None) -> OtherStrings:
+    """The strings that are asked for, as shards name them."""
+    if seed is None and not parameters:
+        return OWN_STRINGS
     try:
-        own = read_config(run_path).get("seeds", {}).get("evaluation")
+        config = read_config(run_path)
     except TableError:
-        own = None
-    return "" if seed == own else str(seed)
+        config = {}
+    return other_strings(config, seed, parameters)
 
 
 def _rows_of(parts: Iterable[TablePart]) -> pa.Table:
@@ -87,9 +96,9 @@ def note(assembly: Assembly, state: str) -> dict[str, str]:
     """Metadata by which :func:`read_run` knows a settled folder; none where there is anything to tell of it."""
     if assembly.problems:
         return {}
-    seeds = sorted({part.seed for part in assembly.chosen if part.seed}, key=int)
-    own = newest(part for part in assembly.chosen if not part.seed)
-    return {STATE: state, NEWEST: json.dumps(own)} | ({SEEDS: json.dumps(seeds)} if seeds else {})
+    others = {part.strings.text for part in assembly.chosen if part.strings}
+    own = newest(part for part in assembly.chosen if not part.strings)
+    return {STATE: state, NEWEST: json.dumps(own)} | ({OTHERS: json.dumps(sorted(others))} if others else {})
 
 
 def newest(parts: Iterable[TablePart]) -> dict[str, tuple[str, str]]:
@@ -158,8 +167,8 @@ def _settled(run_path: Path, columns: Sequence[str] | None) -> TableReading | No
     """The table alone, where it was made of exactly this folder."""
     try:
         rows, metadata = read_file(table_path(run_path), columns)
-        # A table of several seeds is brought together part by part: what is whose stands with the parts.
-        if metadata.get(STATE) != folder_state(run_path) or SEEDS in metadata:
+        # A table of several kinds of strings is brought together part by part: what is whose stands with the parts.
+        if metadata.get(STATE) != folder_state(run_path) or {OTHERS, FORMER_OTHERS} & {*metadata}:
             return None
         specs = _Newest.validate_json(metadata[NEWEST])
         for _, spec in specs.values():

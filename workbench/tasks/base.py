@@ -168,6 +168,11 @@ class Task(BaseModel):
         """The parameters as plain JSON data; ``make_task(task.name, **task.parameters)`` makes it again."""
         return self.model_dump(mode="json")
 
+    def speaks_as(self, other: Task) -> bool:
+        """Whether both have the same tokens and the same answers, so that a model of one can be asked the other."""
+        mine = self.tokens_names, self.output_names, self.d_vocab_out
+        return mine == (other.tokens_names, other.output_names, other.d_vocab_out)
+
     def model_copy(  # type: ignore[override]  # a checker of types at run time knows no Self in a method
         self, *, update: Mapping[str, Any] | None = None, deep: bool = False
     ) -> Task:

@@ -88,9 +88,7 @@ def _visited(schedule: TaskSchedule, own: Any) -> list[Any]:
 
 
 def _check_fits(task: Task, other: Task, what: str, low: int, high: int) -> None:
-    if (other.tokens_names, other.output_names, other.d_vocab_out) != (
-        task.tokens_names, task.output_names, task.d_vocab_out,
-    ):  # fmt: skip
+    if not other.speaks_as(task):
         raise TrainingError(f"the task schedule changes the vocabulary or the answers of {task.name} at {what}")
     if other.lengths(low, high) != task.lengths(low, high):
         raise TrainingError(

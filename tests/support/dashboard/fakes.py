@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import sys
@@ -19,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tests.support.dashboard.fake_specs import SPECS, N
+from workbench.storage.atomic import replacing
 from workbench.storage.seal import sealed_json
 from workbench.table.schema import Row, row
 from workbench.table.shards import compact, shard_path, write_shard
@@ -168,15 +170,23 @@ def write_run(root: Path, fake: Fake, steps: tuple[int, ...] = STEPS) -> Path:
         "created": "2026-11-20T12:00:00+00:00",
     }
     path.mkdir(parents=True, exist_ok=True)
-    (path / "run.json").write_bytes(sealed_json(config, indent=1))
+    put(path / "run.json", sealed_json(config, indent=1))
     for step in steps:
         folder = path / "steps" / f"{step:08d}"
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "model.safetensors").write_bytes(b"made up")
-        meta = {"step": step, "sha256": SHA256, "trained_ids": None}
-        (folder / "meta.json").write_bytes(sealed_json(meta))
-        pq.write_table(pa.Table.from_pylist([log_line(fake, step)]), folder / "log.parquet")
+        put(folder / "model.safetensors", b"made up")
+        log = io.BytesIO()
+        pq.write_table(pa.Table.from_pylist([log_line(fake, step)]), log)
+        put(folder / "log.parquet", log.getvalue())
+        put(folder / "meta.json", sealed_json({"step": step, "sha256": SHA256, "trained_ids": None}))
     return path
+
+
+def put(path: Path, data: bytes) -> None:
+    """A file as training leaves it: whole at once, and never written again. A dashboard may be reading meanwhile."""
+    if not path.exists() or path.read_bytes() != data:
+        with replacing(path) as file:
+            file.write(data)
 
 
 def log_line(fake: Fake, step: int) -> dict[str, Any]:
@@ -188,7 +198,7 @@ def log_line(fake: Fake, step: int) -> dict[str, Any]:
 def go_on_training(path: Path, fake: Fake, steps: Iterable[int]) -> None:
     """The live tail of a run that is being trained: its lines so far."""
     lines = [sealed_json({**log_line(fake, step), "time": 0.0}) for step in steps]
-    (path / "live.jsonl").write_bytes(b"".join(lines))
+    put(path / "live.jsonl", b"".join(lines))
 
 
 def hash_text(text: str) -> int:

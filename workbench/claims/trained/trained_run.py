@@ -58,7 +58,7 @@ class TrainedRun:
             ValueError: if tokens or answers differ.
         """
         task = self.task.model_copy(update=parameters)
-        if (task.tokens_names, task.output_names) != (self.task.tokens_names, self.task.output_names):
+        if not task.speaks_as(self.task):
             raise ValueError(f"{task.name} with {dict(parameters)} has other tokens or answers than the run's own task")
         return replace(self, task=task)
 

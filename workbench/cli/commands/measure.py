@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -20,6 +20,7 @@ from workbench.cli.options import (
     assignments,
     integers,
     share_of,
+    task_parameters,
 )
 
 if TYPE_CHECKING:
@@ -61,6 +62,14 @@ def measure(
             min=0, help="Draw the strings from this seed, not from the run's own: stored apart, never mixed with those."
         ),
     ] = None,
+    task: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PARAMETER=VALUE",
+            help="Ask each run its task under other parameters, e.g. k=12,least=12, which keep its tokens and answers: "
+            "stored apart, never mixed with its own. Repeatable.",
+        ),
+    ] = None,
     executor: ExecutorOption = "processes",
     workers: Annotated[int | None, typer.Option(min=1, help="Worker processes; default: one per core.")] = None,
     trust_code: TrustCode = None,
@@ -84,7 +93,13 @@ def measure(
     given = (folders, only, steps, lengths, sequences, set_ or [], executor, workers)
     with computing_on(chosen):
         measure_folders(
-            *given, deepen=deepen, trust_code=trusted, shard=shard, time=time_limit, evaluation_seed=evaluation_seed
+            *given,
+            deepen=deepen,
+            trust_code=trusted,
+            shard=shard,
+            time=time_limit,
+            evaluation_seed=evaluation_seed,
+            parameters=task_parameters(task or ()),
         )
 
 
@@ -103,11 +118,13 @@ def measure_folders(
     shard: str | None = None,
     time: str | None = None,
     evaluation_seed: int | None = None,
+    parameters: Mapping[str, Any] | None = None,
 ) -> None:
     """Plan, measure, report; raises SystemExit(1) if anything went wrong on the way.
 
     ``further`` are settings by measurement, beside ``settings`` as typed, which win; ``trust_code`` files whose code
-    may be run; strings are drawn from ``evaluation_seed``, None = each run's own.
+    may be run; strings are drawn from ``evaluation_seed`` and are of the task under ``parameters``, None = each
+    run's own.
     """
     from workbench.cli.measure_plan import run_plan, settings_of
     from workbench.cli.time_limit import time_limit
@@ -140,6 +157,7 @@ def measure_folders(
             deepen=deepening(deepen, "--deepen"),
             share=share,
             evaluation_seed=evaluation_seed,
+            task_parameters=parameters,
         )
 
     with time_limit(time) as limit:

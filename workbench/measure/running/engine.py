@@ -12,17 +12,22 @@ from pathlib import Path
 from typing import Any
 
 from workbench.core.canonical import canonical, key_of
+from workbench.core.construct import construct
+from workbench.core.errors import shown
+from workbench.core.suggest import nearest
 from workbench.measure.measurement import Grid, Measurement, Spec, Study
 from workbench.measure.registry import make_measurement
 from workbench.measure.running.applicable import lacking, not_applicable
+from workbench.measure.settings import MeasurementError
 from workbench.measure.study import BLOCK, MATERIALISING, CheckpointStudy, Evaluation, Shown, show_pass
 from workbench.models.compute_device import USUAL_DEVICE, ComputeDevice, computing_on, current_device
 from workbench.runs.run import Run
 from workbench.storage.errors import StorageError
-from workbench.table.assembly import EVALUATION_SEED
 from workbench.table.errors import TableError
+from workbench.table.other_strings import OWN_STRINGS, TASK_PARAMETERS, OtherStrings
 from workbench.table.schema import Row
 from workbench.table.shards import shard_path, verify_shard, write_shard
+from workbench.tasks.base import Task
 from workbench.tasks.source_code import trust
 
 
@@ -57,8 +62,8 @@ class Item:
     """Files whose code may be run as that of the run's task: a worker process knows no others."""
     device: ComputeDevice = USUAL_DEVICE
     """Where the model computes."""
-    evaluation_seed: int | None = None
-    """What strings are drawn from, where that is not the run's own evaluation seed."""
+    strings: OtherStrings = OWN_STRINGS
+    """What about the strings is not the run's own."""
 
 
 @dataclass(frozen=True)
@@ -117,10 +122,12 @@ def shard_key(
     sha256: str,
     deep: bool = False,
     device: ComputeDevice = USUAL_DEVICE,
+    task_parameters: Mapping[str, Any] | None = None,
 ) -> str:
     """Hash of everything the numbers depend on: the rule of how many sequences there are, not the number reached.
 
-    Of the device that is its class, where it is not the processor, and the kind of number, where one is asked for.
+    Of the device that is its class, where it is not the processor, and the kind of number, where one is asked for; of
+    the task its parameters, where they are not the run's own.
     """
     parts: dict[str, Any] = {
         "measurement": spec.name,
@@ -136,6 +143,8 @@ def shard_key(
     }
     if deep:
         parts["deep"] = True
+    if task_parameters:
+        parts[TASK_PARAMETERS] = dict(task_parameters)
     return key_of(parts)
 
 
@@ -146,7 +155,7 @@ def want(
     grid: Grid,
     sequences: Mapping[str, int],
     deep: bool = False,
-    evaluation_seed: int | None = None,
+    strings: OtherStrings = OWN_STRINGS,
 ) -> Wanted:
     """The work order for one measurement of one checkpoint.
 
@@ -156,22 +165,48 @@ def want(
         grid: prefix lengths.
         sequences: by measurement name, where not its own number.
         deep: whether a measurement that deepens may do so here.
-        evaluation_seed: what strings are drawn from; None = the run's own evaluation seed.
+        strings: what about them is not the run's own.
     """
     spec = measurement.spec
     n, deep = sequences.get(spec.name, spec.sequences), deep and spec.deepens
     device = current_device()
     if device.dtype == "float32" and not run.referenced:  # as ours are stored
         device = ComputeDevice(device.device)
-    seed = drawn_from(run, evaluation_seed)
-    key = shard_key(spec, grid, n, seed, run.meta(step)["sha256"], deep, device)
+    seed = drawn_from(run, strings)
+    key = shard_key(spec, grid, n, seed, run.meta(step)["sha256"], deep, device, strings.parameters)
     return Wanted(spec.name, tuple(sorted(spec.settings.items())), n, key, deep)
 
 
-def drawn_from(run: Run, evaluation_seed: int | None) -> int:
+def drawn_from(run: Run, strings: OtherStrings) -> int:
     """What a run's evaluation strings are drawn from: its own evaluation seed, unless another one is asked for."""
     own: int = run.config["seeds"]["evaluation"]
-    return own if evaluation_seed is None else evaluation_seed
+    return own if strings.seed is None else strings.seed
+
+
+def asked_task(run: Run, strings: OtherStrings) -> Task:
+    """The run's task, or the same under the parameters that are asked for.
+
+    Raises:
+        MeasurementError: for a parameter that it lacks, a value that it refuses, and parameters under which it has
+            other tokens or answers than the model was made for.
+    """
+    own, parameters = run.task, strings.parameters
+    if not parameters:
+        return own
+    known = type(own).model_fields
+    for name in parameters:
+        if name not in known:
+            raise MeasurementError(
+                f"{own.name}, the task of {run.name}, has no parameter {name}; {nearest(name, known)}"
+            )
+    other = construct(type(own), {**dict(own), **parameters}, f"{own.name} of {run.name}", MeasurementError)
+    if not other.speaks_as(own):
+        said = ", ".join(f"{name} = {shown(value)}" for name, value in parameters.items())
+        raise MeasurementError(
+            f"{own.name} with {said} has other tokens or answers than the model of {run.name} was made for; "
+            f"choose parameters that keep both"
+        )
+    return other
 
 
 def measure_item(item: Item) -> Done:
@@ -193,7 +228,7 @@ def _measure_item(item: Item) -> Done:
     wanted_still = [w for w in item.wanted if not _made_since(run, item.step, w)]
     if not wanted_still:
         return Done(run.name, item.step, 0, 0, 0, time.monotonic() - start)
-    model, task, other = run.load(item.step), run.task, item.evaluation_seed
+    model, task, other = run.load(item.step), asked_task(run, item.strings), item.strings
     every = [(w, make_measurement(w.name, dict(w.settings))) for w in wanted_still]
     apart = Isolation()
     made, total = [], 0
@@ -205,7 +240,7 @@ def _measure_item(item: Item) -> Done:
                 total += len(rows)
             else:
                 made.append((wanted, measurement))
-    sequences, seed = max(w.sequences for w in wanted_still), drawn_from(run, item.evaluation_seed)
+    sequences, seed = max(w.sequences for w in wanted_still), drawn_from(run, item.strings)
     evaluation = Evaluation(task, item.grid, seed, sequences, consistent=model.cfg.ids.consistent)
     watching = [
         Watching(m, CheckpointStudy(run, item.step, model, evaluation, w.sequences, w.deep), w.name) for w, m in made
@@ -310,14 +345,13 @@ def write_rows(
     rows: Sequence[Row],
     passes: int,
     seconds: float,
-    evaluation_seed: int | None = None,
+    strings: OtherStrings = OWN_STRINGS,
 ) -> None:
     """Write one shard, with what the engine knows filled into its rows; ``seconds`` since its checkpoint was begun.
 
-    An evaluation seed that is not the run's own stands in every row's setting, and in the shard's metadata.
+    What about the strings is not the run's own stands in every row's setting, and in the shard's metadata.
     """
-    other = {} if evaluation_seed is None else {EVALUATION_SEED: evaluation_seed}
-    setting = canonical({**spec.settings, **other})
+    setting = canonical({**spec.settings, **strings.setting})
     filled = [{**r, "run": run.name, "step": step, "measurement": spec.name, "setting": setting} for r in rows]
     path = shard_path(Path(run.path), spec.name, step, wanted.key)
     metadata = {
@@ -327,6 +361,6 @@ def write_rows(
         "run": run.id,
         "extra_passes": str(passes),
         "seconds": f"{seconds:.3f}",
-        **{name: str(seed) for name, seed in other.items()},
+        **strings.metadata,
     }
     write_shard(path, filled, metadata)

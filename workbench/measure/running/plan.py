@@ -20,7 +20,7 @@ from workbench.measure.grid import make_grid, readable
 from workbench.measure.measurement import Grid, Measurement, Spec
 from workbench.measure.registry import broken, choose, make_measurement
 from workbench.measure.running.applicable import misplaced, unmet
-from workbench.measure.running.engine import Done, Item, Wanted, measure_item, want
+from workbench.measure.running.engine import Done, Item, Wanted, asked_task, measure_item, want
 from workbench.measure.settings import MeasurementError
 from workbench.models.compute_device import current_device
 from workbench.runs.errors import RunError
@@ -28,8 +28,9 @@ from workbench.runs.run import Run, find_runs
 from workbench.runs.weights import model_config
 from workbench.storage.atomic import require_room
 from workbench.storage.errors import StorageError
-from workbench.table.assembly import EVALUATION_SEED, state_of
+from workbench.table.assembly import state_of
 from workbench.table.errors import TableError
+from workbench.table.other_strings import OWN_STRINGS, OtherStrings, other_strings
 from workbench.table.reading import read_run
 from workbench.table.shards import (
     compact,
@@ -84,6 +85,7 @@ def plan(
     deepen: Deepen = "last",
     share: Share = WHOLE,
     evaluation_seed: int | None = None,
+    task_parameters: Mapping[str, Any] | None = None,
 ) -> Plan:
     """Find the missing measurements below ``roots``.
 
@@ -100,12 +102,15 @@ def plan(
         share: which checkpoints to plan for, each by its run's id and its step; with ``bracket``, whole runs.
         evaluation_seed: draw the strings from this seed; None = from each run's own evaluation seed. What is measured
             so stands beside what was measured on the run's own strings, and is read by its seed alone.
+        task_parameters: ask each run its task under these parameters, which leave its tokens and answers as they are;
+            None = under its own. What is measured so stands apart in the same way.
 
     Raises:
         RunError: for a folder that does not exist or holds no run, or a step that a run lacks.
         MeasurementError: for an unknown measurement or setting, a setting of a measurement that is not asked for, or
             a layer that a model lacks.
         TaskError, PositionError: for a length that a task does not admit or a model cannot read.
+        MeasurementError: for parameters that a run's task cannot have.
     """
     names = choose(only)
     settings = settings or {}
@@ -134,15 +139,19 @@ def plan(
             found.notices.append(f"nothing more is measured of {run.name}: {run.weightless}")
             continue
         problems: list[str] = []
+        strings = other_strings(run.config, evaluation_seed, task_parameters)
         with apart(problems.append, "its task or its model cannot be made"):
             task, model, code = (
                 run.task,
                 model_config(run.config["model"], run.path / "run.json"),
                 code_of(run.config["task"]),
             )
-            with contained(task):
-                usual = make_grid(task, run.trained_length)
-            grid, notice = readable(usual, task, model, strict=False)
+        if not problems:
+            task = asked_task(run, strings)  # what does not fit here is a mistake of whoever asks
+            with apart(problems.append, "its lengths cannot be made"):
+                with contained(task):
+                    usual = make_grid(task, run.trained_length)
+                grid, notice = readable(usual, task, model, strict=False)
         if problems:
             found.problems.append(f"{run.name} is not measured: {problems[0]}")
             continue
@@ -164,8 +173,7 @@ def plan(
         with apart(found.problems.append, f"{run.path} is not measured"):
             mine = [s for s in chosen_steps(run, steps) if deepen == "bracket" or share.has(f"{run.id}/{s}")]
             whole = {n: m for n, m in made.items() if only is not None or task.presented or m.presented != "only"}
-            own = evaluation_seed == run.config["seeds"]["evaluation"]
-            orders = Orders(run, whole, grid, counts, Present(run), None if own else evaluation_seed)
+            orders = Orders(run, whole, grid, counts, Present(run), strings)
             _plan_run(found, run, mine, orders, deepen)
     return found
 
@@ -178,7 +186,7 @@ def _plan_run(found: Plan, run: Run, chosen: Sequence[int], orders: Orders, deep
         with apart(found.problems.append, f"{run.step_path(step)} is not measured"):
             _add(found, orders, step, deep=deepen == "all" or step == run.steps[-1])
     if deepen == "bracket" and len(found.items) == planned:
-        for step in doubtful(run, orders.evaluation_seed):
+        for step in doubtful(run, orders.strings):
             if step in chosen and _add(found, orders, step, deep=True):
                 break
     found.problems += orders.there.problems
@@ -186,28 +194,24 @@ def _plan_run(found: Plan, run: Run, chosen: Sequence[int], orders: Orders, deep
 
 @dataclass(frozen=True)
 class Orders:
-    """What makes the work orders of one run: its measurements, lengths, sequences, and the shards there are.
-
-    The evaluation seed is None for the run's own.
-    """
+    """What makes the work orders of one run: its measurements, lengths, sequences, strings, and the shards there are."""
 
     run: Run
     made: Mapping[str, Measurement]
     grid: Grid
     counts: Mapping[str, int]
     there: Present
-    evaluation_seed: int | None = None
+    strings: OtherStrings = OWN_STRINGS
 
     def missing(self, step: int, deep: bool) -> tuple[Wanted, ...]:
         """The orders of a step that no shard fulfils; one that was drawn deeper than is wanted does."""
         orders = []
         for measurement in self.made.values():
             wanted, deeper = (
-                want(measurement, self.run, step, self.grid, self.counts, d, self.evaluation_seed) for d in (deep, True)
+                want(measurement, self.run, step, self.grid, self.counts, d, self.strings) for d in (deep, True)
             )
             keys = dict.fromkeys((deeper.key, wanted.key))
-            seed = "" if self.evaluation_seed is None else str(self.evaluation_seed)
-            if not any(self.there.has(step, wanted.name, key, seed) for key in keys):
+            if not any(self.there.has(step, wanted.name, key, self.strings) for key in keys):
                 orders.append(wanted)
         return tuple(orders)
 
@@ -217,15 +221,15 @@ def _add(found: Plan, orders: Orders, step: int, deep: bool) -> bool:
     missing = orders.missing(step, deep)
     found.present += len(orders.made) - len(missing)
     if missing:
-        run, seed = orders.run, orders.evaluation_seed
+        run = orders.run
         where = (str(run.path), run.name, step, orders.grid)
-        found.items.append(Item(*where, missing, trusted(), current_device(), seed))
+        found.items.append(Item(*where, missing, trusted(), current_device(), orders.strings))
     return bool(missing)
 
 
-def doubtful(run: Run, evaluation_seed: int | None = None) -> list[int]:
+def doubtful(run: Run, strings: OtherStrings = OWN_STRINGS) -> list[int]:
     """The undecided checkpoints among which the last verdict of a run began, ascending."""
-    rows = read_run(run.path, ("measurement", "quantity", "step", "label"), evaluation_seed).rows
+    rows = read_run(run.path, ("measurement", "quantity", "step", "label"), strings.seed, strings.parameters).rows
     verdicts = rows.filter((pc.field("measurement") == "behaviour") & (pc.field("quantity") == "verdict"))
     labels = dict(zip(verdicts["step"].to_pylist(), verdicts["label"].to_pylist(), strict=True))
     found = since(labels)
@@ -269,14 +273,14 @@ class Present:
         for shard in shards_of(run.path):
             self.keys.setdefault((shard.measurement, shard.step), []).append(shard.key)
 
-    def has(self, step: int, name: str, key: str, seed: str = "") -> bool:
+    def has(self, step: int, name: str, key: str, strings: OtherStrings = OWN_STRINGS) -> bool:
         """Whether a shard is there; if another one of the same step is newer, this one is made to count again.
 
         Args:
             step, name, key: which.
-            seed: the evaluation seed where it is not the run's own: shards of others do not concern it.
+            strings: what it was measured on: shards of others do not concern it.
         """
-        keys = self._of_seed(step, name, key, seed)
+        keys = self._of_strings(step, name, key, strings)
         if key not in keys:
             # A folder may ship its table alone, without the shards it was made of.
             return not keys and (name, step, key) in self.compacted
@@ -294,11 +298,11 @@ class Present:
             renew(path)
         return True
 
-    def _of_seed(self, step: int, name: str, key: str, seed: str) -> list[str]:
-        """The keys of a measurement's shards that are of a seed; files are opened where there are others alone."""
+    def _of_strings(self, step: int, name: str, key: str, strings: OtherStrings) -> list[str]:
+        """The keys of a measurement's shards that are of the same strings; files are opened where there are others."""
         keys = self.keys.get((name, step), [])
         paths = {other: shard_path(self.run.path, name, step, other) for other in keys if other != key}
-        return [other for other in keys if other == key or _metadata(paths[other]).get(EVALUATION_SEED, "") == seed]
+        return [other for other in keys if other == key or OtherStrings.of(_metadata(paths[other])) == strings]
 
 
 def _written(path: Path) -> str:
