@@ -80,7 +80,7 @@ class TableSums(LayerReducer[PositionTables]):
 
     Args:
         batch: all its strings.
-        span: number of positions.
+        span: number of positions; no more than an attention window is wide.
         eps: attention beyond the reach is at most this share.
     """
 
@@ -96,6 +96,8 @@ class TableSums(LayerReducer[PositionTables]):
         self._reach: list[Tensor] = []
 
     def add(self, inputs: ScoreInputs, part: Batch, seen: Mapping[str, Tensor]) -> None:
+        if inputs.window is not None:  # beyond it there is no score
+            self._first = max(self._first, self._end - inputs.window)
         queries = range(self._first, self._end)
         size, heads = len(queries), inputs.q.shape[2]
         if self._sums is None:

@@ -104,6 +104,8 @@ QUANTITIES = (
 
 FROM_GAUGE = ("translation_variance", "period", "period_strength", "locality")
 NO_TABLE = "positions are not added as vectors"
+UNREAD = "weights of an opened model are not read by name"
+"""Why nothing is said of the weights of a model that shows its activations alone."""
 
 
 def _at_least_four(span: int) -> int:
@@ -116,7 +118,8 @@ class Positional(ScoreObserver[PositionTables]):
     """The measurement.
 
     Args:
-        span: positions at the end of each length whose scores are compared; BOS never counts.
+        span: positions at the end of each length whose scores are compared, at most as many as an attention window
+            is wide; BOS never counts.
         eps: of both localities.
         resamples: bootstrap resamples.
     """
@@ -127,6 +130,10 @@ class Positional(ScoreObserver[PositionTables]):
     quantities = QUANTITIES
     sequences = 128
     unlabelled = True
+    not_presented = (
+        "in a prompt the template stands at the same places of every string, so that scores by place would be of the "
+        "template; positional_statistics(model, tokens) asks a model of random tokens in a notebook"
+    )
 
     span: Annotated[Count, AfterValidator(_at_least_four)] = 32
     eps: Share = 0.05
@@ -193,9 +200,11 @@ class Positional(ScoreObserver[PositionTables]):
         rows: list[Row] = []
         for layer in range(study.cfg.n_layers):
             place: dict[str, Any] = {"layer": layer, "mode": "weights"}
-            tables = weight_tables(study.model, layer, self.span)
+            read = _weights_are_read(study.model)
+            tables = weight_tables(study.model, layer, self.span) if read else None
             if tables is None:
-                why = f"positions {study.cfg.positions.name} say nothing without content"
+                nothing = f"positions {study.cfg.positions.name} say nothing without content"
+                why = nothing if read else UNREAD
                 rows += [missing_row("not_applicable", why, quantity=q, **place) for q in FROM_GAUGE]
             else:
                 for head, table in enumerate(tables):
@@ -238,10 +247,16 @@ def weight_tables(model: HookedModel, layer: int, size: int) -> Floats | None:
     return found
 
 
+def _weights_are_read(model: HookedModel) -> bool:
+    """Whether vectors that positions add can be asked of a model: an opened one shows activations alone."""
+    return not model.cfg.positions.added or hasattr(model, "pos_embed")
+
+
 def regularizer_rows(model: HookedModel, layer: int, place: dict[str, Any]) -> list[Row]:
     """The value of the regularizer of learned position tables, per head."""
-    if not model.cfg.positions.added:
-        return [missing_row("not_applicable", NO_TABLE, quantity="positional_regularizer", **place)]
+    if not model.cfg.positions.added or not _weights_are_read(model):
+        why = UNREAD if model.cfg.positions.added else NO_TABLE
+        return [missing_row("not_applicable", why, quantity="positional_regularizer", **place)]
     with torch.no_grad():
         attn = model.blocks[layer].attn  # type: ignore[attr-defined]
         table = model.pos_embed(torch.arange(model.cfg.n_ctx)[None], attn.W_Q.dtype)[0]  # type: ignore[attr-defined]

@@ -268,6 +268,12 @@ class Measurement(BaseModel):
     """Whether it is made only where it is named: one that costs much, or that has yet to be proven."""
     presented: ClassVar[Literal["no", "also", "only"]] = "no"
     """Whether it is made of models that were given a task in their prompt, and of no others."""
+    not_presented: ClassVar[str] = (
+        "it compares lengths with those of training, prefix by prefix, and this model was given the task in its prompt "
+        "alone; behaviour.in_context, circuits.heads and circuits.hardmax are made of it, and where they are named "
+        "circuits.in_context, circuits.in_context_rows and probes.in_context"
+    )
+    """Why it is not made of models that were given a task in their prompt, where it is not."""
     about: ClassVar[tuple[str, ...]] = ()
     """Which targets it is about, ``summary`` and ``position``: what ``python -m probes --targets`` chooses by."""
 

@@ -30,11 +30,7 @@ def lacking(measurement: Measurement, model: HookedModel, task: Task | None = No
 def misplaced(measurement: Measurement, task: Task) -> str:
     """Why a measurement does not go with how models get to know a task; "" where it does."""
     if task.presented and measurement.presented == "no":
-        return (
-            "it compares lengths with those of training, prefix by prefix, and this model was given the task in its "
-            "prompt alone; behaviour.in_context, circuits.heads and circuits.hardmax are made of it, and where they "
-            "are named circuits.in_context, circuits.in_context_rows and probes.in_context"
-        )
+        return measurement.not_presented
     if measurement.presented == "only" and not task.presented:
         return "it is about models that are given a task in their prompt (lengthlens open); behaviour is about this one"
     return ""

@@ -194,7 +194,7 @@ def _plan_run(found: Plan, run: Run, chosen: Sequence[int], orders: Orders, deep
 
 @dataclass(frozen=True)
 class Orders:
-    """What makes the work orders of one run: its measurements, lengths, sequences, strings, and the shards there are."""
+    """What makes the work orders of one run: measurements, lengths, sequences, strings, and the shards there are."""
 
     run: Run
     made: Mapping[str, Measurement]
