@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from workbench.figures.heads.head_map import *
     from workbench.figures.heads.head_maps import *
     from workbench.figures.heads.head_pictures import *
-    from workbench.figures.heads.inducing_heads import *
+    from workbench.figures.in_context.changed_heads import *
+    from workbench.figures.in_context.held_by_layer import *
+    from workbench.figures.in_context.in_context_curve import *
+    from workbench.figures.in_context.inducing_heads import *
     from workbench.figures.panels.accuracy import *
     from workbench.figures.panels.any_quantity import *
     from workbench.figures.panels.any_quantity_notebook import *
@@ -28,7 +31,6 @@ if TYPE_CHECKING:
     from workbench.figures.panels.decodability import *
     from workbench.figures.panels.differences import *
     from workbench.figures.panels.failure_length import *
-    from workbench.figures.panels.in_context_curve import *
     from workbench.figures.panels.many_configurations import *
     from workbench.figures.panels.many_seeds import *
     from workbench.figures.panels.phase_diagram import *
@@ -55,7 +57,10 @@ HOMES = (
     "heads.head_map",
     "heads.head_maps",
     "heads.head_pictures",
-    "heads.inducing_heads",
+    "in_context.changed_heads",
+    "in_context.held_by_layer",
+    "in_context.in_context_curve",
+    "in_context.inducing_heads",
     "panels.accuracy",
     "panels.any_quantity",
     "panels.any_quantity_notebook",
@@ -64,7 +69,6 @@ HOMES = (
     "panels.decodability",
     "panels.differences",
     "panels.failure_length",
-    "panels.in_context_curve",
     "panels.many_configurations",
     "panels.many_seeds",
     "panels.phase_diagram",

@@ -34,7 +34,7 @@ from workbench.dashboard.pages.base import Visit
 from workbench.dashboard.pages.runs import summary
 from workbench.dashboard.panels import head_grid, head_tables
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
-from workbench.dashboard.panels.run_panels import BY_ID, IN_CONTEXT
+from workbench.dashboard.panels.run_panels import BY_ID, IN_CONTEXT, IN_CONTEXT_DEEPER
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import default_cursor
 from workbench.dashboard.state.sweep_query import choices_of
@@ -127,7 +127,7 @@ def test_what_is_said_of_a_model_in_its_prompt_cites_its_rows(
     at = default_cursor(run)
     for length in run.lengths:
         told = [in_context_sentence(run.frame, step=at.step)]
-        for kind in ("behaviour", "mechanism"):
+        for kind in ("behaviour", "mechanism", "in-context-use"):
             told.append(in_context_rail(run.frame, kind, at.step, length, at.layer, at.head))
         for pieces in told:
             assert unfounded(pieces, held, run.trained) == []
@@ -138,11 +138,11 @@ def test_what_is_said_of_a_model_in_its_prompt_cites_its_rows(
 @pytest.mark.parametrize("name", IN_CONTEXT_NAMES)
 def test_what_is_drawn_of_a_model_in_its_prompt_are_rows(gallery: Context, of_run: dict[str, Rows], name: str) -> None:
     at = place_of(gallery, name)
-    for panel in IN_CONTEXT:
+    for panel in (*IN_CONTEXT, *IN_CONTEXT_DEEPER):
         known = Named(of_run[name], {(panel.measurement, quantity) for quantity in panel.quantities})
         told = drawn(gallery, panel, at)
         assert all(known.by(text) for text in told), panel.id
-        assert told or panel.id != "in-context"
+        assert told or panel.id not in ("in-context", "in-context-changed", "in-context-layers")
 
 
 @pytest.mark.parametrize("name", IN_CONTEXT_NAMES)

@@ -19,8 +19,8 @@ from workbench.dashboard.components.slider_scents import (
 )
 from workbench.dashboard.state.cursor import Cursor
 from workbench.dashboard.state.run_view import RunView
+from workbench.figures.in_context.in_context_curve import prompt_tokens
 from workbench.figures.labels import head_name, multiple, short, whole
-from workbench.figures.panels.in_context_curve import prompt_tokens
 from workbench.figures.rows.multiples import LengthAxis
 from workbench.figures.style.template import u_length, u_step
 

@@ -24,9 +24,9 @@ from workbench.dashboard.state.chosen_configurations import chosen, escaped, see
 from workbench.dashboard.state.cursor import Cursor, Notice, default_step
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import NotMeasured, NotShared
+from workbench.figures.in_context.in_context_curve import ALL, in_context_difference_data
 from workbench.figures.labels import MISSING, proportion, whole
 from workbench.figures.panels.differences import compare_sentence, over_length_difference
-from workbench.figures.panels.in_context_curve import ALL, in_context_difference_data
 from workbench.figures.panels.many_seeds import SHOWN
 from workbench.figures.rows.multiples import step_partners
 from workbench.figures.text.in_context_sentence import asymmetry_sentence
@@ -237,8 +237,10 @@ def likeliest(run: RunView, others: Sequence[RunView]) -> RunView:
     """What a run is held against unless a link says otherwise.
 
     The same configuration with another seed; else a run of the same task with the opposite verdict, each at its last
-    checkpoint; else any of the same task; else any; else the run itself.
+    checkpoint; else any of the same task; else any; else the run itself. A model that was asked in its prompt shares no
+    panel with one that was trained: of the other kind only where there is none of its own.
     """
+    others = [one for one in others if one.in_context == run.in_context] or others
     alike = [one for one in others if one.task == run.task]
     opposite = OPPOSITE.get(verdict_at(run, default_step(run)))
     seeds = [one for one in alike if one.family == run.family]

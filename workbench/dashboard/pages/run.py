@@ -26,6 +26,8 @@ from workbench.dashboard.panels.run_panels import (
     DEEPER,
     DEEPER_ROWS,
     IN_CONTEXT,
+    IN_CONTEXT_DEEPER,
+    IN_CONTEXT_DEEPER_ROWS,
     IN_CONTEXT_ROWS,
     LEGEND,
     MORE,
@@ -80,7 +82,7 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
 def _below(run: RunView, extras: Mapping[str, str]) -> list[Any]:
     """What stands below the headline; weights that others trained have no training, and no lengths of it, to show."""
     if run.in_context:
-        return [in_context(run), more(run, extras)] if run.brief.rows else [unmeasured(run)]
+        return [in_context(run), *in_context_deeper(run), more(run, extras)] if run.brief.rows else [unmeasured(run)]
     if not run.brief.rows:
         return [unmeasured(run), training(run)]
     further = [*deeper(run), *circuit(run, extras), *all_heads(run), more(run, extras)]
@@ -172,6 +174,17 @@ def in_context(run: RunView) -> html.Div:
         rows.append(panel_frame.matrix_row(rail, [one for one in IN_CONTEXT if one.row == row], run.specs, kind))
     absent = [html.P(id=rail, hidden=True) for row, rail in RAILS.items() if row not in IN_CONTEXT_ROWS]
     return html.Div([*rows, *absent, memory(IN_CONTEXT)], className="matrix")
+
+
+def in_context_deeper(run: RunView) -> list[html.Div]:
+    """Which heads decide and what layers hold, where a model was asked that."""
+    if run.measured.isdisjoint(one.measurement for one in IN_CONTEXT_DEEPER):
+        return []
+    rows = []
+    for row, (name, question, kind) in IN_CONTEXT_DEEPER_ROWS.items():
+        rail = [html.H2(name), html.P(question, className="soft"), html.P(id=f"rail-{row}"), panel_frame.how(row)]
+        rows.append(panel_frame.matrix_row(rail, [one for one in IN_CONTEXT_DEEPER if one.row == row], run.specs, kind))
+    return [html.Div([*rows, memory(IN_CONTEXT_DEEPER)], className="matrix more-row late")]
 
 
 def why_row(run: RunView) -> html.Div:
@@ -280,7 +293,7 @@ def connect(app: Dash, context: Context) -> None:
     _prose(app, context)  # before the panels: questions are asked in this order, and the verdict comes first
     for group in (MATRIX, IN_CONTEXT, (BY_ID["loss"],)):
         callbacks.panels(app, context, group)
-    for group in (WHY, *DEEPER_GROUPS.values(), MORE):
+    for group in (WHY, *DEEPER_GROUPS.values(), IN_CONTEXT_DEEPER, MORE):
         callbacks.panels(app, context, group, late=True)
     circuit_row.connect(app, context)
     head_maps_panel.connect(app, context)
@@ -325,7 +338,7 @@ def _ahead(app: Dash, context: Context) -> None:
         if look is not None and view.brief.rows and known["path"] == PAGE.path:
             context.prefetch.ask(
                 PanelCursor.asked(context.store, view, cursor, {"axis": axis}),
-                IN_CONTEXT if view.in_context else (*PANELS, *WHY, *DEEPER, *CIRCUIT),
+                (*IN_CONTEXT, *IN_CONTEXT_DEEPER) if view.in_context else (*PANELS, *WHY, *DEEPER, *CIRCUIT),
                 look,
             )
 
@@ -365,6 +378,18 @@ def _prose(app: Dash, context: Context) -> None:
         said, drawn = prose.diagnosis(view, at.step)
         return said, unless(known, WHY_DRAWN if drawn else WHY_BARE)
 
+    for row in IN_CONTEXT_DEEPER_ROWS:
+
+        @app.callback(
+            Output(f"rail-{row}", "children"),
+            Input("late", "data"),
+            Input("run-version", "data"),
+            State("run", "data"),
+        )
+        def deeper_said(cursor: dict[str, Any], _: Any, run: str, row: str = row) -> Any:
+            view, at = place(context, run, **cursor)
+            return prose.rail(view, row, at)
+
     @app.callback(Output("unmeasured-count", "children"), Input("run-version", "data"), State("run", "data"))
     def grown(_: Any, run: str) -> Any:
         view = context.store.run(run)
@@ -396,7 +421,7 @@ PAGE = CursorPage(
     name="Run",
     connect=connect,
     content=content,
-    panels=(*PANELS, *IN_CONTEXT, *WHY, *DEEPER, *CIRCUIT, *MORE, head_maps_panel.PANEL),
+    panels=(*PANELS, *IN_CONTEXT, *IN_CONTEXT_DEEPER, *WHY, *DEEPER, *CIRCUIT, *MORE, head_maps_panel.PANEL),
     extras={"quantity": "", "connection": ""},
     check=check,
 )

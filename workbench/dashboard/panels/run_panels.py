@@ -325,7 +325,39 @@ IN_CONTEXT: tuple[Panel, ...] = (
 )
 """Of a model that others trained and that was asked in its prompt: over items, not over training."""
 
-BY_ID = {panel.id: panel for panel in (*PANELS, *IN_CONTEXT, *DEEPER, *WHY, *CIRCUIT)}
+IN_CONTEXT_DEEPER: tuple[Panel, ...] = (
+    Panel(
+        id="in-context-changed",
+        row="in-context-use",
+        column="training",
+        title="With heads changed",
+        figure="changed_heads_over_length",
+        takes=("trained", "step"),
+        needs=("step",),
+        measurement="circuits.in_context",
+        quantities=("changed_gain",),
+        about="Accuracy among all tokens with heads changed, minus that of the model as it is. Readers: heads that "
+        "attend to the answer at the fewest items and without which it is less likely there. Held: all their weight on "
+        "the answer, which no model could do by itself; log K: scores scaled with the keys seen; out: replaced by "
+        "means. Dashed: as many other heads. " + _BAND,
+    ),
+    Panel(
+        id="in-context-layers",
+        row="in-context-use",
+        column="length",
+        title="Held behind each layer",
+        figure="held_by_layer",
+        takes=("step", "length"),
+        needs=("step", "length"),
+        measurement="probes.in_context",
+        quantities=("lens_accuracy", "item_position_r2"),
+        about="Answer: right among the symbols when the residual stream goes straight to the output. Place: R\u00b2 of "
+        "the number of an item by a linear probe; dashed, the same of embeddings. " + _BAND,
+    ),
+)
+"""Further questions to such a model, shown where any of them was asked."""
+
+BY_ID = {panel.id: panel for panel in (*PANELS, *IN_CONTEXT, *IN_CONTEXT_DEEPER, *DEEPER, *WHY, *CIRCUIT)}
 
 ROWS: dict[str, tuple[str, str]] = {
     "behaviour": ("Behaviour", "Does it keep working?"),
@@ -337,6 +369,9 @@ IN_CONTEXT_ROWS: dict[str, tuple[str, str, str]] = {
     "mechanism": ("Mechanism", "Do its heads keep looking?", ""),
 }
 """Kind of evidence -> its name, its question, and the class of its row."""
+IN_CONTEXT_DEEPER_ROWS: dict[str, tuple[str, str, str]] = {
+    "in-context-use": ("Use", "Which heads decide, and what would mend it?", "two"),
+}
 DEEPER_ROWS: dict[str, tuple[str, str]] = {
     "code": ("Code", "Is it the same code past training?"),
     "use": ("Use", "Does the output depend on it?"),
@@ -366,6 +401,8 @@ HOW: dict[str, str] = {
     "that is left.",
     "use": "A summary that is only readable can be erased without harm. One that is used costs accuracy when it goes, "
     "and random directions do not.",
+    "in-context-use": "Readers that give back much when they are held, where other heads do not, have let go of the "
+    "answer: their attention is what fails. What no reader gives back is lost elsewhere.",
     "heads": "A row of a map is a query, a column a key, dark is attention. Columns that are dark in many heads are "
     "tokens that all look at; a diagonal is a fixed distance.",
     "more": "Left: over training, at the cursor\u2019s length. Right: over prefix length, at the cursor\u2019s step. "

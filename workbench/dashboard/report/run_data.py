@@ -22,14 +22,24 @@ from workbench.dashboard.components.slider_scents import (
 from workbench.dashboard.panels.ledger import ledger
 from workbench.dashboard.panels.panel_spec import BASE_SIZE, Panel, PanelCursor
 from workbench.dashboard.panels.panel_words import Said, why_empty
-from workbench.dashboard.panels.run_panels import CIRCUIT, DEEPER, IN_CONTEXT, IN_CONTEXT_ROWS, PANELS, ROWS, WHY
+from workbench.dashboard.panels.run_panels import (
+    CIRCUIT,
+    DEEPER,
+    IN_CONTEXT,
+    IN_CONTEXT_DEEPER,
+    IN_CONTEXT_DEEPER_ROWS,
+    IN_CONTEXT_ROWS,
+    PANELS,
+    ROWS,
+    WHY,
+)
 from workbench.dashboard.state.cursor import Cursor, slug
 from workbench.dashboard.state.run_view import RunView
 from workbench.dashboard.state.run_words import described
 from workbench.figures.errors import NotMeasured
 from workbench.figures.heads.leading_head import leading_head
+from workbench.figures.in_context.in_context_curve import prompt_tokens
 from workbench.figures.labels import Piece, multiple, short, whole
-from workbench.figures.panels.in_context_curve import prompt_tokens
 from workbench.figures.style.design_tokens import Theme
 from workbench.figures.style.template import u_length, u_step
 from workbench.figures.text.diagnosis_sentence import diagnosis_sentence
@@ -118,11 +128,9 @@ def panels_of(run: RunView) -> list[Panel]:
 
     Of a model that was asked in its prompt: its panels over items.
     """
-    if run.in_context:
-        return list(IN_CONTEXT)
-    further = (*WHY, *DEEPER, *CIRCUIT)
+    always, further = (IN_CONTEXT, IN_CONTEXT_DEEPER) if run.in_context else (PANELS, (*WHY, *DEEPER, *CIRCUIT))
     asked = {one.row for one in further if one.measurement in run.measured}
-    return [*PANELS, *(one for one in further if one.row in asked)]
+    return [*always, *(one for one in further if one.row in asked)]
 
 
 # ---- words ----------------------------------------------------------------------------------------------
@@ -183,7 +191,7 @@ TEXTS: Mapping[str, tuple[Sequence[str], Callable[[RunView, Cursor], list[Piece]
 OVER_ITEMS: Mapping[str, tuple[Sequence[str], Callable[[RunView, Cursor], list[Piece]]]] = {
     "verdict-line": TEXTS["verdict-line"],
     "why": TEXTS["why"],
-    **{f"rail-items-{row}": (PARTS, _rail(row)) for row in IN_CONTEXT_ROWS},
+    **{f"rail-items-{row}": (PARTS, _rail(row)) for row in (*IN_CONTEXT_ROWS, *IN_CONTEXT_DEEPER_ROWS)},
 }
 """The same of a model that was asked in its prompt."""
 

@@ -20,8 +20,8 @@ from workbench.core.canonical import canonical
 from workbench.dashboard.state.request_gate import aside
 from workbench.dashboard.state.run_brief import Brief
 from workbench.dashboard.state.series_rows import RunRows
-from workbench.figures.heads.inducing_heads import leading_inducer
 from workbench.figures.heads.leading_head import leading_head
+from workbench.figures.in_context.inducing_heads import leading_inducer
 from workbench.figures.rows.frame import Frame
 from workbench.models.positions.registry import in_words
 from workbench.runs.log import COLUMNS, read_log

@@ -36,11 +36,11 @@ BAND_OPACITY = 0.16
 LABEL_SEPARATION = 13
 #: Part of an axis by which all lines may stop before its end and still be seen to be what the names there are of.
 _SHORT = 0.25
-_PLACE = {"step": u_step, "length": u_length}
+_PLACE = {"step": u_step, "length": u_length, "layer": float}
 
 
 def places(data: Frame, along: str) -> Floats:
-    """Positions on the axis ``along`` ("step" or "length") of the rows of ``data``."""
+    """Positions on the axis ``along`` ("step", "length" or "layer") of the rows of ``data``."""
     return np.array([_PLACE[along](float(x)) for x in data[along]], dtype=float)
 
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.figures.errors import NotMeasured
-from workbench.figures.heads.inducing_heads import MEASUREMENT as HEADS
-from workbench.figures.heads.inducing_heads import QUANTITY as INDUCTION
+from workbench.figures.in_context.changed_heads import changed_rows
+from workbench.figures.in_context.inducing_heads import MEASUREMENT as HEADS
+from workbench.figures.in_context.inducing_heads import QUANTITY as INDUCTION
 from workbench.figures.labels import Piece
 from workbench.figures.rows.claims import asked, count, estimate, head, note, number, plain
 from workbench.figures.rows.door import of_rows
@@ -65,7 +66,7 @@ def in_context_rail(frame: Frame, row: str, step: int, length: int, layer: int, 
 
     Args:
         frame: rows of one run.
-        row: behaviour or mechanism; of others nothing is said.
+        row: behaviour, mechanism or in-context-use; of others nothing is said.
         step: the cursor's checkpoint.
         length: the cursor's items.
         layer: the cursor's layer.
@@ -85,7 +86,17 @@ def in_context_rail(frame: Frame, row: str, step: int, length: int, layer: int, 
         ends = [[number(one), count(one, "length", " at ", " items")] for one in found]
         said = plain(" gives to the key behind the earlier occurrence of the token at hand, of its attention: ")
         return [head(found[0]), said, *_joined(ends), plain(".")]
-    return []
+    return _changed(frame, step, length) if row == "in-context-use" else []
+
+
+def _changed(frame: Frame, step: int, length: int) -> list[Piece]:
+    """What holding the readers gives back at the cursor's items, its control, and a change that needs no oracle."""
+    rows = changed_rows(frame, step=step, length=length)
+    if not rows:
+        return [asked("step", step, "Changed heads are not measured at these items and step ", ".")]
+    first = next(iter(rows.values()))
+    ends = [[plain(f"{name} "), *estimate(row)] for name, row in rows.items()]
+    return [count(first, "length", "Gain in accuracy at ", " items: "), *_joined(ends), plain(".")]
 
 
 def _at(frame: Frame, step: int, length: int, where: Mapping[str, Any]) -> list[dict[str, Any]]:

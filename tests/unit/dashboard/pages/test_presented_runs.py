@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from workbench.dashboard.pages.listed import PAGES
 from workbench.dashboard.pages.run import PAGE
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
 from workbench.dashboard.panels.render import heads, plot
-from workbench.dashboard.panels.run_panels import IN_CONTEXT, MORE
+from workbench.dashboard.panels.run_panels import IN_CONTEXT, IN_CONTEXT_DEEPER, MORE
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Worker
 from workbench.dashboard.state.cursor import default_cursor
@@ -36,7 +37,7 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Context]:
     folder = save_folder("llama", root / "weights", tokenizer=True)
     opened = Opened({1: folder}, make_task("uf", symbols=12), presentation("bare"), (4, 8))
     run = open_pretrained(opened, root / "runs" / "copy")
-    only = ["behaviour.in_context", "circuits.heads", "circuits.hardmax"]
+    only = ["behaviour.in_context", "circuits.heads", "circuits.hardmax", "circuits.in_context", "probes.in_context"]
     assert execute(plan([run.path], only=only, sequences=40), "serial") == []
     for side in ("ur", "ul"):
         opened = Opened({1: folder}, make_task(side, symbols=12), presentation("bare"), (4, 8))
@@ -75,13 +76,30 @@ def test_its_page_is_over_items_with_tokens_beside_and_nothing_about_training(co
     assert "at 4 items" in behaviour
     assert "at 8 items" in behaviour
     assert f"L{at.cursor.layer} H{at.cursor.head}" in mechanism
+    assert "Which heads decide, and what would mend it?" in told
+
+
+def test_what_a_model_was_not_asked_has_no_row(context: Context) -> None:
+    told = texts(router.page(context, "/run", "?run=ur")[0])
+    assert "Does it keep answering?" in told
+    assert "Which heads decide" not in told
+
+
+def test_it_is_held_against_one_of_its_kind_unless_a_link_says_otherwise(context: Context) -> None:
+    run, trained = (
+        context.store.runs()["copy"],
+        SimpleNamespace(in_context=False, task="other", family="copy", name="t"),
+    )
+    own = context.store.runs()["ur"]
+    assert compare.likeliest(run, [trained, own]) is own, "of another task, and of its kind"
+    assert compare.likeliest(run, [trained]) is trained, "there is none of its kind"
 
 
 def test_no_panel_counts_its_items_as_a_length(context: Context) -> None:
     run = context.store.runs()["copy"]
     at = PanelCursor(run, default_cursor(run), extras={"quantity": "behaviour.in_context|answer_accuracy"})
     said = []
-    for panel in (one for one in (*IN_CONTEXT, *MORE) if one.form != "heads"):
+    for panel in (one for one in (*IN_CONTEXT, *IN_CONTEXT_DEEPER, *MORE) if one.form != "heads"):
         meta = panel.plain(at, "light", 11).layout.meta
         said += [meta["slice"], meta["alt"]]
     assert any("at 8 items" in one for one in said), "over training, at the chosen number"

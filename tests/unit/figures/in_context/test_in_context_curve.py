@@ -19,7 +19,7 @@ from workbench.figures import (
     inducing_heads_over_length,
     inducing_heads_over_length_data,
 )
-from workbench.figures.heads.inducing_heads import leading_inducer
+from workbench.figures.in_context.inducing_heads import leading_inducer
 from workbench.figures.rows.frame import Frame
 from workbench.figures.style.template import u_length
 from workbench.figures.text.in_context_sentence import asymmetry_sentence, in_context_rail

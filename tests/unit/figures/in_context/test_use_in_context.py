@@ -1,0 +1,120 @@
+"""What changing heads does over items, and what layers hold: which rows, their controls, and what is said of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from tests.support.cited import said
+from workbench.figures import (
+    NotMeasured,
+    changed_heads_over_length,
+    changed_heads_over_length_data,
+    held_by_layer,
+    held_by_layer_data,
+)
+from workbench.figures.errors import NotApplicable
+from workbench.figures.in_context.changed_heads import ALL, OTHERS, READERS
+from workbench.figures.rows.frame import Frame
+from workbench.figures.style.template import DASH
+from workbench.figures.text.in_context_sentence import in_context_rail
+from workbench.measure.rows import missing_row
+from workbench.table.schema import row
+
+ITEMS = (8, 64)
+GAINS = {("held", READERS): 0.3, ("held", OTHERS): 0.1, ("logn", ALL): -0.2, ("logn", READERS): 0.05,
+         ("ablated", READERS): -0.4, ("ablated", OTHERS): -0.02, ("sharper", ALL): 0.6}  # fmt: skip
+
+
+def changed(**instead: Any) -> pd.DataFrame:
+    own: dict[str, Any] = {"run": "real", "step": 1, "measurement": "circuits.in_context", "law": "matched", "n": 32}
+    rows = []
+    for n in ITEMS:
+        for (mode, target), gain in GAINS.items():
+            value = gain * n / 64
+            here = {**own, "length": n, "mode": mode, "target": target}
+            rows.append(row(quantity="changed_gain", value=value, low=value - 0.1, high=value + 0.1, **here))
+            rows.append(row(quantity="changed_accuracy", value=0.5, low=0.4, high=0.6, **here))
+    return pd.DataFrame(rows).assign(**instead)
+
+
+def held() -> pd.DataFrame:
+    own: dict[str, Any] = {"run": "real", "step": 1, "measurement": "probes.in_context", "law": "matched", "n": 32}
+    rows = []
+    for n in ITEMS:
+        for layer in (3, 29):
+            at = {**own, "length": n, "layer": layer}
+            rows.append(row(quantity="lens_accuracy", value=layer / 58, low=0.0, high=0.6, **at))
+            rows.append(row(quantity="item_position_r2", target="items", value=1 - n / 100, low=0.1, high=1.0, **at))
+            rows.append(row(quantity="item_position_transfer_r2", target="tokens", value=-2.0, **at))
+        control = {**own, "length": n, "target": "items", "control": "embedding"}
+        rows.append(row(quantity="item_position_r2", value=-0.25, **control))
+    return pd.DataFrame(rows)
+
+
+def test_each_line_is_the_gain_of_its_change_and_heads_with_their_signs() -> None:
+    data = changed_heads_over_length_data(changed(), step=1)
+    got = {name: part["value"].tolist() for name, part in data.groupby("series", sort=False)}
+    assert got == {
+        "readers held": [0.3 / 8, 0.3],
+        "others held": [0.1 / 8, 0.1],
+        "all, log K": [-0.2 / 8, -0.2],
+        "readers, log K": [0.05 / 8, 0.05],
+        "readers out": [-0.4 / 8, -0.4],
+        "others out": [-0.02 / 8, -0.02],
+    }
+    assert set(data["quantity"]) == {"changed_gain"}
+    drawn = changed_heads_over_length(changed(), trained=4096, step=1)
+    assert {trace.name: trace.line.dash for trace in drawn.data if trace.mode == "lines+markers"} == {
+        "readers held": "solid", "others held": DASH, "all, log K": "solid", "readers, log K": "solid",
+        "readers out": "solid", "others out": DASH,
+    }  # fmt: skip
+    assert "readers held 0.30 at length 64; others held 0.10 at length 64" in drawn.layout.meta["alt"]
+    assert tuple(drawn.layout.yaxis.range) == (-0.54, 0.54)
+
+
+def test_the_axis_reaches_1_where_an_interval_leaves_the_half() -> None:
+    drawn = changed_heads_over_length(changed(high=0.7), trained=4096, step=1, theme="dark")
+    assert tuple(drawn.layout.yaxis.range) == (-1.08, 1.08)
+
+
+def test_where_there_is_no_reader_the_rest_is_drawn_and_nothing_where_nothing_has_a_value() -> None:
+    frame = changed()
+    bare = frame[frame["target"] == ALL]
+    why = {"run": "real", "step": 1, "measurement": "circuits.in_context", "law": "matched", "quantity": "changed_gain"}
+    none = [
+        missing_row("not_applicable", "there is no reader", mode="held", target=READERS, length=n, **why) for n in ITEMS
+    ]
+    data = changed_heads_over_length_data(pd.concat([bare, pd.DataFrame(none)]), step=1)
+    assert list(dict.fromkeys(data["series"])) == ["all, log K"]
+    with pytest.raises(NotApplicable, match="there is no reader"):
+        changed_heads_over_length(pd.DataFrame(none), trained=4096, step=1)
+    with pytest.raises(NotMeasured):
+        changed_heads_over_length(held(), trained=4096, step=1)
+
+
+def test_the_rail_says_the_gain_of_readers_with_its_control_at_the_items_of_the_cursor() -> None:
+    told = said(in_context_rail(Frame.of(changed()), "in-context-use", 1, 64, 0, 0))
+    assert told == (
+        "Gain in accuracy at 64 items: readers held 0.30 [0.20, 0.40], others held 0.10 [0.00, 0.20], "
+        "all, log K \u22120.20 [\u22120.30, \u22120.10]."
+    )
+    told = said(in_context_rail(Frame.of(changed()), "in-context-use", 1, 16, 0, 0))
+    assert told == "Changed heads are not measured at these items and step 1."
+
+
+def test_layers_stand_in_their_order_with_the_control_of_place() -> None:
+    data = held_by_layer_data(held(), step=1, length=64)
+    got = {name: list(zip(part["layer"], part["value"], strict=True)) for name, part in data.groupby("series")}
+    assert got["answer"] == [(3.0, 3 / 58), (29.0, 0.5)]
+    assert got["place"] == [(3.0, 1 - 0.64), (29.0, 1 - 0.64)]
+    assert [value for _, value in got["embedding"]] == [-0.25]
+    drawn = held_by_layer(held(), step=1, length=64)
+    assert [trace.name for trace in drawn.data if trace.mode == "lines+markers"] == ["place", "answer"]
+    assert [list(trace.x) for trace in drawn.data if trace.mode == "lines+markers"] == [[3, 29], [3, 29]]
+    assert drawn.layout.meta["slice"] == "at length 64 \u00b7 n 32 \u00b7 95 % CI"
+    assert drawn.layout.meta["alt"].endswith("answer 0.50 behind layer 29; place 0.36 behind layer 29")
+    with pytest.raises(NotMeasured, match="64"):
+        held_by_layer(held(), step=1, length=16)
