@@ -369,7 +369,7 @@ def _in_context_difference(at: PanelCursor, other: PanelCursor) -> list[Any]:
         found = in_context_difference_data(at.run.frame, other.run.frame, **steps)
     except NotMeasured as apart:
         return [apart.message]
-    return prose.pieces(compare_sentence(found.where(series=ALL)))
+    return prose.pieces(compare_sentence(found.where(series=ALL), items=True))
 
 
 def connect(app: Dash, context: Context) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.figures.labels import dotted, over_length, proportion, sample_size
+from workbench.figures.labels import dotted, over_length, sample_size, signed
 from workbench.figures.registry import data_of, figure
 from workbench.figures.rows.frame import Frame, numbers
 from workbench.figures.rows.picking import refuse_empty, run_name, select, series_of, smallest_n, stack, tidy, valued
@@ -130,8 +130,5 @@ def changed_rows(frame: Frame, *, step: int, length: int) -> dict[str, dict[str,
 def gain_axis(values: Sequence[float]) -> dict[str, Any]:
     """Axis for differences of shares: to one half on both sides, or to 1 where something is beyond it."""
     end = 1.0 if max(map(abs, values)) > 0.54 else 0.5
-    return {
-        "range": [-1.08 * end, 1.08 * end],
-        "tickvals": [-end, 0.0, end],
-        "ticktext": [proportion(-end), "0", f"+{proportion(end)}"],
-    }
+    ticks = [-end, -end / 2, 0.0, end / 2, end]
+    return {"range": [-1.08 * end, 1.08 * end], "tickvals": ticks, "ticktext": [signed(tick) for tick in ticks]}

@@ -403,13 +403,14 @@ def head_grid_difference_figure_data(
 
 
 @of_rows
-def compare_sentence(difference: Frame) -> list[Piece]:
+def compare_sentence(difference: Frame, *, items: bool = False) -> list[Piece]:
     """Up to where two runs are equal, and which is higher from where on.
 
     Args:
         difference: series of A - B over prefix length at one step: columns length, value, low, high
             (equal = the interval holds 0). Paired by multiples of N, its lengths are those of A. Numbers are
             cited where it says which rows it is of, as that of :func:`over_length_difference` does.
+        items: whether its lengths are items of a question.
     """
     rows = difference.where(present(difference["value"])).sort("length")
     if not len(rows):
@@ -420,13 +421,15 @@ def compare_sentence(difference: Frame) -> list[Piece]:
     by = "" if rule == "same length" else " (lengths of A; B at the same multiple of its N)"
     of: Mapping[int, tuple[Row, Row]] = difference.attrs.get("rows", {})
 
-    def at_length(before: str, n: int, after: str = "") -> Piece:
+    def at_length(before: str, n: int, after: str = "", *, named: bool = False) -> Piece:
         text = whole(n)
         cited = [cite(of[n][0], "length", text)] if n in of else []
-        return Claim(f"{before}{text}{after}", "plain", cited)
+        said = f"{text} items" if named and items else f"length {text}" if named else text
+        return Claim(f"{before}{said}{after}", "plain", cited)
 
+    everywhere = "with every number of items" if items else "at every length"
     if all(equal):
-        return [at_length(f"Equal{by} at every length up to ", lengths[-1], ".")]
+        return [at_length(f"Equal{by} {everywhere} up to ", lengths[-1], ".", named=items)]
     start, end = last_difference(equal, rows["value"].tolist())
     last, single = rows.row(end), start == end
     sign = 1 if last["value"] > 0 else -1
@@ -437,9 +440,9 @@ def compare_sentence(difference: Frame) -> list[Piece]:
 
     made: list[Piece] = []
     if start and all(equal[:start]):
-        made.append(at_length("Equal up to length ", lengths[start - 1], "; "))
+        made.append(at_length("Equal up to ", lengths[start - 1], "; ", named=True))
     at = "at" if single else "from"
-    made.append(at_length(f"{at if made else at.capitalize()} length ", lengths[start]))
+    made.append(at_length(f"{at if made else at.capitalize()} ", lengths[start], named=True))
     if not single:
         made.append(at_length(" to ", lengths[end]) if end + 1 < len(lengths) else plain(" on"))
     size, ends = abs(float(last["value"])), ("low", "high") if sign > 0 else ("high", "low")

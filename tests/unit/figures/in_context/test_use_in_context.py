@@ -78,6 +78,7 @@ def test_each_line_is_the_gain_of_its_change_and_heads_with_their_signs() -> Non
 def test_the_axis_reaches_1_where_an_interval_leaves_the_half() -> None:
     drawn = changed_heads_over_length(changed(high=0.7), trained=4096, step=1, theme="dark")
     assert tuple(drawn.layout.yaxis.range) == (-1.08, 1.08)
+    assert list(drawn.layout.yaxis.ticktext) == ["\u22121.00", "\u22120.50", "0.00", "+0.50", "+1.00"]
 
 
 def test_where_there_is_no_reader_the_rest_is_drawn_and_nothing_where_nothing_has_a_value() -> None:

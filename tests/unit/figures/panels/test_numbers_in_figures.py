@@ -92,6 +92,7 @@ def test_runs_that_differ_in_the_middle_and_agree_at_the_end() -> None:
         for n, value in ((32, -0.5), (64, 0.4), (128, 0.0))
     ]
     assert said(compare_sentence(pd.DataFrame(rows))) == "At length 64 A is higher by 0.40 [0.30, 0.50]."
+    assert said(compare_sentence(pd.DataFrame(rows), items=True)) == "At 64 items A is higher by 0.40 [0.30, 0.50]."
 
 
 # ---- colours and scales --------------------------------------------------------------------------------
