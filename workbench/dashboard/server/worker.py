@@ -109,6 +109,7 @@ class Worker:
         self._cancel: set[str] = set()
         self._urgent: set[str] = set()
         self._wake = threading.Condition()
+        self._life = threading.Lock()
         self._process: BaseProcess | None = None
         self._pipe: Connection | None = None
         self._thread: threading.Thread | None = None
@@ -254,21 +255,29 @@ class Worker:
             return
 
     def _start(self) -> Connection:
-        if self._process is None or not self._process.is_alive() or self._pipe is None:
-            self._end()
-            context = multiprocessing.get_context("spawn")
-            self._pipe, far = context.Pipe()
+        """The way to a process that lives; EOFError where the worker is closed, so that none outlives it."""
+        if self._process is not None and self._process.is_alive() and (pipe := self._pipe) is not None:
+            return pipe
+        self._end()
+        context = multiprocessing.get_context("spawn")
+        # Whoever closes meanwhile waits until there is a process to end, and sees it and its pipe together.
+        with self._life:
+            if self._closed:
+                raise EOFError("the worker is closed")
+            pipe, far = context.Pipe()
             arguments = (far, trusted(), self._device)
-            self._process = context.Process(target=serve_jobs, args=arguments, name="lengthlens-worker", daemon=True)
+            process = context.Process(target=serve_jobs, args=arguments, name="lengthlens-worker", daemon=True)
             with importing_no_neighbours():
-                self._process.start()
+                process.start()
             far.close()
-        return self._pipe
+            self._pipe, self._process = pipe, process
+        return pipe
 
     def _end(self) -> int | None:
         """End the process if it lives; returns its exit code."""
-        pipe, process = self._pipe, self._process
-        self._pipe = self._process = None
+        with self._life:
+            pipe, process = self._pipe, self._process
+            self._pipe = self._process = None
         if pipe is not None:
             pipe.close()  # a living process reads this as the end of its work
         if process is None:
