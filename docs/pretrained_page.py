@@ -66,7 +66,9 @@ SHIPPED = ("copy", "pairs")
 EXPERIMENTS = (
     Experiment(
         "copy", "Copying words", ("--task", "copy", "--lengths", "8,16,32,64,128,192", *SYMBOLS),
-        ("behaviour.in_context", "circuits.heads", "circuits.in_context", "probes.in_context"), 16,
+        (
+            "behaviour.in_context", "circuits.heads", "circuits.hardmax", "circuits.in_context", "probes.in_context",
+        ), 16,
     ),
     Experiment(
         "long", "Copying words, up to 1,024 of them",
@@ -75,7 +77,10 @@ EXPERIMENTS = (
     ),
     Experiment(
         "pairs", "The value of a key", ("--task", "ur", "--presentation", "pairs", *SHORT, *SYMBOLS),
-        ("behaviour.in_context", "circuits.in_context", "circuits.in_context_rows", "probes.in_context"),
+        (
+            "behaviour.in_context", "circuits.heads", "circuits.hardmax", "circuits.in_context",
+            "circuits.in_context_rows", "probes.in_context",
+        ),
     ),
     Experiment(
         "right", "The right neighbour, bare", ("--task", "ur", *SHORT, *SYMBOLS),

@@ -46,6 +46,8 @@ def test_rows_and_metadata_come_back_as_written(tmp_path):
     stored = pq.ParquetFile(path).metadata
     assert {stored.row_group(0).column(i).compression for i in range(len(FIELDS))} == {"ZSTD"}
     assert json.loads(stored.metadata[b"spec"])["name"] == "behaviour"
+    assert b"ARROW:schema" not in stored.metadata, "it would hold all metadata a second time"
+    assert pq.read_schema(path).remove_metadata().equals(SCHEMA), "Parquet's types say all that ours do"
 
 
 def test_a_measurement_that_does_not_apply_leaves_an_empty_shard(tmp_path):
