@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 MINUS = "\u2212"
 MISSING = "\u2013"
+AT_LENGTH = re.compile(r"at length (\d[\d,]*)")
 
 #: Part of a sentence: its text, and its role (plain, summary, position, or muted for intervals).
 Piece = tuple[str, str]
@@ -62,6 +64,16 @@ def time_left(seconds: float) -> str:
     if seconds < 100:
         return f"{seconds:.0f} s left"
     return f"{seconds / 60:.0f} min left" if seconds < 6000 else f"{seconds / 3600:.1f} h left"
+
+
+def counted(length: float, items: bool) -> str:
+    """A length as it is said: ``length 64``, or ``64 items`` where it counts items of a question."""
+    return f"{whole(length)} items" if items else f"length {whole(length)}"
+
+
+def in_items_said(text: str) -> str:
+    """A text whose lengths count items of a question."""
+    return AT_LENGTH.sub(r"at \1 items", text)
 
 
 def short(x: float) -> str:

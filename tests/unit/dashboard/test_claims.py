@@ -39,7 +39,7 @@ from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import default_cursor
 from workbench.dashboard.state.sweep_query import choices_of
 from workbench.figures import head_sentence, rail_text, verdict_sentence, why_sentence
-from workbench.figures.labels import MISSING, estimate, proportion
+from workbench.figures.labels import MISSING, counted, estimate, proportion
 from workbench.figures.panels.differences import compare_sentence, over_length_difference
 from workbench.figures.panels.many_seeds import SHOWN
 from workbench.figures.text.evidence import evidence
@@ -252,7 +252,7 @@ def test_every_cell_about_heads_is_a_row(gallery: Context, of_run: dict[str, Row
     at = place_of(gallery, name)
     heads = by_head(of_run[name], at)
     table, slice_text = head_tables.head_rows(at.run, at.cursor)
-    assert f"length {at.cursor.length:,}" in slice_text
+    assert counted(at.cursor.length, at.run.in_context) in slice_text
     seen = 0
     for line in table.children[1].children:
         head, *cells = line.children

@@ -23,6 +23,7 @@ from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import head_name, whole
 from workbench.figures.rows.claims import asked as asked_for
+from workbench.figures.rows.claims import with_items
 from workbench.figures.sequence.sequence_reading import SequenceReading
 from workbench.figures.text.sequence_sentences import attention_sentence, prefix_of
 
@@ -113,6 +114,8 @@ def headline(run: RunView, cursor: Cursor) -> tuple[Any, Any]:
         name = head_name(cursor.layer, cursor.head)
         said = [f"{name} at step {whole(cursor.step)}", html.Span(": not measured.", className="soft")]
         return said, [missing.message]
+    if run.in_context:
+        first, second = with_items(first), with_items(second)
     return prose.pieces(first), prose.pieces(second)
 
 

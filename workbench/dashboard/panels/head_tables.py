@@ -23,7 +23,7 @@ from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import NotMeasured
 from workbench.figures.heads.head_curves import title_of
 from workbench.figures.heads.head_facts import LEADING, VARIANTS
-from workbench.figures.labels import head_name, interval, sample_size, whole
+from workbench.figures.labels import counted, head_name, interval, sample_size, whole
 from workbench.figures.rows.frame import missing
 from workbench.figures.rows.picking import smallest_n
 
@@ -238,7 +238,7 @@ def head_rows(run: RunView, cursor: Cursor) -> tuple[Any, str]:
                 [html.Th(button, scope="row"), *(_value(cells.get(n)) for n in names)], className="on" if on else ""
             )
         )
-    said = f"at length {whole(cursor.length)} \u00b7 sorted by {short[names[0]].lower()}"
+    said = f"at {counted(cursor.length, run.in_context)} \u00b7 sorted by {short[names[0]].lower()}"
     if len(shown) < len(every_head):
         said += f" \u00b7 {whole(len(shown))} of {whole(len(every_head))} heads, all as table (T)"
     return html.Table([head, html.Tbody(lines)], className="head-grid-table"), said
@@ -281,7 +281,7 @@ def fact_rows(run: RunView, cursor: Cursor) -> tuple[Any, str]:
         one
         for one in (
             head_name(cursor.layer, cursor.head),
-            f"length {whole(cursor.length)}",
+            counted(cursor.length, run.in_context),
             sample_size(smallest_n(data)),
         )
         if one

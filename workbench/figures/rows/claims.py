@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.core import thresholds
-from workbench.figures.labels import Piece, head_name, interval, layer_said, proportion, whole
+from workbench.figures.labels import Piece, head_name, in_items_said, interval, layer_said, proportion, whole
 from workbench.figures.rows.frame import missing
 from workbench.figures.rows.picking import setting_of
 
@@ -89,6 +89,12 @@ def capital(piece: Piece) -> Piece:
     """A piece as it begins a sentence; what it cites stays."""
     text = piece[0][:1].upper() + piece[0][1:]
     return Claim(text, piece[1], piece.cites) if isinstance(piece, Claim) else (text, piece[1])
+
+
+def with_items(pieces: Sequence[Piece]) -> list[Piece]:
+    """Pieces whose lengths count items of a question; what they cite stays."""
+    said = [(in_items_said(piece[0]), piece) for piece in pieces]
+    return [Claim(text, one[1], one.cites) if isinstance(one, Claim) else (text, one[1]) for text, one in said]
 
 
 def cite(row: Mapping[str, Any], column: str, text: str) -> Cite:

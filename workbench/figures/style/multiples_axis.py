@@ -6,10 +6,9 @@ other words: any figure is turned into one after it was drawn.
 
 from __future__ import annotations
 
-import re
 from typing import TypeVar
 
-from workbench.figures.labels import multiple
+from workbench.figures.labels import in_items_said, multiple
 from workbench.figures.offered import offered
 from workbench.figures.style.design_tokens import TOKENS, Theme
 from workbench.figures.style.marks import span_meta
@@ -19,7 +18,6 @@ from workbench.figures.style.template import PLOT_HEIGHT, PLOT_WIDTH, choose_tic
 D = TypeVar("D", bound=Drawing)
 
 LENGTHS, ITEMS = "prefix length", "items of the question"
-AT_LENGTH = re.compile(r"at length (\d[\d,]*)")
 TITLE = "prefix length, \u00d7 trained"
 #: Multiples that may be ticks, the most telling first: doublings past N, then below it, then what lies between.
 _WANTED = (*(2.0**k for k in range(12, 0, -1)), 0.5, 0.25, 1.5, 3.0, 6.0)
@@ -69,7 +67,7 @@ def in_items(figure: D) -> D:
             figure.update_layout(**{f"{side}axis": {"title": {"text": ITEMS}}})
     meta = figure.layout.meta or {}
     texts = {name: meta[name] for name in ("slice", "alt") if isinstance(meta.get(name), str)}
-    said = {name: AT_LENGTH.sub(r"at \1 items", text) for name, text in texts.items()}
+    said = {name: in_items_said(text) for name, text in texts.items()}
     if said:
         figure.layout.meta = {**meta, **said}
     return figure

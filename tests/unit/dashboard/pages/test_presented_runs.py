@@ -14,8 +14,10 @@ from workbench.dashboard import router
 from workbench.dashboard.components import prose
 from workbench.dashboard.components.cursorbar import bar, tokens_of
 from workbench.dashboard.pages import compare
+from workbench.dashboard.pages.checkpoint import headline
 from workbench.dashboard.pages.listed import PAGES
 from workbench.dashboard.pages.run import PAGE
+from workbench.dashboard.panels.head_tables import fact_rows, head_rows
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
 from workbench.dashboard.panels.render import heads, plot
 from workbench.dashboard.panels.run_panels import IN_CONTEXT, IN_CONTEXT_DEEPER, MORE
@@ -104,6 +106,14 @@ def test_no_panel_counts_its_items_as_a_length(context: Context) -> None:
         said += [meta["slice"], meta["alt"]]
     assert any("at 8 items" in one for one in said), "over training, at the chosen number"
     assert not [one for one in said if "at length" in one]
+
+
+def test_the_checkpoint_page_counts_items(context: Context) -> None:
+    run = context.store.runs()["copy"]
+    at = default_cursor(run)
+    told = [texts(list(part)) for part in headline(run, at)] + [head_rows(run, at)[1], fact_rows(run, at)[1]]
+    assert all(" 8 items" in one for one in told), "the sentence, the numbers behind it, the table, the facts"
+    assert not [one for one in told if "length" in one]
 
 
 def test_measured_with_everything_it_stands_at_the_same_items(context: Context) -> None:
