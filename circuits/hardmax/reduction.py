@@ -24,6 +24,8 @@ from workbench.tasks.base import Batch
 
 #: Scores held at once; with the float64 sums this is about 100 bytes each.
 CHUNK = 1 << 18
+#: Scores reduced at once: some dozen arrays of this size fit a processor's cache, and need no fresh memory.
+BLOCK = 1 << 14
 
 CARRIED = ("leak_fixed", "leak_share", "log_critical")
 """What :func:`carried_values` gives."""
@@ -116,24 +118,39 @@ class RowReducer(LayerReducer[dict[str, Floats]]):
         shape = (batch, inputs.q.shape[2], len(self._queries))
         first = np.maximum(self._queries + 1 - (inputs.window or keys), 0)
         scores = scores_at(inputs, self._queries.tolist()).numpy(force=True).reshape(-1, keys)
-        rows = sort_rows(
-            _from_first(scores, np.broadcast_to(first, shape).reshape(-1)),
-            np.broadcast_to(self._queries + 1 - first, shape).reshape(-1),
-        )
-        values = {} if self._carried_only else row_values(rows, self._delta)
+        first, seen = (np.broadcast_to(of, shape).reshape(-1) for of in (first, self._queries + 1 - first))
+        carried = {
+            length: (np.broadcast_to(tie_set.size[self._layer][None, :, None], shape).reshape(-1), tie_set.keys)
+            for length, tie_set in self._tie_sets.items()
+        }
+        block = max(1, BLOCK // keys)
+        blocks = [slice(start, start + block) for start in range(0, max(1, len(scores)), block)]
+        parts = [
+            self._values(scores[at], first[at], seen[at], {n: (of[at], k) for n, (of, k) in carried.items()}, led)
+            for at in blocks
+        ]
+        values = _concatenate(parts, axis=0)
         size = values.pop("size", np.zeros(0))
-        if not self._carried_only:
-            # A sink is a point: BOS that merely leads a nearly uniform row or a larger tie set is none.
-            values["sink"] = ((size == 1) & (scores.argmax(1) == 0) & led).astype(np.float64)
-        for length, tie_set in self._tie_sets.items():
-            of_head = np.broadcast_to(tie_set.size[self._layer][None, :, None], shape).reshape(-1)
-            for name, value in carried_values(rows, of_head, of_head / tie_set.keys).items():
-                values[f"{name}@{length}"] = value
         weight = used[:, None, :]
         found = {name: _query_mean(value.reshape(shape), weight) for name, value in values.items()}
         if not self._carried_only:
             found["sizes"] = np.where(weight & (values["partial"] > 0).reshape(shape), size.reshape(shape), 0)
         return found
+
+    def _values(
+        self, scores: NDArray[Any], first: Ints, seen: Ints, carried: Mapping[int, tuple[Floats, float]], led: bool
+    ) -> dict[str, Floats]:
+        """Name -> ``[row]`` of some rows of scores; ``carried`` holds sizes of tie sets by row, and their keys."""
+        rows = sort_rows(_from_first(scores, first), seen)
+        values: dict[str, Floats] = {}
+        if not self._carried_only:
+            values = row_values(rows, self._delta)
+            # A sink is a point: BOS that merely leads a nearly uniform row or a larger tie set is none.
+            values["sink"] = ((values["size"] == 1) & (scores.argmax(1) == 0) & led).astype(np.float64)
+        for length, (size, keys) in carried.items():
+            for name, value in carried_values(rows, size, size / keys).items():
+                values[f"{name}@{length}"] = value
+        return values
 
 
 def _from_first(scores: NDArray[Any], first: Ints) -> NDArray[Any]:

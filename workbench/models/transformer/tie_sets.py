@@ -89,13 +89,18 @@ def sort_rows(scores: NDArray[Any], keys: NDArray[Any] | None = None) -> SortedR
         raise ValueError(
             "an attention row holds NaN, +inf or no finite score at all; are the weights of the model finite?"
         )
-    ordered = -flipped.astype(np.float64)
-    gap = ordered[:, :1] - ordered
-    weight = np.exp(-gap)
+    # In place where that can be: fresh arrays of this size cost more than what is computed in them.
+    ordered = flipped.astype(np.float64)
+    gap = ordered - ordered[:, :1]
+    np.negative(ordered, out=ordered)
+    weight = np.negative(gap)
+    np.exp(weight, out=weight)
     outside = np.zeros_like(weight)
-    outside[:, :-1] = np.cumsum(weight[:, :0:-1], axis=1)[:, ::-1]
+    np.cumsum(weight[:, :0:-1], axis=1, out=outside[:, -2::-1])
     # A key with score -inf has weight 0 and an infinite gap; its share of the cost is 0.
-    cost = np.cumsum(weight * np.minimum(gap, 1e4), axis=1)
+    np.minimum(gap, 1e4, out=gap)
+    np.multiply(weight, gap, out=gap)
+    cost = np.cumsum(gap, axis=1, out=gap)
     return SortedRows(ordered, seen, weight, np.cumsum(weight, axis=1), outside, cost)
 
 
@@ -111,13 +116,21 @@ def nearest_hardmax(rows: SortedRows) -> NearestHardmax:
     count, width = rows.scores.shape
     total = rows.total[:, None]
     with np.errstate(divide="ignore", over="ignore"):
-        joins = np.minimum(np.ceil(total / rows.weight), width + 1).astype(np.int64)
+        when = total / rows.weight
+    np.ceil(when, out=when)
+    np.minimum(when, width + 1, out=when)
+    joins = when.astype(np.int64)
     joins += np.arange(count)[:, None] * (width + 2)
     joined = np.bincount(joins.ravel(), minlength=count * (width + 2)).reshape(count, width + 2)
     above = np.cumsum(joined[:, 1:-1], axis=1)
-    sizes = np.arange(1, width + 1)
-    mass_above = np.where(above > 0, np.take_along_axis(rows.inside, np.maximum(above - 1, 0), 1), 0.0)
-    distance = np.maximum((rows.outside + mass_above) / total - above / sizes, 0.0)
+    last = np.maximum(above, 1)
+    last += np.arange(count)[:, None] * width - 1
+    distance = np.take(rows.inside, last)
+    distance *= above > 0
+    distance += rows.outside
+    distance /= total
+    distance -= above / np.arange(1.0, width + 1)
+    np.maximum(distance, 0.0, out=distance)
     smallest = distance.min(axis=1)
     best = np.argmax(distance <= smallest[:, None] + TIE, axis=1)
     return NearestHardmax(smallest, best + 1, at_rank(distance, rows.keys))

@@ -292,6 +292,7 @@ def test_chunks_change_nothing(keyed: Make, monkeypatch: pytest.MonkeyPatch) -> 
     batches = [keyed(n, 2) for n in (12, 50)]
     whole = read(model, batches)
     monkeypatch.setattr(circuits.hardmax.reduction, "CHUNK", 300)
+    monkeypatch.setattr(circuits.hardmax.reduction, "BLOCK", 40)
     monkeypatch.setattr(workbench.measure.study, "CHUNK_TOKENS", 150)
     pieces = read(model, batches)
     columns = ["value", "low", "high"]
