@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from workbench.tasks.base import Batch
 #: Scores held at once; with the float64 sums this is about 100 bytes each.
 CHUNK = 1 << 18
 #: Scores reduced at once: some dozen arrays of this size fit a processor's cache, and need no fresh memory.
-BLOCK = 1 << 14
+BLOCK = 1 << 16
 
 CARRIED = ("leak_fixed", "leak_share", "log_critical")
 """What :func:`carried_values` gives."""
@@ -68,7 +69,7 @@ class LengthRecord:
     carried: dict[int, dict[str, Floats]]
     tie_set: TieSet
 
-    @property
+    @cached_property
     def used(self) -> int:
         """Number of sequences with at least one query."""
         return int((self.queries > 0).sum())

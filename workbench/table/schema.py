@@ -47,6 +47,7 @@ FIELDS: dict[str, tuple[pa.DataType, Any, str]] = {
 SCHEMA = pa.schema([pa.field(name, kind) for name, (kind, _, _) in FIELDS.items()])
 
 Row = dict[str, Any]
+DEFAULTS: Row = {name: default for name, (_, default, _) in FIELDS.items()}
 
 
 def row(**fields: Any) -> Row:
@@ -56,10 +57,9 @@ def row(**fields: Any) -> Row:
         KeyError: for a field the schema does not have.
         ValueError: for an unknown status or reason, or a value that is NaN.
     """
-    for name in fields:
-        if name not in FIELDS:
-            raise KeyError(f"rows have no field {name!r}")
-    made = {name: fields.get(name, default) for name, (_, default, _) in FIELDS.items()}
+    made = DEFAULTS | fields
+    if len(made) > len(DEFAULTS):
+        raise KeyError(f"rows have no field {next(name for name in fields if name not in DEFAULTS)!r}")
     if made["status"] not in STATUSES:
         raise ValueError(f"unknown status {made['status']!r}; known: {', '.join(STATUSES)}")
     if made["reason"] not in ("", *REASONS):
