@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -42,11 +42,17 @@ class Answers:
     loss: NDArray[np.float64]
 
 
-def answers(task: Task, outputs: Float[Tensor, "batch pos out"], batch: Batch) -> Answers:
-    """Whether each sequence that asks something at its length is answered, and its loss."""
+def counted_queries(batch: Batch) -> Bool[Tensor, "batch pos"]:
+    """Where an answer counts: all of a prompt's, else the one at the string's own length."""
     counted = batch.mask.clone()
     if batch.prompt is None:
         counted[:, :-1] = False
+    return counted
+
+
+def answers(task: Task, outputs: Float[Tensor, "batch pos out"], batch: Batch) -> Answers:
+    """Whether each sequence that asks something at its length is answered, and its loss."""
+    counted = counted_queries(batch)
     asked = counted.any(1)
     right = task.answered(task.correct(outputs, batch), batch)[asked]
     loss = torch.where(counted, task.losses(outputs, batch), 0.0).sum(1)[asked] / counted.sum(1)[asked]

@@ -8,17 +8,17 @@ the two tokens it is between, and they are checked: an index that is one off wou
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from circuits.attention.target_keys import duplicate_token
-from circuits.interventions.ablate_components import Answers, answers
+from circuits.interventions.ablate_components import Answers, answers, counted_queries
 from circuits.passes import Clean, Edit, clean_pass, edited_pass, evaluation_ids, pieces
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ SCORES = 1 << 24
 """Scores held at once by a pass with explicit attention."""
 
 Circuit = Literal["induction", "anti_induction"]
+Rows = Float[Tensor, "edge head d_head"]
+Given = Rows | Callable[[], Rows] | Literal["zero"] | None
 
 
 @dataclass(frozen=True)
@@ -81,8 +83,8 @@ def edge_edits(
     edges: Edges,
     *,
     heads: Sequence[int] | None = None,
-    k: Float[Tensor, "edge head d_head"] | Literal["zero"] | None = None,
-    v: Float[Tensor, "edge head d_head"] | Literal["zero"] | None = None,
+    k: Given = None,
+    v: Given = None,
 ) -> dict[str, Edit]:
     """Edits that replace what each edge's query reads of its key in one layer, for :func:`edited_pass`.
 
@@ -91,8 +93,8 @@ def edge_edits(
         layer: which.
         edges: which; see :meth:`Edges.check`.
         heads: which; None = all.
-        k: what stands in for the key's K, as it enters the score (rotated, where positions are): given rows, zeros,
-            or None = its own.
+        k: what stands in for the key's K, as it enters the score (rotated, where positions are): given rows, what
+            gives them once the pass has come there, zeros, or None = its own.
         v: what stands in for its V.
 
     Raises:
@@ -140,8 +142,9 @@ def edge_edits(
     return edits
 
 
-def _new(given: Tensor | str | None, own: Tensor, heads: Sequence[int]) -> Tensor:
-    return torch.zeros_like(own) if isinstance(given, str) or given is None else given[:, heads]
+def _new(given: Given, own: Tensor, heads: Sequence[int]) -> Tensor:
+    rows = given() if callable(given) else given
+    return torch.zeros_like(own) if isinstance(rows, str) or rows is None else rows[:, heads]
 
 
 def cut(model: HookedModel, clean: Clean, layers: Sequence[int], edges: Edges, **parts: Any) -> Tensor:
@@ -158,13 +161,16 @@ def cut(model: HookedModel, clean: Clean, layers: Sequence[int], edges: Edges, *
 
 
 def without_circuit(model: HookedModel, task: Task, batch: Batch, circuit: Circuit) -> Answers:
-    """Answers when the last query's induction, or anti-induction, through previous-token edges is removed.
+    """Answers when induction, or anti-induction, through previous-token edges is removed of every query that counts.
 
     The path patching of Jobanputra et al. 2025 (2505.21785). First pass: the edges from s + 1 to s and from s to s - 1,
-    for every earlier occurrence s of the last token, carry no V; the K and V that the keys then have are kept.
-    Second pass, clean but for the last query: without *induction* it sees the kept K of the keys s + 1, which no longer
-    say what stood before them; without *anti-induction* it reads the kept V of the keys s, which no longer hold what
-    stood before them.
+    for every earlier occurrence s of the query's token, carry no V; the K and V that the keys then have are kept.
+    Second pass, clean but for the query: without *induction* it sees the kept K of the keys s + 1, which no longer say
+    what stood before them; without *anti-induction* it reads the kept V of the keys s, which no longer hold what stood
+    before them.
+
+    Where a string has several answers every query, and every key of the first pass, is treated by itself: what
+    others read of it is the clean pass's.
     """
     at_once = max(1, SCORES // (model.cfg.n_heads * batch.tokens.shape[1] ** 2))
     found = [_without(model, task, piece, circuit) for piece in pieces(batch, at_once * batch.tokens.shape[1])]
@@ -173,38 +179,107 @@ def without_circuit(model: HookedModel, task: Task, batch: Batch, circuit: Circu
 
 def _without(model: HookedModel, task: Task, batch: Batch, circuit: Circuit) -> Answers:
     tokens, layers = batch.tokens, range(model.cfg.n_layers)
-    clean = clean_pass(model, tokens, evaluation_ids(model, batch))
-    last = tokens.shape[1] - 1
-    twins = duplicate_token(tokens, torch.tensor([last]))[:, 0]
-    sequence, place = torch.nonzero(twins, as_tuple=True)
-    first = int(batch.bos)
-    inside = (place + 1 < last) if circuit == "induction" else (place - 1 >= first)
-    sequence, place = sequence[inside], place[inside]
-    if not len(place):
+    counted = counted_queries(batch)
+    several = bool((counted.sum(1) > 1).any())
+    names = [name for layer in layers for name in _key_and_value(model, layer)]
+    clean = clean_pass(model, tokens, evaluation_ids(model, batch), names if several else ())
+    reads = circuit_edges(batch, counted, circuit)
+    if not len(reads):
         return answers(task, clean.outputs, batch)
-    key = place + 1 if circuit == "induction" else place
+    sequence, key = torch.stack([reads.sequence, reads.key]).unique(dim=1)
     before = edges_between(tokens, sequence, key, key - 1)
-    kept = _kept(model, clean, layers, before, circuit)
-    reads = edges_between(tokens, sequence, torch.full_like(key, last), key)
+    kept = _kept(model, clean, before, circuit, several)
     reads.check(tokens)
     edits: dict[str, Edit] = {}
     for layer in layers:
-        part = kept[layer][sequence, key]
-        edits |= edge_edits(
-            model, layer, reads, k=part if circuit == "induction" else None, v=None if circuit == "induction" else part
-        )
+        part: dict[str, Any] = {"k" if circuit == "induction" else "v": kept[layer][reads.sequence, reads.key]}
+        if several:
+            edits |= _each_by_itself(model, clean, layer, reads, counted, {}, **part)
+        else:
+            edits |= edge_edits(model, layer, reads, **part)
     return answers(task, edited_pass(model, clean, edits)[0], batch)
 
 
-def _kept(model: HookedModel, clean: Clean, layers: range, before: Edges, circuit: Circuit) -> Mapping[int, Tensor]:
+def circuit_edges(batch: Batch, rows: Bool[Tensor, "batch pos"], circuit: Circuit) -> Edges:
+    """From these queries to the keys behind earlier occurrences of their tokens, or to these occurrences."""
+    queries = torch.nonzero(rows.any(0))[:, 0]
+    twins = duplicate_token(batch.tokens, queries) & rows[:, queries, None]
+    sequence, index, place = torch.nonzero(twins, as_tuple=True)
+    query = queries[index]
+    inside = (place + 1 < query) if circuit == "induction" else (place - 1 >= int(batch.bos))
+    key = place + 1 if circuit == "induction" else place
+    return edges_between(batch.tokens, sequence[inside], query[inside], key[inside])
+
+
+def _key_and_value(model: HookedModel, layer: int) -> tuple[str, str]:
+    return model.cfg.score_hooks(layer)[1], f"blocks.{layer}.attn.hook_v"
+
+
+def _kept(model: HookedModel, clean: Clean, before: Edges, circuit: Circuit, several: bool) -> Mapping[int, Tensor]:
     """Per layer the K, or V, of all keys in a pass whose previous-token edges carry no V."""
     before.check(clean.tokens)
-    names = {
-        layer: model.cfg.score_hooks(layer)[1] if circuit == "induction" else f"blocks.{layer}.attn.hook_v"
-        for layer in layers
-    }
+    layers = range(model.cfg.n_layers)
+    names = {layer: _key_and_value(model, layer)[0 if circuit == "induction" else 1] for layer in layers}
     edits: dict[str, Edit] = {}
+    if not several:
+        for layer in layers:
+            edits |= edge_edits(model, layer, before, v="zero")
+        _, seen = edited_pass(model, clean, edits, list(names.values()))
+        return {layer: seen[name] for layer, name in names.items()}
+    made: dict[str, Tensor] = {}
+    cut_off = torch.zeros_like(clean.tokens, dtype=torch.bool)
+    cut_off[before.sequence, before.query] = True
     for layer in layers:
-        edits |= edge_edits(model, layer, before, v="zero")
-    _, seen = edited_pass(model, clean, edits, list(names.values()))
-    return {layer: seen[name] for layer, name in names.items()}
+        none = torch.zeros_like(clean.seen[_key_and_value(model, layer)[1]][before.sequence, before.key])
+        edits |= _each_by_itself(model, clean, layer, before, cut_off, made, v=none)
+    edited_pass(model, clean, edits)
+    return {layer: made[name] for layer, name in names.items()}
+
+
+def _each_by_itself(
+    model: HookedModel,
+    clean: Clean,
+    layer: int,
+    edges: Edges,
+    rows: Bool[Tensor, "batch pos"],
+    made: dict[str, Tensor],
+    *,
+    k: Rows | None = None,
+    v: Rows | None = None,
+) -> dict[str, Edit]:
+    """Edits that replace what edges carry, as if each of the rows that they change were alone.
+
+    Every key has its clean K and V for all queries but itself: what a row makes of its changed residual stream is seen
+    by that row alone, through the edge to itself.
+
+    Args:
+        clean: with the K and V of each layer.
+        edges: which; their queries are among ``rows``.
+        rows: that may change.
+        made: to be filled with the K and V that this layer makes of the changed rows, by hook name.
+        k, v: what edges carry, as for :func:`edge_edits`.
+    """
+    sequence, place = torch.nonzero(rows, as_tuple=True)
+    own = edges_between(clean.tokens, sequence, place, place)
+
+    def carried(name: str, given: Rows | None) -> tuple[Edges, Callable[[], Rows]]:
+        if given is None:
+            return own, lambda: made[name][sequence, place]
+        return _joined(edges, own), lambda: torch.cat([given, made[name][sequence, place]])
+
+    def frozen(name: str, then: Edit) -> Edit:
+        def edit(value: Tensor) -> Tensor:
+            made[name] = value
+            return then(clean.seen[name])
+
+        return edit
+
+    names = _key_and_value(model, layer)
+    (of_k, k_rows), (of_v, v_rows) = carried(names[0], k), carried(names[1], v)
+    edits = edge_edits(model, layer, of_k, k=k_rows) | edge_edits(model, layer, of_v, v=v_rows)
+    return edits | {name: frozen(name, edits[name]) for name in names}
+
+
+def _joined(a: Edges, b: Edges) -> Edges:
+    parts = ("sequence", "query", "key", "query_token", "key_token")
+    return Edges(*(torch.cat([getattr(a, part), getattr(b, part)]) for part in parts))

@@ -85,7 +85,7 @@ class Ablation(Measurement):
     """
 
     name = NAME
-    version = 2
+    version = 3
     title = "Ablation"
     quantities = QUANTITIES
     laws = ()

@@ -63,7 +63,7 @@ VERSIONS = {
     "steps": 1, "tokens": 1, "last byte": 1, "few tokens": 1, "few tokens of two": 1,
     "zero-shot copies": 1,
     "behaviour": 4, "circuits.positional": 3,
-    "circuits.hardmax": 3, "circuits.sparsity": 2, "bound": 1, "circuits.ablation": 2, "circuits.heads": 2,
+    "circuits.hardmax": 3, "circuits.sparsity": 2, "bound": 1, "circuits.ablation": 3, "circuits.heads": 2,
 }  # fmt: skip
 """Of what measures; raised when the numbers would come out otherwise: rows of another version are made again."""
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -163,3 +165,46 @@ def test_removing_one_circuit_leaves_the_other(task: str, make: Callable[..., Ho
     other = "anti_induction" if needs == "induction" else "induction"
     assert rights[needs] < 0.35
     assert rights[other] == 1.0
+
+
+@pytest.mark.parametrize("circuit", ["induction", "anti_induction"])
+@pytest.mark.parametrize(("task", "symbols", "layers"), [("uf", 12, 3), ("ub", 12, 3), ("nf", 3, 2)])
+def test_of_several_answers_each_loses_its_circuit_as_if_it_were_asked_alone(
+    task: str, symbols: int, layers: int, circuit: Any
+) -> None:
+    """Copies of distinct symbols have one twin a query, so that keys made together are those made one by one."""
+    asked = make_task(task, symbols=symbols)
+    batch = sample(asked, 9, 6)
+    cfg = ModelConfig(
+        d_vocab=asked.d_vocab, d_vocab_out=asked.d_vocab_out, n_layers=layers, d_model=16, n_heads=2, n_ctx=24,
+        initializer_range=0.9,
+    )  # fmt: skip
+    model = HookedTransformer(cfg, seed=5).double()
+    together = without_circuit(model, asked, batch, circuit)
+    clean = Ablator(model, batch, asked).clean()
+    alone, count = np.zeros(6), batch.mask.sum(1).numpy()
+    assert count.min() > 1
+    for place in torch.nonzero(batch.mask.any(0))[:, 0].tolist():
+        only = torch.zeros_like(batch.mask)
+        only[:, place] = batch.mask[:, place]
+        found = without_circuit(model, asked, replace(batch, mask=only), circuit).loss
+        alone += np.where(only.any(1).numpy(), found, 0.0)
+    assert np.allclose(together.loss, alone / count, rtol=0, atol=1e-9)
+    assert np.abs(together.loss - clean.loss).max() > 1e-3, "there is something to lose"
+
+
+def test_a_copying_model_loses_all_its_copies_without_induction_and_none_without_the_other() -> None:
+    asked = make_task("uf", symbols=8)
+    model = induction_model(9, 12.0)  # the separator is a token too
+    with torch.no_grad():
+        model.unembed.W_U.data = torch.cat([model.unembed.W_U[:, :8], torch.zeros_like(model.unembed.W_U[:, :1])], 1)
+        model.unembed.b_U.data = torch.cat([model.unembed.b_U[:8], torch.full((1,), -50.0).to(model.unembed.b_U)])
+    batch = sample(asked, 13)
+    between = batch.mask.clone()
+    between[:, batch.tokens.shape[1] - 1] = False  # the end, which no symbol tells
+    between &= batch.tokens <= 8  # nor does a separator, what comes first
+    batch = replace(batch, mask=between)
+    assert float(Ablator(model, batch, asked).clean().right.min()) == 1.0
+    rights = {c: without_circuit(model, asked, batch, c).right for c in ("induction", "anti_induction")}
+    assert float(rights["induction"].mean()) < 0.35
+    assert float(rights["anti_induction"].min()) == 1.0
