@@ -33,7 +33,7 @@ from workbench.figures.labels import head_name, whole
 from workbench.figures.text.sentences import Piece
 
 TRAINING = {"optimisation": ("Training", "Did it learn?")}
-OVER_ITEMS = (*IN_CONTEXT, *IN_CONTEXT_DEEPER)
+IN_CONTEXT_PANELS = (*IN_CONTEXT, *IN_CONTEXT_DEEPER)
 """Panels of models that were asked in their prompt."""
 WIDE = {**dict.fromkeys((*WHY_ROW, *DEEPER_ROWS, *CIRCUIT_ROW), "two"), **dict.fromkeys(TRAINING, "one")}
 """Rows whose grid is not that of the matrix -> its class in assets/css/run.css."""
@@ -156,7 +156,7 @@ def specs_of_all(runs: Sequence[RunView]) -> dict[str, Any]:
 
 def evidence(runs: Sequence[RunView]) -> list[Element]:
     """The matrix, its legend, why they fail, and a row for each further question that any of the runs was asked."""
-    shown = [one for one in panels_of_all(runs) if one not in OVER_ITEMS]
+    shown = [one for one in panels_of_all(runs) if one not in IN_CONTEXT_PANELS]
     order = {**ROWS, **WHY_ROW, **DEEPER_ROWS, **CIRCUIT_ROW, **TRAINING}
     shown.sort(key=lambda one: list(order).index(one.row))
     heads = [
@@ -184,7 +184,7 @@ def evidence(runs: Sequence[RunView]) -> list[Element]:
 
 def over_items(runs: Sequence[RunView]) -> list[Element]:
     """The rows of panels over items, of runs that were asked in their prompt; nothing where there are none."""
-    shown = [one for one in panels_of_all(runs) if one in OVER_ITEMS]
+    shown = [one for one in panels_of_all(runs) if one in IN_CONTEXT_PANELS]
     rows = []
     for row, (name, question, kind) in {**IN_CONTEXT_ROWS, **IN_CONTEXT_DEEPER_ROWS}.items():
         said = [element("h2", name), element("p", question, classes="soft"), element("p", id=f"rail-items-{row}")]
