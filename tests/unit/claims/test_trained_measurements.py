@@ -341,3 +341,13 @@ def test_statistics_that_some_draws_do_not_give() -> None:
     with pytest.raises(ClaimError, match="two quantities that differ"):
         cell_correlation([1, 2, 3], [1, 1, 1], [0, 1, 2], np.random.default_rng(0))
     assert math.isclose(cell_correlation([1, 2, 3], [1, 2, 4], [0, 1, 2], np.random.default_rng(0))[0], 1.0)
+
+
+def test_a_claim_that_asks_for_a_row_of_another_name_is_no_undecided_one() -> None:
+    cells = some_cells(Asked("lengths", {"factors": [32]}), count=3)
+    claim = claim_on(
+        "T9", "here", "It is.", "it", above("tau", 0.0), *cells, reduce="bound_tau", exempt=True,
+        quantity="training_length_bound_log10", target="theorem 9",
+    )  # fmt: skip
+    with pytest.raises(LookupError, match=r"no run of T9 has a row training_length_bound_log10, theorem 9"):
+        said(claim, table_for(claim, lambda one, seed, told: 0.5))

@@ -471,6 +471,8 @@ def bound_tau(claim: Claim, table: RunTable, quantity: str, target: str) -> list
     """Kendall's tau, over runs, of the plateau and a part of the bound, cells drawn whole; gamma enters as 1/gamma."""
     told = f"{quantity}, {target}"
     runs = [run for cell in claim.cells for run in runs_of(cell, table)]
+    if runs and not any(told in run.rows for run in runs):
+        raise LookupError(f"no run of {claim.id} has a row {told}: the claim asks for another than was measured")
     whole = [run for run in runs if told in run.rows and run.rows[told].value]
     parts = np.array([run.row(told).value or 0.0 for run in whole])
     x = -parts if target == "gamma" else parts
