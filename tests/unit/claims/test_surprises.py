@@ -41,6 +41,16 @@ def test_every_share_of_a_paragraph_is_of_a_row(one) -> None:
         assert f"{len(seeds)} of {len(seeds)} seeds fitted" in text
 
 
+def test_what_is_said_of_induction_is_what_its_removal_does_to_the_same_runs() -> None:
+    (text,) = [text for one, text, _ in told(CLAIMS, EVIDENCE) if one.claim == "HA09"]
+    assert "cutting it costs them nothing at N ([BA03]" in text
+    drops = [row for row in EVIDENCE["BA03"].rows if row.quantity == "induction, forwards"]
+    assert {row.run for row in drops} == {row.run for row in EVIDENCE["HA09"].rows if row.quantity == "b1"}
+    assert all(row.high is not None and row.high <= 0.1 for row in drops)
+    needed = [row for row in EVIDENCE["BA03"].rows if row.quantity == "anti-induction, backwards"]
+    assert min(row.low or 0.0 for row in needed) > 0.4, "the removal is not one that does nothing to any copy"
+
+
 def test_what_did_not_come_out_so_is_not_told() -> None:
     held = EVIDENCE["HA09"]
     right = Evidence(held.version, [replace(row, value=0.99, low=0.98, high=1.0) for row in held.rows], held.complete)
