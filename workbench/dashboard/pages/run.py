@@ -388,7 +388,7 @@ def _prose(app: Dash, context: Context) -> None:
         )
         def deeper_said(cursor: dict[str, Any], _: Any, run: str, row: str = row) -> Any:
             view, at = place(context, run, **cursor)
-            return prose.rail(view, row, at)
+            return prose.rail(view, row, at) if view.in_context and view.brief.rows else ""
 
     @app.callback(Output("unmeasured-count", "children"), Input("run-version", "data"), State("run", "data"))
     def grown(_: Any, run: str) -> Any:
