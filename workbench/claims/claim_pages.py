@@ -150,7 +150,10 @@ def _rows(rows: Sequence[Row]) -> list[str]:
         "expected": lambda r: "" if r.expected is None else number(r.expected),
         "seed": lambda r: "" if r.seed is None else str(r.seed),
         "n": lambda r: "" if r.n is None else f"{r.n:,}",
+        "fitted": lambda r: "" if r.planned is None else f"{r.entered or 0} of {r.planned}",
     }
+    if len({(row.entered, row.planned) for row in rows}) == 1:
+        del columns["fitted"]  # the section's line *Runs* says it
     cells = {name: [_cell(of(row)) for row in rows[:MOST_ROWS]] for name, of in columns.items()}
     shown = [name for name, values in cells.items() if any(values)]
     lines = ["", "| " + " | ".join(shown) + " |", "|" + "---|" * len(shown)]

@@ -35,7 +35,8 @@ class Judgement:
         observation: the decisive number in words.
         low: least lower limit of what decided; None without rows.
         high: greatest upper limit of it.
-        seeds: runs that there are.
+        seeds: runs that there are; with several numbers about several runs each, those of the number that decided, or
+            else of the one that the fewest entered.
         fitted: fitted ones among them.
         by_interval: whether sampling could have decided it otherwise: some row has an interval.
         cause: why it is undecided: too few runs are *fitted*, the *seeds* come out on both sides, or what one of them
@@ -76,10 +77,9 @@ def judge(claim: Claim, rows: Sequence[Row], complete: bool = True) -> Judgement
         complete: whether these are all that it asks for; a claim whose rows are incomplete is *not run*.
     """
     runs = {(row.run, row.seed): row.fitted for row in rows if row.run}
-    several = max((row for row in rows if row.planned is not None), key=lambda row: row.planned or 0, default=None)
     seeds, fitted = len(runs), sum(bool(fit) for fit in runs.values())
-    if several is not None and not runs:
-        seeds, fitted = several.planned or 0, several.entered or 0
+    if not runs:
+        seeds, fitted = _counted(rows)
     wanted = list(dict.fromkeys(condition.quantity for condition in claim.conditions))
     missing = [name for name in wanted if name not in {row.quantity for row in rows}]
     if not rows or not complete or missing:
@@ -95,6 +95,8 @@ def judge(claim: Claim, rows: Sequence[Row], complete: bool = True) -> Judgement
     )
     shown = worst or parts[0]
     of_it = [row for row in rows if row.quantity == shown.condition.quantity]
+    if worst is not None and not runs:
+        seeds, fitted = _counted([row for row in of_it if row.item == worst.item])
     reasons = dict.fromkeys(part.why for part in ([worst] if worst else parts) if part.why)
     return Judgement(
         verdict,
@@ -107,6 +109,12 @@ def judge(claim: Claim, rows: Sequence[Row], complete: bool = True) -> Judgement
         by_interval,
         worst.cause if worst is not None and worst.side == "open" else "",
     )
+
+
+def _counted(rows: Sequence[Row]) -> tuple[int, int]:
+    """Of numbers about several runs each, how many runs were planned and entered where the fewest did."""
+    counts = [(row.planned, row.entered or 0) for row in rows if row.planned]
+    return min(counts, key=lambda count: (count[1] / count[0], -count[0]), default=(0, 0))
 
 
 def _parts(claim: Claim, condition: Condition, rows: Sequence[Row]) -> Iterable[_Part]:

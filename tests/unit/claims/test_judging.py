@@ -117,6 +117,16 @@ def test_too_few_fitted_seeds_leave_it_undecided_and_say_how_many() -> None:
     assert judge(replace(TRAINED, exempt=True), runs(LOW, LOW, LOW, fitted=(False,) * 3)).verdict.startswith("does not")
 
 
+def test_of_several_numbers_about_runs_the_one_with_fewest_is_told() -> None:
+    rows = [Row("b1", "many", 0.97, *HIGH, entered=5, planned=5), Row("b1", "few", 0.97, *HIGH, entered=1, planned=4)]
+    said = judge(TRAINED, rows)
+    assert (said.verdict, said.why, said.fitted, said.seeds) == ("undecided", "1 of 4 fitted", 1, 4)
+    assert judge(TRAINED, rows[::-1]).fitted == 1
+    failing = judge(TRAINED, [Row("b1", "off", 0.55, *LOW, entered=3, planned=3), *rows])
+    assert (failing.verdict, failing.fitted, failing.seeds) == ("does not hold at this scale", 3, 3)
+    assert (judge(TRAINED, rows[:1]).fitted, judge(TRAINED, rows[:1]).seeds) == (5, 5)
+
+
 def test_where_two_seeds_are_planned_two_may_decide_and_the_verdict_says_so() -> None:
     said = judge(replace(TRAINED, seeds=2), runs(HIGH, HIGH))
     assert (said.verdict, said.why) == ("holds", "2 seeds")
