@@ -79,6 +79,8 @@ OBJECTS = frozenset(
     ]
 )
 """Names of objects that no swap of arguments moves: it would fail at once, and flatter the tests."""
+GUARDS = frozenset(["strict", "repr"])
+"""Arguments that compute nothing: one asserts that lengths are equal, one is for printing."""
 LOOKED_AT = frozenset(("flag", "constant", "swapped arguments"))
 """Kinds that a figure shows rather than computes."""
 INDEX = 10
@@ -171,6 +173,10 @@ class _Finder(ast.NodeVisitor):
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         """Sentences."""
 
+    def visit_keyword(self, node: ast.keyword) -> None:
+        if node.arg not in GUARDS:
+            self.visit(node.value)
+
     def visit_BinOp(self, node: ast.BinOp) -> None:
         if not any(isinstance(one, ast.JoinedStr) or _is_text(one) for one in (node.left, node.right)):
             self.between(node.left, node.right, node.op)
@@ -189,10 +195,13 @@ class _Finder(ast.NodeVisitor):
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
         begin, inner = self.span(node)[0], self.span(node.operand)[0]
+        # Not up to the operand: a bracket may stand between the two.
+        sign = re.match(rb"(not|[-+~])\s*", self.source[begin:inner])
+        assert sign is not None
         if isinstance(node.op, ast.Not):
-            self.add(begin, inner, "", "negation")
+            self.add(begin, begin + sign.end(), "", "negation")
         elif isinstance(node.op, ast.USub):
-            self.add(begin, inner, "", "sign")
+            self.add(begin, begin + sign.end(), "", "sign")
         self.generic_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> None:

@@ -20,6 +20,10 @@ def clipped(values, low, high):
     assert len(values) >= 1
     total = sum(values) - low * 2
     return clamp(low, high) if total == -high else max(values)
+
+
+def different(one, other):
+    return not (one and all(a for a in zip(one, other, strict=True)))
 '''
 
 
@@ -38,6 +42,9 @@ def test_sites_are_found_in_code_and_nowhere_else() -> None:
         (11, "sign", "-", ""),
         (11, "swapped arguments", "low, high", "high, low"),
         (11, "call", "max", "min"),
+        (15, "negation", "not ", ""),
+        (15, "logic", "and", "or"),
+        (15, "call", "all", "any"),
     }
     for site in sites(SOURCE):
         compile(site.planted(SOURCE), "planted", "exec")

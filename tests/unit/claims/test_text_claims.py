@@ -76,6 +76,13 @@ def test_losses_under_two_contexts_are_those_of_the_same_texts() -> None:
     assert {row["value"] for row in single} == {round(math.log(2), 5)}
 
 
+def test_the_interval_of_a_mean_is_that_of_a_sample() -> None:
+    """Of 0 and 2 the spread is the root of 2, and that of their mean 1."""
+    found = text_losses._mean(np.array([0.0, 2.0]))
+    assert [found[key] for key in ("value", "low", "high", "n")] == pytest.approx([1.0, -0.96, 2.96, 2])
+    assert found["spread"] == pytest.approx(math.sqrt(2))
+
+
 @pytest.mark.parametrize(("p", "label"), [(0.25, "pass"), (0.001, "fail")])
 def test_a_run_is_fitted_if_it_is_right_more_often_than_bigrams(p: float, label: str) -> None:
     """With a quarter the right byte is the likeliest one, with a thousandth it is the least likely."""

@@ -33,6 +33,16 @@ def test_failure_length_is_filled_where_observed_hollow_where_computed(coupled: 
     assert "L0 H1 critical 120 keys" in figure.layout.meta["alt"]
 
 
+def test_the_first_length_with_unseen_positions_is_hollow_where_it_lies(coupled: pd.DataFrame) -> None:
+    frame = coupled.copy()
+    accuracy = (frame["quantity"] == "accuracy") & (frame["step"] == STEP)
+    lengths = sorted(frame.loc[accuracy, "length"].unique())
+    frame.loc[accuracy & (frame["length"] >= lengths[-2]), "status"] = "unseen_position"
+    (unseen,) = traces(build(frame), "unseen position")
+    assert list(unseen.x) == [u_length(lengths[-2])]
+    assert unseen.marker.symbol == "circle-open"
+
+
 def test_a_critical_length_past_the_axis_is_told_at_its_end(coupled: pd.DataFrame) -> None:
     frame = coupled.copy()
     frame.loc[frame["quantity"] == "critical_length", ["value", "low", "high"]] = [1e6, 9e5, 2e6]

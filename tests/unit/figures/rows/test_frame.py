@@ -76,6 +76,11 @@ QUESTIONS = {
 }
 
 
+def test_without_columns_there_are_no_rows() -> None:
+    assert len(Frame({})) == 0
+    assert Frame({}).rows() == []
+
+
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_what_is_picked_is_what_pandas_picks(question: str, rows: pd.DataFrame) -> None:
     ask, ask_pandas = QUESTIONS[question]
