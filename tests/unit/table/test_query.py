@@ -224,6 +224,7 @@ def test_runs_tell_their_configuration(make_run):
 def test_a_run_that_ended_early_says_why(make_run):
     run = make_run(training={**CONFIG["training"], "early_stop": {"accuracy": 0.99}})
     run.checkpoint(0)
+    run.checkpoint(250)
     meta = {"step": 500, "sha256": "bb", "trained_ids": None, "ended": "it was right"}
     (run.path / "steps" / "00000500").mkdir()
     (run.path / "steps" / "00000500" / "meta.json").write_bytes(sealed_json(meta))

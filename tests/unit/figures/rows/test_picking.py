@@ -9,8 +9,18 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
+from workbench.figures.errors import NotApplicable, NotMeasured, Undefined
 from workbench.figures.rows.frame import Frame
-from workbench.figures.rows.picking import after_last_block, edges, latest, nearest, telling, valued
+from workbench.figures.rows.picking import (
+    after_last_block,
+    edges,
+    latest,
+    nearest,
+    nothing,
+    refuse_empty,
+    telling,
+    valued,
+)
 from workbench.figures.style.marks import add_end_labels
 from workbench.figures.style.scale import Scale
 
@@ -51,3 +61,60 @@ def test_a_line_without_an_end_has_no_label() -> None:
     figure = go.Figure(layout={"xaxis": {"range": (0, 1)}})
     add_end_labels(figure, [("gone", None, "#000000", True), ("there", 0.5, "#000000", True)], (0, 1), 11)
     assert [one.text for one in figure.layout.annotations] == ["there"]
+
+
+# ---- what is said where there is nothing to draw -----------------------------------------------------
+MEASURED = pd.DataFrame(
+    {
+        "measurement": ["m", "m", "m", "other"],
+        "step": [10.0, 10.0, 20.0, 30.0],
+        "length": [8.0, 16.0, 8.0, 4.0],
+        "law": ["matched"] * 4,
+        "status": ["ok"] * 4,
+        "value": [0.5] * 4,
+        "note": [""] * 4,
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("measurement", "asked", "said", "helps"),
+    [
+        ("absent", {}, "No rows of absent for this run.", True),
+        ("m", {"step": 30}, "m is not measured at training step 30.", True),
+        ("m", {"step": 10, "law": "challenge"}, "m has rows, but none for training step 10, law challenge.", False),
+        ("m", {"law": "challenge", "mode": ""}, "m has rows, but none for law challenge.", False),
+        ("m", {"step": 20, "length": 32}, "m has rows, but none for training step 20, length 32. It looks at length 8, 16.", False),
+        ("m", {"step": 20, "length": 16}, "m has rows, but none for training step 20, length 16.", False),
+    ],
+)  # fmt: skip
+def test_what_is_missing_is_named_and_whether_measuring_helps(
+    measurement: str, asked: dict[str, object], said: str, helps: bool
+) -> None:
+    error = nothing(Frame.of(MEASURED), measurement, **asked)
+    assert (type(error), str(error), error.helps) == (NotMeasured, said, helps)
+
+
+def test_what_does_not_apply_says_why() -> None:
+    frame = Frame.of(MEASURED.assign(status="not_applicable", note="no heads"))
+    assert isinstance(error := nothing(frame, "m", step=10), NotApplicable)
+    assert str(error) == "m does not apply: no heads."
+    some = Frame.of(MEASURED.assign(status=["not_applicable", "ok", "ok", "ok"]))
+    assert type(nothing(some, "m", step=30)) is NotMeasured
+
+
+@pytest.mark.parametrize(
+    ("statuses", "error", "said"),
+    [
+        (["not_applicable"] * 4, NotApplicable, "The curve does not apply here: flat; short."),
+        (["censored"] * 4, Undefined, "The curve lies beyond what was measured: flat; short."),
+        (["censored", "undefined"] * 2, Undefined, "The curve is undefined here: flat; short."),
+    ],
+)
+def test_rows_without_any_value_say_why(statuses: list[str], error: type[Exception], said: str) -> None:
+    frame = Frame.of(MEASURED.assign(status=statuses, value=np.nan, note=["short.", "flat", "", "short"]))
+    with pytest.raises(error) as raised:
+        refuse_empty(frame, "The curve")
+    assert (type(raised.value), str(raised.value)) == (error, said)
+    refuse_empty(Frame.of(MEASURED), "The curve")
+    refuse_empty(Frame.of(MEASURED[:0]), "The curve")
