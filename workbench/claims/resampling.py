@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,10 +13,22 @@ from workbench.claims.errors import ClaimError
 
 RESAMPLES = 4_000
 TAILS = (2.5, 97.5)
-Share = tuple[float, int]
-"""A share and the strings that it is of; 0 strings where all there are were counted."""
 Statistic = Callable[..., Any]
 """Of two arrays over runs; what it gives has a ``statistic``, as scipy's correlations do."""
+
+
+class Share(NamedTuple):
+    """A share of right answers, or a skill.
+
+    Attributes:
+        value: it.
+        strings: that it is of; 0 where all there are were counted.
+        floor: the share at which a skill is 0, so that skill = (share - floor) / (1 - floor); of a share itself 0.
+    """
+
+    value: float
+    strings: int
+    floor: float = 0.0
 
 
 def paired_difference(by_seed: Sequence[ArrayLike], rng: np.random.Generator) -> tuple[float, float, float]:
@@ -61,7 +73,8 @@ def contrast_of_shares(
     """Mean over seeds of a sum of shares with signs, and its 95 % interval: seeds are drawn, then strings of each.
 
     The strings are gone, and their counts say all: a share of ``k`` of ``n`` is drawn from Beta(k + 1/2, n - k + 1/2),
-    which also has a width where all were right. A share that was counted stays as it is.
+    which also has a width where all were right; a skill is drawn as the share that it was made from. A share that was
+    counted stays as it is.
 
     Args:
         by_seed: per seed the shares.
@@ -77,19 +90,21 @@ def contrast_of_shares(
     drawn = np.zeros(RESAMPLES)
     for place, shares in enumerate(by_seed):
         chosen = seeds == place
-        parts = [sign * _shares(share, chosen.shape, rng) for sign, share in zip(signs, shares, strict=True)]
+        parts = [sign * drawn_shares(share, chosen.shape, rng) for sign, share in zip(signs, shares, strict=True)]
         drawn += (sum(parts) * chosen).sum(1)
     low, high = np.percentile(drawn / len(by_seed), TAILS)
     values = [sum(sign * share[0] for sign, share in zip(signs, shares, strict=True)) for shares in by_seed]
     return float(np.mean(values)), float(low), float(high)
 
 
-def _shares(share: Share, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    value, n = share
+def drawn_shares(share: Share, shape: tuple[int, ...] | int, rng: np.random.Generator) -> np.ndarray:
+    """A share or skill as often as wanted; see :func:`contrast_of_shares`."""
+    value, n, floor = share
     if n == 0:
         return np.full(shape, value)
-    right = round(value * n)
-    return rng.beta(right + 0.5, n - right + 0.5, shape)
+    right = round((value * (1 - floor) + floor) * n)
+    drawn: np.ndarray = (rng.beta(right + 0.5, n - right + 0.5, shape) - floor) / (1 - floor)
+    return drawn
 
 
 def over_cells(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from scipy.stats import beta
 
 from workbench.claims.claim import Claim, Row
 from workbench.claims.claim_on_cells import above, claim_on
+from workbench.claims.errors import ClaimError
 from workbench.claims.reproducing import reduced
 from workbench.claims.trained.reductions import as_it_is, runs_of
 from workbench.claims.trained.run_rows import RunRow, RunTable
@@ -190,6 +192,43 @@ def test_a_pair_enters_if_both_are_fitted_or_the_claim_is_exempt() -> None:
     assert (row.value, row.entered, row.planned) == (pytest.approx(0.25), 2, 3)
     (row,) = made(claim("difference", *cells, quantity="b1", exempt=True), table)
     assert (row.value, row.entered, row.planned) == (pytest.approx(0.3), 3, 3)
+
+
+@pytest.mark.parametrize(("share", "skill"), [("b2", "b2 skill"), ("accuracy at 4 N", "skill at 4 N")])
+def test_a_skill_is_drawn_as_the_share_that_it_was_made_from(share: str, skill: str) -> None:
+    """With a floor of a half the skills .5 and -.1 are shares of .75 and .45, and twice as uncertain as these."""
+
+    def run_rows(one: TrainedCell, seed: int, right: float) -> list[RunRow]:
+        below = rows(one, seed, {share: right}, strings=STRINGS)
+        above = rows(one, seed, {skill: right}, strings=STRINGS)[-1]
+        assert above.value is not None
+        ends = {end: (getattr(above, end) - 0.5) / 0.5 for end in ("value", "low", "high")}
+        return [*below, replace(above, **ends)]
+
+    known = ((ONE, 0.75), (OTHER, 0.45))
+    table = RunTable(row for one, right in known for seed in one.seeds for row in run_rows(one, seed, right))
+    (row,) = made(claim("difference", ONE, OTHER, quantity=skill), table)
+    error = 2 * math.sqrt((0.75 * 0.25 + 0.45 * 0.55) / STRINGS / 3)
+    assert row.value == pytest.approx(0.6)
+    assert row.low == pytest.approx(0.6 - 1.96 * error, abs=5e-3)
+    assert row.high == pytest.approx(0.6 + 1.96 * error, abs=5e-3)
+    alone = RunTable(one for one in table if one.quantity != share)
+    with pytest.raises(ClaimError, match=f"has no row of {share}"):
+        made(claim("difference", ONE, OTHER, quantity=skill), alone)
+
+
+def test_a_share_over_a_skill_below_0_keeps_its_ends_in_order() -> None:
+    known = [("skill, span 8", -0.1, -0.2, 0.1), ("skill, span 4", 0.8, 0.5, 0.9)]
+    table = RunTable(
+        row
+        for seed in ONE.seeds
+        for row in (
+            rows(ONE, seed, {})[0],
+            *(replace(rows(ONE, seed, {told: 0.5})[-1], value=v, low=low, high=high) for told, v, low, high in known),
+        )
+    )
+    row = made(claim("over_own", ONE, quantity="skill", base="span 4", settings=["span 8"]), table)[0]
+    assert (row.value, row.low, row.high) == pytest.approx((-0.125, -0.4, 0.2))
 
 
 def test_several_differences_in_one_mean() -> None:

@@ -7,6 +7,7 @@ are those of the claim. Where runs of two cells are compared they are paired by 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -17,11 +18,21 @@ from scipy.stats import f_oneway, kendalltau, spearmanr
 from workbench.claims.claim import Claim, Row
 from workbench.claims.errors import ClaimError
 from workbench.claims.judging import ENOUGH_SEEDS
-from workbench.claims.resampling import Statistic, cell_correlation, difference_of_shares
+from workbench.claims.resampling import (
+    RESAMPLES,
+    Share,
+    Statistic,
+    cell_correlation,
+    difference_of_shares,
+    drawn_shares,
+)
 from workbench.claims.trained.run_rows import RunRow, RunTable
 from workbench.claims.trained_cells import TrainedCell
 from workbench.core.seeds import seed_of
 from workbench.measure.intervals import clopper_pearson
+
+SKILL = re.compile(r"^(?:(?P<bin>b\d) skill|skill at)")
+"""How the name of a skill begins: what stands in place of that in the name of the share that it was made from."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +63,20 @@ class OneRun:
         if told not in self.rows:
             raise ClaimError(f"{self.cell.name}, seed {self.seed}, has no row of {told}")
         return self.rows[told]
+
+    def share(self, told: str) -> Share:
+        """A share or a skill, to be drawn anew.
+
+        Raises:
+            ClaimError: for a skill whose share is not there.
+        """
+        row = self.row(told)
+        value, strings = row.value or 0.0, 0 if row.low is None else row.n or 0
+        raw = SKILL.sub(lambda found: found["bin"] or "accuracy at", told)
+        if raw == told or not strings:
+            return Share(value, strings)
+        above, below = row.ends[0], self.row(raw).ends[0]
+        return Share(value, strings, (below - above) / (1 - above))
 
     def made(self, quantity: str, item: str, value: float, low: float, high: float, n: int | None = None) -> Row:
         """A row of a claim about this run."""
@@ -163,8 +188,9 @@ def over_own(claim: Claim, table: RunTable, quantity: str, base: str, settings: 
             below = run.row(f"{quantity}, {base}")
             for setting in settings:
                 above = run.row(f"{quantity}, {setting}")
-                # The ends that make the ratio least and greatest: wider than 95 %.
-                low, high = above.ends[0] / max(below.ends[1], 1e-9), above.ends[1] / max(below.ends[0], 1e-9)
+                # The ends that make the ratio least and greatest: wider than 95 %. A skill may lie below 0.
+                ratios = [over / max(under, 1e-9) for over in above.ends for under in below.ends]
+                low, high = min(ratios), max(ratios)
                 value = (above.value or 0.0) / max(below.value or 0.0, 1e-9)
                 rows.append(run.made(f"{quantity}, {setting} over {base}", cell.name, value, low, high, above.n))
     return rows
@@ -175,24 +201,16 @@ def slope_on_setting(claim: Claim, table: RunTable, quantity: str, settings: Seq
     rows = []
     for cell in claim.cells:
         for run in runs_of(cell, table):
-            found = [run.row(f"{quantity}, {setting}") for setting in settings]
+            named = [f"{quantity}, {setting}" for setting in settings]
+            found = [run.row(told) for told in named]
             rng = rng_of(claim, run.seed)
-            drawn = np.stack([_drawn(row, rng) for row in found])
+            drawn = np.stack([drawn_shares(run.share(told), RESAMPLES, rng) for told in named])
             x = np.arange(1, len(found) + 1) - (len(found) + 1) / 2
             slopes = x @ drawn / (x @ x)
             value = float(x @ np.array([row.value for row in found]) / (x @ x))
             low, high = np.percentile(slopes, (2.5, 97.5))
             rows.append(run.made("slope on k", cell.name, value, float(low), float(high), found[0].n))
     return rows
-
-
-def _drawn(row: RunRow, rng: np.random.Generator, times: int = 4000) -> np.ndarray:
-    """A share as often as wanted, each time from Beta(right + 1/2, wrong + 1/2)."""
-    right, n = round((row.value or 0.0) * (row.n or 0)), row.n or 0
-    if row.low is None:
-        return np.full(times, row.value)
-    drawn: np.ndarray = rng.beta(right + 0.5, n - right + 0.5, times)
-    return drawn
 
 
 # ---- differences, paired by seed -----------------------------------------------------------------
@@ -236,14 +254,9 @@ def _difference(
     """One row for all seeds: the mean of paired differences with its interval, seeds drawn and then strings."""
     found = pairs_of(one, other, table)
     enter = [pair for pair in found if claim.exempt or all(run.fitted for run in pair)]
-    shares = [(share_and_strings(a.row(quantity)), share_and_strings(b.row(quantity))) for a, b in (enter or found)]
+    shares = [(a.share(quantity), b.share(quantity)) for a, b in (enter or found)]
     value, low, high = difference_of_shares(shares, rng_of(claim, told, item))
     return _over_seeds(told, item or f"{one.name} less {other.name}", value, low, high, enter, found)
-
-
-def share_and_strings(row: RunRow) -> tuple[float, int]:
-    """A share and its strings; 0 strings where all was counted."""
-    return row.value or 0.0, 0 if row.low is None else row.n or 0
 
 
 def _over_seeds(
@@ -257,7 +270,7 @@ def mean_difference(claim: Claim, table: RunTable, quantity: str, pairs: Sequenc
     """The mean of several differences of two cells each, all pairs of seeds together."""
     found = [pair for i, j in pairs for pair in pairs_of(claim.cells[i], claim.cells[j], table)]
     enter = [pair for pair in found if claim.exempt or all(run.fitted for run in pair)]
-    shares = [(share_and_strings(a.row(quantity)), share_and_strings(b.row(quantity))) for a, b in (enter or found)]
+    shares = [(a.share(quantity), b.share(quantity)) for a, b in (enter or found)]
     value, low, high = difference_of_shares(shares, rng_of(claim))
     return [_over_seeds(f"difference of {quantity}", "", value, low, high, enter, found)]
 

@@ -14,7 +14,6 @@ from workbench.claims.trained.reductions import (
     pairs_of,
     rng_of,
     runs_of,
-    share_and_strings,
 )
 from workbench.claims.trained.run_rows import RunTable
 
@@ -62,7 +61,7 @@ def _lead(claim: Claim, runs: Sequence[OneRun], size: int) -> tuple[Row, str]:
 
 def _sides(run: OneRun, size: int) -> tuple[Share, Share]:
     """Copies gone on with forwards, and backwards."""
-    right, left = (share_and_strings(run.row(f"zero-shot {side}, n {size}")) for side in ("right", "left"))
+    right, left = (run.share(f"zero-shot {side}, n {size}") for side in ("right", "left"))
     return right, left
 
 
