@@ -59,7 +59,7 @@ class Asked:
 
 
 VERSIONS = {
-    "fit": 1, "bins": 1, "lengths": 1, "losses": 1, "gates": 1, "class attention": 1, "copies": 1, "transitions": 1,
+    "fit": 1, "bins": 1, "lengths": 1, "losses": 1, "gates": 2, "class attention": 1, "copies": 1, "transitions": 1,
     "steps": 1, "tokens": 1, "last byte": 1, "few tokens": 1, "few tokens of two": 1,
     "zero-shot copies": 1,
     "behaviour": 4, "circuits.positional": 3,

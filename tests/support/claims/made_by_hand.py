@@ -65,7 +65,7 @@ def names_of(asked: Asked) -> Iterator[tuple[str, str]]:
         yield "translation_variance", "weights, L0H0, period 1"
         yield "positional_regularizer", "weights, L0H0"
     if asked.name == "gates":
-        yield from ((f"{of} gate on {settings['token']}", "") for of in ("least", "greatest"))
+        yield from ((f"{of} gate on {settings['token']}", "") for of in ("least", "steady"))
     if asked.name == "circuits.sparsity":
         yield "planted_recall", ""
         yield from ((f"keys_needed at {f} N", head) for f in (1, 2, 4) for head in ("L0H0", "L1H0"))

@@ -21,7 +21,7 @@ from workbench.claims.claims_table import read_evidence
 from workbench.claims.errors import ClaimError
 from workbench.claims.judging import Judgement, judge
 from workbench.claims.reproducing import plan, reduced, reproduce
-from workbench.claims.resampling import difference_of_shares
+from workbench.claims.resampling import Share, difference_of_shares
 from workbench.claims.suites.registry import SUITES, claims_named
 from workbench.claims.trained import training_runs
 from workbench.claims.trained.bin_accuracy import bin_rows, bins_of, fit_rows, length_rows
@@ -271,10 +271,10 @@ def test_the_sign_of_a_paired_difference(gap: float, fitted: bool, says: tuple[s
 
 
 def test_an_interval_of_a_difference_has_a_width_where_all_were_right() -> None:
-    value, low, high = difference_of_shares([((1.0, 512), (1.0, 512))] * 3, np.random.default_rng(0))
+    value, low, high = difference_of_shares([(Share(1.0, 512), Share(1.0, 512))] * 3, np.random.default_rng(0))
     assert low < value == 0.0 < high
     assert low > -0.01
-    assert difference_of_shares([((0.75, 0), (0.25, 0))], np.random.default_rng(0)) == (0.5, 0.5, 0.5)
+    assert difference_of_shares([(Share(0.75, 0), Share(0.25, 0))], np.random.default_rng(0)) == (0.5, 0.5, 0.5)
 
 
 def test_why_a_claim_is_undecided() -> None:

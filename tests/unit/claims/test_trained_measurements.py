@@ -22,7 +22,7 @@ from workbench.claims.resampling import cell_correlation, over_cells
 from workbench.claims.suites.registry import claims_named
 from workbench.claims.trained.ambiguous_transitions import ambiguous, transition_rows
 from workbench.claims.trained.class_attention import APART, OFF, class_rows
-from workbench.claims.trained.extreme_gates import gate_rows
+from workbench.claims.trained.extreme_gates import PLACES, gate_rows, window_means, windows_of
 from workbench.claims.trained.position_products import OFFSET, THRESHOLD, errors_of, rows_of
 from workbench.claims.trained.retrieval_copies import copy_rows
 from workbench.claims.trained.run_rows import RunRow, RunTable
@@ -149,14 +149,59 @@ def test_errors_at_ambiguous_transitions_alone_and_everywhere_alike() -> None:
 
 
 # ---- gates -----------------------------------------------------------------------------------------
+def by_hand(task: str, model: Any) -> Any:
+    return replace(answering(task, 16, lambda batch: batch.mask), model=model)
+
+
 def test_gates_on_several_tokens_count_as_one() -> None:
     from workbench.models.handmade.state_space import parity
 
-    run = replace(answering("parity", 16, lambda batch: batch.mask), model=parity())
-    found = {row["quantity"]: row["value"] for row in gate_rows(run, "0 1")}
-    alone = {row["quantity"]: row["value"] for row in gate_rows(run, "1")}
-    assert -1 < found["least gate on 0 1"] < 1
-    assert alone["least gate on 1"] == pytest.approx(-1.0)
+    found = {row["quantity"]: row["value"] for row in gate_rows(by_hand("parity", parity()), "0 1")}
+    assert found["least gate on 0 1"] == -1.0
+    assert -1 < found["steady gate on 0 1"] < 1, "1 on a 0, and -1 on a 1"
+    alone = {row["quantity"]: row["value"] for row in gate_rows(by_hand("parity", parity()), "0")}
+    assert list(alone.values()) == [1.0, 1.0]
+
+
+def test_what_is_ignored_is_kept_by_the_channel_that_carries_the_answer() -> None:
+    from workbench.models.handmade.state_space import flip_flop
+
+    found = list(gate_rows(by_hand("flip_flop", flip_flop()), "i0 i1"))
+    assert [row["value"] for row in found] == [1.0, 1.0]
+    # A channel with other gates that nothing reads is looked at by nobody.
+    model = parity_with_idle_channel()
+    run = by_hand("parity", model)
+    (least, steady) = gate_rows(run, "1")
+    assert (least["label"], least["value"], steady["value"]) == ("L0 channel 0", -1.0, -1.0)
+
+
+def parity_with_idle_channel() -> Any:
+    """Parity by hand, whose second channel writes nothing and turns the gates of the first alone."""
+    from workbench.models.handmade.state_space import parity
+
+    model = parity()
+    with torch.no_grad():
+        model.blocks[0].mixer.W_dt[:, 1] = 0.0  # its own gates stay at 1
+    return model
+
+
+def test_places_are_taken_together_where_the_whole_window_is_the_same() -> None:
+    """A state that turns at every 1 behind a 0: its gates on a 1 are -1 there and 1 at the others, and 1/3 in the mean."""
+    tokens = torch.tensor([[0, 2, 1, 2, 2, 1, 2, 2, 2]] * PLACES)
+    windows = windows_of(tokens, 2)
+    assert windows[0].tolist() == [[0, -1], [2, 0], [1, 2], [2, 1], [2, 2], [1, 2], [2, 1], [2, 2], [2, 2]]
+    here = tokens == 2
+    gates = torch.where((windows == torch.tensor([2, 1])).all(-1), -1.0, 1.0)[..., None].double()
+    assert float(gates[here].mean()) == pytest.approx(1 / 3)
+    means = window_means(gates, windows, here)
+    assert sorted(means[:, 0].tolist()) == [-1.0, 1.0, 1.0]
+    # A window that comes up too rarely is not looked at.
+    once = gates.clone()
+    once[0, 1] = -9.0
+    first = torch.zeros_like(here)
+    first[0, 1] = True
+    few = window_means(once, windows, (here & (windows[..., 1] != 0)) | first)
+    assert sorted(few[:, 0].tolist()) == [-1.0, 1.0]
 
 
 # ---- products of positions -------------------------------------------------------------------------
@@ -199,13 +244,13 @@ def test_the_slope_of_failure_lengths_on_gates() -> None:
     cells = some_cells(Asked("gates", {"token": "1"}), Asked("behaviour", {}))
     claim = claim_on(
         "T6", "here", "It is.", "it", above("slope", 0.7), *cells, reduce=f"{RELATIONS}:slope_by_gate",
-        gate="greatest gate on 1", failure=["failure_length", "failure_length, challenge"],
+        gate="steady gate on 1", failure=["failure_length", "failure_length, challenge"],
     )  # fmt: skip
 
     def value(power: float) -> Callable[[TrainedCell, int, str], float]:
         def of(one: TrainedCell, seed: int, told: str) -> float:
             memory = 2.0 ** (cells.index(one) + seed + 1)
-            if told.startswith("greatest"):
+            if told.startswith("steady"):
                 return 1 - 1 / memory
             if not told.startswith("failure"):
                 return 0.5

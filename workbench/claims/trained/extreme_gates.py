@@ -1,19 +1,35 @@
-"""The gates of a state-space model on one token: does some channel turn its state around?"""
+"""The gates of a state-space model on one token, where the answer is carried: do they turn a state around, or keep it?
+
+What a gate is hangs on all tokens that the short convolution before it reads, so that a mean over all places of a token
+says little: a channel that turns its state around at every second 1 has gates of -1 there and of 1 at the others.
+Places are therefore taken together where all of these tokens are the same, a *window*. And of the channels of a trained
+model most carry nothing: those that begin with the smallest step sizes keep gates next to 1, whatever is learnt.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn import functional as F
 
 from workbench.claims.trained.bin_accuracy import Measured
 from workbench.claims.trained.trained_run import TrainedRun
 from workbench.measure.study import forward
+from workbench.tasks.base import Batch
 
 STRINGS = 64
-GATES = "hook_ssm_gates"
+PLACES = 8
+"""Places that a window's mean is of, at least."""
 
 
 def gate_rows(run: TrainedRun, token: str) -> Measured:
-    """The least and the greatest gate on a token, each the mean over where it occurs, over all channels and states.
+    """Two gates of the channel that carries the answer: the least on a token, and the one that keeps it longest.
+
+    ``least gate on``: over states, and over windows that end with the token, of the window's mean; ``steady gate on``:
+    the greatest over states of the mean where the whole window is of the token. The label says which channel it is.
 
     Args:
         run: of a state-space model.
@@ -21,12 +37,56 @@ def gate_rows(run: TrainedRun, token: str) -> Measured:
     """
     n = run.task.next_length(run.longest)
     batch = run.strings(STRINGS, n, "matched", "gates")
-    names = [name for name in run.model.hook_dict if name.endswith(GATES)]
-    ids = [run.task.tokens_names.index(name) for name in token.split()]
-    here = torch.isin(batch.tokens, torch.tensor(ids))
+    ids = torch.tensor([run.task.tokens_names.index(name) for name in token.split()])
+    layer, channel = carrying_channel(run, batch)
+    name = _hook(layer, "gates")
     with torch.no_grad():
-        seen = forward(run.model, batch, names)
-    means = torch.cat([seen[name][here].double().mean(0).flatten() for name in names])
-    shared = {"length": n, "n": STRINGS}
-    yield {"quantity": f"least gate on {token}", "value": float(means.min()), **shared}
-    yield {"quantity": f"greatest gate on {token}", "value": float(means.max()), **shared}
+        gates = forward(run.model, batch, [name])[name][:, :, channel].double()
+    windows = windows_of(batch.tokens, run.model.cfg.d_conv)
+    shared: dict[str, Any] = {"length": n, "n": STRINGS, "label": f"L{layer} channel {channel}"}
+    ending = torch.isin(batch.tokens, ids)
+    yield {"quantity": f"least gate on {token}", "value": float(window_means(gates, windows, ending).min()), **shared}
+    whole = torch.isin(windows, ids).all(-1)
+    yield {"quantity": f"steady gate on {token}", "value": float(gates[whole].mean(0).max()), **shared}
+
+
+def carrying_channel(run: TrainedRun, batch: Batch) -> tuple[int, int]:
+    """The layer and channel without whose writes to its state the loss rises most."""
+    cfg = run.model.cfg
+
+    def loss_without(layer: int, channel: int) -> float:
+        def cut(write: Tensor, hook: Any) -> Tensor:
+            kept: Tensor = write.clone()
+            kept[:, :, channel] = 0
+            return kept
+
+        outputs = forward(run.model, batch, [], [(_hook(layer, "write"), cut)])["logits"]
+        return float(run.task.loss(outputs, batch))
+
+    places = [(layer, channel) for layer in range(cfg.n_layers) for channel in range(cfg.d_inner)]
+    return max(places, key=lambda place: loss_without(*place))
+
+
+def _hook(layer: int, part: str) -> str:
+    return f"blocks.{layer}.mixer.hook_ssm_{part}"
+
+
+def windows_of(tokens: Int[Tensor, "batch pos"], width: int) -> Int[Tensor, "batch pos width"]:
+    """The last tokens at each place, the newest first; -1 before the start."""
+    return torch.stack([F.pad(tokens, (back, 0), value=-1)[:, : tokens.shape[1]] for back in range(width)], -1)
+
+
+def window_means(
+    gates: Float[Tensor, "batch pos state"], windows: Int[Tensor, "batch pos width"], here: Tensor
+) -> Float[Tensor, "window state"]:
+    """Mean gates of the windows at some places, of those that have places enough.
+
+    Args:
+        gates: of one channel.
+        windows: see :func:`windows_of`.
+        here: ``[batch, pos]`` which places count.
+    """
+    _, which, counts = windows[here].unique(dim=0, return_inverse=True, return_counts=True)
+    sums = gates.new_zeros(len(counts), gates.shape[-1]).index_add_(0, which, gates[here])
+    means: Tensor = (sums / counts[:, None])[counts >= min(PLACES, int(counts.max()))]
+    return means
