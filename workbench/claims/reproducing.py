@@ -40,7 +40,7 @@ class Plan:
         unbuilt: those for which nothing is built that computes them; their notes say what is needed.
         runs: the runs to be trained or measured for trained ones, the longest first.
         seeds: of each cell, at most; None = those that its claims plan.
-        problems: a sentence for each run that failed.
+        problems: a sentence for each run that failed, and for each claim whose rows could not be made of its runs.
     """
 
     claims: tuple[tuple[Suite, Claim], ...]
@@ -114,7 +114,7 @@ def reproduce(
     workers = workers or Workers()
     problems = train_missing(todo.runs, runs, folder, workers, until, tell, _starts_needed(todo.claims, runs))
     remove_starts(folder, _starts_needed(todo.claims, runs), workers.runs)
-    keep_trained([claim for _, claim in todo.claims if claim.cells], runs, folder)
+    problems += keep_trained([claim for _, claim in todo.claims if claim.cells], runs, folder)
     write_pages(folder)
     return replace(plan(todo.claims, folder, todo.seeds), problems=tuple(problems))
 
@@ -129,11 +129,22 @@ def _starts_needed(claims: Sequence[tuple[Suite, Claim]], runs: RunTable) -> set
     return starts_of(missing_runs(planned_runs(cells), runs))
 
 
-def keep_trained(claims: Sequence[Claim], runs: RunTable, folder: Path) -> None:
-    """Write the rows of trained claims, made from the table of runs alone; a claim that lacks runs has those it can."""
-    made = {claim.id: Evidence(*reduced(claim, runs)) for claim in claims}
+def keep_trained(claims: Sequence[Claim], runs: RunTable, folder: Path) -> list[str]:
+    """Write the rows of trained claims, made from the table of runs alone; a claim that lacks runs has those it can.
+
+    Returns:
+        a sentence for each claim whose rows cannot be made of its runs; it is then without rows, and harms no other.
+    """
+    made, problems = {}, []
+    for claim in claims:
+        try:
+            made[claim.id] = Evidence(*reduced(claim, runs))
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with one claim
+            made[claim.id] = Evidence((), claim.version, complete=False)
+            problems.append(f"{claim.id}: {type(error).__name__}: {error}")
     # Also where nothing was missing: the texts of claims may be newer than the table.
     write_table(folder, every_claim(), read_evidence(folder) | made)
+    return problems
 
 
 def reduced(claim: Claim, runs: RunTable) -> tuple[tuple[Row, ...], int, bool]:

@@ -20,7 +20,7 @@ from workbench.claims.claim_pages import suite_page
 from workbench.claims.claims_table import read_evidence
 from workbench.claims.errors import ClaimError
 from workbench.claims.judging import Judgement, judge
-from workbench.claims.reproducing import plan, reduced, reproduce
+from workbench.claims.reproducing import keep_trained, plan, reduced, reproduce
 from workbench.claims.resampling import Share, difference_of_shares
 from workbench.claims.suites.registry import SUITES, claims_named
 from workbench.claims.trained import training_runs
@@ -234,6 +234,17 @@ def test_a_run_that_fails_is_named_and_the_others_go_on(tmp_path: Path) -> None:
     (problem,) = train_missing(planned_runs([broken, ONE], 1), table, tmp_path, Workers("serial"), None, lambda _: None)
     assert problem.startswith("broken, seed 0: ")
     assert {row.cell for row in table} == {ONE.name}
+
+
+def test_a_claim_whose_rows_cannot_be_made_is_named_and_harms_no_other(tmp_path: Path) -> None:
+    asks_for_nothing_measured = claim_on("HA01", "here", "It is.", "it", above("never measured", 0.5), ONE)
+    sound = claim_on("HA02", "here", "It is.", "it", above("b1", 0.5), ONE)
+    table = table_for(sound, lambda *_: 0.9)
+    (problem,) = keep_trained([asks_for_nothing_measured, sound], table, tmp_path)
+    assert problem == f"HA01: ClaimError: {ONE.name}, seed 0, has no row of never measured"
+    stored = read_evidence(tmp_path)
+    assert (stored["HA01"].rows, stored["HA01"].complete) == ((), False)
+    assert (len(stored["HA02"].rows), stored["HA02"].complete) == (len(ONE.seeds), True)
 
 
 # ---- verdicts of rows made by hand ---------------------------------------------------------------
