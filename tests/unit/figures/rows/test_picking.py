@@ -63,6 +63,17 @@ def test_a_line_without_an_end_has_no_label() -> None:
     assert [one.text for one in figure.layout.annotations] == ["there"]
 
 
+@pytest.mark.parametrize(
+    ("high", "ticks"),
+    [(3, ["1", "2", "4", "8"]), (4, ["1", "4", "16"]), (7, ["1", "4", "16", "64"]), (8, ["1", "8", "64"])],
+)
+def test_an_axis_of_counts_has_four_ticks_at_most(high: int, ticks: list[str]) -> None:
+    axis = Scale(0, high, log=True).axis()
+    assert axis["ticktext"] == ticks
+    assert [2.0**k for k in axis["tickvals"]] == [float(tick) for tick in ticks]
+    assert axis["range"] == pytest.approx([-0.05 * high, 1.05 * high])
+
+
 # ---- what is said where there is nothing to draw -----------------------------------------------------
 MEASURED = pd.DataFrame(
     {
