@@ -102,6 +102,7 @@ def test_a_quantity_enters_where_another_one_is_large_enough() -> None:
     table = of_seeds({ONE.name: [{"gate": -0.9, "right": right} for right in (0.95, 0.9, 0.89)]}, [ONE])
     one = claim("values_where", ONE, asks="gate", where="right", least=0.9)
     assert [(row.value, row.seed) for row in made(one, table)] == [(-0.9, 0), (-0.9, 1)]
+    assert {row.item for row in made(one, table)} == {"right of 0.9 or more"}
     (none,) = made(claim("values_where", ONE, asks="gate", where="right", least=0.96), table)
     assert (none.item, none.low, none.high, none.entered, none.planned) == ("no run holds", -math.inf, math.inf, 0, 1)
 

@@ -116,9 +116,9 @@ def as_it_is(run: OneRun, told: str, quantity: str | None = None, item: str | No
 
 
 def values_where(claim: Claim, table: RunTable, where: str, least: float) -> list[Row]:
-    """As :func:`values`, of the runs in which another quantity has at least a value."""
+    """As :func:`values`, of the runs in which another quantity has at least a value, those of all cells together."""
     rows = [
-        as_it_is(run, condition.quantity)
+        as_it_is(run, condition.quantity, item=f"{where} of {least:g} or more")
         for condition in claim.conditions
         for cell in claim.cells
         for run in runs_of(cell, table)

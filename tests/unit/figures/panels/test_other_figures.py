@@ -221,6 +221,23 @@ def test_loss_is_drawn_on_a_log_scale_above_both_accuracies() -> None:
     assert figure.layout.yaxis.domain[0] > figure.layout.yaxis2.domain[1]
 
 
+@pytest.mark.parametrize(
+    ("highest", "lowest", "ticks"),
+    [
+        (200.0, 0.02, ["0.1", "10", "100"]),
+        (2000.0, 0.5, ["1", "100", "1k"]),
+        (20.0, 0.5, ["1", "10"]),
+        (0.2, 0.1, ["0.1", "0.19"]),
+    ],
+)
+def test_a_loss_has_two_or_three_ticks_from_end_to_end(highest: float, lowest: float, ticks: list[str]) -> None:
+    frame = log(20).assign(loss=np.geomspace(highest, lowest, 20))
+    axis = figures.loss_over_training(frame).layout.yaxis
+    assert list(axis.ticktext) == ticks
+    pad = 0.06 * max(np.log10(highest / lowest), 0.3)
+    assert list(axis.range) == pytest.approx([np.log10(lowest) - pad, np.log10(highest) + pad])
+
+
 def test_long_logs_are_thinned_without_losing_a_spike() -> None:
     frame = log(30_000)
     frame.loc[23_456, "loss"] = 9.0
