@@ -19,7 +19,7 @@ from workbench.claims.judging import Judgement, judge
 from workbench.storage import bounded
 from workbench.storage.atomic import replacing
 from workbench.storage.bounded import read_bytes
-from workbench.table.parquet import open_parquet
+from workbench.table.parquet import read_columns
 
 FILE = "claims.parquet"
 _TYPES = {"str": pa.string(), "float": pa.float64(), "int": pa.int64(), "bool": pa.bool_()}
@@ -62,8 +62,7 @@ def read_evidence(folder: Path) -> dict[str, Evidence]:
     path = folder / FILE
     try:
         # Not pq.read_table, which loads pandas.
-        with open_parquet(read_bytes(path, bounded.SHARD)) as file:
-            table = file.read(columns=["claim", "version", "complete", "reduced"])
+        table = read_columns(read_bytes(path, bounded.SHARD), ["claim", "version", "complete", "reduced"])
         return {
             one["claim"]: Evidence(tuple(Row(**row) for row in one["reduced"]), one["version"], one["complete"])
             for one in table.to_pylist()

@@ -17,7 +17,7 @@ from workbench.runs.run import Run
 from workbench.storage import bounded
 from workbench.storage.bounded import read_bytes
 from workbench.storage.seal import SealError, open_json
-from workbench.table.parquet import open_parquet
+from workbench.table.parquet import read_columns
 
 COLUMNS = ("step", "loss", "lr", "accuracy_in", "accuracy_out")
 MOST_LINES = 1_000_000
@@ -97,8 +97,7 @@ def _checkpoint_log(run: Run, step: int) -> list[dict[str, object]]:
         data = read_bytes(run.step_path(step) / "log.parquet", bounded.LOG)
         if run.meta(step).get("log_sha256", sha256(data)) != sha256(data):
             return []  # a changed byte may still read as a log, of losses that never were
-        with open_parquet(data, MOST_LINES) as file:
-            found: list[dict[str, object]] = file.read(list(COLUMNS)).cast(_LOG).to_pylist()
+        found: list[dict[str, object]] = read_columns(data, list(COLUMNS), MOST_LINES).cast(_LOG).to_pylist()
     except (OSError, ValueError, pa.ArrowException, KeyError):
         return []
     return [line for line in found if line["step"] is not None]

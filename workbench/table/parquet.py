@@ -78,7 +78,7 @@ def read_file(path: Path, columns: Sequence[str] | None = None) -> tuple[pa.Tabl
         wanted = [name for name in ENCODED.names if columns is None or name in columns]
         there = set(file.schema_arrow.names)
         held = [name for name in wanted if name in there]
-        table: pa.Table = file.read(held, use_threads=False)  # many files are read at once, a thread for each
+        table = _read(file, held)
         table = table if held == wanted else _completed(table, file.metadata.num_rows, wanted)
     return table.replace_schema_metadata(None), metadata
 
@@ -127,17 +127,32 @@ def _parquet(data: bytes) -> pq.ParquetFile:
     for schema in reversed(_FORMATS.values()):
         texts = [name for name in schema.names if name in _TEXTS]
         with suppress(KeyError):
-            return open_parquet(data, read_dictionary=texts)
+            return _open(data, read_dictionary=texts)
     raise KeyError(texts[0])
 
 
-def open_parquet(data: bytes, most_rows: int = MOST_ROWS, **options: Any) -> pq.ParquetFile:
-    """A Parquet file in memory that says that it can be decoded: its rows, and its bytes once unpacked, are bounded.
+def read_columns(data: bytes, columns: Sequence[str], most_rows: int = MOST_ROWS) -> pa.Table:
+    """Columns of a Parquet file in memory.
 
     Raises:
-        ValueError: if it says more.
+        ValueError: if it declares more rows, or more bytes once unpacked, than are read.
         pa.ArrowException: if it is no Parquet file.
     """
+    with _open(data, most_rows) as file:
+        return _read(file, columns)
+
+
+def _read(file: pq.ParquetFile, columns: Sequence[str]) -> pa.Table:
+    """Columns, by this thread alone.
+
+    Arrow's own threads let go of the bytes some time after the call. They are Python's, and where one of them does so
+    while the interpreter ends, the process ends with SIGABRT. Besides, many files are read at once, a thread for each.
+    """
+    return file.read(list(columns), use_threads=False)
+
+
+def _open(data: bytes, most_rows: int = MOST_ROWS, **options: Any) -> pq.ParquetFile:
+    """A file that says that it can be decoded: its rows, and its bytes once unpacked, are bounded."""
     file = pq.ParquetFile(pa.BufferReader(data), **options)
     metadata = file.metadata
     if metadata.num_row_groups > MOST_GROUPS:

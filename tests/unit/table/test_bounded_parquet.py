@@ -6,6 +6,7 @@ import io
 import os
 import random
 import socket
+import sys
 import zlib
 
 import pyarrow as pa
@@ -17,7 +18,7 @@ from workbench.storage.bounded import UnreadableError, open_regular, read_bytes,
 from workbench.storage.seal import BLANK, SealError, check_file_seal, check_seal, json_object, seal
 from workbench.table.assembly import pack, unpack
 from workbench.table.errors import TableError
-from workbench.table.parquet import ENCODED, MOST_ROWS, open_parquet, read_file
+from workbench.table.parquet import ENCODED, MOST_ROWS, read_columns, read_file
 from workbench.table.schema import SCHEMA, SCHEMA_VERSION
 
 
@@ -91,10 +92,21 @@ def test_a_parquet_bomb_is_refused_before_a_row_is_decoded() -> None:
     bomb = parquet(MOST_ROWS + 1)
     assert len(bomb) < 200_000
     with pytest.raises(ValueError, match="5,000,001 rows, and 5,000,000 are the most"):
-        open_parquet(bomb)
-    assert open_parquet(parquet(1000), most_rows=1000).metadata.num_rows == 1000
+        read_columns(bomb, ["step"])
+    assert read_columns(parquet(1000), ["step"], most_rows=1000).num_rows == 1000
     with pytest.raises(ValueError, match="1,000 rows, and 999 are the most"):
-        open_parquet(parquet(1000), most_rows=999)
+        read_columns(parquet(1000), ["step"], most_rows=999)
+
+
+def test_once_a_file_is_read_nobody_holds_its_bytes() -> None:
+    """Arrow's threads would for a while, and one that lets go while the interpreter ends takes the process with it."""
+    data = io.BytesIO()
+    pq.write_table(pa.table({f"column {k}": range(5000) for k in range(20)}), data)
+    held = data.getvalue()
+    before = sys.getrefcount(held)
+    for _ in range(50):
+        read_columns(held, [f"column {k}" for k in range(20)])
+        assert sys.getrefcount(held) == before
 
 
 def test_bytes_and_row_groups_are_bounded_too(monkeypatch) -> None:
@@ -103,15 +115,15 @@ def test_bytes_and_row_groups_are_bounded_too(monkeypatch) -> None:
     assert len(data.getvalue()) < 10_000
     monkeypatch.setattr("workbench.table.parquet.MOST_UNPACKED", 50_000)
     with pytest.raises(ValueError, match="it unpacks to"):
-        open_parquet(data.getvalue())
+        read_columns(data.getvalue(), ["text"])
     monkeypatch.setattr("workbench.table.parquet.MOST_GROUPS", 9)
     with pytest.raises(ValueError, match="10 row groups, and 9 are the most"):
-        open_parquet(parquet(10, groups=10))
+        read_columns(parquet(10, groups=10), ["step"])
 
 
 def test_a_sealed_bomb_of_the_right_columns_is_named(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("workbench.table.parquet.MOST_ROWS", 99)
-    monkeypatch.setattr("workbench.table.parquet.open_parquet.__defaults__", (99,))
+    monkeypatch.setattr("workbench.table.parquet._open.__defaults__", (99,))
     metadata = {"schema_version": str(SCHEMA_VERSION), "rows": "100", "seal": BLANK}
     rows = pa.Table.from_pylist([{"step": 1}] * 100, SCHEMA).replace_schema_metadata(metadata)
     data = io.BytesIO()

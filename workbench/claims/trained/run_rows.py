@@ -16,7 +16,7 @@ from workbench.claims.errors import ClaimError
 from workbench.storage import bounded
 from workbench.storage.atomic import replacing
 from workbench.storage.bounded import read_bytes
-from workbench.table.parquet import open_parquet
+from workbench.table.parquet import read_columns
 
 FILE = "runs.parquet"
 
@@ -138,8 +138,8 @@ def read_table(path: Path) -> RunTable:
     """
     try:
         # Not pq.read_table, which loads pandas.
-        with open_parquet(read_bytes(path, bounded.SHARD)) as file:
-            return RunTable(RunRow(**row) for row in file.read(columns=SCHEMA.names).to_pylist())
+        found = read_columns(read_bytes(path, bounded.SHARD), SCHEMA.names)
+        return RunTable(RunRow(**row) for row in found.to_pylist())
     except FileNotFoundError:
         return RunTable()
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError) as error:

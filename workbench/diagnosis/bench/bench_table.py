@@ -14,7 +14,7 @@ from workbench.diagnosis.bench.members import VERSION, Member
 from workbench.storage import bounded
 from workbench.storage.atomic import replacing
 from workbench.storage.bounded import read_bytes
-from workbench.table.parquet import open_parquet
+from workbench.table.parquet import read_columns
 
 FILE = "members.parquet"
 _TEXTS = ("kind", "group", "numbers", "planted", "thrown_out", "entry", "grade", "by", "note", "site", "rows")
@@ -43,8 +43,7 @@ def read_members(folder: Path) -> Rows:
     """
     path = folder / FILE
     try:
-        with open_parquet(read_bytes(path, bounded.SHARD)) as file:
-            rows = file.read(columns=SCHEMA.names).to_pylist()
+        rows = read_columns(read_bytes(path, bounded.SHARD), SCHEMA.names).to_pylist()
     except FileNotFoundError:
         return {}
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
