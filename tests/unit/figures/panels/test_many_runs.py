@@ -337,6 +337,13 @@ def test_parts_of_a_bound_lie_on_a_logarithmic_axis() -> None:
     line = next(trace for trace in figure.data if trace.name == "mlp_1")
     assert list(line.y) == pytest.approx([0.0, 1.0, 2.0])
     assert "mlp_1 100" in figure.layout.meta["alt"]
+    # From a decade below the least part to one above the greatest; parts of 0 have no place and no say.
+    assert list(figure.layout.yaxis.tickvals) == [-1, 0, 1, 2, 3]
+    assert list(figure.layout.yaxis.range) == pytest.approx([-1.32, 3.32])
+    more = rows([{**given, "step": s, "target": "mlp_1", "value": v} for s, v in enumerate((0.0, 2.0, 5e6))])
+    axis = figures.bound_parts(more, step=2).layout.yaxis
+    assert list(axis.tickvals) == [0, 1, 2, 3, 4, 5, 6, 7]
+    assert [axis.ticktext[0], axis.ticktext[1]] == ["1", "10"]
 
 
 def test_a_difference_of_runs_at_different_steps_says_so(story_frame: pd.DataFrame) -> None:
