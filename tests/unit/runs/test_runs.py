@@ -38,6 +38,7 @@ def test_a_run_opens_with_its_task_steps_and_weights(run) -> None:
     assert (run.name, run.steps, run.trained_length) == ("handmade", [0, 100], 9)
     assert run.task == make_task("majority")
     loaded = run.load(100)
+    assert "forward" not in vars(loaded), "in memory here it is held once, and computes itself"
     assert all(torch.equal(a, b) for a, b in zip(loaded.parameters(), majority().parameters(), strict=True))
     assert not loaded.training
 
