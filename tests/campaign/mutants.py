@@ -48,6 +48,7 @@ KITS: Mapping[str, tuple[str, ...]] = {
     "diagnosis": ("tests/unit/measure/test_registry.py", *FROZEN),
     "tasks": ("tests/unit/test_frozen_constants.py", "tests/unit/tasks/test_check_task.py"),
     "training": ("tests/unit/test_frozen_constants.py",),
+    "models": ("tests/unit/test_frozen_constants.py",),
     "figures": ("tests/unit/figures/test_figures_package.py",),
     "claims": ("tests/science/claims/test_all_committed_claims.py",),
 }

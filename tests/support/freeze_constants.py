@@ -8,27 +8,64 @@ from __future__ import annotations
 
 import ast
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeGuard
 
 from tests.support.places import ROOT
 
 FILE = Path(__file__).with_name("frozen_constants.json")
-ROOMS = ("workbench/tasks", "workbench/training", "workbench/measure", "workbench/diagnosis", "probes", "circuits")
+ROOMS = (
+    "workbench/tasks",
+    "workbench/models",
+    "workbench/training",
+    "workbench/measure",
+    "workbench/diagnosis",
+    "probes",
+    "circuits",
+)
 
 
-def table() -> dict[str, dict[str, int | float]]:
-    """Module -> its public and private constants that are written as a number."""
-    found: dict[str, dict[str, int | float]] = {}
+def table() -> dict[str, dict[str, object]]:
+    """Module -> its constants, fields of classes and arguments of functions, with the numbers that they are by default.
+
+    Of a field these are its default and its bounds, in the order in which they are written.
+    """
+    found: dict[str, dict[str, object]] = {}
     for path in (path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))):
-        numbers = {}
-        for node in ast.parse(path.read_text()).body:
-            if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Constant):
-                target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-                if isinstance(target, ast.Name) and isinstance(node.value.value, int | float):
-                    numbers[target.id] = node.value.value
+        numbers = dict(_numbers(ast.parse(path.read_text()), ""))
         if numbers:
             found[str(path.relative_to(ROOT))] = numbers
     return found
+
+
+def _numbers(tree: ast.Module | ast.ClassDef, within: str) -> Iterator[tuple[str, object]]:
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            yield from _numbers(node, f"{within}{node.name}.")
+        elif isinstance(node, ast.FunctionDef):
+            yield from _defaults(node, within)
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            # Of a call these are the numbers of a field, which says its default and bounds.
+            called = isinstance(node.value, ast.Call) and within
+            if isinstance(target, ast.Name) and (called or isinstance(node.value, ast.Constant)):
+                written = [one.value for one in ast.walk(node.value) if _is_number(one)]
+                if written:
+                    yield within + target.id, written if called else written[0]
+
+
+def _defaults(node: ast.FunctionDef, within: str) -> Iterator[tuple[str, object]]:
+    arguments = [*node.args.posonlyargs, *node.args.args]
+    given = [*zip(arguments[len(arguments) - len(node.args.defaults) :], node.args.defaults, strict=True)]
+    given += [(one, value) for one, value in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if value]
+    for argument, value in given:
+        if _is_number(value):
+            yield f"{within}{node.name}({argument.arg})", value.value
+
+
+def _is_number(node: ast.AST) -> TypeGuard[ast.Constant]:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""No number that stored rows and drawn strings hang on changes by itself."""
+"""No number that stored rows and drawn strings hang on changes by itself: constants, defaults and bounds of fields."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NOW = freeze_constants.table()
 
 def test_every_module_with_constants_is_frozen() -> None:
     assert sorted(NOW) == sorted(HELD)
-    assert sum(map(len, NOW.values())) > 100
+    assert sum(map(len, NOW.values())) > 600
 
 
 @pytest.mark.parametrize("module", HELD)
