@@ -53,6 +53,11 @@ GRAM = {
 }  # fmt: skip
 ACCURACY = "accuracy on strings with exactly k small numbers"
 
+TOLD_APART = (
+    "planted numbers differ from all filler here, so that a model may find them wherever they stand: the assumption is "
+    "sufficient and this function does not need it, as those of SE03 and SE06 do"
+)
+
 SUITE = Suite(
     "sparse-trained",
     "Sparse parity and planted correlations, trained",
@@ -95,11 +100,12 @@ SUITE = Suite(
             "skill at N with planted tokens within 8 and 16, over that within 4",
             (below("skill at 1 N, span 8 over span 4", 0.6), below("skill at 1 N, span 16 over span 4", 0.6)), PLANTED,
             reduce="over_own", shared=True, quantity="skill at 1 N", base="span 4", settings=["span 8", "span 16"],
+            note=TOLD_APART,
         ),
         claim_on(
             "SP08", PAPER, "Places that were never trained fail.",
             "accuracy at N with planted tokens two places apart, after training with neighbours",
-            below("accuracy at 1 N, gap 2", 0.5), NEIGHBOURS,
+            below("accuracy at 1 N, gap 2", 0.5), NEIGHBOURS, note=TOLD_APART,
         ),
         claim_on(
             "SP09", PAPER, "The number of planted tokens must not grow with the length.",
