@@ -194,14 +194,10 @@ class _Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
-        begin, inner = self.span(node)[0], self.span(node.operand)[0]
+        begin = self.span(node)[0]
         # Not up to the operand: a bracket may stand between the two.
-        sign = re.match(rb"(not|[-+~])\s*", self.source[begin:inner])
-        assert sign is not None
-        if isinstance(node.op, ast.Not):
-            self.add(begin, begin + sign.end(), "", "negation")
-        elif isinstance(node.op, ast.USub):
-            self.add(begin, begin + sign.end(), "", "sign")
+        if sign := re.match(rb"(not|-)\s*", self.source[begin:]):
+            self.add(begin, begin + sign.end(), "", "negation" if isinstance(node.op, ast.Not) else "sign")
         self.generic_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> None:

@@ -93,7 +93,7 @@ def contrast_of_shares(
         parts = [sign * drawn_shares(share, chosen.shape, rng) for sign, share in zip(signs, shares, strict=True)]
         drawn += (sum(parts) * chosen).sum(1)
     low, high = np.percentile(drawn / len(by_seed), TAILS)
-    values = [sum(sign * share[0] for sign, share in zip(signs, shares, strict=True)) for shares in by_seed]
+    values = [sum(sign * share.value for sign, share in zip(signs, shares, strict=True)) for shares in by_seed]
     return float(np.mean(values)), float(low), float(high)
 
 

@@ -97,7 +97,7 @@ def _checkpoint_log(run: Run, step: int) -> list[dict[str, object]]:
         data = read_bytes(run.step_path(step) / "log.parquet", bounded.LOG)
         if run.meta(step).get("log_sha256", sha256(data)) != sha256(data):
             return []  # a changed byte may still read as a log, of losses that never were
-        found: list[dict[str, object]] = read_columns(data, list(COLUMNS), MOST_LINES).cast(_LOG).to_pylist()
+        found: list[dict[str, object]] = read_columns(data, COLUMNS, MOST_LINES).cast(_LOG).to_pylist()
     except (OSError, ValueError, pa.ArrowException, KeyError):
         return []
     return [line for line in found if line["step"] is not None]

@@ -40,8 +40,7 @@ def gate_rows(run: TrainedRun, token: str) -> Measured:
     ids = torch.tensor([run.task.tokens_names.index(name) for name in token.split()])
     layer, channel = carrying_channel(run, batch)
     name = _hook(layer, "gates")
-    with torch.no_grad():
-        gates = forward(run.model, batch, [name])[name][:, :, channel].double()
+    gates = forward(run.model, batch, [name])[name][:, :, channel].double()
     windows = windows_of(batch.tokens, run.model.cfg.d_conv)
     shared: dict[str, Any] = {"length": n, "n": STRINGS, "label": f"L{layer} channel {channel}"}
     ending = torch.isin(batch.tokens, ids)

@@ -89,10 +89,19 @@ def runs_of(cell: TrainedCell, table: RunTable) -> list[OneRun]:
     return [OneRun(cell, seed, {row.told: row for row in table.of(cell.recipe(seed))}) for seed in cell.seeds]
 
 
-def pairs_of(one: TrainedCell, other: TrainedCell, table: RunTable) -> list[tuple[OneRun, OneRun]]:
+Pair = tuple[OneRun, OneRun]
+"""Runs of two cells that have the same seed."""
+
+
+def pairs_of(one: TrainedCell, other: TrainedCell, table: RunTable) -> list[Pair]:
     """The runs of two cells that have the same seed."""
     others = {run.seed: run for run in runs_of(other, table)}
     return [(run, others[run.seed]) for run in runs_of(one, table) if run.seed in others]
+
+
+def entering_pairs(claim: Claim, found: Sequence[Pair]) -> list[Pair]:
+    """The pairs of which both runs are fitted; all where the claim is exempt."""
+    return [pair for pair in found if claim.exempt or all(run.fitted for run in pair)]
 
 
 def rng_of(claim: Claim, *parts: object) -> np.random.Generator:
@@ -252,27 +261,23 @@ def _difference(
     claim: Claim, table: RunTable, one: TrainedCell, other: TrainedCell, quantity: str, told: str, item: str = ""
 ) -> Row:
     """One row for all seeds: the mean of paired differences with its interval, seeds drawn and then strings."""
-    found = pairs_of(one, other, table)
-    enter = [pair for pair in found if claim.exempt or all(run.fitted for run in pair)]
-    shares = [(a.share(quantity), b.share(quantity)) for a, b in (enter or found)]
-    value, low, high = difference_of_shares(shares, rng_of(claim, told, item))
-    return _over_seeds(told, item or f"{one.name} less {other.name}", value, low, high, enter, found)
+    found, rng = pairs_of(one, other, table), rng_of(claim, told, item)
+    return _mean_of_pairs(claim, found, quantity, told, item or f"{one.name} less {other.name}", rng)
 
 
-def _over_seeds(
-    quantity: str, item: str, value: float, low: float, high: float, enter: Sequence[object], found: Sequence[object]
+def _mean_of_pairs(
+    claim: Claim, found: Sequence[Pair], quantity: str, told: str, item: str, rng: np.random.Generator
 ) -> Row:
-    """One number about several runs."""
-    return Row(quantity, item, value, low, high, entered=len(enter), planned=len(found))
+    """The mean difference of a share over the pairs that enter, or over all where none does."""
+    enter = entering_pairs(claim, found)
+    value, low, high = difference_of_shares([(a.share(quantity), b.share(quantity)) for a, b in enter or found], rng)
+    return Row(told, item, value, low, high, entered=len(enter), planned=len(found))
 
 
 def mean_difference(claim: Claim, table: RunTable, quantity: str, pairs: Sequence[Sequence[int]]) -> list[Row]:
     """The mean of several differences of two cells each, all pairs of seeds together."""
     found = [pair for i, j in pairs for pair in pairs_of(claim.cells[i], claim.cells[j], table)]
-    enter = [pair for pair in found if claim.exempt or all(run.fitted for run in pair)]
-    shares = [(a.share(quantity), b.share(quantity)) for a, b in (enter or found)]
-    value, low, high = difference_of_shares(shares, rng_of(claim))
-    return [_over_seeds(f"difference of {quantity}", "", value, low, high, enter, found)]
+    return [_mean_of_pairs(claim, found, quantity, f"difference of {quantity}", "", rng_of(claim))]
 
 
 def lead_over_better(claim: Claim, table: RunTable, quantity: str, others: int) -> list[Row]:

@@ -149,7 +149,7 @@ def _log_ticks(low: float, high: float) -> dict[str, list[object]]:
 
 
 def _amount(x: float) -> str:
-    return short(x) if x >= 1000 else f"{x:.0f}" if x >= 100 else f"{x:.2g}"
+    return short(x) if x >= 10 else f"{x:.2g}"
 
 
 def _draw(

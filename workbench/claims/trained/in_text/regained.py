@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from workbench.claims.claim import Claim, Row
 from workbench.claims.errors import ClaimError
 from workbench.claims.resampling import RESAMPLES, TAILS, paired_difference
-from workbench.claims.trained.reductions import OneRun, pairs_of, rng_of, runs_of
+from workbench.claims.trained.reductions import OneRun, entering_pairs, pairs_of, rng_of, runs_of
 from workbench.claims.trained.run_rows import RunTable
 
 Values = NDArray[np.float64]
@@ -92,7 +92,7 @@ def text_difference(claim: Claim, table: RunTable, quantity: str, told: str) -> 
     """
     one, other = claim.cells[:2]
     found = pairs_of(one, other, table)
-    enter = [pair for pair in found if claim.exempt or all(run.fitted for run in pair)]
+    enter = entering_pairs(claim, found)
     differences = [by_text(a, quantity) - by_text(b, quantity) for a, b in enter or found]
     value, low, high = paired_difference(differences, rng_of(claim))
     item = f"{one.name} less {other.name}"
