@@ -16,6 +16,7 @@ import pytest
 
 from tests.support import asserted
 from tests.support.asserted import perturbed  # noqa: F401 - a fixture
+from tests.support.held import held  # noqa: F401 - a fixture
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and so would all commands that tests interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -28,6 +29,7 @@ if "--perturb" in sys.argv:  # before the conftest of any room takes its rows fr
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--every-call", action="store_true", help="check types and shapes of every call in unit tests")
+    parser.addoption("--write-held", action="store_true", help="write what these tests hold anew (with -n 0)")
     parser.addoption("--perturb", action="store_true", help="whether tests notice changed values of what they assert")
 
 
