@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -17,6 +18,10 @@ import pytest
 from tests.support import asserted
 from tests.support.asserted import perturbed  # noqa: F401 - a fixture
 from tests.support.held import held  # noqa: F401 - a fixture
+
+# Modules and collected tests stay as long as the process: to look through them for garbage again and again takes a tenth of
+# all tests' time.
+gc.disable()
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and so would all commands that tests interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -44,6 +49,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item.get_closest_marker("asserts")]
         for item in items:
             item.add_marker(pytest.mark.xfail(strict=True, reason="its quantity has other values"))
+
+
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

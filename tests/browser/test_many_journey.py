@@ -15,7 +15,8 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.support.dashboard import fakes
-from tests.support.dashboard.browsing import drawn, needs_browser, points, says, settled, visiting
+from tests.support.dashboard.browsing import drawn, needs_browser, points, says, settled
+from workbench.dashboard.screenshots import served
 
 pytestmark = needs_browser
 
@@ -32,9 +33,9 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-@pytest.fixture
-def here(page: Any, root: Path) -> Iterator[str]:
-    with visiting(page, root) as address:
+@pytest.fixture(scope="module")
+def here(root: Path) -> Iterator[str]:
+    with served(root) as address:
         yield address
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ import pytest
 
 from tests.support.places import GALLERY
 from workbench.dashboard.screenshots import ARGUMENTS, find_browser, served
+from workbench.dashboard.server import worker
 
 TIMEOUT = 180_000
 """Milliseconds for which anything is waited: on a busy machine a worker that imports torch takes more than a minute."""
@@ -37,14 +39,25 @@ def gallery() -> Iterator[str]:
         yield made
 
 
+PRELOADED = ["torch", "workbench.theory.prediction.as_data", "workbench.dashboard.server.worker"]
+"""What the worker of nearly every journey imports, in some seconds."""
+
+
 @contextmanager
 def visiting(page: Any, root: Path) -> Iterator[str]:
-    """A dashboard of its own for one journey. The page leaves it before it stops: else what it polls would be refused."""
-    with served(root) as made:
-        try:
-            yield made
-        finally:
-            page.goto("about:blank")
+    """A dashboard of its own for one journey. The page leaves it before it stops: else what it polls would be refused.
+
+    Its worker is forked from a process that has imported what it needs; those of the dashboards that journeys share
+    are started as users' are.
+    """
+    multiprocessing.set_forkserver_preload(PRELOADED)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(worker, "START_METHOD", "forkserver")
+        with served(root) as made:
+            try:
+                yield made
+            finally:
+                page.goto("about:blank")
 
 
 @pytest.fixture(scope="session")
@@ -63,6 +76,7 @@ def page(browser: Any) -> Iterator[Any]:
     context = browser.new_context(
         viewport=SIZE,
         color_scheme="light",
+        reduced_motion="reduce",  # what moves by itself is drawn anew sixty times a second
         permissions=["clipboard-read", "clipboard-write"],
         accept_downloads=True,
     )

@@ -35,6 +35,8 @@ MOST_WAITING = 200
 """Requests of pages that wait at once; further ones are told so. A hundred readers ask as much."""
 GRACE = 1.0
 """Seconds a cancelled function has to notice, at its next report, before its process is ended."""
+START_METHOD = "spawn"
+"""How the process is started: it inherits nothing of the dashboard's, which has threads."""
 
 
 class Cancelled(Exception):
@@ -259,7 +261,7 @@ class Worker:
         if self._process is not None and self._process.is_alive() and (pipe := self._pipe) is not None:
             return pipe
         self._end()
-        context = multiprocessing.get_context("spawn")
+        context = multiprocessing.get_context(START_METHOD)
         # Whoever closes meanwhile waits until there is a process to end, and sees it and its pipe together.
         with self._life:
             if self._closed:
