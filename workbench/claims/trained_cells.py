@@ -61,7 +61,7 @@ class Asked:
 VERSIONS = {
     "fit": 1, "bins": 1, "lengths": 1, "losses": 1, "gates": 2, "class attention": 1, "copies": 1, "transitions": 1,
     "steps": 1, "tokens": 1, "last byte": 1, "few tokens": 1, "few tokens of two": 1,
-    "zero-shot copies": 1,
+    "zero-shot copies": 1, "needed tokens": 1,
     "behaviour": 4, "circuits.positional": 3,
     "circuits.hardmax": 3, "circuits.sparsity": 2, "bound": 1, "circuits.ablation": 3, "circuits.heads": 2,
 }  # fmt: skip

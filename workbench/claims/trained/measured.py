@@ -13,6 +13,7 @@ from workbench.claims.trained.class_attention import class_rows
 from workbench.claims.trained.extreme_gates import gate_rows
 from workbench.claims.trained.in_text.text_losses import few_token_rows, last_byte_rows
 from workbench.claims.trained.long_losses import loss_rows
+from workbench.claims.trained.needed_tokens import needed_rows
 from workbench.claims.trained.retrieval_copies import copy_rows
 from workbench.claims.trained.run_rows import RunRow
 from workbench.claims.trained.standard_rows import standard_rows
@@ -31,6 +32,7 @@ MEASURED: dict[str, Callable[..., Measured]] = {
     "transitions": transition_rows,
     "steps": step_rows,
     "tokens": token_rows,
+    "needed tokens": needed_rows,
     "zero-shot copies": zero_shot_rows,
     "last byte": last_byte_rows,
     "few tokens": few_token_rows,

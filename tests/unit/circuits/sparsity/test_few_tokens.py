@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from circuits.sparsity.few_tokens import expected_overlap, few_tokens, overlaps, random_tokens
-from tests.unit.circuits.sparsity.test_sparsity import adder
+from tests.support.circuits.planted_adder import adder
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.tasks import make_task
 from workbench.tasks.base import Batch
@@ -37,7 +37,7 @@ def without_numbers() -> HookedTransformer:
 
 def test_all_that_far_context_gains_is_regained_from_the_planted_token() -> None:
     batch = one_number()
-    found = few_tokens(adder(1), SOURCE, batch, WINDOW)
+    found = few_tokens(adder(SOURCE), SOURCE, batch, WINDOW)
     gain, regained = found.loss_short - found.loss_long, found.loss_short - found.loss_sparse
     # Seen, the answer c is certain but for its neighbours; unseen, the outputs are -(c - 0)^2 less their maximum.
     assert (gain > 0.4).all()
@@ -49,7 +49,7 @@ def test_all_that_far_context_gains_is_regained_from_the_planted_token() -> None
 
 def test_random_tokens_regain_nothing_unless_they_hit_the_planted_one() -> None:
     batch = one_number(count=31)
-    found = few_tokens(adder(1), SOURCE, batch, WINDOW)
+    found = few_tokens(adder(SOURCE), SOURCE, batch, WINDOW)
     hit = (random_tokens(batch, WINDOW, 5) == 20).any(1)
     assert 0 < hit.sum() < 16
     assert found.loss_random[~hit] == pytest.approx(found.loss_short[~hit], abs=1e-9)
@@ -59,22 +59,22 @@ def test_random_tokens_regain_nothing_unless_they_hit_the_planted_one() -> None:
 def test_all_tokens_before_the_window_may_be_chosen_and_then_nothing_is_missing() -> None:
     batch = one_number(count=3)
     every = LENGTH - WINDOW
-    found = few_tokens(adder(1), SOURCE, batch, WINDOW, every)
+    found = few_tokens(adder(SOURCE), SOURCE, batch, WINDOW, every)
     assert sorted(found.chosen[0].tolist()) == list(range(1, every + 1))
     assert found.loss_sparse == pytest.approx(found.loss_long, abs=1e-9)
     with pytest.raises(ValueError, match="give a smaller k"):
-        few_tokens(adder(1), SOURCE, batch, WINDOW, every + 1)
+        few_tokens(adder(SOURCE), SOURCE, batch, WINDOW, every + 1)
 
 
 def test_tokens_that_a_blind_model_chose_regain_nothing() -> None:
     batch = one_number()
-    found = few_tokens(adder(1), SOURCE, batch, WINDOW, chosen_by=without_numbers())
+    found = few_tokens(adder(SOURCE), SOURCE, batch, WINDOW, chosen_by=without_numbers())
     assert found.chosen.tolist() == [[1, 2, 3, 4, 5]] * len(batch)
     assert found.loss_sparse == pytest.approx(found.loss_short, abs=1e-9)
-    other = few_tokens(without_numbers(), SOURCE, batch, WINDOW, chosen_by=adder(1))
+    other = few_tokens(without_numbers(), SOURCE, batch, WINDOW, chosen_by=adder(SOURCE))
     assert other.chosen[:, 0].tolist() == [20] * len(batch)
     assert other.loss_sparse == pytest.approx(np.log(32), abs=1e-9)
-    again = few_tokens(adder(1), SOURCE, batch, WINDOW, chosen=other.chosen)
+    again = few_tokens(adder(SOURCE), SOURCE, batch, WINDOW, chosen=other.chosen)
     assert again.loss_sparse == pytest.approx(again.loss_long, abs=1e-9)
 
 
@@ -99,13 +99,13 @@ def test_overlaps_and_what_chance_gives() -> None:
 def test_what_cannot_be_chosen_is_told() -> None:
     batch = one_number(count=2)
     with pytest.raises(ValueError, match=r"60 tokens are to be chosen of the 50 before the last 10; give a smaller k"):
-        few_tokens(adder(1), SOURCE, batch, WINDOW, 60)
+        few_tokens(adder(SOURCE), SOURCE, batch, WINDOW, 60)
     other = HookedTransformer(ModelConfig(d_vocab=3, d_vocab_out=2, n_layers=1, d_model=4, n_heads=1, n_ctx=64))
     with pytest.raises(ValueError, match="give two models of the same task"):
-        few_tokens(adder(1), SOURCE, batch, WINDOW, chosen_by=other)
+        few_tokens(adder(SOURCE), SOURCE, batch, WINDOW, chosen_by=other)
     with pytest.raises(ValueError, match="leave out chosen, or chosen_by"):
-        few_tokens(adder(1), SOURCE, batch, WINDOW, chosen_by=adder(1), chosen=np.zeros((2, 5), dtype=np.int64))
+        few_tokens(adder(SOURCE), SOURCE, batch, WINDOW, chosen_by=adder(1), chosen=np.zeros((2, 5), dtype=np.int64))
     with pytest.raises(ValueError, match="lies before the last 60 ones"):
-        few_tokens(adder(1), SOURCE, batch, LENGTH)
+        few_tokens(adder(SOURCE), SOURCE, batch, LENGTH)
     with pytest.raises(ValueError, match="6 of 5 tokens cannot be chosen"):
         expected_overlap(6, 5)

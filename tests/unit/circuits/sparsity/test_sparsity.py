@@ -10,6 +10,7 @@ import torch
 
 from circuits.sparsity.influence import influential_tokens, masked_outputs, recall
 from circuits.sparsity.sparsity import keys_needed, planted_positions, sparsity_statistics
+from tests.support.circuits.planted_adder import adder
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.handmade.attention_heads import induction_model
 from workbench.models.transformer.scores import ScoreInputs
@@ -18,31 +19,6 @@ from workbench.tasks.base import Batch
 
 K, SPAN = 3, 8
 SOURCE = make_task("planted", k=K, modulus=32, fillers=4, span=SPAN)
-
-
-def adder(planted: int = K) -> HookedTransformer:
-    """Adds planted numbers: a head means over them, and the outputs are -(c - K mean)^2 but for a constant."""
-    cfg = ModelConfig(
-        d_vocab=SOURCE.d_vocab, d_vocab_out=32, n_layers=1, d_model=4, n_heads=1, d_head=2, n_ctx=256, attn_only=True,
-        normalization_type=None,
-    )  # fmt: skip
-    model = HookedTransformer(cfg)
-    one, is_number, number, read = range(4)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.zero_()
-        model.embed.W_E[:, one] = 1.0
-        model.embed.W_E[1:32, is_number] = 1.0
-        model.embed.W_E[:32, number] = torch.arange(32.0)
-        attn = model.blocks[0].attn
-        attn.W_Q[0, one, 0] = 1.0
-        attn.W_K[0, is_number, 0] = 30.0 * cfg.attn_scale
-        attn.W_V[0, number, 1] = 1.0
-        attn.W_O[0, 1, read] = planted
-        answers = torch.arange(32.0)
-        model.unembed.W_U[read] = 2.0 * answers
-        model.unembed.b_U.copy_(-(answers**2))
-    return model.double().eval()
 
 
 def strings(length: int, count: int = 12) -> Batch:
@@ -58,7 +34,7 @@ def test_the_search_returns_the_planted_positions() -> None:
     planted = planted_positions(batch)
     assert planted is not None
     assert all(len(places) == K for places in planted)
-    found = influential_tokens(adder(), SOURCE, batch, K)
+    found = influential_tokens(adder(SOURCE), SOURCE, batch, K)
     assert recall(found.chosen, planted).tolist() == [1.0] * len(batch)
     filler = np.array([[i not in places and i > 0 and i < 40 for i in range(41)] for places in planted])
     assert found.rise[filler] == pytest.approx(0.0, abs=1e-9)
@@ -71,11 +47,11 @@ def test_few_tokens_close_the_gap_between_short_and_long() -> None:
     window = 10
     far = (batch.meta["planted"] < 50).all(1).numpy()
     assert far.sum() >= 6
-    found = influential_tokens(adder(), SOURCE, batch, K, window)
+    found = influential_tokens(adder(SOURCE), SOURCE, batch, K, window)
     assert found.loss_long[far] == pytest.approx(0.0, abs=0.8)
     assert found.loss_sparse[far] == pytest.approx(found.loss_long[far], abs=1e-6)
     assert (found.loss_short[far] > found.loss_long[far] + 10).all()
-    one = influential_tokens(adder(), SOURCE, batch, 1, window)
+    one = influential_tokens(adder(SOURCE), SOURCE, batch, 1, window)
     assert (one.loss_sparse[far] > one.loss_long[far] + 1).all()
 
 
@@ -84,9 +60,9 @@ def test_copies_hide_from_leave_one_out_and_not_from_leave_group_out() -> None:
     tokens = torch.full((1, 20), 33)
     tokens[0, [3, 9]] = 7
     batch = SOURCE.label(tokens)
-    single = influential_tokens(adder(), SOURCE, batch, 2)
+    single = influential_tokens(adder(SOURCE), SOURCE, batch, 2)
     assert np.nanmax(np.abs(single.rise)) == pytest.approx(0.0, abs=1e-6)
-    group = influential_tokens(adder(), SOURCE, batch, 2, groups="type")
+    group = influential_tokens(adder(SOURCE), SOURCE, batch, 2, groups="type")
     assert abs(group.rise[0, 4]) > 10
     assert group.rise[0, 4] == group.rise[0, 10]
 
