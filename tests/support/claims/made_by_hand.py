@@ -67,8 +67,9 @@ def names_of(asked: Asked) -> Iterator[tuple[str, str]]:
     if asked.name == "gates":
         yield from ((f"{of} gate on {settings['token']}", "") for of in ("least", "steady"))
     if asked.name == "circuits.sparsity":
-        yield "planted_recall", ""
         yield from ((f"keys_needed at {f} N", head) for f in (1, 2, 4) for head in ("L0H0", "L1H0"))
+    if asked.name == "needed tokens":
+        yield "needed tokens found", ""
     if asked.name == "circuits.hardmax":
         yield from (("hardmax_kind at 4 N", head) for head in ("L0H0", "L0H1"))
     if asked.name == "class attention":
