@@ -81,7 +81,7 @@ campaign: setup ## kill training and measuring, damage files: is all continued, 
 	$(BIN)/python -m tests.campaign.campaign
 	$(BIN)/python -m tests.campaign.taken_workers
 
-mutants: setup ## plant COUNT=40 bugs of SEED=0 (ROOM="tasks theory": in these rooms alone); do the unit tests see them?
+mutants: setup ## plant COUNT=40 bugs of SEED=0 (ROOM="tasks theory": in these rooms alone); do the tests see them?
 	@$(BIN)/python -m tests.campaign.mutants --count $(or $(COUNT),40) --seed $(or $(SEED),0) $(if $(ROOM),--room $(ROOM)) \
 		$(if $(RESULTS),--results $(RESULTS))
 

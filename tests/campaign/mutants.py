@@ -1,4 +1,4 @@
-"""Plant single-site bugs and ask whether the unit tests see them: which share of bugs would they catch?
+"""Plant single-site bugs and ask whether the tests see them: which share of bugs would they catch?
 
     python -m tests.campaign.mutants [--count 40] [--seed 0] [--room tasks ...] [--results mutants.jsonl] [--lines FILE]
 
@@ -32,6 +32,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.campaign.executed_lines import ExecutedLines
 from tests.campaign.mutation_sites import ROOMS, Site, sample
 
@@ -55,12 +57,15 @@ KITS: Mapping[str, tuple[str, ...]] = {
     "figures": ("tests/unit/figures/test_figures_package.py",),
     "claims": ("tests/science/claims/test_all_committed_claims.py",),
 }
-"""Tests that go through everything of a room by its registry, and name none of it: they come last."""
+"""Tests that go through everything of a room by its registry, and name none of it."""
+GALLERY = "tests/e2e/test_gallery.py"
+MEASURED = frozenset(("tasks", "models", "measure", "runs", "table", "probes", "circuits", "diagnosis"))
+"""Rooms that make the numbers of the gallery, which is measured again to the same ones."""
 MOST_EXECUTING = 300
 """Tests that execute the mutated statement of which those are run, one a function before the second of any."""
-TEST_LIMIT_S = 60
-"""Longest a test may take: a bug that makes it endless is caught."""
-LIMIT_S = 900.0
+TEST_LIMIT_S = 300
+"""Longest a test may take: a bug that makes it endless is caught. On a busy machine the slowest takes two minutes."""
+LIMIT_S = 1800.0
 """Longest a child may take; a bug whose tests take longer is undecided."""
 
 
@@ -94,6 +99,7 @@ class _FirstFailure:
         self.first, self.ran, self.test_limit = "", 0, test_limit
         self.tests = {test: place for place, test in enumerate(tests)}
 
+    @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
         """Of the files of single tests no others are run but for files that are named themselves."""
         place = {item: self.tests.get(item.nodeid, self.tests.get(item.nodeid.partition("::")[0])) for item in items}
@@ -138,11 +144,12 @@ def compiled(root: Path) -> None:
 
 
 def tests_of(root: Path, file: str) -> list[str]:
-    """Files of unit tests for a module, at most :data:`MOST_FILES`.
+    """Files of tests for a module, at most :data:`MOST_FILES` of unit tests that name it.
 
     First those that name it or a public name of it, then those that name a module which imports it, each the more often the
     earlier; else all of its room. What a test's own helpers name, it names too. Then those of the folder that stands for
-    the module's own, and the kits of its room.
+    the module's own, the kits of its room, the tests of trained and hand-made models of its room, and where its room
+    makes the gallery's numbers, those that measure the gallery again.
     """
     texts = {path: _with_helpers(root, path) for path in sorted((root / "tests" / "unit").rglob("test_*.py"))}
     module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
@@ -160,8 +167,13 @@ def tests_of(root: Path, file: str) -> list[str]:
     beside = root / "tests" / "unit" / Path(file.removeprefix("workbench/")).parent
     every = [*(chosen[:MOST_FILES] or sorted(of_room)), *sorted(beside.glob("test_*.py"))]
     kits = [one for one in KITS.get(room, ()) if (root / one).is_file()]
+    science = sorted(
+        str(path.relative_to(root)) for path in (root / "tests/science" / (room or "-")).rglob("test_*.py")
+    )
+    gallery = [GALLERY] if room in MEASURED and (root / GALLERY).is_file() else []
+    last = dict.fromkeys([*kits, *science, *gallery])
     named = dict.fromkeys(str(path.relative_to(root)) for path in every)
-    return [*(one for one in named if one not in kits), *kits]
+    return [*(one for one in named if one not in last), *last]
 
 
 def _with_helpers(root: Path, path: Path) -> str:
@@ -251,8 +263,6 @@ def _asked(root: Path, tests: Sequence[str], limit: float, test_limit: int) -> d
 
 def _found(root: Path, tests: Sequence[str], test_limit: int) -> dict[str, Any]:
     """In the child: run these files of this tree, whatever was loaded from another one."""
-    import pytest
-
     silent = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silent, 1)
     os.dup2(silent, 2)
