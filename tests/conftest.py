@@ -58,6 +58,10 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # what libraries look for when the interpreter ends
+
+
 @pytest.fixture(scope="session", autouse=True)
 def threads() -> None:
     """One thread, or as many as the environment says: no result hangs on their number."""

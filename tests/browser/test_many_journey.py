@@ -15,8 +15,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.support.dashboard import fakes
-from tests.support.dashboard.browsing import drawn, needs_browser, points, says, settled
-from workbench.dashboard.screenshots import served
+from tests.support.dashboard.browsing import dashboard, drawn, needs_browser, points, says, settled
 
 pytestmark = needs_browser
 
@@ -35,7 +34,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def here(root: Path) -> Iterator[str]:
-    with served(root) as address:
+    with dashboard(root) as address:
         yield address
 
 

@@ -53,8 +53,7 @@ def served(root: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{server.effective_port}"
     finally:
         server.task_dispatcher.shutdown()
-        server.close()
-        thread.join(5)  # it ends once the last browser has left
+        server.close()  # its thread ends once the last browser has left
         context.close()
 
 

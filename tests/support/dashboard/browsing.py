@@ -44,51 +44,76 @@ PRELOADED = ["torch", "workbench.theory.prediction.as_data", "workbench.dashboar
 
 
 @contextmanager
-def visiting(page: Any, root: Path) -> Iterator[str]:
-    """A dashboard of its own for one journey. The page leaves it before it stops: else what it polls would be refused.
+def dashboard(root: Path) -> Iterator[str]:
+    """A dashboard whose worker is forked from a process that has imported what it needs.
 
-    Its worker is forked from a process that has imported what it needs; those of the dashboards that journeys share
-    are started as users' are.
+    Those of the dashboards that all journeys share are started as users' are.
     """
     multiprocessing.set_forkserver_preload(PRELOADED)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(worker, "START_METHOD", "forkserver")
         with served(root) as made:
-            try:
-                yield made
-            finally:
-                page.goto("about:blank")
+            yield made
+
+
+@contextmanager
+def visiting(page: Any, root: Path) -> Iterator[str]:
+    """A dashboard of its own for one journey. The page leaves it before it stops: else what it polls would be refused."""
+    with dashboard(root) as made:
+        try:
+            yield made
+        finally:
+            page.goto("about:blank")
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """One Chromium for all journeys."""
+def playwright() -> Iterator[Any]:
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
-    with api.sync_playwright() as playwright:
-        made = playwright.chromium.launch(executable_path=find_browser(), args=ARGUMENTS)
+    with api.sync_playwright() as made:
         yield made
-        made.close()
 
 
-@pytest.fixture
-def page(browser: Any) -> Iterator[Any]:
-    """A fresh page; after the test its console must be empty and every request must have stayed here."""
-    context = browser.new_context(
+@pytest.fixture(scope="session")
+def browser(playwright: Any) -> Iterator[Any]:
+    """A Chromium for journeys with a window of their own."""
+    made = playwright.chromium.launch(executable_path=find_browser(), args=ARGUMENTS)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def profile(playwright: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A Chromium that keeps what it has fetched and compiled: four megabytes of scripts take half of a page's time."""
+    made = playwright.chromium.launch_persistent_context(
+        tmp_path_factory.mktemp("profile"),
+        executable_path=find_browser(),
+        args=ARGUMENTS,
         viewport=SIZE,
         color_scheme="light",
         reduced_motion="reduce",  # what moves by itself is drawn anew sixty times a second
         permissions=["clipboard-read", "clipboard-write"],
         accept_downloads=True,
     )
-    made = context.new_page()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def page(profile: Any) -> Iterator[Any]:
+    """A page that knows nothing; after the test its console must be empty and every request must have stayed here."""
+    made = profile.new_page()
     made.set_default_timeout(TIMEOUT)
     said = console(made)
-    foreign: list[str] = []
     local = re.compile(r"^(http://127\.0\.0\.1[:/]|data:|blob:)")
-    made.on("request", lambda request: None if local.match(request.url) else foreign.append(request.url))
+    asked: list[str] = []
+    made.on("request", lambda request: asked.append(request.url))
     yield made
-    context.close()
+    for server in {match[0] for url in asked if (match := re.match(r"http://[^/]*", url))}:
+        kept = {"origin": server, "storageTypes": "cookies,local_storage,indexeddb"}
+        profile.new_cdp_session(made).send("Storage.clearDataForOrigin", kept)
+    made.close()
     assert not said, said
+    foreign = [url for url in asked if not local.match(url)]
     assert not foreign, foreign
 
 

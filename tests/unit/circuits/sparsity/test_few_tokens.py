@@ -104,7 +104,9 @@ def test_what_cannot_be_chosen_is_told() -> None:
     with pytest.raises(ValueError, match="give two models of the same task"):
         few_tokens(adder(SOURCE), SOURCE, batch, WINDOW, chosen_by=other)
     with pytest.raises(ValueError, match="leave out chosen, or chosen_by"):
-        few_tokens(adder(SOURCE), SOURCE, batch, WINDOW, chosen_by=adder(SOURCE), chosen=np.zeros((2, 5), dtype=np.int64))
+        few_tokens(
+            adder(SOURCE), SOURCE, batch, WINDOW, chosen_by=adder(SOURCE), chosen=np.zeros((2, 5), dtype=np.int64)
+        )
     with pytest.raises(ValueError, match="lies before the last 60 ones"):
         few_tokens(adder(SOURCE), SOURCE, batch, LENGTH)
     with pytest.raises(ValueError, match="6 of 5 tokens cannot be chosen"):
