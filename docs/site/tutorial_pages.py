@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,11 +76,20 @@ def tutorial_page(name: str, kernel: KernelManager | None = None) -> TutorialPag
     return TutorialPage(name, f"{text}\n\n{source}", "\n".join(draw))
 
 
-def executed(source: Path, kernel: KernelManager | None = None) -> nbformat.NotebookNode:
-    """A notebook with its outputs, less what was said to the error stream (progress and warnings)."""
+def executed(
+    source: Path, kernel: KernelManager | None = None, variables: Mapping[str, str] | None = None
+) -> nbformat.NotebookNode:
+    """A notebook with its outputs, less what was said to the error stream (progress and warnings).
+
+    Args:
+        source: the notebook.
+        kernel: a running one that is emptied first; None = one of its own.
+        variables: of the environment, which such a kernel is given before.
+    """
     notebook = jupytext.read(source)
     if kernel is not None:
-        notebook.cells.insert(0, nbformat.v4.new_code_cell("%reset -f"))
+        given = f"import os\nos.environ.update({dict(variables or {})!r})\n%reset -f"
+        notebook.cells.insert(0, nbformat.v4.new_code_cell(given))
     client = nbclient.NotebookClient(
         notebook, timeout=HANGS_S, kernel_name="python3", resources={"metadata": {"path": str(source.parent)}},
         extra_arguments=["--IPKernelApp.log_level=ERROR"], km=kernel,
