@@ -49,7 +49,13 @@ KITS: Mapping[str, tuple[str, ...]] = {
     "tasks": ("tests/unit/test_frozen_constants.py", "tests/unit/tasks/test_check_task.py"),
     "training": ("tests/unit/test_frozen_constants.py",),
     "models": ("tests/unit/test_frozen_constants.py",),
-    "figures": ("tests/unit/figures/test_figures_package.py",),
+    "figures": (
+        "tests/unit/figures/test_held_numbers.py",
+        "tests/unit/figures/test_held_figures.py",
+        "tests/unit/figures/panels/test_held_many_runs.py",
+        "tests/unit/figures/sequence/test_held_sequences.py",
+        "tests/unit/figures/test_figures_package.py",
+    ),
     "claims": ("tests/science/claims/test_all_committed_claims.py",),
 }
 """Tests that go through everything of a room by its registry, and name none of it: they come last."""

@@ -19,7 +19,7 @@ PAIRS = (
     "pretrained/smollm2_pairs and pretrained/smollm2_copy",
 )
 """Whose rows are compared."""
-HARDMAX = ("critical_length", "effective_support", "tie_margin", "hardmax_verdict", "argmax_mass", "hardmax_length")
+HARDMAX = ("critical_length", "tie_margin", "hardmax_verdict", "argmax_mass")
 CHOICES: Mapping[str, tuple[Any, ...]] = {
     "quantity": HARDMAX,
     "law": ("challenge", "other"),

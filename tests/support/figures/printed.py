@@ -24,21 +24,23 @@ from workbench.figures.style.plain_figure import PlainFigure
 NOUGHT = 1e-9
 """Sizes below this are nought: what is left of a sum that is nought by definition depends on the processor."""
 
+PLAIN = (str, int, bool)
+FIGURES = (go.Figure, PlainFigure)
 MOST_ROWS = 120
 """Of longer tables so many rows are told, and how many there are."""
 
 
 def told(value: Any) -> Any:
     """A value of any kind as JSON that says all of it; of figures without their template."""
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
+    if value is None or type(value) in PLAIN:
+        return value
     if isinstance(value, float | np.floating):
         return _number(float(value))
-    if isinstance(value, int | np.integer):
-        return int(value)
+    if isinstance(value, np.bool_ | np.integer):
+        return value.item()
     if isinstance(value, Claim):
         return [*value, *(told(one) for one in value.cites)]
-    if isinstance(value, go.Figure | PlainFigure):
+    if isinstance(value, FIGURES):
         made = value.to_plotly_json()
         return {"data": told(made["data"]), "layout": told({k: v for k, v in made["layout"].items() if k != "template"})}
     if isinstance(value, Frame | pd.DataFrame):
@@ -50,12 +52,12 @@ def told(value: Any) -> Any:
     if isinstance(value, Mapping):
         return _array(value) if "bdata" in value else {str(name): told(one) for name, one in value.items()}
     if isinstance(value, np.ndarray):
-        return [told(one) for one in value.tolist()]
+        return told(value.tolist())
     if isinstance(value, set | frozenset):
         return sorted(json.dumps(told(one)) for one in value)
-    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+    if isinstance(value, Sequence) and not isinstance(value, str):
         return [told(one) for one in value]
-    return value if value is None or isinstance(value, str) else "missing" if value is pd.NA else str(value)
+    return str(value)
 
 
 def _array(value: Mapping[str, Any]) -> list[Any]:
@@ -81,14 +83,3 @@ def outcome(made: Callable[[], Any]) -> Any:
         return made()
     except (LookupError, ValueError) as refused:
         return f"{type(refused).__name__}: {refused}"
-
-
-def print_of(made: Callable[[], Any]) -> str:
-    """The print of :func:`outcome`: of a figure its traces and its layout each; of a refusal its kind and print."""
-    found = outcome(made)
-    if isinstance(found, go.Figure | PlainFigure):
-        drawn = told(found)
-        return f"{printed(drawn['data'])} {printed(drawn['layout'])}"
-    if isinstance(found, str) and ": " in found:
-        return f"{found.partition(':')[0]} {printed(found)}"
-    return printed(found)
