@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.support.figures.asking import ALONE, PAIRS, answers_all, asked, first_trained, frames_of
-from tests.support.figures.printed import outcome, printed
+from tests.support.printed import outcome, printed
 from tests.support.held import Held
 from workbench import figures
 from workbench.figures.registry import FIGURES

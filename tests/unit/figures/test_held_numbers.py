@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.figures.printed import outcome, printed, told
+from tests.support.printed import outcome, printed, told
 from tests.support.held import Held
 from workbench.core.thresholds import CLAIM
 from workbench.figures import labels

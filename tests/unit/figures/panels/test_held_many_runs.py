@@ -17,7 +17,7 @@ import pytest
 
 from tests.support.figures.asking import first_trained, frames_of
 from tests.support.figures.gallery_rows import GALLERY, config_of, rows_of, table, trained_of
-from tests.support.figures.printed import outcome, printed, told
+from tests.support.printed import outcome, printed, told
 from tests.support.held import Held
 from workbench import figures
 from workbench.figures import registered

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.figures.printed import outcome, printed
+from tests.support.printed import outcome, printed
 from tests.support.held import Held
 from workbench import figures
 from workbench.figures.sequence.sequence_data import answer_words, named_numbers, oracle_words
