@@ -56,7 +56,13 @@ KITS: Mapping[str, tuple[str, ...]] = {
         "tests/unit/figures/sequence/test_held_sequences.py",
         "tests/unit/figures/test_figures_package.py",
     ),
-    "claims": ("tests/science/claims/test_all_committed_claims.py",),
+    "claims": (
+        "tests/unit/claims/test_held_settings.py",
+        "tests/unit/claims/test_held_reductions.py",
+        "tests/unit/claims/test_held_measured.py",
+        "tests/unit/claims/test_held_exact.py",
+        "tests/science/claims/test_all_committed_claims.py",
+    ),
 }
 """Tests that go through everything of a room by its registry, and name none of it: they come last."""
 TEST_LIMIT_S = 60
