@@ -42,10 +42,15 @@ def told(value: Any) -> Any:
         return [*value, *(told(one) for one in value.cites)]
     if isinstance(value, FIGURES):
         made = value.to_plotly_json()
-        return {"data": told(made["data"]), "layout": told({k: v for k, v in made["layout"].items() if k != "template"})}
+        return {
+            "data": told(made["data"]),
+            "layout": told({k: v for k, v in made["layout"].items() if k != "template"}),
+        }
     if isinstance(value, Frame | pd.DataFrame):
         names = value.names if isinstance(value, Frame) else list(value.columns)
-        kept = np.unique(np.linspace(0, len(value) - 1, MOST_ROWS).astype(int)) if len(value) > MOST_ROWS else slice(None)
+        kept = (
+            np.unique(np.linspace(0, len(value) - 1, MOST_ROWS).astype(int)) if len(value) > MOST_ROWS else slice(None)
+        )
         return {"rows": len(value), **{str(name): told(np.asarray(value[name])[kept]) for name in names}}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {one.name: told(getattr(value, one.name)) for one in dataclasses.fields(value)}

@@ -69,9 +69,7 @@ def places(frames: list[Frame], trained: int) -> dict[str, tuple[Any, ...]]:
     }
 
 
-def asked(
-    function: Any, frames: list[Frame], trained: int, every: bool = True
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def asked(function: Any, frames: list[Frame], trained: int, every: bool = True) -> Iterator[tuple[str, dict[str, Any]]]:
     """What a function of rows is asked.
 
     Args:

@@ -33,7 +33,9 @@ def table(run: str) -> pd.DataFrame:
     steps = np.unique(pd.read_parquet(file, columns=["step"])["step"])
     kept = steps[np.unique(np.linspace(0, len(steps) - 1, CHECKPOINTS).round().astype(int))]
     rows = pd.read_parquet(file, filters=[("step", "in", kept.tolist())])
-    return rows[~(rows["layer"] >= LAYERS).fillna(False) & ~(rows["head"] >= HEADS).fillna(False)].reset_index(drop=True)
+    return rows[~(rows["layer"] >= LAYERS).fillna(False) & ~(rows["head"] >= HEADS).fillna(False)].reset_index(
+        drop=True
+    )
 
 
 @cache

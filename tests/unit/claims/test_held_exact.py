@@ -102,7 +102,9 @@ def test_a_pair_of_functions_that_nearly_agree(held: Held) -> None:
     found = []
     for seed in range(4):
         f, g = _pair(np.random.default_rng(seed))
-        found.append([f.head.period, f.head.locality, float(np.abs(f.values - g.values).max()), f.on_all(4).tolist()[:5]])
+        found.append(
+            [f.head.period, f.head.locality, float(np.abs(f.values - g.values).max()), f.on_all(4).tolist()[:5]]
+        )
     held(found)
 
 
@@ -123,4 +125,11 @@ def test_random_chains_and_their_errors(held: Held) -> None:
     rng = np.random.default_rng(2)
     chain = _random_chain(rng)
     other = _changed(chain, rng)
-    held([chain.errors(4).tolist(), other.errors(4).tolist(), chain.step.tolist(), int((chain.step != other.step).any(2).sum())])
+    held(
+        [
+            chain.errors(4).tolist(),
+            other.errors(4).tolist(),
+            chain.step.tolist(),
+            int((chain.step != other.step).any(2).sum()),
+        ]
+    )

@@ -55,18 +55,28 @@ ASKED: dict[str, tuple[tuple[str, str, dict[str, Any], dict[str, Any]], ...]] = 
     "few tokens": (("text", "nope", {"folder": "generated"}, {"short": 8, "texts": 12}),),
 }  # fmt: skip
 """Name -> task, positions, parameters of the task, and what is asked further."""
-MODULES = (ambiguous_transitions, answer_steps, bin_accuracy, class_attention, extreme_gates, long_losses, retrieval_copies, zero_shot_copies)
+MODULES = (
+    ambiguous_transitions,
+    answer_steps,
+    bin_accuracy,
+    class_attention,
+    extreme_gates,
+    long_losses,
+    retrieval_copies,
+    zero_shot_copies,
+)
 
 
 def small_run(task: str, positions: str, parameters: dict[str, Any], longest: int = 6) -> TrainedRun:
     """A model of width 8 with large random weights, whose answers differ between strings."""
-    width = 16 if positions in ("ssm", "signed") else 8
+    scans = positions in ("ssm", "signed")
+    width = 16 if scans else 8
     one = cell(task, positions, longest, 1, layers=2, width=width, heads=2, reach=4, **parameters)
     config = one.config(0)
     model = make_model(config.model, seed=3).double().eval()
     with torch.no_grad():
         for index, weight in enumerate(model.parameters()):
-            weight.mul_(3 + index % 2)
+            weight.mul_(1 if scans else 3 + index % 2)
     return TrainedRun(SimpleNamespace(trained_length=longest), model, config.task)  # type: ignore[arg-type]
 
 
@@ -78,7 +88,13 @@ def cases() -> Iterator[Any]:
 
 @pytest.mark.parametrize(("name", "task", "positions", "parameters", "asked"), list(cases()))
 def test_what_is_measured_of_a_small_run(
-    name: str, task: str, positions: str, parameters: dict[str, Any], asked: dict[str, Any], held: Held, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    task: str,
+    positions: str,
+    parameters: dict[str, Any],
+    asked: dict[str, Any],
+    held: Held,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for module in MODULES:
         for constant, small in (("STRINGS", 40), ("RESAMPLES", 60), ("MOST_LENGTHS", 5), ("TOKENS", 2_000)):
@@ -101,12 +117,17 @@ def test_everything_that_can_be_asked_is_asked_here() -> None:
 def test_bins_and_their_lengths(longest: int, held: Held) -> None:
     run = small_run("majority", "nope", {}, 16)
     found = [bins_of(longest, bins) for bins in (1, 2, 4)]
-    lengths = [lengths_in(run, low, high) for low, high in ((1, longest), (longest, 31), (longest, 32), (longest, 33), (2, 200))]
+    lengths = [
+        lengths_in(run, low, high)
+        for low, high in ((1, longest), (longest, 31), (longest, 32), (longest, 33), (2, 200))
+    ]
     held([found, lengths, [_few(lengths[3], most) for most in (1, 2, 4)]])
 
 
 def test_a_share_has_its_exact_interval_unless_all_was_counted(held: Held) -> None:
-    held([share(right, n, counted) for right, n, counted in ((0, 9, False), (9, 9, False), (4, 9, False), (4, 9, True))])
+    held(
+        [share(right, n, counted) for right, n, counted in ((0, 9, False), (9, 9, False), (4, 9, False), (4, 9, True))]
+    )
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, 4])
@@ -118,7 +139,12 @@ def test_what_is_ambiguous(m: int, held: Held) -> None:
 def test_steps_at_risk_and_their_slope(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answer_steps, "RESAMPLES", 200)
     rights = [np.array(one) for one in ([[1, 1, 0, 1], [1, 0, 1, 1], [1, 1, 1, 1]], [[1], [0]], [[0, 1], [0, 0]])]
-    held([[[part.astype(int).tolist() for part in answer_steps.at_risk(one)], answer_steps.slope_of_error(one)] for one in rights])
+    held(
+        [
+            [[part.astype(int).tolist() for part in answer_steps.at_risk(one)], answer_steps.slope_of_error(one)]
+            for one in rights
+        ]
+    )
 
 
 def test_windows_and_their_means(held: Held) -> None:
@@ -151,5 +177,10 @@ def test_rows_of_the_workbench_as_rows_of_claims(quantity: str, layer: int | Non
     for law, mode, head, label, status, length in (
         ("matched", "teacher_forced", None, "", "ok", 64), ("challenge", "free", 2, "hold", "ok", 32), ("", "", 0, "", "undefined", None),
     ):  # fmt: skip
-        found.append(_reduced({**base, "law": law, "mode": mode, "head": head, "label": label, "status": status, "length": length}, {64: " at 2 N"}))
+        found.append(
+            _reduced(
+                {**base, "law": law, "mode": mode, "head": head, "label": label, "status": status, "length": length},
+                {64: " at 2 N"},
+            )
+        )
     held(found)

@@ -14,13 +14,20 @@ import pytest
 from scipy.stats import kendalltau
 
 from tests.support.claims.committed import EVIDENCE, FOLDER
-from tests.support.printed import outcome, printed, told
 from tests.support.held import Held, digest
+from tests.support.printed import outcome, printed, told
 from workbench.claims import resampling
 from workbench.claims.claim import Claim, Condition, Row
 from workbench.claims.judging import chance, judge, verdict_text
 from workbench.claims.reproducing import reduced
-from workbench.claims.resampling import Share, cell_correlation, contrast_of_shares, drawn_shares, over_cells, paired_difference
+from workbench.claims.resampling import (
+    Share,
+    cell_correlation,
+    contrast_of_shares,
+    drawn_shares,
+    over_cells,
+    paired_difference,
+)
 from workbench.claims.suites.registry import SUITES
 from workbench.claims.trained.run_rows import RunTable, read_runs
 
@@ -118,12 +125,42 @@ def over_runs(sides: str, fitted: str, item: str = "", expected: float | None = 
 def test_verdicts_over_seeds(seeds: int, exempt: bool, held: Held) -> None:
     """Of one to six runs on all sides, some of them not fitted."""
     claim = replace(EXACT, kind="T", seeds=seeds, exempt=exempt)
-    patterns = ("h", "f", "o", "hh", "hf", "hhh", "hhf", "ffo", "eee", "bbb", "hheo", "hhhh", "hhhf", "hhhhh", "hhhhf", "fffff", "ffffh", "hhhff", "hhhho", "hhhhhf")
+    patterns = (
+        "h",
+        "f",
+        "o",
+        "hh",
+        "hf",
+        "hhh",
+        "hhf",
+        "ffo",
+        "eee",
+        "bbb",
+        "hheo",
+        "hhhh",
+        "hhhf",
+        "hhhhh",
+        "hhhhf",
+        "fffff",
+        "ffffh",
+        "hhhff",
+        "hhhho",
+        "hhhhhf",
+    )
     found = {}
     for sides in patterns:
         for fitted in {"1" * len(sides), "0" * len(sides), "1" * (len(sides) - 1) + "0", "0" + "1" * (len(sides) - 1)}:
             said = judge(claim, over_runs(sides, fitted))
-            found[f"{sides} {fitted}"] = [verdict_text(claim, said), said.observation, said.low, said.high, said.seeds, said.fitted, said.by_interval, said.cause]
+            found[f"{sides} {fitted}"] = [
+                verdict_text(claim, said),
+                said.observation,
+                said.low,
+                said.high,
+                said.seeds,
+                said.fitted,
+                said.by_interval,
+                said.cause,
+            ]
     short = ("hhhhf 11111", "hhhhf 11110", "hhf 111", "hf 11")
     held([printed(dict(sorted(found.items()))), {name: found[name][:2] for name in short}])
 
@@ -150,10 +187,18 @@ def cases() -> dict[str, tuple[Claim, list[Row], bool]]:
         "four of five": (planned, several[2:], True),
         "open of several": (planned, [Row("q", "", 0.4, 0.3, 0.6, entered=3, planned=3)], True),
         "two planned": (replace(planned, seeds=2), [Row("q", "", 0.6, entered=2, planned=2)], True),
-        "none entered": (planned, [Row("q", "", 0.6, entered=None, planned=2), Row("q", "b", 0.6, entered=1, planned=9)], True),
+        "none entered": (
+            planned,
+            [Row("q", "", 0.6, entered=None, planned=2), Row("q", "b", 0.6, entered=1, planned=9)],
+            True,
+        ),
         "runs are missing": (replace(planned, cells=TRAINED[0].cells), [], True),
         "runs lack a quantity": (replace(two, seeds=3), over_runs("hhh", "111"), True),
-        "expected": (replace(EXACT, conditions=(Condition("q", near=0.1),)), over_runs("hhh", "111", expected=0.6), True),
+        "expected": (
+            replace(EXACT, conditions=(Condition("q", near=0.1),)),
+            over_runs("hhh", "111", expected=0.6),
+            True,
+        ),
         "items": (replace(planned, seeds=2), [*over_runs("hh", "11", "one"), *over_runs("ff", "11", "two")], True),
     }
 
@@ -180,7 +225,9 @@ def test_sums_of_shares_with_signs(seeds: int, signs: tuple[int, int], held: Hel
     held(list(contrast_of_shares(SHARES[:seeds], signs, np.random.default_rng(3))))
 
 
-@pytest.mark.parametrize("share", [Share(0.3, 0), Share(0.0, 20), Share(1.0, 20), Share(0.25, 37, 0.5), Share(-0.5, 40, 0.5)])
+@pytest.mark.parametrize(
+    "share", [Share(0.3, 0), Share(0.0, 20), Share(1.0, 20), Share(0.25, 37, 0.5), Share(-0.5, 40, 0.5)]
+)
 def test_shares_drawn_anew(share: Share, held: Held) -> None:
     drawn = drawn_shares(share, (400, 3), np.random.default_rng(5))
     right = (share.value * (1 - share.floor) + share.floor) * share.strings
@@ -197,8 +244,15 @@ def test_paired_differences_and_correlations(held: Held, monkeypatch: pytest.Mon
     some = lambda chosen: float(x[chosen].mean()) if len(set(chosen.tolist())) > 3 else None  # noqa: E731
     found: list[Any] = [paired_difference(values[:k], np.random.default_rng(k)) for k in (1, 2, 3)]
     found += [cell_correlation(x, y, cells, np.random.default_rng(1), *more) for more in ((), (kendalltau,))]
-    found += [over_cells(cells, some, np.random.default_rng(2)), over_cells(cells, lambda chosen: None, np.random.default_rng(2))]
-    for refused in (partial(paired_difference, []), partial(paired_difference, [[]]), partial(contrast_of_shares, [], (1,))):
+    found += [
+        over_cells(cells, some, np.random.default_rng(2)),
+        over_cells(cells, lambda chosen: None, np.random.default_rng(2)),
+    ]
+    for refused in (
+        partial(paired_difference, []),
+        partial(paired_difference, [[]]),
+        partial(contrast_of_shares, [], (1,)),
+    ):
         found.append(outcome(partial(refused, np.random.default_rng(0))))
     found += [
         outcome(lambda c=c: cell_correlation(x, z, c, np.random.default_rng(0)))

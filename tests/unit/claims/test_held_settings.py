@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.printed import outcome, printed, told
 from tests.support.held import Held
+from tests.support.printed import outcome, printed, told
 from workbench.claims.bearing import claims_about
 from workbench.claims.suites.registry import SUITES
 from workbench.claims.trained_cells import TrainedCell, encoding
@@ -42,7 +42,21 @@ def _stated(cell: TrainedCell) -> str:
 
 
 def test_how_positions_are_told(held: Held) -> None:
-    names = ("nope", "ape", "arange", "rope", "rope500", "pose", "alibi", "sinusoidal", "lim 3 1", "ppc", "ppc_fixed", "coupled", "none such")
+    names = (
+        "nope",
+        "ape",
+        "arange",
+        "rope",
+        "rope500",
+        "pose",
+        "alibi",
+        "sinusoidal",
+        "lim 3 1",
+        "ppc",
+        "ppc_fixed",
+        "coupled",
+        "none such",
+    )
     made = [outcome(lambda one=one: encoding(*one)) for one in product(names, (16,), (3, 8))]
     held({"all": printed(made), "rooms": [one["n_ctx"] for one in made if isinstance(one, dict)][:2]})
 
@@ -51,8 +65,14 @@ def test_how_positions_are_told(held: Held) -> None:
 def test_which_claims_are_about_a_run(positions: str, held: Held) -> None:
     found: dict[str, Any] = {}
     for task in FAMILIES:
-        for ids, architecture in (("arange", "transformer"), ("random_offset", "transformer"), ("arange", "ssm-signed")):
-            parameters = {key: value for cell in CELLS.values() if cell.task == task for key, value in cell.parameters.items()}
+        for ids, architecture in (
+            ("arange", "transformer"),
+            ("random_offset", "transformer"),
+            ("arange", "ssm-signed"),
+        ):
+            parameters = {
+                key: value for cell in CELLS.values() if cell.task == task for key, value in cell.parameters.items()
+            }
             about = [one["claim"] for one in claims_about(task, parameters, positions, ids, architecture)]
             if about:
                 found[f"{task} {ids} {architecture}"] = " ".join(about)

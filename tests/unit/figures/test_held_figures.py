@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from tests.support.figures.asking import ALONE, PAIRS, answers_all, asked, first_trained, frames_of
-from tests.support.printed import outcome, printed
 from tests.support.held import Held
+from tests.support.printed import outcome, printed
 from workbench import figures
 from workbench.figures.registry import FIGURES
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.printed import outcome, printed, told
 from tests.support.held import Held
+from tests.support.printed import outcome, printed, told
 from workbench.core.thresholds import CLAIM
 from workbench.figures import labels
 from workbench.figures.circuit.circuit_graph import change_colours
@@ -135,7 +135,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "scale.of_counts": lambda: over(scale.Scale.of_counts, [np.array(one) for one in ([], [0.0, -1.0], [1.0], [3.0], [0.3, 9.0], [4.0, 16.0])]),
     "scale.spanning": lambda: over(scale.Scale.spanning, (0.0, 1.0), (0.0, 1.0, 2.5)),
     "scale": lambda: [
-        [one.axis(), over(one.share, FINITE + (math.inf,)), over(one.place, (*FINITE, math.inf, math.nan))]
+        [one.axis(), over(one.share, (*FINITE, math.inf)), over(one.place, (*FINITE, math.inf, math.nan))]
         for one in (scale.Scale(0.0, 1.0), scale.Scale(-2.0, 3.0), *(scale.Scale(-1.0, h, True) for h in (1.0, 2.0, 3.0, 7.0, 8.0)))
     ],
     "colours": lambda: [
@@ -179,7 +179,18 @@ CASES: dict[str, Callable[[], Any]] = {
     "pooled_edges": lambda: over(heatmap.pooled_edges, [np.arange(8.0)], (1, 2, 3, 7, 9)),
     "painted": lambda: over(painted, [np.array([[0.0, np.nan], [0.3, 0.01]])], ("attention", "times_length", "score")),
 }  # fmt: skip
-EXACT = ("labels.", "multiples.", "since", "have_room", "map_sides", "share_text", "meaning", "name_of", "picking.", "gain_axis")
+EXACT = (
+    "labels.",
+    "multiples.",
+    "since",
+    "have_room",
+    "map_sides",
+    "share_text",
+    "meaning",
+    "name_of",
+    "picking.",
+    "gain_axis",
+)
 """Whose answers are held as they are; of all others a print."""
 
 
@@ -190,7 +201,9 @@ def test_what_is_made_of_numbers(name: str, held: Held) -> None:
 
 
 # ---- which head is spoken of --------------------------------------------------------------------------------
-def drop(value: float, low: float | None, n: int | None, *, head: int = 0, mode: str = "mean", layer: int = 0) -> dict[str, Any]:
+def drop(
+    value: float, low: float | None, n: int | None, *, head: int = 0, mode: str = "mean", layer: int = 0
+) -> dict[str, Any]:
     place = {"layer": layer, "head": head, "mode": mode, "length": 64, "target": "head"}
     return grown("accuracy_drop", value=value, low=low, high=value + 0.1, n=n, **place)
 
@@ -208,7 +221,9 @@ def drop(value: float, low: float | None, n: int | None, *, head: int = 0, mode:
         (0.1, 0.01, None, None, True),
     ],
 )
-def test_when_an_ablation_is_shown_to_cost(value: float, low: float | None, n: int | None, p: float | None, shown: bool) -> None:
+def test_when_an_ablation_is_shown_to_cost(
+    value: float, low: float | None, n: int | None, p: float | None, shown: bool
+) -> None:
     assert has_effect(drop(value, low, n), p) is shown
 
 
@@ -217,8 +232,13 @@ def test_how_many_changed_sequences_show_a_cost(held: Held) -> None:
 
 
 def test_the_ablation_that_costs_most(held: Held) -> None:
-    rows = [drop(0.3, 0.2, 100, head=h, layer=la) for la in (1, 0) for h in (1, 0)] + [drop(0.4, 0.3, 100, head=2, mode="zero")]
-    ps = [{**drop(p, None, 100, head=h, mode=m), "quantity": "accuracy_drop_p"} for h, m, p in ((2, "zero", 0.5), (2, "mean", 0.0))]
+    rows = [drop(0.3, 0.2, 100, head=h, layer=la) for la in (1, 0) for h in (1, 0)] + [
+        drop(0.4, 0.3, 100, head=2, mode="zero")
+    ]
+    ps = [
+        {**drop(p, None, 100, head=h, mode=m), "quantity": "accuracy_drop_p"}
+        for h, m, p in ((2, "zero", 0.5), (2, "mean", 0.0))
+    ]
     found = [largest_effect(rows), largest_effect([*rows, *ps]), largest_effect([]), largest_effect(ps)]
     said = [leading_clause(Leading(1, 0, one, looked)) for one in found[:3] for looked in (True, False)]
     said += [cost_clause(rows[0], True), cost_clause(rows[4], False)]
@@ -232,7 +252,10 @@ def test_marks_on_a_plot(theme: Any, held: Held) -> None:
     found = []
     values = (0.2, None, 0.5, 0.55, None, 0.9)
     rows = [
-        {**grown("q", length=n, value=v, low=v and v - 0.1 if n != 16 else None, high=v and v + 0.1, n=9), "series": "matched"}
+        {
+            **grown("q", length=n, value=v, low=v and v - 0.1 if n != 16 else None, high=v and v + 0.1, n=9),
+            "series": "matched",
+        }
         for n, v in zip((4, 8, 16, 32, 64, 128), values, strict=True)
     ]
     data = Frame.from_rows([{**one, "value": math.nan if one["value"] is None else one["value"]} for one in rows])
@@ -240,13 +263,32 @@ def test_marks_on_a_plot(theme: Any, held: Held) -> None:
         for trained in (1, 3, 4, 20, 128, 500):
             axes = {"xaxis": template.length_axis((4, 128), 16), "yaxis": template.unit_axis()}
             figure = template.blank(theme, 11, column="length", meta={}, uirevision="x", **axes)
-            end = marks.add_line(figure, data, "length", "#102F40", clip=(0.0, 0.8) if trained % 2 else None, shift=trained / 50)
+            end = marks.add_line(
+                figure, data, "length", "#102F40", clip=(0.0, 0.8) if trained % 2 else None, shift=trained / 50
+            )
             late = marks.LineEnd(0.5, 5.0)
-            marks.add_end_labels(figure, [("a", end, "#000000", True), ("b", 0.52, "#000000", False), ("c", late, "#000000", True), ("d", None, "", True)], (-0.05, 1.05), 11)
+            marks.add_end_labels(
+                figure,
+                [
+                    ("a", end, "#000000", True),
+                    ("b", 0.52, "#000000", False),
+                    ("c", late, "#000000", True),
+                    ("d", None, "", True),
+                ],
+                (-0.05, 1.05),
+                11,
+            )
             avoid = marks.drawn_points(data, "length")
             marks.add_training(figure, trained, theme, 11, avoid=avoid, label=trained != 20)
             for cursor in (None, {"length": 16}, {"length": 8}, {"step": 3}):
-                marks.add_cursor(figure, cursor, "length", theme, [(data, "#102F40", "circle")], clip=(0.0, 0.4) if trained == 4 else None)
+                marks.add_cursor(
+                    figure,
+                    cursor,
+                    "length",
+                    theme,
+                    [(data, "#102F40", "circle")],
+                    clip=(0.0, 0.4) if trained == 4 else None,
+                )
             heatmap.add_training_edge(figure, (4, 8, 16, 32, 64, 128), trained)
             found.append(printed(figure))
     held([*found, marks.said(data, "length", (4, 8, 16, 4)), marks.said(data, "length", (8,))])
@@ -254,7 +296,18 @@ def test_marks_on_a_plot(theme: Any, held: Held) -> None:
 
 @pytest.mark.parametrize(("lines", "columns"), [(1, 1), (3, 2), (16, 24)])
 def test_strips_of_dots(lines: int, columns: int, held: Held) -> None:
-    dots = [Dot(f"r{i}", i % columns, i % lines, (i * 7 % 13) / 10 - 0.1, "#000000" if i % 2 else "#FFFFFF", i % 3 == 0, f"t{i}") for i in range(40)]
+    dots = [
+        Dot(
+            f"r{i}",
+            i % columns,
+            i % lines,
+            (i * 7 % 13) / 10 - 0.1,
+            "#000000" if i % 2 else "#FFFFFF",
+            i % 3 == 0,
+            f"t{i}",
+        )
+        for i in range(40)
+    ]
     with plain_figures():
         axes = {"xaxis": {"range": [0, 1]}, "yaxis": {"range": [0, 1]}}
         figure = template.blank("light", 11, column="step", meta={}, uirevision="x", **axes)
@@ -265,14 +318,37 @@ def test_strips_of_dots(lines: int, columns: int, held: Held) -> None:
 # ---- pieces that cite -------------------------------------------------------------------------------------------
 def test_pieces_cite_what_they_name(held: Held) -> None:
     rows = [
-        {**grown("q", layer=layer, head=2, length=1024, value=0.984, low=low, high=0.99, n=512, note="some note; its tail."), "setting": setting}
+        {
+            **grown(
+                "q",
+                layer=layer,
+                head=2,
+                length=1024,
+                value=0.984,
+                low=low,
+                high=0.99,
+                n=512,
+                note="some note; its tail.",
+            ),
+            "setting": setting,
+        }
         for layer, low, setting in ((-1, None, ""), (1, 0.9, '{"fitted": 0.9}'))
     ]
     made = []
     for one in rows:
-        made += [claims.number(one), claims.number(one, "low" if one["low"] else "high", "muted", 3), *claims.estimate(one), claims.count(one, "length", "at ", "!")]
+        made += [
+            claims.number(one),
+            claims.number(one, "low" if one["low"] else "high", "muted", 3),
+            *claims.estimate(one),
+            claims.count(one, "length", "at ", "!"),
+        ]
         made += [claims.head(one), claims.layer(one, "so "), claims.note(one, "(", ")"), claims.note(one, tail=True)]
         made += [claims.threshold(one, "fitted"), claims.threshold(one, "robust")]
-    made += [claims.trained(2048), claims.asked("step", 3000, "at ", "."), claims.capital(("at length 9", "plain")), claims.capital(made[4])]
+    made += [
+        claims.trained(2048),
+        claims.asked("step", 3000, "at ", "."),
+        claims.capital(("at length 9", "plain")),
+        claims.capital(made[4]),
+    ]
     made += claims.with_items([("at length 9", "plain"), claims.count(rows[0], "length", "at length ")])
     held([told(made), len(claims.cites(made)), printed(claims.cite_difference(rows[0], rows[1], "value", "x"))])

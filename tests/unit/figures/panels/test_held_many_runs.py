@@ -17,8 +17,8 @@ import pytest
 
 from tests.support.figures.asking import first_trained, frames_of
 from tests.support.figures.gallery_rows import GALLERY, config_of, rows_of, table, trained_of
-from tests.support.printed import outcome, printed, told
 from tests.support.held import Held
+from tests.support.printed import outcome, printed, told
 from workbench import figures
 from workbench.figures import registered
 from workbench.figures.panels.any_quantity_notebook import causes
@@ -56,7 +56,11 @@ def test_any_quantity_over_training_and_over_length(run: str, held: Held) -> Non
 @pytest.mark.parametrize("where", [{"length": 9}, {"layer": 0}, {"layer": 0, "head": 1, "length": 47}, {"step": 0}])
 def test_a_notebooks_lines_where_only_some_rows_are_asked_for(where: dict[str, Any], held: Held) -> None:
     frame = rows_of("majority_learned")
-    asked = (("circuits.heads", "bos_mass"), ("probes.summary", "summary_decodability"), ("circuits.hardmax", "tie_size"))
+    asked = (
+        ("circuits.heads", "bos_mass"),
+        ("probes.summary", "summary_decodability"),
+        ("circuits.hardmax", "tie_size"),
+    )
     held([printed(outcome(partial(causes, frame, *what, trained=31.0, theme="dark", **where))) for what in asked])
 
 
@@ -133,14 +137,26 @@ PHASES: Mapping[str, dict[str, Any]] = {
     "no step": {"step": -1, "length": 128},
     "share": {"share": 0.25, "times": 2.0, "over": "min"},
     "share of more": {"share": 0.5, "length": 128, "lasts": {f"r{i:02d}": 400 for i in range(14)}},
-    "multiple": {"times": 1.0, "chances": CHANCES, "verdicts": VERDICTS, "title": "a title", "theme": "dark", "size": 14},
+    "multiple": {
+        "times": 1.0,
+        "chances": CHANCES,
+        "verdicts": VERDICTS,
+        "title": "a title",
+        "theme": "dark",
+        "size": 14,
+    },
     "far multiple": {"times": 8.0, "low": 0.0, "high": 1.0, "verdicts": VERDICTS},
     "fixed": {"length": 128, "fixed": {"seeds.init": 1, "model.bias": True}, "low": 0.4},
     "equal chance": {"length": 128, "chances": dict.fromkeys(CHANCES, 0.5)},
     "nearly equal chance": {"length": 128, "chances": {**CHANCES, "r07": 0.481}},
     "just unequal chance": {"length": 128, "chances": {**CHANCES, "r07": 0.479}},
 }
-AXES = (("model.d_model", "training.rate"), ("seeds.init", "origin"), ("task.name", "model.d_model"), ("training.rate", "no.such"))
+AXES = (
+    ("model.d_model", "training.rate"),
+    ("seeds.init", "origin"),
+    ("task.name", "model.d_model"),
+    ("training.rate", "no.such"),
+)
 
 
 @pytest.mark.parametrize("name", PHASES)
@@ -172,7 +188,13 @@ def test_axes_of_configurations(held: Held) -> None:
     _, configs = grid()
     adopted = {"adopted": {"training": {"adopted": {"x": 1}}}, "compiled": {"training": {"compiled": {"y": None}}}}
     real = {run: config_of(run) for run in SIX}
-    held([told(axes_of(configs | adopted)), printed(axes_of(real)), printed({run: settings_of(c) for run, c in real.items()})])
+    held(
+        [
+            told(axes_of(configs | adopted)),
+            printed(axes_of(real)),
+            printed({run: settings_of(c) for run, c in real.items()}),
+        ]
+    )
 
 
 @pytest.mark.parametrize(
@@ -208,7 +230,9 @@ def losses(step: int) -> pd.DataFrame:
             for trained in (8, 16, 32):
                 for seed in range(1 + hard % 3):
                     for length in (4, 8, 16, 32, 64, 128):
-                        value = 1 / trained + 0.1 * hard + 0.01 * ((hard * 7 + trained * 3 + seed * 5 + length) % 11) * step
+                        value = (
+                            1 / trained + 0.1 * hard + 0.01 * ((hard * 7 + trained * 3 + seed * 5 + length) % 11) * step
+                        )
                         made.append({
                             "run": f"{task}{hard}-{trained}-{seed}", "step": step, "task": task, "length": length,
                             "parameters": json.dumps({knob: hard}), "trained_high": trained, "measurement": "behaviour",
@@ -242,7 +266,9 @@ def test_training_curves(steps: int, held: Held) -> None:
 
 @pytest.mark.parametrize("scale", [0.0, 1e-6, 1.0, 1e4])
 def test_training_curves_of_any_scale(scale: float, held: Held) -> None:
-    made = [{"step": s, "loss": scale * (10.0 ** (-s / 4)), "accuracy_in": math.nan, "accuracy_out": 0.5} for s in range(9)]
+    made = [
+        {"step": s, "loss": scale * (10.0 ** (-s / 4)), "accuracy_in": math.nan, "accuracy_out": 0.5} for s in range(9)
+    ]
     held(told(registered("loss_over_training").plain(Frame.from_rows(made)))["layout"]["yaxis"])
 
 
@@ -256,7 +282,11 @@ def test_the_logs_of_runs_that_ship(held: Held) -> None:
 
 
 # ---- two runs in a sentence -----------------------------------------------------------------------------
-PAIRS = ("flip_flop_rotary_s0 and parity_nope", "majority_learned and flip_flop_rotary_s0", "parity_nope and majority_learned")
+PAIRS = (
+    "flip_flop_rotary_s0 and parity_nope",
+    "majority_learned and flip_flop_rotary_s0",
+    "parity_nope and majority_learned",
+)
 
 
 @pytest.mark.parametrize("axis", ["length", "times"])
@@ -270,5 +300,7 @@ def test_how_two_runs_compare(pair: str, axis: Any, held: Held) -> None:
             made = outcome(partial(over_length_difference, a, b, axis=axis, **where))
             said = made if isinstance(made, str) else figures.compare_sentence(made)
             items = made if isinstance(made, str) else figures.compare_sentence(made, items=True)
-            found.append([made if isinstance(made, str) else "".join(text for text, _ in said), printed([made, said, items])])
+            found.append(
+                [made if isinstance(made, str) else "".join(text for text, _ in said), printed([made, said, items])]
+            )
     held(found)

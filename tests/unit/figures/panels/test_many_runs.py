@@ -324,7 +324,9 @@ def test_any_quantity_is_named_by_what_tells_its_lines_apart() -> None:
 
 def test_any_quantity_has_a_line_for_itself_and_for_each_control() -> None:
     given = {"measurement": "m", "quantity": "q", "run": "a", "law": "matched", "step": 1}
-    frame = rows([{**given, "length": n, "control": c, "value": 0.5} for n in (4, 8) for c in ("untrained", "", "random")])
+    frame = rows(
+        [{**given, "length": n, "control": c, "value": 0.5} for n in (4, 8) for c in ("untrained", "", "random")]
+    )
     data = figures.quantity_over_length_data(frame, measurement="m", quantity="q", step=1)
     assert list(dict.fromkeys(data["series"])) == ["value", "random", "untrained"]
 
