@@ -255,7 +255,7 @@ def test_paired_differences_and_correlations(held: Held, monkeypatch: pytest.Mon
     ):
         found.append(outcome(partial(refused, np.random.default_rng(0))))
     found += [
-        outcome(lambda c=c: cell_correlation(x, z, c, np.random.default_rng(0)))
+        outcome(partial(cell_correlation, x, z, c, np.random.default_rng(0)))
         for c, z in (([0, 0, 1, 1] * 2, y), (cells, np.ones(8)))
     ]
     held([list(one) if isinstance(one, tuple) else one for one in found])

@@ -132,7 +132,7 @@ def _series(rows: Frame, along: str, measurement: str, otherwise: str) -> Frame:
 
 
 def _missing_last(group: tuple[tuple[Any, ...], Frame]) -> list[tuple[bool, Any]]:
-    """Order of lines, by what tells them apart: a column holds texts, "" among them, or numbers; missing ones are last."""
+    """Order of lines, by what tells them apart: a column holds texts, "" too, or numbers; missing ones are last."""
     return [(one is None, "" if one is None else one) for one in group[0]]
 
 
