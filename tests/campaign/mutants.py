@@ -61,6 +61,7 @@ KITS: Mapping[str, tuple[str, ...]] = {
         "tests/unit/claims/test_held_reductions.py",
         "tests/unit/claims/test_held_measured.py",
         "tests/unit/claims/test_held_exact.py",
+        "tests/unit/claims/test_held_pages.py",
         "tests/science/claims/test_all_committed_claims.py",
     ),
 }
