@@ -6,11 +6,15 @@ import inspect
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tests.support.figures.gallery_rows import RUNS, rows_of, trained_of, worn
+from tests.support.figures.gallery_rows import RUNS, mixed, rows_of, trained_of, worn
 from workbench.figures.panels.many_seeds import SHOWN
 from workbench.figures.rows.frame import Frame
 
-ALONE = (*RUNS, "worn flip_flop_rotary_s0", "worn small_model", "worn pretrained/smollm2_pairs")
+ALONE = (
+    *RUNS,
+    *(f"worn {run}" for run in ("flip_flop_rotary_s0", "small_model", "pretrained/smollm2_pairs")),
+    *(f"mixed {run}" for run in ("majority_learned", "parity_nope", "pretrained/smollm2_pairs")),
+)
 """Whose rows are looked at."""
 PAIRS = (
     "flip_flop_rotary_s0 and parity_nope",
@@ -110,8 +114,9 @@ def frames_of(runs: str) -> list[Frame]:
 
 def first_trained(runs: str) -> int:
     """N of the first of them."""
-    return trained_of(runs.split(" and ")[0].split(", ")[0].removeprefix("worn "))
+    return trained_of(runs.split(" and ")[0].split(", ")[0].rpartition(" ")[2])
 
 
 def _frame(run: str) -> Frame:
-    return worn(run.removeprefix("worn ")) if run.startswith("worn ") else rows_of(run)
+    how, _, name = run.rpartition(" ")
+    return {"": rows_of, "worn": worn, "mixed": mixed}[how](name)

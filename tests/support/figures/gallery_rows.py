@@ -76,3 +76,21 @@ def worn(run: str) -> Frame:
     rows.loc[number % 37 == 9, "status"] = "sampled"
     rows = rows[number % 41 != 13]
     return Frame.of(rows.reset_index(drop=True))
+
+
+CONTENT = ["value", "label", "low", "high", "n", "status", "note", "reason"]
+
+
+@cache
+def mixed(run: str) -> Frame:
+    """The rows of a run whose contents have changed places with those of other rows of the same quantity.
+
+    So that anything may stand beside anything: a verdict beside any decodability, a control above what it is of.
+    """
+    rows = table(run).copy()
+    draw = np.random.default_rng(len(rows))
+    at = np.arange(len(rows))
+    for _, places in rows.groupby(["measurement", "quantity"], sort=True).indices.items():
+        at[places] = draw.permutation(places)
+    rows[CONTENT] = rows[CONTENT].take(at).reset_index(drop=True)
+    return Frame.of(rows)

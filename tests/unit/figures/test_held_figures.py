@@ -41,7 +41,8 @@ OF_ROWS = [
 
 @pytest.mark.parametrize("name", OF_ROWS)
 def test_what_a_figure_draws(name: str, held: Held) -> None:
-    """Of every run that has rows of it; of the first that it can be drawn of, under every option."""
+    """Of every run that has rows of it; of the first that it can be drawn of, under every option; of pairs and of rows that
+    are worn or mixed, as usual."""
     one = FIGURES[name]
     assert one.data is not None
     own = inspect.signature(one.data).parameters
@@ -53,8 +54,8 @@ def test_what_a_figure_draws(name: str, held: Held) -> None:
             made = outcome(partial(one.plain, *frames, **given))
             twin = {key: value for key, value in given.items() if key in own}
             prints[what] = made if isinstance(made, str) else printed([made, one.data(*frames, **twin)])
-            if what == "usual" and isinstance(made, str) and "No rows of" in made:
-                break
+            if (isinstance(made, str) and "No rows of" in made) or (drawn and " " in runs):
+                break  # nothing more is to be learnt of them
         usual = prints["usual"]
         drawn = drawn or len(prints) > 1
         if "No rows of" not in usual or not found:
