@@ -57,11 +57,11 @@ KITS: Mapping[str, tuple[str, ...]] = {
         "tests/unit/figures/test_figures_package.py",
     ),
     "claims": (
-        "tests/unit/claims/test_held_settings.py",
-        "tests/unit/claims/test_held_reductions.py",
-        "tests/unit/claims/test_held_measured.py",
-        "tests/unit/claims/test_held_exact.py",
-        "tests/unit/claims/test_held_pages.py",
+        "tests/unit/claims/numbers/test_held_settings.py",
+        "tests/unit/claims/numbers/test_held_reductions.py",
+        "tests/unit/claims/numbers/test_held_measured.py",
+        "tests/unit/claims/numbers/test_held_exact.py",
+        "tests/unit/claims/numbers/test_held_pages.py",
         "tests/science/claims/test_all_committed_claims.py",
     ),
 }
