@@ -54,8 +54,21 @@ KITS: Mapping[str, tuple[str, ...]] = {
     "tasks": ("tests/unit/test_frozen_constants.py", "tests/unit/tasks/test_check_task.py"),
     "training": ("tests/unit/test_frozen_constants.py",),
     "models": ("tests/unit/test_frozen_constants.py",),
-    "figures": ("tests/unit/figures/test_figures_package.py",),
-    "claims": ("tests/science/claims/test_all_committed_claims.py",),
+    "figures": (
+        "tests/unit/figures/test_held_numbers.py",
+        "tests/unit/figures/test_held_figures.py",
+        "tests/unit/figures/panels/test_held_many_runs.py",
+        "tests/unit/figures/sequence/test_held_sequences.py",
+        "tests/unit/figures/test_figures_package.py",
+    ),
+    "claims": (
+        "tests/unit/claims/numbers/test_held_settings.py",
+        "tests/unit/claims/numbers/test_held_reductions.py",
+        "tests/unit/claims/numbers/test_held_measured.py",
+        "tests/unit/claims/numbers/test_held_exact.py",
+        "tests/unit/claims/numbers/test_held_pages.py",
+        "tests/science/claims/test_all_committed_claims.py",
+    ),
 }
 """Tests that go through everything of a room by its registry, and name none of it."""
 GALLERY = "tests/e2e/test_gallery.py"

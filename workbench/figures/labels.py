@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 MINUS = "\u2212"
 MISSING = "\u2013"
-AT_LENGTH = re.compile(r"at length (\d[\d,]*)")
+AT_LENGTH = re.compile(r"at length (\d+(?:,\d{3})*)")
 
 #: Part of a sentence: its text, and its role (plain, summary, position, or muted for intervals).
 Piece = tuple[str, str]
@@ -51,7 +51,7 @@ def whole(x: float | None) -> str:
     if _missing(x):
         return MISSING
     assert x is not None
-    return "\u221e" if math.isinf(x) else _minus(f"{round(x):,}")
+    return proportion(x) if math.isinf(x) else _minus(f"{round(x):,}")
 
 
 def span_of_steps(first: int, last: int) -> str:

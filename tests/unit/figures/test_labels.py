@@ -118,3 +118,12 @@ def test_time_left_in_the_largest_unit_that_says_something() -> None:
     assert [labels.time_left(s) for s in (0.2, 99, 100, 5_940, 12_600)] == [
         "0 s left", "99 s left", "2 min left", "99 min left", "3.5 h left",
     ]  # fmt: skip
+
+
+def test_lengths_in_items_keep_the_comma_that_follows_them() -> None:
+    text = "1.00 at length 50, 0.52 at length 1,024, 0.10 at length 12345"
+    assert labels.in_items_said(text) == "1.00 at 50 items, 0.52 at 1,024 items, 0.10 at 12345 items"
+
+
+def test_infinity_keeps_its_sign() -> None:
+    assert [labels.whole(x) for x in (float("inf"), float("-inf"))] == ["\u221e", "\u2212\u221e"]

@@ -91,8 +91,8 @@ def has_effect(row: Row, p: float | None = None) -> bool:
     """
     if p is not None:
         return float(row["value"]) > 0 and p <= CLAIM
-    changed = float("inf") if missing(row["n"]) else float(row["value"]) * float(row["n"])
-    return not missing(row["low"]) and float(row["low"]) > 0 and round(changed) >= FEWEST
+    enough = missing(row["n"]) or round(float(row["value"]) * float(row["n"])) >= FEWEST
+    return enough and not missing(row["low"]) and float(row["low"]) > 0
 
 
 def cost_clause(row: Row, shown: bool) -> list[Piece]:

@@ -124,11 +124,16 @@ def _series(rows: Frame, along: str, measurement: str, otherwise: str) -> Frame:
     if not differ:
         return tidy(rows, "value", along)
     parts = []
-    for key, part in sorted(rows.group(*differ), key=lambda group: [(one is None, one or 0) for one in group[0]]):
+    for key, part in sorted(rows.group(*differ), key=_missing_last):
         last = {place: index for index, place in enumerate(part[along].tolist())}
         part = part.take(sorted(last.values()))
         parts.append(tidy(part, _name(dict(zip(differ, key, strict=True))), along))
     return stack(parts)
+
+
+def _missing_last(group: tuple[tuple[Any, ...], Frame]) -> list[tuple[bool, Any]]:
+    """Order of lines, by what tells them apart: a column holds texts, "" too, or numbers; missing ones are last."""
+    return [(one is None, "" if one is None else one) for one in group[0]]
 
 
 def _name(parts: Mapping[str, Any]) -> str:

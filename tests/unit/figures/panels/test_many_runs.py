@@ -322,6 +322,15 @@ def test_any_quantity_is_named_by_what_tells_its_lines_apart() -> None:
         figures.quantity_over_training_data(frame, measurement="m", quantity="q", length=9)
 
 
+def test_any_quantity_has_a_line_for_itself_and_for_each_control() -> None:
+    given = {"measurement": "m", "quantity": "q", "run": "a", "law": "matched", "step": 1}
+    frame = rows(
+        [{**given, "length": n, "control": c, "value": 0.5} for n in (4, 8) for c in ("untrained", "", "random")]
+    )
+    data = figures.quantity_over_length_data(frame, measurement="m", quantity="q", step=1)
+    assert list(dict.fromkeys(data["series"])) == ["value", "random", "untrained"]
+
+
 def test_a_quantity_of_the_whole_model_has_no_prefix_length() -> None:
     frame = rows([{"measurement": "m", "quantity": "q", "run": "a", "step": s, "value": s} for s in (0, 10)])
     data = figures.quantity_over_training_data(frame, measurement="m", quantity="q", length=77)
