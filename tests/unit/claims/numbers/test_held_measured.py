@@ -22,6 +22,7 @@ from workbench.claims.trained import (
     class_attention,
     extreme_gates,
     long_losses,
+    needed_tokens,
     retrieval_copies,
 )
 from workbench.claims.trained.bin_accuracy import _few, bins_of, lengths_in, share
@@ -50,6 +51,9 @@ ASKED: dict[str, tuple[tuple[str, str, dict[str, Any], dict[str, Any]], ...]] = 
     "transitions": (("nf", "nope", {"symbols": 4}, {}), ("nf", "rope", {"symbols": 3}, {"most": 2})),
     "steps": (("parity_scratchpad", "ape", {}, {"factors": [1, 2]}),),
     "tokens": (("parity_scratchpad", "nope", {}, {"read": [3, 5], "written": [4]}),),
+    "needed tokens": (
+        ("planted", "nope", {"k": 2, "span": 4}, {"groups": "type"}), ("sparse_parity", "ape", {"k": 2, "values": 4}, {"groups": "token"}),
+    ),
     "zero-shot copies": (("copied_text", "nope", {"symbols": 12}, {"sizes": [4, 8], "shown": 3}),),
     "last byte": (("text", "nope", {"folder": "generated"}, {"short": 8, "texts": 40}),),
     "few tokens": (("text", "nope", {"folder": "generated"}, {"short": 8, "texts": 12}),),
@@ -62,6 +66,7 @@ MODULES = (
     class_attention,
     extreme_gates,
     long_losses,
+    needed_tokens,
     retrieval_copies,
     zero_shot_copies,
 )
