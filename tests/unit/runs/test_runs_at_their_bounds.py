@@ -96,6 +96,7 @@ def test_a_log_of_odd_lines(bare: Run) -> None:
     write_checkpoint(bare, 4, b"", None, data.getvalue())
     write_checkpoint(bare, 6, b"", None)
     odd = [{"step": 5, "loss": "much"}, {"step": 10**30}, {"step": 6, "accuracy_in": 1, "more": 3}, {"loss": 1.0}]
+    odd += [{"loss": 1.0, "step": step} for step in (None, 1.5, "7")]
     (bare.path / "live.jsonl").write_bytes(b"".join(map(sealed_json, odd)) + b"no line\n\n")
     found = read_log(bare.path)
     assert found["step"].tolist() == [2, 4, 6]
@@ -538,7 +539,7 @@ def test_ids_that_a_task_and_a_model_give_together() -> None:
             evaluation_ids(TASK, cfg(9, ids=ids), 5)
     coupling = make_task("addition")
     found = evaluation_ids(
-        coupling, ModelConfig(d_vocab=coupling.d_vocab, n_layers=1, d_model=4, n_heads=1, n_ctx=99, ids="coupled"), 3
+        coupling, ModelConfig(d_vocab=coupling.d_vocab, n_layers=1, d_model=4, n_heads=1, n_ctx=99, ids="coupled"), 9
     )
-    assert found.shape == (1, coupling.positions(3))
+    assert found.shape == (1, coupling.positions(9))
     assert len(np.unique(found.numpy())) < found.shape[1], "some are shared"
