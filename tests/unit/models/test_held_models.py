@@ -25,8 +25,10 @@ from workbench.models.ssm.hidden_attention import effective_hooks, effective_inp
 
 LENGTHS = (1, 18, 30)
 """The last is beyond the context of 24."""
+TIED = frozenset(("none/hardmax", "limit/hardmax", "limit/all/hardmax", "relative/hardmax"))
+"""Equal tokens tie there, and the last bit decides: references say what these compute."""
 MORE: dict[str, dict[str, Any]] = {
-    **OPTIONS,
+    **{name: options for name, options in OPTIONS.items() if name not in TIED},
     "attn_only": {"positions": "alibi", "attn_only": True, "n_heads": 3, "d_head": 5},
     "gelu_new": {"act_fn": "gelu_new", "d_mlp": (3, 7), "eps": 0.1},
     "silu": {"act_fn": "silu", "positions": "learned", "n_layers": 3},

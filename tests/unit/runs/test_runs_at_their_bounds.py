@@ -495,7 +495,10 @@ def test_what_an_adopted_run_says(tmp_path: Path, held: Held) -> None:
     run = take(foreign(tmp_path / "theirs", {"model_0.pt": own(0), "model_200.safetensors": own(1)}), tmp_path / "run")
     config = {name: run.config[name] for name in ("task", "model", "training", "seeds", "facts", "format")}
     config["training"] = {**config["training"], "adopted": sorted(config["training"]["adopted"])}
-    metas = [{name: value for name, value in run.meta(step).items() if "sha256" not in name} for step in run.steps]
+    metas = [
+        {name: value for name, value in run.meta(step).items() if "sha256" not in name and name != "run"}
+        for step in run.steps
+    ]
     held([config, metas, digest(torch.cat([value.flatten() for value in run.load(200).state_dict().values()]))])
     shifted = ModelConfig(d_vocab=3, n_layers=1, d_model=4, n_heads=1, n_ctx=30, ids="random_offset")
     assert _trained_ids(run.load(0).cfg, 10) == [[0, 9]]

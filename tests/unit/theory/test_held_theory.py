@@ -271,13 +271,16 @@ BUILT: dict[str, dict[str, Any]] = {
 
 
 def test_bounds_margins_and_norms_of_models(held: Held) -> None:
+    """Without gaps so small that last bits of the weights of a seed move them."""
     found = {}
     for name, options in BUILT.items():
         model = limit_model(3, 2, seed=2, **options)
         inside, parts = checkpoint_bound(model, 0, epsilon=0.1, bits=11.0)
         outside, others = checkpoint_bound(model, None, epsilon=0.1, bits=11.0, reading="outside")
         said = [getattr(bound, "log10", None) or getattr(bound, "reason", "") for bound in (inside, outside)]
-        found[name] = [inside.theorem, *said, parts, [len(others), digest([*others.values()])]]
+        kept = {part: value for part, value in parts.items() if part != "gamma_pair" or value > 0.02}
+        others = {part: value for part, value in others.items() if part != "gamma_pair"}
+        found[name] = [inside.theorem, *said, kept, [len(others), digest([*others.values()])]]
     held(found)
 
 
@@ -286,7 +289,7 @@ def test_margins_of_heads_and_where_they_are_attained(held: Held) -> None:
     for options in ({}, {"log_scaling": "learned"}, {"positions": "none"}):
         for bos in (0, None):
             for head in limit_heads(limit_model(3, 2, seed=5, **options), bos):
-                at = [margins(head, tie) for tie in (1e-9, 0.4)]
+                at = [margins(head, tie) for tie in (0.05, 0.4)]
                 found.append(
                     [[one.top, one.pair, list(one.top_query or ()), list(one.pair_query or ()), one.tie] for one in at]
                 )
