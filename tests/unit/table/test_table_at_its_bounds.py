@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import json
+import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -175,6 +176,25 @@ def test_a_walk_looks_at_so_many_folders_and_no_more(tmp_path: Path, monkeypatch
     ]
     assert walk._short("x" * 200) == "x" * 200
     assert walk._short("y" * 150 + "x" * 11 + "z" * 40) == "y" * 150 + "..." + "z" * 40
+
+
+def test_a_folder_that_is_not_there_holds_nothing_and_one_that_went_away_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = walk.walk(tmp_path / "none")
+    assert (found.runs, found.headless, found.problems) == ([], [], [])
+    (tmp_path / "file").touch()
+    assert walk.walk(tmp_path / "file").problems == [f"{tmp_path / 'file'} cannot be looked at: Not a directory"]
+    (tmp_path / "inner").mkdir()
+    scan = os.scandir
+
+    def gone(path: str) -> Any:
+        if path.endswith("inner"):
+            raise FileNotFoundError(2, "No such file or directory")
+        return scan(path)
+
+    monkeypatch.setattr(walk.os, "scandir", gone)
+    assert walk.walk(tmp_path).problems == [f"{tmp_path / 'inner'} cannot be looked at: No such file or directory"]
 
 
 # ---- stored JSON ---------------------------------------------------------------------------------------------------------
