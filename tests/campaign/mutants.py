@@ -53,7 +53,6 @@ KITS: Mapping[str, tuple[str, ...]] = {
     "diagnosis": ("tests/unit/measure/test_registry.py", *FROZEN),
     "tasks": ("tests/unit/test_frozen_constants.py", "tests/unit/tasks/test_check_task.py"),
     "training": ("tests/unit/test_frozen_constants.py",),
-    "models": ("tests/unit/test_frozen_constants.py",),
     "figures": (
         "tests/unit/figures/test_held_numbers.py",
         "tests/unit/figures/test_held_figures.py",
@@ -69,6 +68,12 @@ KITS: Mapping[str, tuple[str, ...]] = {
         "tests/unit/claims/numbers/test_held_pages.py",
         "tests/science/claims/test_all_committed_claims.py",
     ),
+    "models": (FROZEN[1], "tests/unit/models/test_held_models.py", "tests/unit/models/test_models_at_their_bounds.py"),
+    "theory": (FROZEN[1], "tests/unit/theory/test_held_theory.py", "tests/unit/theory/test_theory_at_its_bounds.py"),
+    "table": (FROZEN[1], "tests/unit/table/test_table_at_its_bounds.py"),
+    "runs": (FROZEN[1], "tests/unit/runs/test_runs_at_their_bounds.py"),
+    "core": (FROZEN[1], "tests/unit/core/test_ground.py"),
+    "storage": (FROZEN[1], "tests/unit/storage/test_storage_at_its_bounds.py"),
 }
 """Tests that go through everything of a room by its registry, and name none of it."""
 GALLERY = "tests/e2e/test_gallery.py"

@@ -21,15 +21,24 @@ ROOMS = (
     "workbench/training",
     "workbench/measure",
     "workbench/diagnosis",
+    "workbench/core",
+    "workbench/storage",
+    "workbench/table",
+    "workbench/runs",
+    "workbench/theory",
     "probes",
     "circuits",
 )
 
 
+LONGEST = 120
+"""Characters of an expression that is held as it is written; of a longer one its numbers are."""
+
+
 def table() -> dict[str, dict[str, object]]:
     """Module -> its constants, fields of classes and arguments of functions, with the numbers that they are by default.
 
-    Of a field these are its default and its bounds, in the order in which they are written.
+    Of a field these are its default and its bounds, in the order in which they are written; of what is computed, how.
     """
     found: dict[str, dict[str, object]] = {}
     for path in (path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))):
@@ -47,12 +56,22 @@ def _numbers(tree: ast.Module | ast.ClassDef, within: str) -> Iterator[tuple[str
             yield from _defaults(node, within)
         elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-            # Of a call these are the numbers of a field, which says its default and bounds.
-            called = isinstance(node.value, ast.Call) and within
-            if isinstance(target, ast.Name) and (called or isinstance(node.value, ast.Constant)):
-                written = [one.value for one in ast.walk(node.value) if _is_number(one)]
-                if written:
-                    yield within + target.id, written if called else written[0]
+            value = _held(node.value, field=bool(within))
+            if value is not None and isinstance(target, ast.Name | ast.Tuple):
+                yield within + ast.unparse(target), value
+
+
+def _held(node: ast.expr, field: bool = False) -> object:
+    """What is held of an expression; None of one without numbers."""
+    written = [one.value for one in ast.walk(node) if _is_number(one)]
+    if not written:
+        return None
+    if isinstance(node, ast.Constant):
+        return written[0]
+    if isinstance(node, ast.Call) and field:
+        return written
+    text = ast.unparse(node)
+    return text if len(text) <= LONGEST else written
 
 
 def _defaults(node: ast.FunctionDef, within: str) -> Iterator[tuple[str, object]]:
@@ -60,8 +79,9 @@ def _defaults(node: ast.FunctionDef, within: str) -> Iterator[tuple[str, object]
     given = [*zip(arguments[len(arguments) - len(node.args.defaults) :], node.args.defaults, strict=True)]
     given += [(one, value) for one, value in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if value]
     for argument, value in given:
-        if _is_number(value):
-            yield f"{within}{node.name}({argument.arg})", value.value
+        held = _held(value)
+        if held is not None:
+            yield f"{within}{node.name}({argument.arg})", held
 
 
 def _is_number(node: ast.AST) -> TypeGuard[ast.Constant]:

@@ -76,15 +76,18 @@ def _digests(found: Sequence[float], held: Sequence[float], at: str) -> list[str
 
 
 def plain(value: Any) -> Any:
-    """The same as JSON gives it back: keys are text, numpy's numbers are Python's, NaN and infinities are text."""
+    """The same as JSON gives it back: keys are text, numpy's numbers are Python's, NaN and infinities are text.
+
+    Numbers have nine digits: more than are compared.
+    """
     if isinstance(value, Mapping):
         return {str(key): plain(one) for key, one in value.items()}
     if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())
     if _is_list(value):
         return [plain(one) for one in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
+    if isinstance(value, float):
+        return float(f"{value:.9g}") if math.isfinite(value) else str(value)
     return value
 
 

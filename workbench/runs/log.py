@@ -117,6 +117,8 @@ def _lines(file: Path) -> Iterator[dict[str, Any]]:
 def _live(file: Path) -> list[dict[str, object]]:
     found = []
     for content in _lines(file):
+        if not isinstance(content.get("step"), int):
+            continue  # as in checkpoints: a line of no step is none
         with suppress(pa.ArrowException, OverflowError, TypeError):  # numbers that no training logs
             found += pa.Table.from_pylist([{name: content.get(name) for name in COLUMNS}], _LOG).to_pylist()
     return found

@@ -378,7 +378,7 @@ def from_manifest(metadata: Mapping[str, str], rows: pa.Table) -> list[TablePart
         held = None
         if entry.held:
             held = rows.slice(start, int(own["rows"]))
-            start += held.num_rows
+            start += int(own["rows"])
         parts.append(TablePart(entry.measurement, entry.step, entry.key, own, entry.modified, held))
     if start != rows.num_rows:
         raise ValueError("its manifest does not account for its rows")

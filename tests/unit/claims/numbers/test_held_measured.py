@@ -52,7 +52,7 @@ ASKED: dict[str, tuple[tuple[str, str, dict[str, Any], dict[str, Any]], ...]] = 
     "steps": (("parity_scratchpad", "ape", {}, {"factors": [1, 2]}),),
     "tokens": (("parity_scratchpad", "nope", {}, {"read": [3, 5], "written": [4]}),),
     "needed tokens": (
-        ("planted", "nope", {"k": 2, "span": 4}, {"groups": "type"}), ("sparse_parity", "ape", {"k": 2, "values": 4}, {"groups": "token"}),
+        ("planted", "nope", {"k": 2, "span": 4}, {"groups": "type"}), ("sparse_parity", "ape", {"k": 1, "values": 4}, {"groups": "token"}),
     ),
     "zero-shot copies": (("copied_text", "nope", {"symbols": 12}, {"sizes": [4, 8], "shown": 3}),),
     "last byte": (("text", "nope", {"folder": "generated"}, {"short": 8, "texts": 40}),),
