@@ -1,12 +1,12 @@
 """Plant single-site bugs and ask whether the tests see them: which share of bugs would they catch?
 
-    python -m tests.campaign.mutants [--count 40] [--seed 0] [--room tasks ...] [--results mutants.jsonl] [--lines FILE]
+    python -m tests.campaign.mutants [--count 40] [--seed 0] [--room tasks ...] [--results mutants.jsonl]
 
 Works on a copy of the tree. For each bug a child is forked in which no module of the project is loaded yet; it runs the test
-files that name the mutated module or its public names, those that do so most often first, until one fails. With ``--lines``, a
-database of :mod:`tests.campaign.executed_lines`, it runs the tests that execute the mutated statement before these. A bug that
-all of them pass survives: it is one that no test sees, or one that changes nothing. Another seed draws other bugs: write the kind
-of test that sees the kind of bug. With ``--results`` an interrupted run goes on where it stopped.
+files that name the mutated module or its public names, those that do so most often first, then those that hold what its room
+computes, until one fails. A bug that all of them pass survives: it is one that no test sees, or one that changes nothing. Another
+seed draws other bugs: write the kind of test that sees the kind of bug. With ``--results`` an interrupted run goes on where it
+stopped.
 """
 
 from __future__ import annotations
@@ -28,13 +28,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.campaign.executed_lines import ExecutedLines
 from tests.campaign.mutation_sites import ROOMS, Site, sample
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -79,8 +77,6 @@ KITS: Mapping[str, tuple[str, ...]] = {
 GALLERY = "tests/e2e/test_gallery.py"
 MEASURED = frozenset(("tasks", "models", "measure", "runs", "table", "probes", "circuits", "diagnosis"))
 """Rooms that make the numbers of the gallery, which is measured again to the same ones."""
-MOST_EXECUTING = 300
-"""Tests that execute the mutated statement of which those are run, one a function before the second of any."""
 TEST_LIMIT_S = 300
 """Longest a test may take: a bug that makes it endless is caught. On a busy machine the slowest takes two minutes."""
 LIMIT_S = 1800.0
@@ -110,18 +106,17 @@ class _FirstFailure:
     """A pytest plugin that notes the first failure, and ends tests that do not end.
 
     Attributes:
-        tests: files whose tests are run, and names of single tests, which are run before them.
+        files: whose tests are run, in this order.
     """
 
-    def __init__(self, test_limit: int, tests: Sequence[str] = ()) -> None:
+    def __init__(self, test_limit: int, files: Sequence[str] = ()) -> None:
         self.first, self.ran, self.test_limit = "", 0, test_limit
-        self.tests = {test: place for place, test in enumerate(tests)}
+        self.place = {file: place for place, file in enumerate(files)}
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-        """Of the files of single tests no others are run but for files that are named themselves."""
-        place = {item: self.tests.get(item.nodeid, self.tests.get(item.nodeid.partition("::")[0])) for item in items}
-        items[:] = sorted((item for item in items if place[item] is not None), key=lambda item: place[item])
+        """Conftests may have put their own files first."""
+        items.sort(key=lambda item: self.place.get(item.nodeid.partition("::")[0], 0))
 
     def pytest_runtest_logstart(self, nodeid: str, location: Any) -> None:
         signal.alarm(self.test_limit)
@@ -219,29 +214,14 @@ def _names(root: Path, path: Path) -> list[str]:
     ]
 
 
-def executing(site: Site, lines: ExecutedLines) -> list[str]:
-    """At most :data:`MOST_EXECUTING` tests that execute the statement of a bug: of each function of tests one, then a second."""
-    by_function: dict[str, list[str]] = defaultdict(list)
-    for test in lines.tests(site):
-        by_function[test.partition("[")[0]].append(test)
-    turns = zip_longest(*by_function.values())
-    return [test for turn in turns for test in turn if test][:MOST_EXECUTING]
-
-
-def judge(
-    root: Path,
-    site: Site,
-    limit: float = LIMIT_S,
-    test_limit: int = TEST_LIMIT_S,
-    lines: ExecutedLines | None = None,
-) -> Outcome:
+def judge(root: Path, site: Site, limit: float = LIMIT_S, test_limit: int = TEST_LIMIT_S) -> Outcome:
     """Plant a bug in a tree that may be written to, run its tests, and take it out again."""
     path, began = root / site.file, time.monotonic()
     original = path.read_bytes()
     path.write_bytes(site.planted(original))
     try:
         compile(path.read_bytes(), str(path), "exec")
-        tests = [*(executing(site, lines) if lines else ()), *tests_of(root, site.file)]
+        tests = tests_of(root, site.file)
         found = _asked(root, tests, limit, test_limit) if tests else {"first": "", "ran": 0}
     except SyntaxError:
         found = {"first": "(no Python)", "ran": 0}
@@ -290,8 +270,6 @@ def _found(root: Path, tests: Sequence[str], test_limit: int) -> dict[str, Any]:
     os.environ.update(PYTHONPATH=str(root), PYTHONDONTWRITEBYTECODE="1")
     os.chdir(root)
     sys.path[:] = [str(root), *(path for path in sys.path if path and Path(path) != ROOT)]
-    # A file once: of a file and a test of it pytest would run the test alone.
-    tests = [test for test in tests if (root / test.partition("::")[0]).is_file()]
     plugin = _FirstFailure(test_limit, tests)
     signal.signal(signal.SIGALRM, _endless)
     options = [
@@ -304,7 +282,7 @@ def _found(root: Path, tests: Sequence[str], test_limit: int) -> dict[str, Any]:
         "--hypothesis-seed=0",
         f"--rootdir={root}",
     ]
-    status = pytest.main([*options, *dict.fromkeys(test.partition("::")[0] for test in tests)], plugins=[plugin])
+    status = pytest.main([*options, *tests], plugins=[plugin])
     assert (
         status in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED) or plugin.first
     )
@@ -362,9 +340,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--room", nargs="+", default=list(ROOMS), choices=list(ROOMS))
     parser.add_argument("--results", type=Path, help="a line for each bug; what stands there is not tried again")
-    parser.add_argument("--lines", type=Path, help="a database that tests.campaign.executed_lines has written")
     given = parser.parse_args(words)
-    lines = ExecutedLines(given.lines.resolve()) if given.lines else None
     for name in HEAVY:
         importlib.import_module(name)
     known = read_results(given.results) if given.results else {}
@@ -373,7 +349,7 @@ def main(words: Sequence[str] | None = None) -> None:
         copied(ROOT, Path(folder))
         compiled(Path(folder))
         for site in sample(Path(folder), given.count, given.seed, given.room):
-            one = known.get(site.id) or judge(Path(folder), site, lines=lines)
+            one = known.get(site.id) or judge(Path(folder), site)
             if given.results and site.id not in known:
                 with given.results.open("a") as file:
                     file.write(json.dumps(asdict(one)) + "\n")
