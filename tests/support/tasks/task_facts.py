@@ -181,4 +181,10 @@ def of(found: Facts, task: Task, batch: Batch) -> None:
 
 
 def _whole(answer: Any) -> Any:
-    return answer if answer is None or isinstance(answer, int) else [float(one) for one in answer] if isinstance(answer, list | tuple) else float(answer)
+    return (
+        answer
+        if answer is None or isinstance(answer, int)
+        else [float(one) for one in answer]
+        if isinstance(answer, list | tuple)
+        else float(answer)
+    )

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.held import Held
 from tests.support.tasks.task_facts import facts, variants
-from workbench.tasks import make_task, rejection, task_names
+from workbench.tasks import make_task, rejection
 from workbench.tasks.in_context import chance_by_draws
+from workbench.tasks.registry import BUILT_IN
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(root)
 
 
-@pytest.mark.parametrize("name", task_names())
+@pytest.mark.parametrize("name", BUILT_IN)
 def test_what_a_task_states_and_draws(name: str, folder: str, held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     """Floors of draws and strings by rejection come of fewer draws here than they do elsewhere."""
     monkeypatch.setattr(chance_by_draws, "STRINGS", 256)
@@ -39,7 +39,7 @@ def test_what_a_task_states_and_draws(name: str, folder: str, held: Held, monkey
     chance_by_draws._share_in_reach.cache_clear()
 
 
-@pytest.mark.parametrize("name", task_names())
+@pytest.mark.parametrize("name", BUILT_IN)
 def test_what_training_options_a_task_suggests(name: str, held: Held) -> None:
     cls = type(make_task(name))
     held([dict(cls.suggested), [[*key, dict(value)] for key, value in cls.suggested_with.items()], dict(cls.formerly)])

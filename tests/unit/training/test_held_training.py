@@ -314,8 +314,13 @@ def test_a_streak_at_its_very_accuracy_and_patience() -> None:
     assert stop.streak([5, 10], 10, 0.8) == [5, 10]
     assert stop.streak([5, 10, 15], 10, 0.8) == [5, 10], "what came after the same check is forgotten"
     assert [stop.ends(streak) for streak in ([], [5], [5, 10], [5, 10, 15])] == [False, False, True, True]
-    assert stop.reason([9], [5]) == "accuracy was at least 0.75 at length 9 in 1 check in a row, 5 steps apart, up to step 5"
-    assert stop.reason([8, 9], [5, 1000]).endswith("at lengths 8, 9 in 2 checks in a row, 5 steps apart, up to step 1,000")
+    assert (
+        stop.reason([9], [5])
+        == "accuracy was at least 0.75 at length 9 in 1 check in a row, 5 steps apart, up to step 5"
+    )
+    assert stop.reason([8, 9], [5, 1000]).endswith(
+        "at lengths 8, 9 in 2 checks in a row, 5 steps apart, up to step 1,000"
+    )
 
 
 @pytest.mark.parametrize(("strings", "counts"), [(3, [1, 1, 1]), (4, [2, 1, 1]), (8, [3, 3, 2]), (9, [3, 3, 3])])

@@ -37,17 +37,37 @@ def test_an_automaton(expression: str, held: Held) -> None:
         found.append([[sorted(rhythm.at(n)) for n in range(12)], rhythm.repeats, rhythm.period])
     if len(made.alphabet) == 2:
         found.append([counts_of_words(made, n).tolist() for n in (0, 1, 4, 7)])
-    words = sum((["".join(made.alphabet[i] for i in np.unravel_index(k, (len(made.alphabet),) * n)) for k in range(len(made.alphabet) ** n)] for n in range(1, 5)), [""])
+    words = sum(
+        (
+            [
+                "".join(made.alphabet[i] for i in np.unravel_index(k, (len(made.alphabet),) * n))
+                for k in range(len(made.alphabet) ** n)
+            ]
+            for n in range(1, 5)
+        ),
+        [""],
+    )
     found.append(code([made.accepts(word) for word in words]))
     symbols = torch.randint(len(made.alphabet), (4, 7), generator=generator("run")).numpy()
-    found.append([made.run(symbols).tolist(), made.after(symbols, 0).tolist(), made.run(symbols, np.array([0, 1, 0, 1])).tolist()])
+    found.append(
+        [
+            made.run(symbols).tolist(),
+            made.after(symbols, 0).tolist(),
+            made.run(symbols, np.array([0, 1, 0, 1])).tolist(),
+        ]
+    )
     held(found)
 
 
 def test_languages_of_answers(held: Held) -> None:
     """One where there are two answers, else one for each; minimal and numbered from the start."""
     found = []
-    for task in (make_task("parity"), make_task("mod_count"), make_task("bounded_dyck", ask="next"), make_task("flip_flop")):
+    for task in (
+        make_task("parity"),
+        make_task("mod_count"),
+        make_task("bounded_dyck", ask="next"),
+        make_task("flip_flop"),
+    ):
         machine = task.automaton()
         assert machine is not None
         found.append([[one.table.tolist(), sorted(one.accepting), one.names] for one in machine.languages()])
@@ -67,10 +87,19 @@ def test_strings_of_an_automaton(expression: str, misses: bool, held: Held) -> N
             if not np.isfinite(law.words.log_counts(length)[made.start])[answers >= 0].any():
                 continue
             drawn = law.draw(12, length, margin, generator("drawn", length))
-            found.append([margin, law.shares(length, margin).tolist(), law.entries(length, margin).tolist(), code(torch.tensor(drawn))])
+            found.append(
+                [
+                    margin,
+                    law.shares(length, margin).tolist(),
+                    law.entries(length, margin).tolist(),
+                    code(torch.tensor(drawn)),
+                ]
+            )
         for most in (3, 40):
             listed = Listing(law, most).strings(5, law.margin(5, 1))
-            found.append(None if listed is None else [code(sorted(listed)), digest([listed[key] for key in sorted(listed)])])
+            found.append(
+                None if listed is None else [code(sorted(listed)), digest([listed[key] for key in sorted(listed)])]
+            )
     held(found)
 
 
