@@ -13,17 +13,22 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 import torch
+from pydantic import ValidationError
 from torch import nn
 
 from tests.support.held import Held, digest
 from tests.support.tasks.task_facts import code
+from workbench.core.errors import LensError
 from workbench.models import HookedTransformer, ModelConfig
+from workbench.runs import Run, RunError
+from workbench.runs.checkpoints import write_config
 from workbench.runs.run import run_id
 from workbench.tasks import make_task
 from workbench.tasks.base import Task
 from workbench.tasks.random_generator import generator
 from workbench.training import trainer as training_loop
 from workbench.training.checkpoint_steps import checkpoint_steps
+from workbench.training.compare_configs import differences, gives_way, refuse_another
 from workbench.training.config import RunConfig, Seeds, TrainingConfig
 from workbench.training.curriculum import CURRICULA, curriculum
 from workbench.training.early_stop import EarlyStop
@@ -335,3 +340,54 @@ def test_strings_are_shared_out_over_lengths(strings: int, counts: list[int], he
 def test_as_many_strings_as_lengths_are_needed() -> None:
     with pytest.raises(TrainingError, match="strings=2 leaves some of the 3 lengths"):
         StringPool(make_task("parity"), [4, 6, 9], 2, 5)
+
+
+# ---- what is refused, and what two runs differ in ------------------------------------------------
+@pytest.mark.parametrize("fields", [
+    {"learning_rate": 0.0}, {"steps": 0}, {"batch_size": 0}, {"clip": -0.1}, {"momentum": 1.0}, {"warmup": -1},
+    {"weight_decay": -0.1}, {"threads": 0}, {"strings": -1}, {"rate_law": "cosin"}, {"optimizer": "adam"},
+    {"checkpoints": {"log": -1}}, {"checkpoints": {"at": [6]}}, {"early_stop": {"accuracy": 0.0}},
+    {"early_stop": {"accuracy": 1.1}}, {"early_stop": {"every": 0}}, {"early_stop": {"patience": 0}},
+    {"regularizers": {"positional": -0.1}}, {"strings": 3}, {"high": 25}, {"high": 2},
+    {"strings": 9, "task": make_task("mod_p_mean"), "task_schedule": [{"parameter": "p", "values": [2], "over": 3}]},
+], ids=str)  # fmt: skip
+def test_settings_that_are_refused(fields: dict[str, Any], held: Held) -> None:
+    """By the field that is wrong, or in a sentence of our own."""
+    with pytest.raises((LensError, ValidationError)) as caught:
+        config(**fields)
+    error = caught.value
+    held([[*one["loc"], one["type"]] for one in error.errors()] if isinstance(error, ValidationError) else str(error))
+
+
+@pytest.mark.parametrize("fields", [
+    {"clip": 0.0}, {"momentum": 0.0}, {"warmup": 0}, {"weight_decay": 0.0}, {"strings": 4}, {"high": 23}, {"high": 3},
+    {"checkpoints": {"log": 0, "linear": 0, "at": [0, 5]}}, {"early_stop": {"accuracy": 1.0}}, {"steps": 1},
+    {"batch_size": 1}, {"regularizers": {"positional": 0.0}}, {"device": "cuda"}, {"dtype": "bfloat16"},
+], ids=str)  # fmt: skip
+def test_settings_at_their_bounds(fields: dict[str, Any], held: Held) -> None:
+    """They are taken, and what is as usual is not written down."""
+    made = config(**fields)
+    written = made.as_json()["training"]
+    held([made.training.trained_length, sorted(written), written["regularizers"], run_id(made.as_json())])
+
+
+def test_what_two_runs_differ_in(held: Held, tmp_path: Path) -> None:
+    """The parts, and the first setting with both its values; of what one alone states too."""
+    content = config().as_json()
+    write_config(tmp_path, content)
+    run, found = Run.open(tmp_path), []
+    others = [
+        config(batch_size=5), config(positions="rotary"), config(seeds=Seeds(init=1, data=3)), config(strings=9),
+        config(task=make_task("parity")), config(task=make_task("majority", queries="last")), config(batch_size=5, layers=2),
+    ]  # fmt: skip
+    for other in others:
+        found.append(differences(content, other.as_json()))
+        with pytest.raises(RunError) as caught:
+            refuse_another(run, other)
+        found.append(str(caught.value).replace(str(tmp_path), "RUN"))
+        assert gives_way(run, other), "nothing is lost with a run that has no checkpoint"
+    assert not gives_way(run, config())
+    refuse_another(run, config())
+    (tmp_path / "table.parquet").write_bytes(b"rows")
+    assert not gives_way(run, others[0])
+    held(found)
