@@ -20,7 +20,13 @@ LAWS = ("training", "matched", "challenge")
 ROWS = 5
 LISTED = 24
 """Lengths up to which it is held whether strings of them exist."""
+NEXT, STATE, REPLACED = {"ask": "next"}, {"ask": "state"}, {"misses": "replaced"}
 ONE_BY_ONE: Mapping[str, Sequence[Mapping[str, Any]]] = {
+    "tomita": (NEXT, {**NEXT, "n": 7}),
+    "bounded_dyck": (NEXT, STATE, REPLACED),
+    "abab_star": (NEXT, REPLACED),
+    "alternating_blocks": (NEXT,),
+    "aa_star_b_star": (NEXT, STATE),
     "mod_count": ({"increments": (0, 1, 2, 4), "m": 5}, {"increments": (3, 1), "m": 4}),
     "regular": (
         {"regex": "(ab|c)*a?", "ask": "next"},
@@ -41,17 +47,18 @@ ONE_BY_ONE: Mapping[str, Sequence[Mapping[str, Any]]] = {
 
 
 def variants(name: str, **always: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """A task's parameters: none given, each off its default (other choices, its least, one more), the last of each of
-    these all together, and :data:`ONE_BY_ONE`; with what to call them."""
+    """A task's parameters: none given, each of its own off its default (other choices, its least, one more), the
+    last of these and of inherited ones all together, and :data:`ONE_BY_ONE`; with what to call them."""
     yield "default", dict(always)
-    together = {}
+    together, own = dict[str, Any](), vars(find_task(name)).get("__annotations__", ())
     for field, info in find_task(name).model_fields.items():
         if field in always:
             continue
         for value in _others(info):
-            yield f"{field}={value}", {**always, field: value}
             together[field] = value
-    if len(together) > 1:
+            if field in own:
+                yield f"{field}={value}", {**always, field: value}
+    if len(together) > 1 or {*together} - {*own}:
         yield "together", {**always, **together}
     for parameters in ONE_BY_ONE.get(name, ()):
         yield json.dumps(parameters), {**always, **parameters}
