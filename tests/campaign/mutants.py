@@ -48,8 +48,8 @@ KITS: Mapping[str, tuple[str, ...]] = {
     "diagnosis": ("tests/unit/measure/test_registry.py", *FROZEN),
     "tasks": (
         "tests/unit/test_frozen_constants.py",
-        "tests/unit/tasks/test_held_tasks.py",
-        "tests/unit/tasks/test_held_helpers.py",
+        "tests/unit/tasks/every_task/test_held_tasks.py",
+        "tests/unit/tasks/every_task/test_held_helpers.py",
         "tests/unit/tasks/test_check_task.py",
     ),
     "training": ("tests/unit/test_frozen_constants.py", "tests/unit/training/test_held_training.py"),

@@ -56,6 +56,11 @@ def test_draws(name: str, held: Held) -> None:
     held([str(found.dtype), found.double().tolist() if found.is_floating_point() else found.long().tolist()])
 
 
+def test_a_coin_is_true_below_its_probability_and_not_at_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "rand", lambda *_, **__: torch.tensor([0.25, 0.5, 0.75]))
+    assert sampling.coins((3,), 0.5, torch.Generator()).tolist() == [True, False, False]
+
+
 def test_leads_that_strings_cannot_have() -> None:
     g = generator("none")
     assert sampling.near_leads((2, 2), 5, (3,), g) is None, "of the other parity"
