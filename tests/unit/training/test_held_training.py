@@ -218,6 +218,10 @@ RUNS: Mapping[str, Any] = {
         "early_stop": {"accuracy": 0.01, "every": 1, "patience": 1, "sequences": 8}, "steps": 9,
         "curriculum": {"law": "growing", "low": 3, "high": 9, "start": 3, "over": 4},
     },
+    "early stop at the last step": {
+        "early_stop": {"accuracy": 0.01, "every": 2, "patience": 2, "sequences": 8}, "steps": 4,
+    },
+    "no early stop": {"early_stop": {"accuracy": 1.0, "every": 1, "patience": 1, "sequences": 8}, "steps": 3},
     "id schedule": {"ids": "pose", "id_schedule": {"values": ["arange"], "over": 2}},
     "predicted ids": {"task": make_task("addition"), "ids": "predicted", "n_ctx": 40, "high": 16},
     "without positions": {"positions": "none", "high": 12, "n_ctx": 13},
@@ -249,6 +253,22 @@ def _numbers(nested: Any) -> list[float | None]:
     if isinstance(nested, list | tuple):
         return [number for one in nested for number in _numbers(one)]
     return [nested]
+
+
+@pytest.mark.parametrize(("every", "saves"), [(-1.0, [0, 1, 2, 3, 4, 5]), (1e9, [0, 2, 5])])
+def test_what_continues_a_run_is_saved_at_checkpoints_and_after_so_many_seconds(
+    every: float, saves: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved: list[int] = []
+    monkeypatch.setattr(training_loop, "RESUME_EVERY_S", every)
+    monkeypatch.setattr(training_loop, "save_state", lambda *given: saved.append(given[-1].step))
+    Trainer(config(), tmp_path / "run").run()
+    assert saved == saves
+
+
+def test_a_loss_that_is_not_finite_ends_training_at_its_step(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="the loss is no longer finite at step 1; lower the learning rate"):
+        Trainer(config(optimizer="sgd", clip=0.0, warmup=0, learning_rate=1e30), tmp_path / "run").run()
 
 
 def test_room_for_what_is_left(tmp_path: Path) -> None:
