@@ -82,7 +82,7 @@ def test_strings_of_an_automaton(expression: str, misses: bool, held: Held) -> N
     found: list[Any] = []
     for answers in (made.labels, np.where(made.live, np.arange(len(made)), -1)):
         law = StringSampling(made, answers, exchanging=misses)
-        for length, wanted in ((1, 0), (4, 1), (6, 2), (11, 3)):
+        for length, wanted in ((1, 0), (3, 1), (4, 1), (5, 2), (6, 2), (7, 3), (11, 3)):
             margin = law.margin(length, wanted)
             if not np.isfinite(law.words.log_counts(length)[made.start])[answers >= 0].any():
                 continue

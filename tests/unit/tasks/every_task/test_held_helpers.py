@@ -177,6 +177,19 @@ def test_parts_of_a_batch(batch: Batch) -> None:
     assert batch.categorical
 
 
+def test_what_strings_are_of_where_nobody_says() -> None:
+    """Drawn ones of the training law, given ones of none; both are led by BOS where the task has one."""
+    task = make_task("parity")
+    assert task.sample(1, 3, generator("law")).law == "training"
+    assert task.sample_blocks(1, 3, [generator("law")]).law == "training"
+    assert task.label(torch.tensor([[1, 2]])).law == "given"
+    told = put("uf", "bare", 9, (4,))
+    assert told.told(told._question(1, 4, generator("law"), "matched")).law == "given"
+    assert told.sample(1, 4, generator("law")).law == "training"
+    assert not told.sample(1, 4, generator("law")).bos
+    assert TaskSubject(task).draw("matched", 5).tokens.shape == (24, 6)
+
+
 def test_equal_strings_of_a_support_become_one() -> None:
     task = make_task("parity")
     found = Support.of(task.label(torch.tensor([[2, 1], [1, 1], [2, 1], [1, 2]])), torch.tensor([0.1, 0.2, 0.3, 0.4]))
@@ -273,6 +286,7 @@ def test_tokens_that_recur(held: Held) -> None:
             ):
                 key = f"{bos} {positions} {law}"
                 found[key] = code(doubled(2, positions, 5, generator(key), bos, **more))
+        found[f"{bos} defaults"] = [code(doubled(2, 9, 5, generator("d"))), code(repeats(2, 120, 5, generator("d")))]
         for positions in (5, 30):
             found[f"{bos} {positions} block"] = code(repeats(2, positions, 5, generator("r"), bos))
             found[f"{bos} {positions} small"] = code(repeats(2, positions, 5, generator("r"), bos, block=2, lag=3))
