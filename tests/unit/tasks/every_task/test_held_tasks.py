@@ -45,7 +45,9 @@ def test_what_training_options_a_task_suggests(name: str, held: Held) -> None:
     held([dict(cls.suggested), [[*key, dict(value)] for key, value in cls.suggested_with.items()], dict(cls.formerly)])
 
 
-@pytest.mark.parametrize("name", ["majority", "aaaa_star", "aa_star", "tomita", "needle", "letter_majority", "flip_flop"])
+@pytest.mark.parametrize(
+    "name", ["majority", "aaaa_star", "aa_star", "tomita", "needle", "letter_majority", "flip_flop"]
+)
 def test_a_mixture_of_one_draws_and_says_what_that_task_does(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rejection, "TOKENS_AT_ONCE", 1 << 12)
     monkeypatch.setattr(rejection, "MOST_TOKENS", 1 << 15)
