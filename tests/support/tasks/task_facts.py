@@ -40,7 +40,12 @@ ONE_BY_ONE: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "planted": ({"k": 2, "span": 4, "gap": 3, "fillers": 3}, {"modulus": 3, "k": 4, "span": 12}),
     "sparse_parity": ({"k": 2, "least": 4, "values": 12}, {"k": 3, "k_at": 12}),
     "kgram_retrieval": ({"k": 2, "symbols": 4},),
-    "needle": ({"distractors": 0}, {"distractors": 1, "keys": 2, "values": 3, "fillers": 2}),
+    "needle": (
+        {"distractors": 4, "keys": 4},
+        {"distractors": 3, "keys": 4},
+        {"distractors": 0},
+        {"distractors": 1, "keys": 2, "values": 3, "fillers": 2},
+    ),
     "copied_text": ({"copied": 1.0, "backward": 0.5, "near": 1.0, "symbols": 5},),
 }
 """Values that no bound of a field suggests, and pairs that go together."""
@@ -161,7 +166,7 @@ def drawn(task: Task, law: str, lengths: Sequence[int]) -> Facts:
         batch = task.sample(ROWS, length, generator("held", law, length), law, window)
         found.add(batch.tokens, batch.targets, batch.mask, batch.output_summary, batch.position_ids, batch.prompt)
         found.add(batch.update_summary, batch.meta, length, task.answer_index(batch))
-        of(found, task, batch)
+        of(found, task, batch, (3, 8)[place % 2])
         found.add(task.chance(law, length))
         if (support := task.support(law, length, window)) is not None:
             found.add(support.batch.tokens, support.probabilities)
@@ -171,18 +176,16 @@ def drawn(task: Task, law: str, lengths: Sequence[int]) -> Facts:
     return found
 
 
-def of(found: Facts, task: Task, batch: Batch) -> None:
+def of(found: Facts, task: Task, batch: Batch, window: int) -> None:
     """What a task says of a batch: oracle, guesses, losses, gaps and strata."""
     strings = batch.tokens[:, int(task.bos) :]
     found.add([_whole(answer) for row in strings[:2].tolist() for answer in task.reference(row)])
     found.add(task.neutral_gaps(strings), task.strata(batch))
-    for window in (3, 8):
-        found.add(task.shortcuts(batch, window))
-        found.add(task.answer(strings[:, -window:]).double())
+    found.add(task.shortcuts(batch, window), task.answer(strings[:, -window:]).double())
     shape = (*batch.tokens.shape, task.d_vocab_out)
     outputs = torch.rand(shape, generator=generator("outputs"), dtype=torch.float64)
     if task.real:
-        outputs = batch.targets.double() + 2 * task.tolerance_ * (outputs - 0.5)
+        outputs = batch.targets.double() + 4 * task.tolerance_ * (outputs - 0.5)
     right = task.correct(outputs, batch)
     found.add(float(task.loss(outputs, batch)), right, task.answered(right, batch), task.shown_outputs(outputs[:1]))
 

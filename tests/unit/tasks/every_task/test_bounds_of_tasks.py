@@ -138,3 +138,25 @@ def test_as_many_far_places_as_are_enough_are_taken(monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr(corpus, "ENOUGH", enough)
         made = corpus.Corpus(np.arange(256, dtype=np.uint8), text)
         assert len(made.far_repeats(40)) == places
+
+
+@pytest.mark.parametrize(("name", "taken", "other"), [
+    ("mod_p_mean", {"p": 4, "k": 3}, {"k": 4}),
+    ("needle", {"keys": 4, "distractors": 3}, {"distractors": 4}),
+    ("flip_flop", {"write_probability": 0.5, "read_probability": 0.5}, {"read_probability": 0.5001}),
+    ("mod_count", {"m": 4, "increments": (1, 3)}, {"increments": (1, 1)}),
+    ("mod_count", {"m": 4, "increments": (0, 5)}, {"increments": (0, 4)}),
+    ("letter_majority", {"letters": 4, "half": "first"}, {"letters": 3}),
+    ("dyck_k", {"k": 3, "depth": 30}, {"k": 4}),
+    ("sparse_parity", {"k": 3, "least": 3}, {"least": 4}),
+    ("sparse_parity", {"values": 6}, {"values": 7}),
+    ("planted", {"k": 4, "span": 4}, {"k": 5}),
+    ("planted", {"k": 3, "span": 9, "gap": 4}, {"span": 8}),
+    ("variable_assignment", {"depth": 2, "variables": 3}, {"variables": 2}),
+    ("regular", {"regex": "a*b", "alphabet": "ab"}, {"alphabet": "a"}),
+    ("mixture", {"weights": (1.0, 0.5), "only": 2}, {"only": 3}),
+])  # fmt: skip
+def test_parameters_that_go_together_just_so(name: str, taken: dict[str, Any], other: dict[str, Any]) -> None:
+    made = make_task(name, **taken)
+    assert made.next_length(1) >= 1
+    assert refused(lambda: make_task(name, **{**taken, **other}))
