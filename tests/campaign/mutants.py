@@ -42,38 +42,19 @@ HEAVY = ("torch", "numpy", "scipy.stats", "pandas", "pyarrow.parquet", "duckdb",
 """Imported once, before any child is forked."""
 MOST_FILES = 12
 """Test files that are run for a bug at most, those that name its module most often; the kits of its room come besides."""
-FROZEN = ("tests/unit/measure/test_frozen_specs.py", "tests/unit/test_frozen_constants.py")
-OF_MEASUREMENTS = ("tests/unit/measure/test_registry.py", *FROZEN, "tests/unit/measure/test_check_measurement.py")
+FROZEN_CONSTANTS, FROZEN_SPECS = "tests/unit/test_frozen_constants.py", "tests/unit/measure/test_frozen_specs.py"
+OF_MEASUREMENTS = (
+    "tests/unit/measure/test_registry.py", FROZEN_SPECS, "tests/unit/measure/test_check_measurement.py"
+)  # fmt: skip
 KITS: Mapping[str, tuple[str, ...]] = {
     "measure": OF_MEASUREMENTS,
     "circuits": OF_MEASUREMENTS,
     "probes": OF_MEASUREMENTS,
-    "diagnosis": ("tests/unit/measure/test_registry.py", *FROZEN),
-    "tasks": ("tests/unit/test_frozen_constants.py", "tests/unit/tasks/test_check_task.py"),
-    "training": ("tests/unit/test_frozen_constants.py",),
-    "figures": (
-        "tests/unit/figures/test_held_numbers.py",
-        "tests/unit/figures/test_held_figures.py",
-        "tests/unit/figures/panels/test_held_many_runs.py",
-        "tests/unit/figures/sequence/test_held_sequences.py",
-        "tests/unit/figures/test_figures_package.py",
-    ),
-    "claims": (
-        "tests/unit/claims/numbers/test_held_settings.py",
-        "tests/unit/claims/numbers/test_held_reductions.py",
-        "tests/unit/claims/numbers/test_held_measured.py",
-        "tests/unit/claims/numbers/test_held_exact.py",
-        "tests/unit/claims/numbers/test_held_pages.py",
-        "tests/science/claims/test_all_committed_claims.py",
-    ),
-    "models": (FROZEN[1], "tests/unit/models/test_held_models.py", "tests/unit/models/test_models_at_their_bounds.py"),
-    "theory": (FROZEN[1], "tests/unit/theory/test_held_theory.py", "tests/unit/theory/test_theory_at_its_bounds.py"),
-    "table": (FROZEN[1], "tests/unit/table/test_table_at_its_bounds.py"),
-    "runs": (FROZEN[1], "tests/unit/runs/test_runs_at_their_bounds.py"),
-    "core": (FROZEN[1], "tests/unit/core/test_ground.py"),
-    "storage": (FROZEN[1], "tests/unit/storage/test_storage_at_its_bounds.py"),
+    "diagnosis": ("tests/unit/measure/test_registry.py", FROZEN_SPECS),
+    "tasks": ("tests/unit/tasks/test_check_task.py",),
+    "figures": ("tests/unit/figures/test_figures_package.py",),
 }
-"""Tests that go through everything of a room by its registry, and name none of it."""
+"""Tests that go through everything of a room by its registry, and name none of it; beside those that hold what it computes."""
 GALLERY = "tests/e2e/test_gallery.py"
 MEASURED = frozenset(("tasks", "models", "measure", "runs", "table", "probes", "circuits", "diagnosis"))
 """Rooms that make the numbers of the gallery, which is measured again to the same ones."""
@@ -179,7 +160,7 @@ def tests_of(root: Path, file: str) -> list[str]:
     of_room = (root / "tests" / "unit" / room).rglob("test_*.py") if room else []
     beside = root / "tests" / "unit" / Path(file.removeprefix("workbench/")).parent
     every = [*(chosen[:MOST_FILES] or sorted(of_room)), *sorted(beside.glob("test_*.py"))]
-    kits = [one for one in KITS.get(room, ()) if (root / one).is_file()]
+    kits = [one for one in (FROZEN_CONSTANTS, *_holding(root, room), *KITS.get(room, ())) if (root / one).is_file()]
     science = sorted(
         str(path.relative_to(root)) for path in (root / "tests/science" / (room or "-")).rglob("test_*.py")
     )
@@ -187,6 +168,12 @@ def tests_of(root: Path, file: str) -> list[str]:
     last = dict.fromkeys([*kits, *science, *gallery])
     named = dict.fromkeys(str(path.relative_to(root)) for path in every)
     return [*(one for one in named if one not in last), *last]
+
+
+def _holding(root: Path, room: str) -> list[str]:
+    """The tests that hold what a room computes, as :mod:`tests.support.held` says it."""
+    held = sorted((root / "tests/unit" / (room or "-")).rglob("held/*.json"))
+    return [str((file.parents[1] / f"{file.stem}.py").relative_to(root)) for file in held]
 
 
 def _with_helpers(root: Path, path: Path) -> str:

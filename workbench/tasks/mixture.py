@@ -263,6 +263,28 @@ class Mixture(Task):
     def period(self) -> int:
         return 1 if self.marked else self.component(0).period
 
+    def answered(self, right: Bool[Tensor, "batch pos"], batch: Batch) -> Bool[Tensor, " batch"]:
+        return super().answered(right, batch) if self.marked else self.component(0).answered(right, batch)
+
+    def answer_index(self, batch: Batch) -> Int[Tensor, " batch"] | None:
+        return super().answer_index(batch) if self.marked else self.component(0).answer_index(batch)
+
+    @property
+    def outside_floor(self) -> frozenset[str]:  # type: ignore[override]
+        """The shortcut oracles that are told but never count as a floor; none where there are marks."""
+        return frozenset() if self.marked else self.component(0).outside_floor
+
+    @property
+    def crasp_program(self) -> str | None:
+        return None if self.marked else self.component(0).crasp_program
+
+    @property
+    def neutral_tokens(self) -> tuple[int, ...]:
+        return () if self.marked else self.component(0).neutral_tokens
+
+    def neutral_gaps(self, strings: Int[Tensor, "batch length"]) -> Bool[Tensor, "batch length"]:
+        return super().neutral_gaps(strings) if self.marked else self.component(0).neutral_gaps(strings)
+
 
 @dataclass(frozen=True)
 class _Part:
