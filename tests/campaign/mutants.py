@@ -40,12 +40,14 @@ HEAVY = ("torch", "numpy", "scipy.stats", "pandas", "pyarrow.parquet", "duckdb",
 MOST_FILES = 12
 """Test files that are run for a bug at most, those that name its module most often; the kits of its room come besides."""
 FROZEN = ("tests/unit/measure/test_frozen_specs.py", "tests/unit/test_frozen_constants.py")
-OF_MEASUREMENTS = ("tests/unit/measure/test_registry.py", *FROZEN, "tests/unit/measure/test_check_measurement.py")
+WITH_OTHER_SETTINGS = "tests/unit/measure/test_other_settings.py"
+IN_THE_KIT = "tests/unit/measure/test_check_measurement.py"
+OF_MEASUREMENTS = ("tests/unit/measure/test_registry.py", *FROZEN, WITH_OTHER_SETTINGS, IN_THE_KIT)
 KITS: Mapping[str, tuple[str, ...]] = {
     "measure": OF_MEASUREMENTS,
-    "circuits": OF_MEASUREMENTS,
+    "circuits": ("tests/unit/circuits/test_every_measurement.py", *OF_MEASUREMENTS),
     "probes": OF_MEASUREMENTS,
-    "diagnosis": ("tests/unit/measure/test_registry.py", *FROZEN),
+    "diagnosis": OF_MEASUREMENTS,
     "tasks": ("tests/unit/test_frozen_constants.py", "tests/unit/tasks/test_check_task.py"),
     "training": ("tests/unit/test_frozen_constants.py",),
     "models": ("tests/unit/test_frozen_constants.py",),
