@@ -458,7 +458,11 @@ def test_subspaces(held: Held) -> None:
 # ---- few tokens, sensitivity ---------------------------------------------------------------------
 def test_influence_and_few_tokens(held: Held) -> None:
     task = make_task("kgram_retrieval", symbols=4)
-    model, other, batch = model_for(task), model_for(task, positions="alibi"), strings(task, 10, 4)
+    model, other, batch = (
+        model_for(task, positions="learned"),
+        model_for(task, positions="rotary"),
+        strings(task, 10, 4),
+    )
     found: dict[str, Any] = {}
     for groups in ("token", "type"):
         for window in (0, 3):

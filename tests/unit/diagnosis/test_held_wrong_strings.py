@@ -14,7 +14,7 @@ from workbench.diagnosis.find_wrong_strings import flipped, leads, nearest, slac
 from workbench.diagnosis.prescription import prescribed
 from workbench.measure.edits.edited_forward import Trained
 from workbench.models import HookedTransformer, ModelConfig
-from workbench.models.interventions import parse_edits
+from workbench.models.interventions import EditError, parse_edits
 from workbench.tasks import make_task
 from workbench.tasks.random_generator import generator
 
@@ -22,7 +22,7 @@ CASES: dict[str, tuple[str, dict[str, Any], int, str]] = {
     "no repair": ("flip_flop", {"positions": "rotary"}, 7, ""),
     "ids": ("flip_flop", {"positions": "learned"}, 12, "P.clip"),
     "sharper": ("kgram_retrieval", {"positions": "alibi"}, 11, "D.beta4"),
-    "no twin is made": ("parity", {"positions": "none"}, 9, "D.logn"),
+    "no twin is made": ("parity", {"positions": "alibi"}, 9, "D.logn"),
     "not every query": ("majority", {"positions": "rotary"}, 9, ""),
     "real answers": ("mod_p_mean", {"positions": "rotary"}, 9, ""),
     "several right": ("dyck_1", {"positions": "rotary"}, 8, ""),
@@ -42,6 +42,15 @@ def test_wrong_strings(name: str, held: Held) -> None:
         model, task, batch, parse_edits(repair), Trained(6, 7), 3, 4, lambda *given: told.append(given)
     )
     held({**asdict(found), "told": told})
+
+
+@pytest.mark.parametrize("text", ["P.int,D.beta2", "D.logn,D.beta4", "zero.0.0", "P.int,zero.0.0"])
+def test_one_repair_alone_can_be_tried(text: str) -> None:
+    task = make_task("parity")
+    cfg = ModelConfig(d_vocab=task.d_vocab, d_vocab_out=task.d_vocab_out, n_layers=1, d_model=4, n_heads=1, n_ctx=16)
+    batch = task.sample(2, 5, generator("two"), "matched")
+    with pytest.raises(EditError, match="under one repair at most"):
+        wrong_strings(HookedTransformer(cfg, seed=0), task, batch, parse_edits(text), Trained(4))
 
 
 def test_many_replacements_are_tried_evenly(monkeypatch: pytest.MonkeyPatch, held: Held) -> None:

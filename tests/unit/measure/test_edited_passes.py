@@ -119,7 +119,8 @@ def told(reading: Any) -> dict[str, Any]:
         elif hasattr(value, "__dataclass_fields__"):
             found[name] = told(value)
         elif isinstance(value, list | tuple):
-            found[name] = str(value) if len(str(value)) < 80 else short([hash_of(v) for v in value])
+            floats = any(isinstance(one, float) for one in value)
+            found[name] = short([hash_of(v) for v in value]) if floats or len(str(value)) > 80 else str(value)
     return found
 
 

@@ -65,7 +65,7 @@ def subject(name: str) -> TrialSubject:
         return TrialSubject.of(make_task("parity"), **options)
     if make_measurement(name).spec.needs == "scan":
         return TrialSubject.of(make_task("flip_flop"), "ssm")
-    task = make_task("kgram_retrieval", k=2, symbols=2) if name.startswith("circuits.") else make_task("flip_flop")
+    task = make_task("kgram_retrieval", k=2, symbols=4) if name.startswith("circuits.") else make_task("flip_flop")
     made = TrialSubject.of(task, positions="rotary", log_scaling="learned", n_heads=4)
     return TrialSubject(made.model, task, 11, (6, 11, 22, 25), made.untrained)
 

@@ -419,7 +419,7 @@ def test_erasers(held: Held) -> None:
     other = drawn(9).x[1]
     other = torch.cat([other, other[:, :1]], 1)
     held({
-        "left out": [white.left_out.directions, white.left_out.of, str(white.left_out)],
+        "left out": [white.left_out.directions, white.left_out.of],
         "erased": short(own.erase(other).numpy()), "kept": short(own.keep(other).numpy()),
         "by chance": short(chance.erase(other).numpy()),
         "rank, variance": [own.rank, own.variance, chance.rank, chance.variance],
@@ -427,6 +427,8 @@ def test_erasers(held: Held) -> None:
         "concept": [short(concept(rows, name).numpy().__abs__()) for name in (TARGET, POSITION)],
     })  # fmt: skip
     assert str(LeftOut(0, 5, 0.0)) == "no direction left out"
+    assert str(LeftOut(2, 5, 0.0312)) == "2 of 5 directions left out, with 0.03 of the variance"
+    assert white.left_out.share < 1e-9
     with pytest.raises(ValueError, match="do not vary"):
         Whitened.of(torch.ones(4, 2))
     with pytest.raises(ValueError, match="the concept does not vary"):
