@@ -40,7 +40,7 @@ HEAVY = ("torch", "numpy", "scipy.stats", "pandas", "pyarrow.parquet", "duckdb",
 MOST_FILES = 12
 """Test files that are run for a bug at most, those that name its module most often; the kits of its room come besides."""
 FROZEN = ("tests/unit/measure/test_frozen_specs.py", "tests/unit/test_frozen_constants.py")
-WITH_OTHER_SETTINGS = "tests/unit/measure/test_other_settings.py"
+WITH_OTHER_SETTINGS = "tests/unit/measure/settings/test_other_settings.py"
 IN_THE_KIT = "tests/unit/measure/test_check_measurement.py"
 OF_MEASUREMENTS = ("tests/unit/measure/test_registry.py", *FROZEN, WITH_OTHER_SETTINGS, IN_THE_KIT)
 KITS: Mapping[str, tuple[str, ...]] = {

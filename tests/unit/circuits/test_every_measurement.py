@@ -27,7 +27,7 @@ MODELS = {
     "relative": {"positions": {"name": "relative", "buckets": 8, "max_distance": 16}},
     "limit": {"positions": {"name": "limit", "period": 2, "locality": 2}, "log_scaling": "local"},
     "learned, scaled": {"positions": "learned", "log_scaling": "learned"},
-    "hardmax": {"attention": "hardmax"},
+    "hardmax": {"attention": "hardmax", "positions": "learned"},
     "linear": {"attention": "linear"},
     "attention alone": {"attn_only": True, "normalization_type": None},
 }
