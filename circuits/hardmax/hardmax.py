@@ -33,7 +33,7 @@ from workbench.measure.measurement import Measurement, Observer, Quantity, show
 from workbench.measure.model_study import run
 from workbench.measure.result import Result
 from workbench.measure.running.plain_tokens import Data
-from workbench.measure.settings import Count, NotNegative, Real
+from workbench.measure.settings import Count, LargerPart, NotNegative, Real
 from workbench.models.transformer.config import ModelConfig
 from workbench.models.transformer.tie_sets import Floats, Ints
 from workbench.table.schema import Row
@@ -192,7 +192,7 @@ class Hardmax(Measurement):
 
     window: Count = 16
     epsilon: Real = 0.1
-    share: Real = HARD
+    share: LargerPart = HARD
     delta: NotNegative = 1.0
     bits: Count = 8
     resamples: Count = 400

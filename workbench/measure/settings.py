@@ -59,6 +59,8 @@ Real = Annotated[float, WrapValidator(_as_given)]
 Positive = Annotated[Real, _that(lambda x: x > 0, "must be above 0")]
 NotNegative = Annotated[Real, _that(lambda x: x >= 0, "must not be negative")]
 Share = Annotated[Real, _that(lambda x: 0 < x < 1, "must lie between 0 and 1")]
+LargerPart = Annotated[Real, _that(lambda x: 0.5 < x < 1, "must lie between 1/2 and 1")]
+"""A share of which there is one alone."""
 Counts = Annotated[Sequence[Count], AfterValidator(tuple)]
 Reals = Annotated[Sequence[Real], AfterValidator(tuple)]
 Factors = Annotated[Sequence[Positive], AfterValidator(tuple)]

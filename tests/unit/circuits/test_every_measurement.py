@@ -1,10 +1,14 @@
-"""Every measurement of the package on every kind of model: rows of the table, or rows that say why not; never a crash."""
+"""Every measurement of the package on every kind of model: rows of the table, or rows that say why not; never a crash.
+
+The rows themselves are held, in double precision: how statistics become rows, their places, intervals, counts and notes."""
 
 from __future__ import annotations
 
 import pytest
 import torch
 
+from tests.support.held import Held
+from tests.support.measure.held_rows import held_rows
 from workbench.measure.measurement import Measurement
 from workbench.measure.model_study import run
 from workbench.measure.registry import make_measurement, measurements
@@ -23,7 +27,7 @@ MODELS = {
     "relative": {"positions": {"name": "relative", "buckets": 8, "max_distance": 16}},
     "limit": {"positions": {"name": "limit", "period": 2, "locality": 2}, "log_scaling": "local"},
     "learned, scaled": {"positions": "learned", "log_scaling": "learned"},
-    "hardmax": {"attention": "hardmax"},
+    "hardmax": {"attention": "hardmax", "positions": "learned"},
     "linear": {"attention": "linear"},
     "attention alone": {"attn_only": True, "normalization_type": None},
 }
@@ -43,10 +47,10 @@ def few(name: str) -> Measurement:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", MODELS)
-def test_rows_are_of_the_table_and_of_the_spec(name: str, kind: str) -> None:
+def test_rows_are_of_the_table_and_of_the_spec(name: str, kind: str, held: Held) -> None:
     task = make_task("kgram_retrieval", symbols=5)
     made = few(name)
-    model = model_for(task, MODELS[kind])
+    model = model_for(task, MODELS[kind]).double()
     before = {key: value.clone() for key, value in model.state_dict().items()}
     found = run(made, model, task, trained=8, lengths=[4, 8, 16], sequences=6)
     assert found.rows
@@ -65,22 +69,24 @@ def test_rows_are_of_the_table_and_of_the_spec(name: str, kind: str) -> None:
         assert r["low"] is None or r["high"] is None or r["low"] < r["high"], f"no width: {r}"
     assert all(torch.equal(value, before[key]) for key, value in model.state_dict().items())
     assert not any(point.fwd_hooks for point in model.hook_dict.values()), "a hook was left behind"
+    held(held_rows(found.rows))
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("task", ["majority", "mod_p_mean"])
-def test_tasks_without_keys_or_classes_are_measured_as_far_as_they_go(name: str, task: str) -> None:
+def test_tasks_without_keys_or_classes_are_measured_as_far_as_they_go(name: str, task: str, held: Held) -> None:
     made_task = make_task(task)
-    model = model_for(made_task, {"positions": "alibi"})
+    model = model_for(made_task, {"positions": "alibi"}).double()
     found = run(few(name), model, made_task, trained=9, lengths=[5, 9, 17], sequences=6)
     assert {r["status"] for r in found.rows} <= {"ok", "undefined", "not_applicable", "sampled", "censored"}
     to_arrow(found.rows)
+    held(held_rows(found.rows))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_of_a_model_without_attention_they_say_what_they_can(name: str) -> None:
+def test_of_a_model_without_attention_they_say_what_they_can(name: str, held: Held) -> None:
     made = few(name)
-    found = run(made, flip_flop(), make_task("flip_flop"), trained=8, lengths=[8, 16], sequences=4)
+    found = run(made, flip_flop().double(), make_task("flip_flop"), trained=8, lengths=[8, 16], sequences=4)
     assert {r["quantity"] for r in found.rows} == {q.name for q in made.spec.quantities}
     if made.spec.needs == "attention" or made.presented == "only":
         assert {r["status"] for r in found.rows} == {"not_applicable"}
@@ -88,6 +94,7 @@ def test_of_a_model_without_attention_they_say_what_they_can(name: str) -> None:
         assert all(about in r["note"] for r in found.rows)
     else:
         assert "ok" in {r["status"] for r in found.rows}
+        held(held_rows(found.rows))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,8 +1,11 @@
-"""The kit for measurements: all built in pass it, found by the registry; what does not keep to it is told what and how."""
+"""The kit for measurements: all built in pass it, found by the registry; what does not keep to it is told what and how.
+
+What the built in ones find in the trials is held, in double precision."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,8 +13,10 @@ import pytest
 from torch import Tensor
 
 from tests.support.circuits.copying_in_context import LENGTHS, copying, model_by_hand
+from tests.support.held import Held
+from tests.support.measure.held_rows import held_rows
 from workbench.diagnosis.bench.needle_models import TRAINED, NeedleNumbers, WrittenBit
-from workbench.measure import Measurement, Quantity
+from workbench.measure import Measurement, Quantity, testing
 from workbench.measure.registry import measurements
 from workbench.measure.rows import missing_row, share_row
 from workbench.measure.settings import Count
@@ -46,12 +51,28 @@ FURTHER: dict[str, Callable[[], list[TrialSubject]]] = {
 """Where quantities have rows only for some tasks: those."""
 
 
+def doubled(subject: TrialSubject) -> TrialSubject:
+    """The same in double precision."""
+    untrained = None if subject.untrained is None else subject.untrained.double()
+    return replace(subject, model=subject.model.double(), untrained=untrained)
+
+
 @pytest.mark.parametrize("name", measurements())
-def test_every_measurement_keeps_to_what_measurements_promise(name: str) -> None:
-    cls = measurements()[name]
+def test_every_measurement_keeps_to_what_measurements_promise(
+    name: str, held: Held, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cls, found = measurements()[name], []
+
+    def kept(*given: Any, **options: Any) -> Any:
+        found.append(testing_run(*given, **options))
+        return found[-1]
+
+    testing_run = testing.run
+    monkeypatch.setattr(testing, "run", kept)
     settings = {"resamples": 20} if "resamples" in cls.model_fields else {}
-    on = FURTHER[name]() if name in FURTHER else None
+    on = [doubled(one) for one in (FURTHER[name]() if name in FURTHER else subjects())]
     check_measurement(cls, settings, on, sequences=160 if name.startswith("probes.") else 32)
+    held([held_rows(one.rows) for one in found[::3]])  # of each subject the first seed; the others are held to it
 
 
 class Whole(Measurement):

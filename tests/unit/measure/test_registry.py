@@ -137,6 +137,8 @@ def test_a_plan_says_which_plug_ins_are_broken(install: Install, make_run) -> No
     ("behaviour", "resamples", 10**20, "from 1 to 1,000,000"),
     ("circuits.hardmax", "delta", float("nan"), "finite"),
     ("circuits.hardmax", "delta", [1.0], "input should be a valid number"),
+    ("circuits.hardmax", "share", 0.5, "must lie between 1/2 and 1, not 0.5"),
+    ("circuits.hardmax", "share", 1, "must lie between 1/2 and 1, not 1"),
     ("circuits.heads", "definition", "x", "input should be 'same' or 'before'"),
     ("circuits.ablation", "modes", ["x"], "input should be 'zero', 'mean' or 'resample'"),
     ("circuits.swaps", "factors", [float("inf")], "finite"),

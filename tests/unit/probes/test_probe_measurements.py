@@ -278,6 +278,7 @@ def test_probing_a_model_in_hand() -> None:
     batches = [batch.prefix(n) for n in (13, 25, 51)]
     result = probes.probe(model(1), batches, untrained=model(0), resamples=20, seed=3)
     assert result.inside == (13, 25)
+    assert result.trained == 25
     frame = result.frame()
     assert set(frame["measurement"]) == {"probes.summary"}
     assert set(frame["length"]) == {13, 25, 51}
