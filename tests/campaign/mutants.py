@@ -44,13 +44,16 @@ MOST_FILES = 12
 """Test files that are run for a bug at most, those that name its module most often; the kits of its room come besides."""
 FROZEN_CONSTANTS, FROZEN_SPECS = "tests/unit/test_frozen_constants.py", "tests/unit/measure/test_frozen_specs.py"
 OF_MEASUREMENTS = (
-    "tests/unit/measure/test_registry.py", FROZEN_SPECS, "tests/unit/measure/test_check_measurement.py"
-)  # fmt: skip
+    "tests/unit/measure/test_registry.py",
+    FROZEN_SPECS,
+    "tests/unit/measure/settings/test_other_settings.py",
+    "tests/unit/measure/test_check_measurement.py",
+)
 KITS: Mapping[str, tuple[str, ...]] = {
     "measure": OF_MEASUREMENTS,
     "circuits": OF_MEASUREMENTS,
     "probes": OF_MEASUREMENTS,
-    "diagnosis": ("tests/unit/measure/test_registry.py", FROZEN_SPECS),
+    "diagnosis": OF_MEASUREMENTS,
     "tasks": ("tests/unit/tasks/test_check_task.py",),
     "figures": ("tests/unit/figures/test_figures_package.py",),
 }
