@@ -24,7 +24,7 @@ from contextlib import suppress
 from dataclasses import dataclass, is_dataclass, replace
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from typing import Any
+from typing import Any, Literal
 
 from workbench.jobs.resources import importing_no_neighbours
 from workbench.models.compute_device import USUAL_DEVICE, ComputeDevice, computing_on
@@ -35,7 +35,7 @@ MOST_WAITING = 200
 """Requests of pages that wait at once; further ones are told so. A hundred readers ask as much."""
 GRACE = 1.0
 """Seconds a cancelled function has to notice, at its next report, before its process is ended."""
-START_METHOD = "spawn"
+START_METHOD: Literal["spawn", "forkserver"] = "spawn"
 """How the process is started: it inherits nothing of the dashboard's, which has threads."""
 
 
