@@ -51,7 +51,7 @@ def dashboard(root: Path) -> Iterator[str]:
     """
     multiprocessing.set_forkserver_preload(PRELOADED)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(worker, "START_METHOD", "forkserver")
+        patched.setattr(worker, "START", multiprocessing.get_context("forkserver"))
         with served(root) as made:
             yield made
 

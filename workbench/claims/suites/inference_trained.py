@@ -111,6 +111,8 @@ SUITE = Suite(
             "Spearman's correlation of translation variance (the mean over heads) and b2 over runs, cells drawn whole",
             below("correlation", -0.3, 0.0), *(one.also(formal.POSITIONAL) for one in APE), reduce="run_correlation",
             kind="TM", shared=True, one="translation_variance", other="b2 every prefix", seeds=3,
+            note="the variance is a share of that of the table itself: where a task needs no positions its tables stay "
+            "as random as they began, near 1, and the model is right beyond N all the same",
         ),
         claim_on(
             "HR05", PAPER, "The penalty is smaller in runs that generalize.",

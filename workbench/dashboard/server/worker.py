@@ -24,7 +24,7 @@ from contextlib import suppress
 from dataclasses import dataclass, is_dataclass, replace
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from typing import Any, Literal
+from typing import Any
 
 from workbench.jobs.resources import importing_no_neighbours
 from workbench.models.compute_device import USUAL_DEVICE, ComputeDevice, computing_on
@@ -35,7 +35,7 @@ MOST_WAITING = 200
 """Requests of pages that wait at once; further ones are told so. A hundred readers ask as much."""
 GRACE = 1.0
 """Seconds a cancelled function has to notice, at its next report, before its process is ended."""
-START_METHOD: Literal["spawn", "forkserver"] = "spawn"
+START = multiprocessing.get_context("spawn")
 """How the process is started: it inherits nothing of the dashboard's, which has threads."""
 
 
@@ -261,14 +261,13 @@ class Worker:
         if self._process is not None and self._process.is_alive() and (pipe := self._pipe) is not None:
             return pipe
         self._end()
-        context = multiprocessing.get_context(START_METHOD)
         # Whoever closes meanwhile waits until there is a process to end, and sees it and its pipe together.
         with self._life:
             if self._closed:
                 raise EOFError("the worker is closed")
-            pipe, far = context.Pipe()
+            pipe, far = START.Pipe()
             arguments = (far, trusted(), self._device)
-            process = context.Process(target=serve_jobs, args=arguments, name="lengthlens-worker", daemon=True)
+            process = START.Process(target=serve_jobs, args=arguments, name="lengthlens-worker", daemon=True)
             with importing_no_neighbours():
                 process.start()
             far.close()
