@@ -12,9 +12,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.support.circuits.planted_adder import adder
 from tests.support.claims.made_by_hand import table_for
-from tests.unit.circuits.sparsity.test_few_tokens import without_numbers
-from tests.unit.circuits.sparsity.test_sparsity import adder
+from tests.unit.circuits.sparsity.test_few_tokens import SOURCE, without_numbers
 from workbench.claims.claim import Claim
 from workbench.claims.claim_pages import suite_page
 from workbench.claims.errors import ClaimError
@@ -107,12 +107,11 @@ def test_the_shorter_context_is_the_end_of_the_text_and_asks_for_the_same_byte()
 
 def planted_run(model: Any) -> TrainedRun:
     """A run whose answer is one number far back, or within the last half."""
-    task = make_task("planted", k=1, modulus=32, fillers=4, span=1)
-    return TrainedRun(SimpleNamespace(trained_length=32, config={}), model, task)  # type: ignore[arg-type]
+    return TrainedRun(SimpleNamespace(trained_length=32, config={}), model, SOURCE)  # type: ignore[arg-type]
 
 
 def test_one_planted_token_regains_all_and_random_ones_what_they_hit() -> None:
-    rows = list(few_token_rows(planted_run(adder(1)), 32, 60))
+    rows = list(few_token_rows(planted_run(adder(SOURCE)), 32, 60))
     long, short, sparse, random = (
         np.array([row["value"] for row in rows if row["quantity"] == f"loss, {kind}"])
         for kind in ("long", "short", "sparse", "random")
@@ -130,7 +129,7 @@ def test_one_planted_token_regains_all_and_random_ones_what_they_hit() -> None:
 
 def test_losses_of_two_models_with_the_tokens_that_the_other_one_chose(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text_losses, "trained_otherwise", lambda run, other: replace(run, model=without_numbers()))
-    rows = list(few_token_rows(planted_run(adder(1)), 32, 40, {"model": {}}))
+    rows = list(few_token_rows(planted_run(adder(SOURCE)), 32, 40, {"model": {}}))
 
     def values(kind: str, of: str) -> np.ndarray:
         wanted = [r["value"] for r in rows if r["quantity"] == f"loss, {kind}" and r.get("setting", "").startswith(of)]
