@@ -29,7 +29,9 @@ def entry_points(group: str) -> tuple[EntryPoint, ...]:
 
 @lru_cache(maxsize=64)
 def _entry_points(group: str, folders: tuple[tuple[str, int], ...]) -> tuple[EntryPoint, ...]:
-    return tuple(dict.fromkeys(metadata.entry_points(group=group)))
+    # The package importlib_metadata, where another one has imported it, answers with entry points of its own kind.
+    found = metadata.entry_points(group=group)
+    return tuple(dict.fromkeys(EntryPoint(one.name, one.value, one.group) for one in found))
 
 
 def _state(folder: str) -> tuple[str, int]:

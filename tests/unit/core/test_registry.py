@@ -6,6 +6,7 @@ import os
 import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -135,3 +136,10 @@ def test_what_is_installed_meanwhile_is_announced(tmp_path: Path, monkeypatch: p
     (installed / "entry_points.txt").write_text("[some.tools]\nsaw = some_tools:Saw\n")
     os.utime(tmp_path, ns=(1, 1))  # as a later moment than that of the question before, however coarse the clock
     assert [entry.name for entry in registry.entry_points("some.tools")] == ["saw"]
+
+
+def test_entry_points_of_another_kind_are_taken_as_our_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The package importlib_metadata gives its own to whoever asks, once any other package has imported it."""
+    foreign = SimpleNamespace(name="saw", value="some_tools:Saw", group="other.tools")
+    monkeypatch.setattr(registry.metadata, "entry_points", lambda group: [foreign, foreign])
+    assert registry.entry_points("other.tools") == (EntryPoint("saw", "some_tools:Saw", "other.tools"),)
