@@ -138,3 +138,17 @@ def test_an_answer_on_the_edge_of_the_tolerance_is_right():
     assert task.correct(torch.full((1, 21, 1), 0.3), batch)[0, -1]
     assert task.correct(torch.full((1, 21, 1), 0.4), batch)[0, -1]
     assert not task.correct(torch.full((1, 21, 1), 0.299), batch)[0, -1]
+
+
+def test_the_token_that_holds_the_answer_is_found_with_and_without_bos() -> None:
+    """Positions are counted from 1; indices from 0, where BOS, if there is one, stands first."""
+    task = make_task("kgram_retrieval", symbols=5)
+    batch = task.sample(6, 12, torch.Generator().manual_seed(0))
+    cut = {name: getattr(batch, name)[:, 1:] for name in FIELDS if getattr(batch, name) is not None}
+    without = replace(batch, **cut, bos=False, position_ids=None)
+    rows = torch.arange(6)
+    for one, shift in ((batch, 0), (without, 1)):
+        index = task.answer_index(one)
+        assert index is not None
+        assert (index == batch.meta["answer_position"].reshape(6) - shift).all()
+        assert (one.tokens[rows, index] == batch.tokens[rows, batch.meta["answer_position"].reshape(6)]).all()
