@@ -56,6 +56,7 @@ KITS: Mapping[str, tuple[str, ...]] = {
     "diagnosis": OF_MEASUREMENTS,
     "tasks": ("tests/unit/tasks/test_check_task.py",),
     "figures": ("tests/unit/figures/test_figures_package.py",),
+    "claims": ("tests/unit/claims/test_committed_claims.py",),
 }
 """Tests that go through everything of a room by its registry, and name none of it; beside those that hold what it computes."""
 GALLERY = "tests/e2e/test_gallery.py"

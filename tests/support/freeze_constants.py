@@ -26,6 +26,8 @@ ROOMS = (
     "workbench/table",
     "workbench/runs",
     "workbench/theory",
+    "workbench/claims/exact",
+    "workbench/claims/trained",
     "probes",
     "circuits",
 )

@@ -10,7 +10,7 @@ import pytest
 from workbench.diagnosis.trials import PASSES
 from workbench.figures.errors import NotMeasured
 from workbench.figures.rows.claims import cites
-from workbench.figures.text.diagnosis_sentence import ENOUGH, diagnosis_sentence, told
+from workbench.figures.text.diagnosis_sentence import ENOUGH, FAR, NEAR, diagnosis_sentence, told
 from workbench.table.schema import FIELDS, row
 
 HERE: dict[str, Any] = {"run": "r", "step": 7, "measurement": "diagnosis", "law": "matched", "length": 64}
@@ -23,6 +23,10 @@ def frame(*rows: dict[str, Any]) -> pd.DataFrame:
 def share(target: str, value: float, note: str = "", mode: str = "alone") -> dict[str, Any]:
     ends = {"value": value, "low": value - 0.1, "high": value + 0.1}
     return {"quantity": "restored_share", "target": target, "mode": mode, "note": note, **ends}
+
+
+NOTHING = FAR - NEAR
+"""What untrained weights read below 0, for the margin to be reached from what N has in these tests."""
 
 
 def said(*rows: dict[str, Any]) -> str:
@@ -86,6 +90,22 @@ def test_what_is_not_explained_says_how_much_is_restored_at_most_and_where_the_a
     assert text == (
         "At 64, no repair restores more than 0.40 of the loss: not explained; the answer is still readable after block 0."
     )
+
+
+@pytest.mark.parametrize(("value", "untrained", "readable"), [
+    (0.0, -NOTHING, True),
+    (-0.001, -NOTHING, False),
+    (0.0, -NOTHING + 0.001, False),
+])  # fmt: skip
+def test_the_answer_is_readable_within_its_margin_of_n_where_untrained_weights_are_far_from_it(
+    value: float, untrained: float, readable: bool
+) -> None:
+    """Both margins are met where they are reached exactly."""
+    row = {"quantity": "answer_readable", "layer": 0, "value": value}
+    at_trained = [{"quantity": "balanced_accuracy", "value": NEAR}, {"quantity": "balanced_loss", "value": 0.0}]
+    control = {**row, "value": untrained, "control": "untrained"}
+    text = said(*entry("not explained", grade="none"), share("D.gap", 0.1), *at_trained, row, control)
+    assert ("still readable" in text) is readable
 
 
 def test_a_repair_whose_control_restores_as_much_explains_nothing_and_is_told_with_it() -> None:

@@ -18,6 +18,7 @@ from workbench.models.transformer.scores import ScoreInputs
 from workbench.runs import Run
 from workbench.runs.checkpoints import write_checkpoint, write_config
 from workbench.runs.weights import weights_bytes
+from workbench.tasks import make_task
 from workbench.tasks.base import Batch
 
 Make = Callable[..., Batch]
@@ -240,3 +241,27 @@ def test_a_sample_shows_the_attention_that_the_model_has(options: dict[str, obje
     own = cache["blocks.1.attn.hook_pattern"][0, 1].numpy()
     assert np.tril(sample["pattern"]) == pytest.approx(np.tril(own), abs=1e-6)
     assert sample["last_pattern"] == pytest.approx(own[-1], abs=1e-6)
+
+
+@pytest.mark.parametrize(("task", "several"), [("mod_p_mean", False), ("in_context_kgram", True)])
+def test_a_sample_of_a_task_with_numbers_for_answers_has_numbers_for_targets(
+    make_run: Callable[..., Run], task: str, several: bool
+) -> None:
+    made = make_task(task)
+    sizes = {
+        "d_vocab": made.d_vocab,
+        "d_vocab_out": made.d_vocab_out,
+        "n_layers": 1,
+        "d_model": 8,
+        "n_heads": 1,
+        "n_ctx": 32,
+    }
+    length = made.next_length(12)
+    run = make_run(HookedTransformer(ModelConfig(**sizes), seed=0), made, length)
+    sample = attention_sample(str(run.path), run.steps[-1], "matched", length, 0, 0, seed=5)
+    batch = made.sample(1, length, torch.Generator().manual_seed(5), law="matched", window=length)
+    expected = batch.targets[0].reshape(batch.tokens.shape[1], -1)
+    asked = batch.mask[0].tolist()
+    assert any(asked)
+    for target, row, here in zip(sample["targets"], expected.tolist(), asked, strict=True):
+        assert target == ((row if several else row[0]) if here else None)
