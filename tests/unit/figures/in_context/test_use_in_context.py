@@ -115,6 +115,8 @@ def test_layers_stand_in_their_order_with_the_control_of_place() -> None:
     drawn = held_by_layer(held(), step=1, length=64)
     assert [trace.name for trace in drawn.data if trace.mode == "lines+markers"] == ["place", "answer"]
     assert [list(trace.x) for trace in drawn.data if trace.mode == "lines+markers"] == [[3, 29], [3, 29]]
+    edge = 0.04 * (29 - 3)  # more than 1, of so many layers
+    assert list(drawn.layout.xaxis.range) == pytest.approx([3 - edge, 29 + edge])
     assert drawn.layout.meta["slice"] == "at length 64 \u00b7 n 32 \u00b7 95 % CI"
     assert drawn.layout.meta["alt"].endswith("answer 0.50 behind layer 29; place 0.36 behind layer 29")
     with pytest.raises(NotMeasured, match="64"):

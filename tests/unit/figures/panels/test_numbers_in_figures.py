@@ -13,12 +13,13 @@ import pytest
 from tests.support.cited import said
 from workbench.figures import compare_sentence, failure_length_data, loss_plateau, phase_diagram
 from workbench.figures.panels.any_quantity_notebook import causes
-from workbench.figures.panels.differences import last_difference
+from workbench.figures.panels.differences import _sides, last_difference
 from workbench.figures.panels.failure_length import read_at_trained
 from workbench.figures.panels.phase_diagram import colour_range
 from workbench.figures.panels.plateau import at_trained, growth
 from workbench.figures.rows.frame import Frame
 from workbench.figures.style.scale import Scale
+from workbench.figures.style.template import blank
 from workbench.table.schema import row
 
 
@@ -151,3 +152,22 @@ def test_lines_of_a_notebook_are_named_by_what_tells_them_apart(synthetic: Modul
     figure = causes(synthetic.frame_of(rows), "m", "q")
     assert sorted(one.name for one in figure.data) == sorted(["at 8, L1 H2", "at 16, L1 H2", "at 16, layer 1", "L0 H2"])
     assert {tuple(one.x) for one in figure.data} == {(1.0, 2.0)}
+
+
+@pytest.mark.parametrize(("points", "place"), [
+    ([], (0, 0.9)),
+    ([(0.3, 0.9)], (0, 0.9)),
+    ([(0.29, 0.9)], (1, 0.9)),
+    ([(0.1, 0.9), (0.7, 0.9)], (1, 0.9)),
+    ([(0.1, 0.9), (0.71, 0.9)], (0, 0.55)),
+    ([(0.1, 0.9), (0.71, 0.72)], (0, 0.55)),
+    ([(0.1, y) for y in (0.9, 0.55, 0.25)] + [(0.9, y) for y in (0.9, 0.55, 0.25)], (0, 0.9)),
+])  # fmt: skip
+def test_whose_side_of_zero_it_is_stands_where_no_line_runs(
+    points: list[tuple[float, float]], place: tuple[int, float]
+) -> None:
+    """A third of the width is wanted free of points that are nearer than 0.2; where no place is, the first is taken."""
+    drawn = blank("light", 12, column="length", xaxis={"range": [0.0, 1.0]}, yaxis={}, meta={}, uirevision="")
+    _sides(drawn, points, "light", 12)
+    higher = next(one for one in drawn.layout.annotations if "A higher" in one.text)
+    assert (higher.x, higher.y) == place
