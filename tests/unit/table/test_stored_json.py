@@ -15,7 +15,7 @@ from workbench.runs.errors import RunError
 from workbench.runs.run import Run, find_runs, run_id
 from workbench.storage.seal import sealed_json
 from workbench.table import Table
-from workbench.table.stored_json import StoredError, check_meta, check_run, check_spec
+from workbench.table.stored_json import DEEPEST, StoredError, check_meta, check_run, check_spec
 
 
 def changed(place: str, value: Any) -> dict[str, Any]:
@@ -144,3 +144,74 @@ def test_the_gallerys_runs_open_and_have_the_ids_of_what_they_say() -> None:
         assert run_id(run.config) == run.id == stored["id"]
         for step in run.steps:
             assert run.meta(step)["run"] == run.id
+
+
+# ---- exactly at what is allowed ---------------------------------------------------------------------
+@pytest.mark.parametrize(("place", "last", "beyond"), [
+    ("model.n_layers", 1000, 1001), ("model.n_heads", 1000, 1001), ("model.n_heads", 0, -1), ("model.d_model", 10**8, 10**8 + 1), ("model.d_model", 1, 0), ("model.d_head", 1 << 24, (1 << 24) + 1), ("model.d_mlp", [0, 1 << 24], [(1 << 24) + 1]),
+    ("model.initializer_range", 0.0, -0.1), ("training.steps", 10**12, 10**12 + 1), ("training.steps", 0, -1), ("training.trained_length", 10**7, 10**7 + 1), ("training.trained_length", 1, 0), ("training.momentum", 0.0, 1.0),
+    ("training.clip", 0.0, -0.5), ("training.learning_rate", 1e-300, 0.0), ("training.betas", [0.0, 0.99], [0.1, 0.2, 0.3]), ("training.threads", 10_000, 10_001), ("training.threads", 1, 0), ("seeds.init", (1 << 63) - 1, 1 << 63),
+    ("seeds.data", 0, -1), ("task.name", "x" * 5000, "x" * 5001), ("model.ids", "x" * 1000, "x" * 1001), ("id", "x" * 64, "x" * 65), ("rows_only", "x", ""),
+])  # fmt: skip
+def test_the_last_that_a_run_may_say_and_the_first_that_it_may_not(place: str, last: Any, beyond: Any) -> None:
+    content = changed(place, last)
+    if place == "model.n_layers":
+        content["model"]["n_heads"] = 1
+    assert check_run(content) is content
+    with pytest.raises(StoredError):
+        check_run(changed(place, beyond))
+
+
+def test_heads_of_all_layers_and_nesting_of_all_levels() -> None:
+    content = changed("model.n_layers", 1000)
+    content["model"]["n_heads"] = 20
+    check_run(content)
+    content["model"]["n_heads"] = 21
+    with pytest.raises(StoredError, match="21,000 heads in all layers, and 20,000 are the most"):
+        check_run(content)
+
+    def nested(depth: int) -> dict[str, Any]:
+        return {"name": "m", "more": [] if depth == 1 else nested(depth - 1)}
+
+    check_spec(nested(DEEPEST - 1))
+    with pytest.raises(StoredError, match=f"nested more than {DEEPEST} deep"):
+        check_spec(nested(DEEPEST))
+    for number, fits in ((2**63 - 1, True), (2**63, False), (-(2**63), True), (-(2**63) - 1, False)):
+        if fits:
+            check_spec({"x": number})
+        else:
+            with pytest.raises(StoredError, match="too large to be stored"):
+                check_spec({"x": number})
+    for value, says in ((float("inf"), "a number that is none, inf"), ("\ud800", "no UTF-8")):
+        with pytest.raises(StoredError, match=says):
+            check_spec({"x": [{"y": value}]})
+    with pytest.raises(StoredError, match="no UTF-8"):
+        check_spec({"\ud800": 1})
+
+
+@pytest.mark.parametrize(("change", "says"), [
+    ({}, ""), ({"step": 10**16 - 1}, ""), ({"step": 10**16}, "step"), ({"step": -1}, "step"), ({"sha256": "a" * 64}, ""), ({"sha256": "a" * 65}, "sha256"), ({"trained_ids": [[0, 10**9]]}, ""), ({"trained_ids": [[0, 10**9 + 1]]}, "trained_ids"),
+    ({"trained_ids": [[0]]}, "trained_ids"), ({"trained_ids": [[0, 1, 2]]}, "trained_ids"), ({"trained_ids": None}, ""), ({"run": "x/y"}, "run"), ({"ended": 3}, "ended"),
+])  # fmt: skip
+def test_what_a_checkpoint_may_say(change: dict[str, Any], says: str) -> None:
+    content = {"step": 3, "sha256": "", **change}
+    if says:
+        with pytest.raises(StoredError, match=says):
+            check_meta(content)
+    else:
+        assert check_meta(content) is content
+
+
+def test_sentences_about_stored_values() -> None:
+    for place, value, sentence in (
+        ("model.n_heads", "2x", "model.n_heads: input should be a valid integer, not '2x'"),
+        ("seeds", {}, "seeds.evaluation is missing"),
+        (
+            "task.name",
+            "x" * 5001,
+            f"task.name: string should have at most 5000 characters, not {ascii('x' * 49)[:-1]}...",
+        ),
+    ):
+        with pytest.raises(StoredError) as said:
+            check_run(changed(place, value))
+        assert str(said.value) == sentence
