@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.dashboard.browsing import drawn, has, needs_browser, points, says, settled
+from tests.support.dashboard.browsing import counts, drawn, has, mentions, needs_browser, points, says, settled
 
 pytestmark = needs_browser
 
@@ -53,7 +53,7 @@ def test_a_link_in_tokens_opens_in_tokens_and_an_unknown_axis_is_named(page: Any
     page.goto(f"{address}/run?run=majority-nope-s0&axis=parsecs")
     drawn(page)
     says(page, "#length-value", "4 \u00d7 trained")
-    assert "This link tells lengths in \u201cparsecs\u201d, which does not exist." in page.inner_text("#banner")
+    mentions(page, "#banner", "This link tells lengths in \u201cparsecs\u201d, which does not exist.")
 
 
 def test_compare_shows_both_runs_over_one_span_of_multiples(page: Any, address: str) -> None:
@@ -64,11 +64,11 @@ def test_compare_shows_both_runs_over_one_span_of_multiples(page: Any, address: 
     page.keyboard.press("x")
     says(page, "#length-value", "200")
     settled(page, lambda: "axis=length" in page.url)
-    assert "same share of training" in page.inner_text("#cmp-accuracy-d-slice")
+    mentions(page, "#cmp-accuracy-d-slice", "same share of training")
     page.click("[data-shares]")
     settled(page, lambda: page.url.endswith("axis=length&steps=step") or page.url.endswith("steps=step&axis=length"))
     has(page, "[data-shares]", "aria-pressed", "false")
-    settled(page, lambda: "same step" in page.inner_text("#cmp-accuracy-d-slice"))
+    mentions(page, "#cmp-accuracy-d-slice", "same step")
 
 
 PLACE = """() => {
@@ -82,7 +82,7 @@ PLACE = """() => {
 
 def test_a_click_in_b_has_b_stand_there(page: Any, gallery: str) -> None:
     page.goto(f"{gallery}/compare?run=majority_nope_s0&run2=flip_flop_rotary_s0")
-    settled(page, lambda: page.locator("#cmp-accuracy-b-body.ready .nsewdrag").count() == 1)
+    counts(page, "#cmp-accuracy-b-body.ready .nsewdrag", 1)
     settled(page, lambda: page.evaluate("() => !!lens.stops && !!lens.beside"))
     page.wait_for_timeout(300)
     place = page.evaluate(PLACE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.dashboard.browsing import drawn, needs_browser, settled
+from tests.support.dashboard.browsing import drawn, has, mentions, needs_browser, says, settled
 
 pytestmark = needs_browser
 
@@ -21,29 +21,29 @@ def test_edges_follow_the_length_and_open_over_it(page: Any, gallery: str) -> No
     drawn(page)
     page.locator("#circuit-graph-panel").scroll_into_view_if_needed()
     page.wait_for_selector("#circuit-graph-body.ready")
-    settled(page, lambda: "4 of 15 connections shown" in page.inner_text("#circuit-graph-slice"))
-    assert "length 31 (1 × N)" in page.inner_text("#circuit-graph-slice")
-    assert page.inner_text("#rail-circuit") == "15 connections, each cut alone, at length 31, 63, 125."
-    settled(page, lambda: "embedding → L0.0" in page.inner_text("#connection-length-slice"))
+    mentions(page, "#circuit-graph-slice", "4 of 15 connections shown")
+    mentions(page, "#circuit-graph-slice", "length 31 (1 × N)")
+    says(page, "#rail-circuit", "15 connections, each cut alone, at length 31, 63, 125.")
+    mentions(page, "#connection-length-slice", "embedding → L0.0")
 
     page.focus("#length-slider [role=slider]")
     page.keyboard.press("End")
-    settled(page, lambda: "length 125 (4 × N)" in page.inner_text("#circuit-graph-slice"))
+    mentions(page, "#circuit-graph-slice", "length 125 (4 × N)")
 
     page.mouse.click(*page.evaluate(EDGE, "MLP 0 -> MLP 1"))
-    settled(page, lambda: "MLP 0 → MLP 1" in page.inner_text("#connection-length-slice"))
+    mentions(page, "#connection-length-slice", "MLP 0 → MLP 1")
     settled(page, lambda: "connection=MLP" in page.url)
-    assert page.input_value("#connection-select") == "MLP 0 → MLP 1"
+    settled(page, lambda: page.input_value("#connection-select") == "MLP 0 → MLP 1")
 
     page.reload()
     drawn(page)
     page.locator("#circuit-graph-panel").scroll_into_view_if_needed()
-    settled(page, lambda: "MLP 0 → MLP 1" in page.inner_text("#connection-length-slice"))
+    mentions(page, "#connection-length-slice", "MLP 0 → MLP 1")
 
     page.goto(f"{gallery}/run?run=flip_flop_rotary_s0&step=291&connection=L9.0")
     drawn(page)
-    assert "names the connection L9.0, which flip_flop_rotary_s0 does not have" in page.inner_text("#banner")
-    settled(page, lambda: "Not measured at step 291, only at 1,200." in page.inner_text("#rail-circuit"))
-    assert not page.is_visible("#circuit-graph-panel")
-    assert not page.is_visible("#connection-select")
-    assert page.get_attribute("#rail-circuit [data-measure]", "data-measure-step") == "291"
+    mentions(page, "#banner", "names the connection L9.0, which flip_flop_rotary_s0 does not have")
+    mentions(page, "#rail-circuit", "Not measured at step 291, only at 1,200.")
+    settled(page, lambda: not page.is_visible("#circuit-graph-panel"))
+    settled(page, lambda: not page.is_visible("#connection-select"))
+    has(page, "#rail-circuit [data-measure]", "data-measure-step", "291")

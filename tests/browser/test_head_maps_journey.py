@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.dashboard.browsing import drawn, needs_browser, says, settled
+from tests.support.dashboard.browsing import counts, drawn, mentions, needs_browser, says, settled
 
 pytestmark = needs_browser
 
@@ -23,9 +23,9 @@ def test_heads_are_asked_for_when_seen_lit_together_and_open_on_their_own(page: 
 
     page.locator("#maps-panel").scroll_into_view_if_needed()
     page.wait_for_selector("#maps-body.ready")
-    settled(page, lambda: page.locator("#maps-links a").count() == 4)
+    counts(page, "#maps-links a", 4)
     settled(page, lambda: [one for one in asked if sent in one])
-    assert "shown to cost accuracy at step 63 and length 125" in page.inner_text("#maps-says")
+    mentions(page, "#maps-says", "shown to cost accuracy at step 63 and length 125")
 
     page.hover("#maps-strip span:nth-child(31)")
     settled(page, lambda: abs(float(page.evaluate(LIT)) - 15 / 63) < 1e-9)
@@ -40,5 +40,5 @@ def test_heads_are_asked_for_when_seen_lit_together_and_open_on_their_own(page: 
     page.locator("#maps-links a").nth(3).click()
     settled(page, lambda: "/checkpoint?" in page.url and "step=63" in page.url)
     page.wait_for_selector("#seq-body.ready")
-    settled(page, lambda: "L1 H1" in page.inner_text("#head-line"))
+    mentions(page, "#head-line", "L1 H1")
     says(page, "#length-where", "length 125")

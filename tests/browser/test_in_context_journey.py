@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.support.dashboard.browsing import drawn, needs_browser, says, settled, visiting
+from tests.support.dashboard.browsing import counts, drawn, mentions, needs_browser, says, settled, visiting
 from tests.support.models.pretrained_folders import save_folder
 from workbench.measure.running.plan import execute, plan
 from workbench.runs.adoption.open_pretrained import Opened, open_pretrained
@@ -27,11 +27,11 @@ def test_items_are_moved_over_and_tokens_stand_beside(page: Any, tmp_path: Path)
         page.wait_for_selector("#in-context-body.ready")
         says(page, "#length-value", "8")
         says(page, "#length-where", "16 tokens, inside its window")
-        assert "Not capable" in page.inner_text("#verdict-line")
+        mentions(page, "#verdict-line", "Not capable")
         assert page.locator("#axis-toggle").is_hidden()
         page.keyboard.press("ArrowDown")
         says(page, "#length-where", "8 tokens, inside its window")
-        settled(page, lambda: "at 4 items" in page.inner_text("#rail-behaviour"))
+        mentions(page, "#rail-behaviour", "at 4 items")
         settled(page, lambda: "len=4" in page.url and "axis" not in page.url)
         page.wait_for_selector("#in-context-heads-body.ready")
-        assert page.locator("#loss-panel").count() == 0
+        counts(page, "#loss-panel", 0)

@@ -8,7 +8,18 @@ from typing import Any
 import pytest
 
 from tests.support.dashboard import fakes
-from tests.support.dashboard.browsing import drawn, has, needs_browser, points, resting, says, settled, visiting
+from tests.support.dashboard.browsing import (
+    counts,
+    drawn,
+    has,
+    mentions,
+    needs_browser,
+    points,
+    resting,
+    says,
+    settled,
+    visiting,
+)
 
 pytestmark = needs_browser
 
@@ -24,21 +35,21 @@ def run_page(page: Any, address: str) -> Any:
 def test_all_runs_then_one_verdict_then_its_run(page: Any, address: str) -> None:
     page.goto(f"{address}/")
     page.wait_for_selector(".ag-row")
-    settled(page, lambda: page.locator(".ag-row").count() == 3)
+    counts(page, ".ag-row", 3)
     page.wait_for_load_state("networkidle")  # the first look at the folder may still be telling what it has read
-    assert "Does a model keep working" in page.inner_text("h1")
+    mentions(page, "h1", "Does a model keep working")
 
     page.click("button.card[data-verdict=length-coupled]")
-    settled(page, lambda: page.locator(".ag-row").count() == 1)
+    counts(page, ".ag-row", 1)
     settled(page, lambda: page.url.endswith("/?verdict=length-coupled"))
     has(page, "button.card[data-verdict=length-coupled]", "aria-pressed", "true")
     says(page, "#shown", "1 of 3 runs")
 
     page.keyboard.press("/")
     page.keyboard.type("nothing like this")
-    settled(page, lambda: "No run passes these filters." in page.inner_text("#grid"))
+    mentions(page, "#grid", "No run passes these filters.")
     page.fill("#filter", "")
-    settled(page, lambda: page.locator(".ag-row").count() == 1)
+    counts(page, ".ag-row", 1)
 
     page.click(".ag-row .chip")
     page.wait_for_selector("#cursorbar")
@@ -49,7 +60,7 @@ def test_all_runs_then_one_verdict_then_its_run(page: Any, address: str) -> None
 
     page.go_back()
     page.wait_for_selector("#grid")
-    settled(page, lambda: page.locator(".ag-row").count() == 1)
+    counts(page, ".ag-row", 1)
 
 
 def test_seeds_stand_together_and_theory_beside_what_is_observed(page: Any, address: str) -> None:
@@ -63,7 +74,7 @@ def test_seeds_stand_together_and_theory_beside_what_is_observed(page: Any, addr
     cell = ".ag-row[row-id=majority-nope-s0] [col-id=expects]"
     settled(page, lambda: "as observed" in page.inner_text(cell))
     page.goto(f"{address}/run?run=majority-nope-s0")
-    settled(page, lambda: "can generalise in length, as observed" in page.inner_text("#theory-says"))
+    mentions(page, "#theory-says", "can generalise in length, as observed")
 
 
 ENDS = """() => document.querySelector("#grid .ag-header-cell[col-id=steps]").getBoundingClientRect().right
@@ -107,7 +118,7 @@ def test_sliders_move_by_keyboard_and_redraw_only_what_depends_on_them(run_page:
     settled(page, lambda: thumb.get_attribute("aria-valuetext") == "1,500, checkpoint 4 of 5")
     settled(page, lambda: points(page, "decodability-length") != length)
     assert points(page, "decodability-training") == training
-    settled(page, lambda: "at step 1,500" in page.inner_text("#verdict-line"))
+    mentions(page, "#verdict-line", "at step 1,500")
 
     length = points(page, "decodability-length")
     page.get_by_role("slider", name="Prefix length").focus()
@@ -163,8 +174,8 @@ def test_a_head_is_chosen_in_the_grid_and_everywhere_else(run_page: Any) -> None
     page.get_by_role("button", name="L1 H2:").click()
     settled(page, lambda: "layer=1&head=2" in page.url)
     settled(page, lambda: page.input_value("#head-select").replace(" · ", " ") == "L1 H2")
-    settled(page, lambda: "L1 H2" in page.inner_text("#rail-mechanism"))
-    settled(page, lambda: "L1 H2" in page.inner_text("#heads-length-graph"))
+    mentions(page, "#rail-mechanism", "L1 H2")
+    mentions(page, "#heads-length-graph", "L1 H2")
     page.keyboard.press("Escape")
     page.locator("body").click(position={"x": 5, "y": 880})
     page.keyboard.press("]")
@@ -179,7 +190,7 @@ def test_a_deep_link_restores_the_view(page: Any, address: str) -> None:
     says(page, "#length-where", "length 100")
     settled(page, lambda: page.input_value("#head-select") == "L1 · H3")
     has(page, ".heads button.on", "data-pick-head", "1.3")
-    assert page.locator("#banner .banner").count() == 0
+    counts(page, "#banner .banner", 0)
 
 
 def test_a_stale_link_says_what_it_asked_and_what_is_shown(page: Any, address: str) -> None:
@@ -190,7 +201,7 @@ def test_a_stale_link_says_what_it_asked_and_what_is_shown(page: Any, address: s
     assert "This link names step 1,700, which majority-nope-s0 does not have." in banner
     assert "Shown: 1,500, the nearest earlier checkpoint." in banner
     page.click("text=Keep 1,500")
-    settled(page, lambda: page.locator("#banner .banner").count() == 0)
+    counts(page, "#banner .banner", 0)
     settled(page, lambda: "step=1500" in page.url)
 
 
@@ -296,17 +307,17 @@ def test_what_a_panel_means_is_said_on_hover_and_on_focus(run_page: Any) -> None
     button = page.get_by_role("button", name="What Accuracy, over prefix length means")
     button.hover()
     page.wait_for_selector("[role=tooltip]")
-    assert "accuracy:" in page.inner_text("[role=tooltip]")
+    mentions(page, "[role=tooltip]", "accuracy:")
     assert button.get_attribute("aria-describedby") == page.get_attribute("[role=tooltip]", "id")
     page.hover("[role=tooltip]")  # it can be read at leisure
     page.wait_for_timeout(400)  # longer than it stays once the pointer has left
-    assert page.locator("[role=tooltip]").count() == 1
+    counts(page, "[role=tooltip]", 1)
     page.hover("h1")
-    settled(page, lambda: page.locator("[role=tooltip]").count() == 0)
+    counts(page, "[role=tooltip]", 0)
     button.focus()
-    settled(page, lambda: page.locator("[role=tooltip]").count() == 1)
+    counts(page, "[role=tooltip]", 1)
     page.keyboard.press("Escape")
-    settled(page, lambda: page.locator("[role=tooltip]").count() == 0)
+    counts(page, "[role=tooltip]", 0)
 
 
 def test_a_panel_by_keyboard_as_table_and_maximised(run_page: Any) -> None:
@@ -329,8 +340,8 @@ def test_an_empty_folder_shows_commands_until_a_run_appears(page: Any, tmp_path:
     with visiting(page, tmp_path) as address:
         page.goto(f"{address}/")
         page.wait_for_selector(".empty")
-        assert "lengthlens gallery" in page.inner_text(".empty")
-        settled(page, lambda: page.locator(".nav a").count() == 1)
+        mentions(page, ".empty", "lengthlens gallery")
+        counts(page, ".nav a", 1)
         fakes.build(tmp_path, fakes.FAKES[:1], unmeasured=False, steps=(0, 3000))
         page.wait_for_selector(".ag-row")
 
@@ -346,7 +357,7 @@ def test_a_checkpoint_that_appears_while_one_looks_is_there(page: Any, tmp_path:
         page.get_by_role("slider", name="Training step").focus()
         page.keyboard.press("ArrowRight")
         page.wait_for_selector("#accuracy-length-body.stated")
-        settled(page, lambda: "--only behaviour" in page.inner_text("#accuracy-length-state"))
+        mentions(page, "#accuracy-length-state", "--only behaviour")
         fakes.write_rows(tmp_path / "majority-nope-s0", fakes.all_rows(fakes.FAKES[0], (3000,)))
         page.wait_for_selector("#accuracy-length-body.ready")
         settled(page, lambda: page.inner_text("#verdict-line").startswith("Scale-robust at step 3,000"))
@@ -360,13 +371,13 @@ def test_a_run_that_is_being_trained_is_seen_to_grow(page: Any, tmp_path: Path) 
         page.goto(f"{address}/run?run={path.name}")
         page.wait_for_selector("#rail-training")
         fakes.go_on_training(path, fake, (12, 14))  # what was written long ago is no longer training
-        settled(page, lambda: "Step 14 of 3,000, training now" in page.inner_text("#rail-training"))
+        mentions(page, "#rail-training", "Step 14 of 3,000, training now")
         page.wait_for_selector("#loss-body.ready")
         first = points(page, "loss")
         fakes.go_on_training(path, fake, (12, 14, 40, 90))
-        settled(page, lambda: "Step 90 of 3,000" in page.inner_text("#rail-training"))
+        mentions(page, "#rail-training", "Step 90 of 3,000")
         settled(page, lambda: points(page, "loss") != first)
-        settled(page, lambda: "1 training" in page.inner_text("#status"))
+        mentions(page, "#status", "1 training")
 
 
 def test_the_cursor_of_a_growing_run_follows_its_last_checkpoint_until_it_is_moved(page: Any, tmp_path: Path) -> None:
@@ -379,12 +390,12 @@ def test_the_cursor_of_a_growing_run_follows_its_last_checkpoint_until_it_is_mov
         fakes.write_run(tmp_path, fake, steps=(0, 10, 100))
         settled(page, lambda: page.inner_text("#unmeasured-count") == "3 checkpoints")
         settled(page, lambda: page.inner_text("#step-value") == "100")
-        assert page.inner_text("#step-where") == "checkpoint 3 of 3"
+        says(page, "#step-where", "checkpoint 3 of 3")
         page.keyboard.press("ArrowLeft")
         settled(page, lambda: page.inner_text("#step-value") == "10" and "step=10" in page.url)
         fakes.write_run(tmp_path, fake, steps=(0, 10, 100, 1000))
         settled(page, lambda: page.inner_text("#step-where") == "checkpoint 2 of 4")
-        assert page.inner_text("#step-value") == "10"
+        says(page, "#step-value", "10")
 
 
 def test_help_opens_and_closes(run_page: Any) -> None:

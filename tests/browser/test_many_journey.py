@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.support.dashboard import fakes
-from tests.support.dashboard.browsing import dashboard, drawn, needs_browser, points, says, settled
+from tests.support.dashboard.browsing import counts, dashboard, drawn, mentions, needs_browser, points, says, settled
 
 pytestmark = needs_browser
 
@@ -58,7 +58,7 @@ def pick(page: Any, names: Sequence[str], then: str) -> None:
 
 def test_configurations_picked_among_the_runs_are_compared_and_another_is_added(page: Any, here: str) -> None:
     page.goto(f"{here}/?seeds=1")
-    settled(page, lambda: page.locator(".ag-row").count() == 4)
+    counts(page, ".ag-row", 4)
     said = ("Pick another to compare", "Compare the two", "Compare 3 configurations")
     wanted = ("majority-nope", "flip_flop-rotary-s0", "parity-nope-s0")
     for count, then in enumerate(said, 1):
@@ -68,7 +68,7 @@ def test_configurations_picked_among_the_runs_are_compared_and_another_is_added(
     link = f"{here}/compare?run=majority-nope-s0&configs=flip_flop-rotary-s0|parity-nope-s0"
     settled(page, lambda: page.url.replace("%7C", "|") == link)
     names = page.locator(".many-table tbody th")
-    assert names.all_inner_texts() == ["majority-nope", "flip_flop-rotary-s0", "parity-nope-s0"]
+    settled(page, lambda: names.all_inner_texts() == ["majority-nope", "flip_flop-rotary-s0", "parity-nope-s0"])
     before = points(page, "many-accuracy")
 
     page.click("#many-select")
@@ -78,10 +78,10 @@ def test_configurations_picked_among_the_runs_are_compared_and_another_is_added(
     settled(page, lambda: points(page, "many-accuracy") != before)
     page.get_by_role("slider", name="Prefix length").focus()
     page.keyboard.press("End")
-    settled(page, lambda: "Matched, at 8 \u00d7 N" in page.inner_text(".many-table"))
+    mentions(page, ".many-table", "Matched, at 8 \u00d7 N")
     page.reload()
     drawn(page, 4)
-    assert names.count() == 4
+    settled(page, lambda: names.count() == 4)
 
     page.click("text=Two runs")
     drawn(page, 9)
@@ -89,14 +89,14 @@ def test_configurations_picked_among_the_runs_are_compared_and_another_is_added(
     drawn(page, 4)
     page.goto(f"{link}|of-nowhere")
     drawn(page, 4)
-    assert "names the run of-nowhere, which is not in this folder" in page.inner_text("#banner")
+    mentions(page, "#banner", "names the run of-nowhere, which is not in this folder")
 
 
 def test_a_dot_of_a_cell_names_its_run_and_opens_it_at_any_share_of_training(page: Any, here: str) -> None:
     page.goto(f"{here}/sweep?x=model.positions.name&y=task.name")
     page.wait_for_selector("#phase-body.ready")
-    settled(page, lambda: page.locator("#phase-graph .scatterlayer .point").count() == 5)
-    assert "open: not fitted" in page.inner_text("#phase-slice")
+    counts(page, "#phase-graph .scatterlayer .point", 5)
+    mentions(page, "#phase-slice", "open: not fitted")
     step = page.get_by_role("slider", name="Training step")
     page.locator("#sweep-pace").get_by_text("share", exact=True).click()
     settled(page, lambda: step.get_attribute("aria-valuetext") == "each run\u2019s last, step 3,000")
@@ -105,7 +105,7 @@ def test_a_dot_of_a_cell_names_its_run_and_opens_it_at_any_share_of_training(pag
     settled(page, lambda: "1/2 of training" in page.inner_text("#phase-slice") and "step=1/2" in page.url)
     page.reload()
     page.wait_for_selector("#phase-body.ready")
-    settled(page, lambda: "1/2 of training" in page.inner_text("#phase-slice"))
+    mentions(page, "#phase-slice", "1/2 of training")
 
     box = page.locator("#phase-graph .scatterlayer .point").first.bounding_box()
     place = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
@@ -153,7 +153,7 @@ def test_a_view_is_saved_under_a_name_opened_and_deleted(page: Any, here: str, r
     page.goto(f"{here}/?where=model.positions.name%3Dalibi")
     says(page, "#shown", "1 of 5 runs")
     page.click("#views-open")
-    settled(page, lambda: "None yet" in page.inner_text("#views-list"))
+    mentions(page, "#views-list", "None yet")
     page.fill("#views-name", "ALiBi alone")
     page.click("text=Save this view")
     settled(page, lambda: page.inner_text("#views-said").startswith("Saved ALiBi alone"))
@@ -164,7 +164,7 @@ def test_a_view_is_saved_under_a_name_opened_and_deleted(page: Any, here: str, r
     page.goto(f"{here}/sweep")
     page.wait_for_selector("#phase-body.ready")
     page.click("#views-open")
-    settled(page, lambda: "odd.json is no saved view" in page.inner_text("#views-list"))
+    mentions(page, "#views-list", "odd.json is no saved view")
     page.click("#views-list a")
     says(page, "#shown", "1 of 5 runs")
     page.click("#views-open")

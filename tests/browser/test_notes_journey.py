@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.dashboard.browsing import drawn, needs_browser, says, settled, visiting
+from tests.support.dashboard.browsing import counts, drawn, mentions, needs_browser, says, settled, visiting
 
 pytestmark = needs_browser
 
@@ -35,10 +35,10 @@ def test_a_tag_written_on_a_run_filters_the_runs(page: Any, own: tuple[str, Path
     settled(page, lambda: page.inner_text("#note-saved").startswith("Saved."))
     assert (root / A / "tags.txt").read_text() == "odd\nto check\n"
     assert (root / A / "notes.md").read_text() == "Look at 3 N.\n"
-    settled(page, lambda: "Look at 3 N." in page.inner_text("#note-said"))
+    mentions(page, "#note-said", "Look at 3 N.")
 
     page.goto(f"{address}/?tag=odd")
     says(page, "#shown", "1 of 3 runs")
-    assert page.locator(".ag-center-cols-container .ag-row").count() == 1
+    counts(page, ".ag-center-cols-container .ag-row", 1)
     page.goto(f"{address}/?where=model.positions.name%3Drotary")
     says(page, "#shown", "1 of 3 runs")

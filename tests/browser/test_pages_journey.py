@@ -15,8 +15,10 @@ from tests.support.dashboard.browsing import (
     SIZE,
     TIMEOUT,
     console,
+    counts,
     drawn,
     has,
+    mentions,
     needs_browser,
     points,
     resting,
@@ -50,7 +52,7 @@ def test_two_runs_and_their_difference_at_one_cursor(page: Any, address: str) ->
     drawn(page, 9)
     settled(page, lambda: page.inner_text("#cmp-chip-b") == "Not fitted" or "Length" in page.inner_text("#cmp-chip-b"))
     settled(page, lambda: page.input_value("#run2-select") == "flip_flop-rotary-s0")
-    settled(page, lambda: "A is higher" in page.inner_text("#cmp-said-d"))
+    mentions(page, "#cmp-said-d", "A is higher")
     # one colour range for both
     bars = "[...document.querySelectorAll('#cmp-accuracy-%s-graph .cbaxis text')].map(t => t.textContent).join()"
     assert resting(page, f"{bars % 'a'} || null") == resting(page, f"{bars % 'b'} || null")
@@ -65,7 +67,7 @@ def test_two_runs_and_their_difference_at_one_cursor(page: Any, address: str) ->
     settled(page, lambda: "run=flip_flop-rotary-s0" in page.url and "run2=majority-nope-s0" in page.url)
     settled(page, lambda: page.input_value("#run-select") == "flip_flop-rotary-s0")
     drawn(page, 9)
-    settled(page, lambda: "B is higher" in page.inner_text("#cmp-said-d"))
+    mentions(page, "#cmp-said-d", "B is higher")
     page.go_back()
     settled(page, lambda: page.input_value("#run-select") == "majority-nope-s0")
 
@@ -97,7 +99,7 @@ def test_seeds_are_a_view_of_their_own(page: Any, address: str) -> None:
     page.click("text=Seeds")
     settled(page, lambda: "seeds=1" in page.url)
     page.wait_for_selector("#cmp-seeds-accuracy-d-body.ready")
-    settled(page, lambda: "1 seed" in page.inner_text("#cmp-seeds-accuracy-a-slice"))
+    mentions(page, "#cmp-seeds-accuracy-a-slice", "1 seed")
     has(page, "[data-seeds]", "aria-pressed", "true")
 
 
@@ -140,29 +142,31 @@ def test_a_phase_diagram_of_any_quantity_over_any_two_axes(page: Any, address: s
 def test_a_sweep_link_to_what_is_not_there_says_so(page: Any, address: str) -> None:
     page.goto(f"{address}/sweep?x=<script>alert(1)</script>&quantity=a|b&over=all&len=7&step=1200")
     page.wait_for_selector("#phase-body.ready")
-    said = page.inner_text("#banner")
-    assert "names the axis <script>alert(1)</script>, which no run here has" in said
-    assert "names the quantity a|b" in said
-    assert "names step 1,200, which no run here has. Shown: step 1,000, the nearest earlier one." in said
+    for part in (
+        "names the axis <script>alert(1)</script>, which no run here has",
+        "names the quantity a|b",
+        "names step 1,200, which no run here has. Shown: step 1,000, the nearest earlier one.",
+    ):
+        mentions(page, "#banner", part)
     settled(page, lambda: page.inner_text("#sweep-step-value") == "1,000")
 
 
 def test_theory_says_program_prediction_and_what_is_observed(page: Any, address: str) -> None:
     page.goto(f"{address}/theory?run=majority-nope-s0")
-    settled(page, lambda: "guaranteed" in page.inner_text("#prediction"))
-    assert "as predicted" in page.inner_text("#prediction")
-    assert "Huang et al." in page.inner_text("#prediction")
+    mentions(page, "#prediction", "guaranteed")
+    mentions(page, "#prediction", "as predicted")
+    mentions(page, "#prediction", "Huang et al.")
     page.wait_for_selector("#program table")
     page.click("#theory-select")
     page.get_by_role("option", name="flip_flop-rotary-s0").click()
-    settled(page, lambda: "no theorem is about rotary positions" in page.inner_text("#prediction"))
+    mentions(page, "#prediction", "no theorem is about rotary positions")
 
 
 def test_the_glossary_leads_to_a_quantity(page: Any, address: str) -> None:
     page.goto(f"{address}/glossary")
     page.click("dt a:has-text('hardmax distance')")
     settled(page, lambda: page.url.endswith("/glossary?quantity=hardmax_distance"))
-    settled(page, lambda: "Total variation" in page.inner_text(".asked"))
+    mentions(page, ".asked", "Total variation")
 
 
 def test_the_navigation_carries_the_cursor_along(page: Any, address: str) -> None:
@@ -191,7 +195,7 @@ def test_play_moves_through_training_and_stops_at_its_end(page: Any, address: st
     page.click("#play")
     settled(page, lambda: page.inner_text("#step-value") != "3,000")
     settled(page, lambda: page.inner_text("#step-value") == "3,000")
-    settled(page, lambda: page.locator("#play.playing").count() == 0)
+    counts(page, "#play.playing", 0)
 
 
 def test_a_run_that_goes_while_one_looks_is_said_to_be_gone(page: Any, tmp_path: Path) -> None:
@@ -200,8 +204,8 @@ def test_a_run_that_goes_while_one_looks_is_said_to_be_gone(page: Any, tmp_path:
         page.goto(f"{address}/run?run=majority-nope-s0")
         drawn(page)
         shutil.rmtree(tmp_path / "majority-nope-s0")
-        settled(page, lambda: "majority-nope-s0 is no longer here" in page.inner_text("#problems"))
-        assert page.locator("#accuracy-length-body.ready").count() == 1
+        mentions(page, "#problems", "majority-nope-s0 is no longer here")
+        counts(page, "#accuracy-length-body.ready", 1)
         (tmp_path / "majority-nope-s1" / "run.json").write_text("{")
 
         def opened() -> bool:
@@ -211,7 +215,7 @@ def test_a_run_that_goes_while_one_looks_is_said_to_be_gone(page: Any, tmp_path:
             return bool(page.locator("#grid, .empty").count())
 
         settled(page, opened)
-        assert "is not in this folder" in page.inner_text("#banner")
+        mentions(page, "#banner", "is not in this folder")
 
 
 def test_what_is_missing_can_be_measured_from_the_page_and_stopped(page: Any, tmp_path: Path) -> None:
@@ -220,7 +224,7 @@ def test_what_is_missing_can_be_measured_from_the_page_and_stopped(page: Any, tm
     with visiting(page, tmp_path) as address:
         page.goto(f"{address}/run?run=majority-learned-s0")
         page.click("text=Measure now")
-        settled(page, lambda: "Measur" in page.inner_text("#measure-strip"))
+        mentions(page, "#measure-strip", "Measur")
         page.wait_for_selector("#measure-strip [data-measure-close]")
         page.click("#measure-strip [data-measure-close]")
         settled(page, lambda: page.inner_text("#measure-strip") == "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.dashboard.browsing import drawn, needs_browser, says, settled
+from tests.support.dashboard.browsing import counts, drawn, needs_browser, rested, says, settled
 
 pytestmark = needs_browser
 
@@ -35,7 +35,7 @@ def test_everything_is_found_by_a_part_of_its_name(page: Any, address: str) -> N
     settled(page, lambda: page.get_attribute("dialog [role=combobox]", "aria-activedescendant") == "palette-1")
     assert page.get_attribute("#palette-1", "aria-selected") == "true"
     page.keyboard.press("Escape")
-    settled(page, lambda: page.locator("dialog").count() == 0)
+    counts(page, "dialog", 0)
     assert page.evaluate("document.activeElement.id") == "palette-open", "and goes back where it was"
 
     asked(page, "l1h2", "Head", "L1 H2")
@@ -46,7 +46,7 @@ def test_everything_is_found_by_a_part_of_its_name(page: Any, address: str) -> N
     says(page, "#step-value", "1,000")
     asked(page, "hardmax dist", "Quantity", "hardmax distance")
     page.keyboard.press("Enter")
-    settled(page, lambda: page.locator(".pan.marked").count() == 1)
+    counts(page, ".pan.marked", 1)
     assert "heads-training" in page.get_attribute(".pan.marked", "id")
     asked(page, "dark", "Command", "Dark theme")
     page.keyboard.press("Enter")
@@ -55,6 +55,7 @@ def test_everything_is_found_by_a_part_of_its_name(page: Any, address: str) -> N
     page.locator("#palette-list [role=option]").first.click()
     settled(page, lambda: "run=flip_flop-rotary-s0" in page.url)
     drawn(page)
+    rested(page)
     asked(page, "tie set", "Term", "tie set")
     page.keyboard.press("Enter")
     settled(page, lambda: page.url.endswith("/glossary#term-tie-set"))

@@ -8,7 +8,17 @@ from typing import Any
 
 import pytest
 
-from tests.support.dashboard.browsing import SIZE, console, drawn, needs_browser, resting, says, settled
+from tests.support.dashboard.browsing import (
+    SIZE,
+    console,
+    counts,
+    drawn,
+    mentions,
+    needs_browser,
+    resting,
+    says,
+    settled,
+)
 from workbench.dashboard.report.gallery_site import publish
 from workbench.dashboard.report.report_page import report_html, runs_below
 from workbench.table import Table
@@ -77,7 +87,7 @@ def test_a_page_in_one_file_moves_its_figures_to_the_rows_of_the_table(silent: A
     opened(page, file.as_uri())
     says(page, "#step-value", "3,000")
     shows(page, A, rows, 3000)
-    assert "Scale-robust at step 3,000" in page.inner_text("h1")
+    mentions(page, "h1", "Scale-robust at step 3,000")
 
     page.click("#ledger tr:has-text('summary') button")
     assert page.evaluate(MARKED) == ["decodability-length-panel"]
@@ -91,7 +101,7 @@ def test_a_page_in_one_file_moves_its_figures_to_the_rows_of_the_table(silent: A
     page.keyboard.press("Home")
     says(page, "#step-value", "0")
     shows(page, A, rows, 0)
-    assert "Not fitted at step 0" in page.inner_text("h1")
+    mentions(page, "h1", "Not fitted at step 0")
     box = page.locator("#step-slider").bounding_box()
     page.mouse.click(box["x"] + box["width"] - 9, box["y"] + box["height"] / 2)
     says(page, "#step-value", "3,000")
@@ -108,7 +118,7 @@ def test_a_page_in_one_file_moves_its_figures_to_the_rows_of_the_table(silent: A
 
     page.select_option("#run-select", label=B)
     shows(page, B, rows, 3000)
-    assert "Length-coupled" in page.inner_text("h1")
+    mentions(page, "h1", "Length-coupled")
     assert page.locator("[data-run='1']").is_visible()
     assert not page.locator("[data-run='0']").is_visible()
 
@@ -125,7 +135,7 @@ def test_a_gallery_is_read_from_disk(silent: Any, small_root: Path, rows: Any, t
     page = silent
     publish([small_root], tmp_path / "site", [])
     page.goto((tmp_path / "site" / "index.html").as_uri())
-    assert page.locator("tbody tr").count() == 3
+    counts(page, "tbody tr", 3)
     page.click(f"a:has-text('{A}')")
     page.wait_for_selector(".matrix .body.ready")
     shows(page, A, rows, 3000)
@@ -133,7 +143,7 @@ def test_a_gallery_is_read_from_disk(silent: Any, small_root: Path, rows: Any, t
     page.wait_for_selector("tbody tr")
     page.click("a:has-text('majority-learned-s0')")
     page.wait_for_selector(".body.stated")
-    assert "Not measured" in page.inner_text("h1")
+    mentions(page, "h1", "Not measured")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

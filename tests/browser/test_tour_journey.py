@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.dashboard.browsing import needs_browser, says, settled
+from tests.support.dashboard.browsing import counts, mentions, needs_browser, says, settled
 
 pytestmark = needs_browser
 
@@ -31,8 +31,8 @@ def test_seven_stops_from_the_verdict_to_theory_and_out_again(page: Any, gallery
     says(page, "#tour-title", "Try it breaks it")
     settled(page, lambda: "/try?" in page.url and "seq=" in page.url)
     outlined(page, "try-clean-panel")
-    settled(page, lambda: "the oracle says" in page.inner_text("#try-board-note"))
-    assert "strings are answered wrong" in page.inner_text("#tour-more")
+    mentions(page, "#try-board-note", "the oracle says")
+    mentions(page, "#tour-more", "strings are answered wrong")
     page.click("#tour-next")
     settled(page, lambda: "edits=" in page.url)
     outlined(page, "try-edited-panel")
@@ -40,7 +40,7 @@ def test_seven_stops_from_the_verdict_to_theory_and_out_again(page: Any, gallery
     says(page, "#tour-title", "What theory expects")
     settled(page, lambda: "/theory?" in page.url)
     page.keyboard.press("Escape")
-    settled(page, lambda: page.locator(".tour, .toured").count() == 0)
+    counts(page, ".tour, .toured", 0)
 
 
 def test_each_row_says_how_it_is_read_and_its_jargon_what_it_means(page: Any, gallery: str) -> None:
@@ -53,4 +53,4 @@ def test_each_row_says_how_it_is_read_and_its_jargon_what_it_means(page: Any, ga
     first.locator("p").wait_for(state="visible")
     first.locator(".jargon", has_text="challenge").focus()
     page.wait_for_selector("#about")
-    assert "neither the first nor the last N tokens" in page.inner_text("#about")
+    mentions(page, "#about", "neither the first nor the last N tokens")

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from tests.support.dashboard.browsing import has, needs_browser, points, settled
+from tests.support.dashboard.browsing import counts, has, mentions, needs_browser, points, settled
 
 RUN = "majority_nope_s0"
 
@@ -27,9 +27,9 @@ def test_a_link_restores_a_checkpoint_and_keys_move_its_query(page: Any, address
     page.wait_for_selector("#seq-body.ready")
     strip = page.locator("#seq-board-strip")
     settled(page, lambda: strip.get_attribute("aria-valuenow") == "44")
-    settled(page, lambda: page.locator("#seq-board-strip span").count() == 64)
-    settled(page, lambda: page.locator("#seq-marks .outline").count() == 1)
-    settled(page, lambda: "L0 H1" in page.inner_text("#head-line"))
+    counts(page, "#seq-board-strip span", 64)
+    counts(page, "#seq-marks .outline", 1)
+    mentions(page, "#head-line", "L0 H1")
     settled(page, lambda: page.locator(".head-grid-table tr.on").inner_text().startswith("L0 H1"))
 
     page.wait_for_selector("#seq-graph .nsewdrag")
@@ -47,18 +47,18 @@ def test_a_link_restores_a_checkpoint_and_keys_move_its_query(page: Any, address
     page.keyboard.press("Shift+ArrowLeft")
     has(page, "#seq-board-strip", "aria-valuenow", "33")
     settled(page, lambda: "pos=33" in page.url)
-    settled(page, lambda: "Query at prefix 33" in page.inner_text("#seq-board-note"))
+    mentions(page, "#seq-board-note", "Query at prefix 33")
     assert "step=" not in page.url  # the cursor's own keys are left alone here
 
     page.click(".head-grid-table button[data-pick-head='1.0']")
     settled(page, lambda: "layer=1" in page.url)
-    settled(page, lambda: "L1 H0" in page.inner_text("#head-line"))
+    mentions(page, "#head-line", "L1 H0")
     assert all(part in page.url for part in ("view=score", "site=0", "pos=33"))
 
     page.focus("#seq-panel")
     page.keyboard.press("t")
     page.wait_for_selector("#seq-body.tabled table")
-    settled(page, lambda: page.locator("#seq-table tbody tr").count() == 64)
+    counts(page, "#seq-table tbody tr", 64)
 
 
 def test_a_sequence_is_typed_edited_and_told_apart_from_a_wrong_one(page: Any, address: str) -> None:
@@ -75,12 +75,12 @@ def test_a_sequence_is_typed_edited_and_told_apart_from_a_wrong_one(page: Any, a
     assert page.evaluate(late) == "111"
     page.press("#try-text", "Enter")
     settled(page, lambda: "seq=0110" in page.url)
-    settled(page, lambda: page.locator("#try-board-strip span").count() == 5)
+    counts(page, "#try-board-strip span", 5)
 
     page.click("#try-add")
     settled(page, lambda: "edits=zero.0.0" in page.url)
     page.wait_for_selector("#try-change-body.ready")
-    settled(page, lambda: ", edited " in page.inner_text("#try-board-note h1"))
+    mentions(page, "#try-board-note h1", ", edited ")
     settled(page, lambda: page.inner_text("#try-chips").startswith("ablate L0 H0 (zero)"))
 
     query = page.url.partition("?")[2]
@@ -91,7 +91,7 @@ def test_a_sequence_is_typed_edited_and_told_apart_from_a_wrong_one(page: Any, a
     page.fill("#try-text", "01x0")
     page.click("#try-run")
     page.wait_for_selector("#try-clean-body.stated")
-    settled(page, lambda: "Unknown token “x” (character 3); the tokens are 0, 1." in page.inner_text("#try-board-note"))
+    mentions(page, "#try-board-note", "Unknown token “x” (character 3); the tokens are 0, 1.")
 
     page.go_back()  # the page before this one, of which there is none: the address stays whole
     page.goto(f"{address}/try?{query}")
@@ -105,7 +105,7 @@ def test_a_dragged_part_of_the_pattern_is_pooled_anew(page: Any, address: str) -
     """257 positions are drawn 2 by 2; of the part that is dragged into view every token is a cell."""
     page.goto(f"{address}/try?run=flip_flop_rotary_s0&len=256&edits=zero.0.0")
     page.wait_for_selector("#try-edited-body.ready")
-    settled(page, lambda: "highest of 2 × 2 positions" in page.inner_text("#try-clean-slice"))
+    mentions(page, "#try-clean-slice", "highest of 2 × 2 positions")
     everything = page.locator("#try-board-zoom-all")
     settled(page, everything.is_disabled)
     page.wait_for_selector("#try-edited-graph .nsewdrag >> nth=1")
@@ -117,7 +117,7 @@ def test_a_dragged_part_of_the_pattern_is_pooled_anew(page: Any, address: str) -
     page.mouse.move(left(0.6), top(0.8), steps=3)
     page.mouse.up()
     settled(page, lambda: "zoom=q" in page.url)
-    settled(page, lambda: "every token a cell" in page.inner_text("#try-board-zoom-said"))
+    mentions(page, "#try-board-zoom-said", "every token a cell")
     for panel in ("clean", "edited", "change"):
         settled(page, lambda panel=panel: "queries 10" in page.inner_text(f"#try-{panel}-slice"))
     first, last, start, end = map(int, re.findall(r"\d+", page.url.partition("zoom=")[2]))
@@ -138,7 +138,7 @@ def test_a_dragged_part_of_the_pattern_is_pooled_anew(page: Any, address: str) -
     settled(page, lambda: page.url.endswith(query))
     everything.click()
     settled(page, lambda: "zoom=" not in page.url)
-    settled(page, lambda: "2 × 2" in page.inner_text("#try-clean-slice"))
+    mentions(page, "#try-clean-slice", "2 × 2")
 
 
 def test_a_part_is_reached_and_left_by_keys(page: Any, address: str) -> None:
@@ -166,8 +166,8 @@ def test_a_hostile_link_is_answered_in_words(page: Any, address: str) -> None:
     page.wait_for_selector("#try-clean-body.stated")
     parts = ("edits cannot be read", "is no prefix length", "names layer “9”")
     settled(page, lambda: all(part in page.inner_text("#banner") for part in parts))
-    settled(page, lambda: "Unknown token “<img”" in page.inner_text("#try-board-note"))
-    assert page.locator("#try-board-note img").count() == 0
+    mentions(page, "#try-board-note", "Unknown token “<img”")
+    counts(page, "#try-board-note img", 0)
 
 
 def test_the_code_and_its_use_have_rows_of_their_own(page: Any, address: str) -> None:
@@ -178,7 +178,7 @@ def test_the_code_and_its_use_have_rows_of_their_own(page: Any, address: str) ->
     page.get_by_role("slider", name="Training step").focus()
     page.keyboard.press("Home")
     settled(page, lambda: points(page, "coupling-length") != first)
-    settled(page, lambda: "not fitted" in page.inner_text("#coupling-length-graph"))
+    mentions(page, "#coupling-length-graph", "not fitted")
 
 
 def test_a_string_that_is_wrong_opens_in_try_it_under_the_repair_that_mends_it(page: Any, address: str) -> None:
@@ -194,7 +194,7 @@ def test_a_string_that_is_wrong_opens_in_try_it_under_the_repair_that_mends_it(p
     _, right, answered, _, _, repaired = cells
     assert repaired == "yes"
     page.locator("#wrong-strings tbody a").first.click()
-    settled(page, lambda: page.locator(".edit-chip").count() == 1)
+    counts(page, ".edit-chip", 1)
     assert page.inner_text(".edit-chip").startswith("ids interpolated (P.int)")
     said = re.compile(rf"the oracle says {right}, the model {answered} .*, edited {right} ")
     settled(page, lambda: said.search(page.inner_text("#try-board-note")))

@@ -1,6 +1,7 @@
 """Kill, fill up and damage: does everything go on to the same bits, and is every damage found?
 
     python -m tests.campaign.campaign [--seed 0] [--workers 2] [--kill-every 3] [--damage-every 1] [--only behaviour ...]
+        [--sequences 32]
 
 Trains and measures a tiny model in forked children. One line per kind; the exit status is 1 on any miss.
 A command is ended at every operation on a file that it does, and at random times; then it is given again,
@@ -192,8 +193,9 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--kill-every", type=int, default=3, help="kill at one operation in so many; 0 = never")
     parser.add_argument("--damage-every", type=int, default=1, help="do one damage in so many; 0 = none")
     parser.add_argument("--only", nargs="+", default=(), help="measurements to make; default: all")
+    parser.add_argument("--sequences", type=int, help="strings of each law and length; default: as many as each wants")
     given = parser.parse_args(words)
-    kills.measure_only(given.only)
+    kills.measure_only(given.only, given.sequences)
     start = time.monotonic()
     outcomes = campaign(given.seed, given.workers, given.kill_every, given.damage_every)
     print(table(outcomes))

@@ -26,15 +26,16 @@ TRAIN = [
     *("--batch-size", 8, "--positions", "learned", "--ids", "random_offset", "--n-ctx", 80),
     *("--set", "training.checkpoints.log=3", "--set", "training.checkpoints.linear=2"),
 ]
-#: Each measurement with as many sequences as it wants by itself: they share passes all the same.
+#: Each measurement with as many sequences as it wants by itself, unless fewer are asked for: they share passes all the same.
 MEASURE: list[object] = ["--steps", f"0,{STEPS}", "--lengths", "19,37", "--executor", "serial"]
 INTERRUPTED = 130
 REFUSED = 2
 
 
-def measure_only(names: Sequence[str]) -> None:
-    """Have all work that measures make these measurements alone; called before any of it begins."""
+def measure_only(names: Sequence[str], sequences: int | None = None) -> None:
+    """Have all work that measures make these measurements alone, on so many strings; called before any of it begins."""
     MEASURE.extend(word for name in names for word in ("--only", name))
+    MEASURE.extend(() if sequences is None else ("--sequences", sequences))
 
 
 @dataclass(frozen=True)

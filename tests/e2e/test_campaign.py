@@ -21,6 +21,8 @@ def test_whatever_is_killed_goes_on_and_whatever_is_damaged_is_found() -> None:
         "10",
         "--workers",
         "2",
+        "--sequences",
+        "32",
         # Of each way in which rows come about one: read-outs, patterns, fitted probes, repaired models, all steps together.
         "--only",
         "behaviour",

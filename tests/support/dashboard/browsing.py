@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import operator
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -130,6 +131,22 @@ def drawn(page: Any, panels: int = 10) -> None:
     settled(page, lambda: page.locator(".matrix .body.ready").count() >= panels)
 
 
+QUIET = """() => ["requested", "prioritized", "blocked", "executing", "watched", "executed", "stored"].every(
+  (state) => !dash_stores[0].getState().callbacks[state].length)"""
+
+
+def rested(page: Any) -> None:
+    """Wait until no callback waits or runs, at three looks in a row. Dash writes into the console when one of a page's
+    callbacks begins just as the page is left."""
+    looks: list[bool] = []
+
+    def quiet() -> bool:
+        looks.append(page.evaluate(QUIET))
+        return looks[-3:] == [True] * 3
+
+    settled(page, quiet)
+
+
 def settled(page: Any, condition: Callable[[], object]) -> None:
     """Wait until something is so."""
     end = time.monotonic() + TIMEOUT / 1000
@@ -140,16 +157,31 @@ def settled(page: Any, condition: Callable[[], object]) -> None:
 
 def says(page: Any, selector: str, text: str) -> None:
     """Wait until a part of the page says exactly this."""
+    reads(page, selector, text, operator.eq)
+
+
+def mentions(page: Any, selector: str, text: str) -> None:
+    """Wait until a part of the page says this among other things."""
+    reads(page, selector, text, operator.contains)
+
+
+def reads(page: Any, selector: str, text: str, so: Callable[[str, str], bool]) -> None:
+    """Wait until what a part of the page says is so, against a text."""
     said: list[str] = []
 
-    def so() -> bool:
+    def now() -> bool:
         said.append(page.inner_text(selector))
-        return said[-1] == text
+        return so(said[-1], text)
 
     try:
-        settled(page, so)
+        settled(page, now)
     except AssertionError:
-        raise AssertionError(f"{selector} says {said[-1]!r}, not {text!r}") from None
+        raise AssertionError(f"{selector} says {said[-1]!r}; expected: {text!r}") from None
+
+
+def counts(page: Any, selector: str, number: int) -> None:
+    """Wait until the page has exactly so many of these."""
+    settled(page, lambda: page.locator(selector).count() == number)
 
 
 def has(page: Any, selector: str, name: str, value: str) -> None:

@@ -90,7 +90,9 @@ def _pieces(parts: Sequence[bytes], cap: int) -> Iterator[str]:
 def _encoded(tokenizer: Tokenizer, parts: Sequence[bytes], end: int) -> NDArray[np.int16]:
     found = []
     for part in parts:
-        found += [np.array(tokenizer.encode(piece).ids, dtype=np.int16) for piece in _pieces([part], len(part))]
+        for piece in _pieces([part], len(part)):
+            [encoded] = tokenizer.encode_batch_fast([piece])  # without the place of each token in the text
+            found.append(np.array(encoded.ids, dtype=np.int16))
         found.append(np.array([end], dtype=np.int16))
     return np.concatenate(found)
 
