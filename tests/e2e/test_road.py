@@ -83,16 +83,17 @@ def measured(trained: Path) -> Path:
 def test_a_run_ended_by_a_signal_continues_to_the_same_bits(trained: Path, tmp_path: Path, how: signal.Signals) -> None:
     folder = tmp_path / "cut"
     words = ("train", "majority", "--out", folder, "--steps", LAST, *SMALL)
-    process = subprocess.Popen(command(*words), stderr=subprocess.PIPE, text=True)
+    warm()
+    process = start(words, folder)
     while not list(folder.glob("steps/0000000[4-9]")):
-        assert process.poll() is None, process.stderr.read()
+        assert not process.ended(), process.end().said
         time.sleep(0.01)
-    process.send_signal(how)
-    _, said = process.communicate(timeout=HANGS_S)
+    os.kill(process.pid, how)
+    ended = process.end()
     assert not (folder / "steps" / f"{LAST:08d}").exists(), "it was to be ended before its end"
     if how is not signal.SIGKILL:
-        assert process.returncode == 130
-        assert "the same command continues" in said
+        assert ended.status == 130
+        assert "the same command continues" in " ".join(ended.said.split())
         assert (folder / "resume.safetensors").exists()
     done = forked(*words)
     assert done.status == 0, done.said
@@ -143,7 +144,7 @@ def test_serial_and_parallel_measuring_agree(measured: Path, tmp_path: Path) -> 
 
 def test_families_have_their_own_command(trained: Path, tmp_path: Path) -> None:
     for package in ("probes", "circuits"):
-        words = [sys.executable, "-m", package, str(trained), "--steps", "1", "--sequences", "64"]
+        words = [sys.executable, "-m", package, str(trained), "--steps", "1", "--sequences", "64", "--executor", "serial"]
         done = subprocess.run(words, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         folders = {p.parent.name for p in trained.glob("measurements/*/00000001-*") if package in p.parent.name}
