@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -16,11 +19,12 @@ from tests.support.measure.measuring import Counting
 from workbench import measure
 from workbench.measure import Result, run
 from workbench.measure.behaviour.behaviour import Behaviour
-from workbench.measure.model_study import _NoTask
+from workbench.measure.measurement import Grid
+from workbench.measure.model_study import _by_law, _given, _NoTask, _refuse_laws, drawn_grid, observe
 from workbench.measure.settings import MeasurementError
 from workbench.models import HookedSSM, HookedTransformer, ModelConfig, SSMConfig
 from workbench.models.handmade.transformers import majority
-from workbench.table.schema import FIELDS
+from workbench.table.schema import FIELDS, row
 from workbench.tasks import make_task
 
 TASK = make_task("majority")
@@ -121,3 +125,130 @@ def test_of_a_task_that_is_not_given_nothing_is_supposed() -> None:
     assert [nobody.prefix_closed(law) for law in ("training", "matched", "challenge")] == [False] * 3
     assert not nobody.beyond_window(10**9)
     assert not nobody.presented
+
+
+# ---- what is given, branch by branch -----------------------------------------------------------------------------------
+def wanting(*laws: str, any_law: bool = False, unlabelled: bool = False) -> Any:
+    return SimpleNamespace(name="m", spec=SimpleNamespace(laws=laws), any_law=any_law, unlabelled=unlabelled)
+
+
+@pytest.mark.parametrize(("laws", "any_law", "given", "refused"), [
+    (["matched"], False, ["matched"], ""), (["matched"], False, ["matched", "x", "w"], "of the law matched, not of w"), (["matched"], True, ["x"], ""),
+    ([], False, ["x"], ""), ([], True, ["x"], ""), (["matched", "challenge"], False, ["challenge"], ""),
+    (["matched", "challenge"], False, ["x"], "of the law matched or challenge, not of x"), (["matched"], False, [], ""),
+])  # fmt: skip
+def test_laws_that_a_measurement_reads(laws: list[str], any_law: bool, given: list[str], refused: str) -> None:
+    asked = [(law, 5) for law in given]
+    if not refused:
+        _refuse_laws(wanting(*laws, any_law=any_law), asked)
+        return
+    with pytest.raises(MeasurementError, match=refused):
+        _refuse_laws(wanting(*laws, any_law=any_law), asked)
+
+
+TOKENS = torch.tensor([[0, 1, 2], [0, 2, 1]])
+
+
+@pytest.mark.parametrize(("unlabelled", "labelled", "task", "plain", "law", "taken"), [
+    (False, False, False, False, "matched", True), (False, False, False, True, "", False), (True, False, False, True, "challenge", True),
+    (False, True, False, True, "challenge", True), (True, True, False, True, "challenge", True), (False, False, True, True, "challenge", True),
+])  # fmt: skip
+def test_plain_tokens_with_all_that_is_read_of_them(
+    unlabelled: bool, labelled: bool, task: bool, plain: bool, law: str, taken: bool
+) -> None:
+    """A batch has its own law; plain tokens have the first one that the measurement reads."""
+    measurement = wanting("challenge", "matched", unlabelled=unlabelled)
+    data = TOKENS if plain else batches(5)[0]
+    given = (measurement, data, torch.ones(2) if labelled else None, TASK if task else None)
+    if not taken:
+        with pytest.raises(MeasurementError, match="m reads answers or summaries: give labels beside the tokens"):
+            _given(*given)
+        return
+    (found,) = _given(*given)
+    assert found.law == law
+    many = _given(measurement, [data], *([[given[2]]] if labelled else [None]), given[3])
+    assert len(many) == 1
+
+
+def test_without_laws_plain_tokens_are_of_the_matched_one() -> None:
+    (found,) = _given(wanting(unlabelled=True), TOKENS, None, None)
+    assert (found.law, found.length, found.bos) == ("matched", 3, False)
+
+
+def test_one_batch_for_each_law_and_length() -> None:
+    given = [*batches(5, 7), *batches(5, law="challenge")]
+    assert [*_by_law(given)] == [("matched", 5), ("matched", 7), ("challenge", 5)]
+    for wrong in ([], [*given, given[0]]):
+        with pytest.raises(
+            MeasurementError, match="at least one batch" if not wrong else "one batch per law and length"
+        ):
+            _by_law(wrong)
+
+
+@pytest.mark.parametrize(("lengths", "grid"), [
+    ([5, 9, 13], Grid(9, (5, 9, 13), (5, 9), (13,))), ([13, 5, 13], Grid(9, (5, 13), (5,), (13,))), ([9], Grid(9, (9,), (9,), ())), ([11], Grid(9, (11,), (), (11,))),
+])  # fmt: skip
+def test_lengths_at_which_strings_are_drawn(lengths: list[int], grid: Grid, recwarn: pytest.WarningsRecorder) -> None:
+    assert drawn_grid(TASK, 9, lengths) == grid
+    assert not recwarn.list
+    with pytest.warns(UserWarning, match="no strings of length 12: measured at 13"):
+        assert drawn_grid(TASK, 9, [12, 13]).lengths == (13,)
+
+
+@pytest.mark.parametrize(("laws", "given", "shown"), [
+    (("a", "b"), None, [("a", 5), ("a", 9), ("b", 5), ("b", 9)]), (("b",), [("b", 9), ("a", 7), ("b", 2)], [("a", 7), ("b", 2), ("b", 9)]),
+    ((), None, []), ((), [("a", 5)], []), (("a",), [], []),
+])  # fmt: skip
+def test_what_a_measurement_is_shown(
+    monkeypatch: pytest.MonkeyPatch, laws: tuple[str, ...], given: Any, shown: list[tuple[str, int]]
+) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr("workbench.measure.model_study.show_pass", lambda model, batch, shown: seen.append(batch))
+    measurement: Any = SimpleNamespace(
+        spec=SimpleNamespace(laws=laws), start=lambda study: seen.append("start"), observer=lambda *given: None
+    )
+    study: Any = SimpleNamespace(grid=Grid(5, (5, 9), (5,), (9,)), model=None, batch=lambda law, length: (law, length))
+    observe(measurement, study, given)
+    assert seen == ["start", *shown]
+
+
+class Saying(Counting):
+    """Has one row."""
+
+    def finish(self, study: Any) -> Any:
+        return [row(quantity="x", value=1.0)]
+
+
+@pytest.mark.parametrize(
+    ("seed", "given", "told"), [(0, False, False), (3, False, True), (3, True, False), (0, True, False)]
+)
+def test_another_seed_stands_in_the_setting_where_strings_are_drawn(seed: int, given: bool, told: bool) -> None:
+    data, lengths = (batches(5), None) if given else (TASK, [5])
+    found = run(Saying(asked=("matched",)), small(), data, trained=5, lengths=lengths, sequences=2, seed=seed, step=4)
+    (one,) = found.rows
+    assert ('"evaluation_seed":3' in one["setting"]) == told
+    assert (one["value"], one["step"], one["run"], one["measurement"]) == (1.0, 4, "", "counting")
+    assert found.trained == 5
+
+
+# ---- results ------------------------------------------------------------------------------------------------------------
+ROWS: list[Any] = [
+    {"quantity": "a", "length": 4, "value": 0.5, "status": "ok", "note": ""}, {"quantity": "a", "length": 8, "value": 0.0, "status": "ok", "note": ""},
+    {"quantity": "b", "length": 4, "value": None, "status": "undefined", "note": "why"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("quantity", "where", "value", "said"), [
+    ("a", {"length": 4}, 0.5, ""), ("a", {"length": 8}, 0.0, ""), ("a", {"value": 0.5, "length": 4}, 0.5, ""), ("a", {}, None, "has 2 rows"),
+    ("b", {}, None, r"has 1 rows \(undefined: why\)"), ("c", {}, None, r"has 0 rows \(no row\)"), ("a", {"length": 9}, None, r"0 rows \(no row\)"),
+    ("a", {"length": 4, "value": 0.0}, None, "0 rows"),
+])  # fmt: skip
+def test_the_one_value_of_a_quantity_at_a_place(
+    quantity: str, where: dict[str, Any], value: float | None, said: str
+) -> None:
+    result = Result("m", ROWS, 9)
+    if value is not None:
+        assert result.value(quantity, **where) == value
+        return
+    with pytest.raises(KeyError, match=said):
+        result.value(quantity, **where)

@@ -108,3 +108,50 @@ def test_run_takes_plain_tokens_as_well() -> None:
 
     found = run(make_measurement("circuits.hardmax"), majority(), drawn(TASK, N).tokens, task=TASK, trained=N)
     assert np.isfinite(found.value("tie_size", layer=0))
+
+
+# ---- tokens as batches, branch by branch ---------------------------------------------------------------------------------
+PLAIN = torch.tensor([[0, 1, 2], [0, 2, 1]])
+
+
+@pytest.mark.parametrize(("tokens", "length"), [
+    ([[0, 1, 2, 1], [0, 2, 2, 1]], 3), ([[1, 2, 1], [2, 2, 1]], 3),
+])  # fmt: skip
+def test_a_first_token_is_bos_where_all_strings_begin_so(tokens: list[list[int]], length: int) -> None:
+    (found,) = batches_of(torch.tensor(tokens), None, TASK, "challenge")
+    assert (found.length, found.bos, found.law) == (length, True, "challenge")
+    assert found.tokens[:, 0].tolist() == [0, 0]
+    assert found.tokens[:, 1:].tolist() == [row[-3:] for row in tokens]
+
+
+@pytest.mark.parametrize(("labels", "targets", "asked", "real"), [
+    (None, [[0, 0, 0], [0, 0, 0]], [True, True, True], False), ([1, 0], [[1, 1, 1], [0, 0, 0]], [False, False, True], False),
+    ([[1, 2, 3], [4, 5, 6]], [[1, 2, 3], [4, 5, 6]], [True, True, True], False), ([0.5, 2.0], [[0.5] * 3, [2.0] * 3], [False, False, True], True),
+    ([[0.5, 1, 1], [2, 2, 2]], [[0.5, 1, 1], [2, 2, 2]], [True, True, True], True),
+])  # fmt: skip
+def test_labels_of_the_last_place_or_of_each(labels: Any, targets: Any, asked: list[bool], real: bool) -> None:
+    (found,) = batches_of(PLAIN, None if labels is None else torch.tensor(labels), None, "matched")
+    assert found.targets.tolist() == found.output_summary.tolist() == targets
+    assert found.mask.tolist() == [asked] * 2
+    assert found.targets.is_floating_point() == real
+    assert (found.length, found.bos, found.update_summary, found.law) == (3, False, None, "matched")
+
+
+@pytest.mark.parametrize("tokens", [torch.zeros(3), torch.zeros(2, 3), torch.zeros(0, 3, dtype=torch.long), torch.zeros(2, 0, dtype=torch.long),
+                                    torch.zeros(2, 3, 4, dtype=torch.long), torch.zeros(3, dtype=torch.long)])  # fmt: skip
+def test_tokens_that_are_none(tokens: torch.Tensor) -> None:
+    with pytest.raises(MeasurementError, match="plain tokens are integers"):
+        batches_of(tokens, None, None, "matched")
+
+
+def test_several_batches_have_a_label_each() -> None:
+    own = drawn(TASK, N)
+    found = batches_of([PLAIN, PLAIN[:1]], [torch.tensor([1, 0]), torch.tensor([1])], None, "matched")
+    assert [len(one) for one in found] == [2, 1]
+    assert batches_of(own, None, TASK, "challenge") == [own]
+    mixed = batches_of([own, PLAIN], None, None, "challenge")
+    assert mixed[0] is own
+    assert mixed[1].law == "challenge"
+    for data, labels in ((own, torch.ones(16)), ([PLAIN, own], [torch.ones(2), torch.ones(16)])):
+        with pytest.raises(MeasurementError, match="labels are for plain tokens"):
+            batches_of(data, labels, None, "matched")

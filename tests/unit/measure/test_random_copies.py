@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -110,3 +111,26 @@ def test_where_nothing_can_be_copied_the_reason_is_said(text: Path) -> None:
     cfg = ModelConfig(n_layers=1, d_model=8, n_heads=1, d_vocab=majority.d_vocab, d_vocab_out=2, n_ctx=300)
     study = ModelStudy(Copier(cfg, 5), majority, make_grid(majority, 7), 4, 0)
     assert {r["note"] for r in Copies().finish(study)} == {"the task does not ask for the next token"}
+
+
+def test_a_copy_of_two_tokens_is_the_shortest(text: Path) -> None:
+    study: Any = SimpleNamespace(task=make_task("next_token", folder=str(text), tokens=TOKENS))
+    assert Copies()._unfit(study, "uniform", 4) == ""
+    assert Copies()._unfit(study, "uniform", 3).startswith("a copy of one token")
+
+
+@pytest.mark.parametrize("bos", [True, False])
+@pytest.mark.parametrize(("wrong", "first", "second"), [
+    ((), 1.0, 1.0), ((0,), 0.5, 1.0), ((1,), 0.5, 1.0), ((2,), 1.0, 1.0), ((3,), 1.0, 0.5), ((4,), 1.0, 0.5), ((3, 4), 1.0, 0.0),
+])  # fmt: skip
+def test_the_first_token_of_a_copy_is_left_out(bos: bool, wrong: tuple[int, ...], first: float, second: float) -> None:
+    """Two copies of three tokens; what is said behind some of them is wrong."""
+    tokens = torch.tensor([[0, 1, 2, 3, 1, 2, 3]]) if bos else torch.tensor([[0, 1, 2, 0, 1, 2]])
+    logits = torch.zeros(1, tokens.shape[1], 3)
+    for place, token in enumerate(tokens[0].tolist()):
+        following = (tokens[0, place + 1].item() if place + 1 < tokens.shape[1] else token) - bos
+        behind = place - bos
+        logits[0, place, (following + (behind in wrong)) % 3] = 9.0
+    found = of_copies(logits, tokens, bos)
+    assert (found["first"][1].item(), found["second"][1].item()) == (first, second)
+    assert (found["second"][0].item() > 1) == (second < 1)

@@ -9,7 +9,8 @@ from types import ModuleType
 
 import pytest
 
-from workbench.measure import registry
+from workbench.measure import known_measurements, registry
+from workbench.measure.known_measurements import BUILT_IN, refuse_unknown, unknown
 from workbench.measure.measurement import Measurement, Quantity
 from workbench.measure.registry import broken, choose, make_measurement, measurements
 from workbench.measure.settings import Count, MeasurementError, Reals
@@ -180,3 +181,42 @@ def test_shares_and_probabilities_are_bounded_by_what_they_are() -> None:
             assert one.high in (1, None), (name, one.name, one.high)
         if one.low is not None and one.high is not None:
             assert one.low < one.high, (name, one.name)
+
+
+# ---- names and families ----------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("names", "refused"), [
+    ([], ""), (["behaviour"], ""), (["probes."], ""), (["behaviour."], ""), (["circuits.", "bound", "probes.drift"], ""),
+    (["probes"], "probes"), (["probe."], "probe."), (["probes.drift."], "probes.drift."), (["behav"], "behav"), (["zzz."], "zzz."), (["bound", "zzz"], "zzz"),
+    (["probes.", "diagnosi"], "diagnosi"),
+])  # fmt: skip
+def test_names_and_families_that_are_known(monkeypatch: pytest.MonkeyPatch, names: list[str], refused: str) -> None:
+    monkeypatch.setattr(known_measurements, "entry_points", lambda group: [])
+    if refused:
+        with pytest.raises(MeasurementError, match=f"^unknown measurement '{refused}'"):
+            refuse_unknown(names)
+    else:
+        refuse_unknown(names)
+    monkeypatch.setattr(known_measurements, "entry_points", lambda group: ["one"] * (group == registry.GROUP))
+    refuse_unknown(names)  # what others announce may be called so
+
+
+def test_a_name_is_told_what_it_is_near_or_a_few_of_those_there_are() -> None:
+    near = unknown("behavior", BUILT_IN)
+    assert near.near[0] == "behaviour"
+    assert near.message == "unknown measurement 'behavior'"
+    assert unknown("behavior", BUILT_IN, "; more").message == "unknown measurement 'behavior'; more"
+    far = unknown("zzz", dict.fromkeys("abcdef"), "; more")
+    assert str(far) == "unknown measurement 'zzz'; there are a, b, c, d and 2 more; more"
+
+
+@pytest.mark.parametrize(("asked", "chosen"), [
+    ([], []), (["bound", "bound"], ["bound"]), (["probes.drift", "bound"], ["probes.drift", "bound"]), (["behaviour."], ["behaviour.in_context", "behaviour.invariance"]),
+    (["behaviour.copies", "behaviour."], ["behaviour.copies", "behaviour.in_context", "behaviour.invariance"]),
+    (["behaviour.invariance", "behaviour."], ["behaviour.invariance", "behaviour.in_context"]), (["diagnosis."], None), (["behav"], None), (["beh."], None),
+])  # fmt: skip
+def test_measurements_that_are_asked_for(asked: list[str], chosen: list[str] | None) -> None:
+    if chosen is None:
+        with pytest.raises(MeasurementError, match="unknown measurement"):
+            choose(asked)
+    else:
+        assert choose(asked) == chosen

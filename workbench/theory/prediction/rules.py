@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import lcm
 
 from workbench.models.errors import PositionError
 from workbench.models.positions.encoding import Reach
@@ -176,13 +177,26 @@ def _reading(found: Certificate) -> str:
 
 
 def _weakest(claims: Iterable[MapClaim]) -> MapClaim:
-    """The worst of several claims; one that is not expressible settles it, and the rest is not looked at."""
+    """The worst of several claims; one that is not expressible settles it, and the rest is not looked at.
+
+    Where all are guaranteed, what is read is what all their programs read together.
+    """
     order: tuple[Verdict, ...] = ("not expressible", "open", "not decided", "guaranteed")
     worst: MapClaim | None = None
     for claim in claims:
         if worst is None or order.index(claim.verdict) < order.index(worst.verdict):
             worst = claim
+        elif claim.verdict == "guaranteed":
+            worst = _together(worst, claim) if worst.verdict == "guaranteed" else worst
         if worst.verdict == "not expressible":
             break
     assert worst is not None, "a map has at least one answer"
     return worst
+
+
+def _together(first: MapClaim, other: MapClaim) -> MapClaim:
+    """Two guaranteed claims as one: a program of either may read a multiple of its period, and farther back."""
+    period, locality = lcm(first.period, other.period), max(first.locality, other.locality)
+    if (period, locality) == (first.period, first.locality):
+        return first
+    return replace(other, reason=_reading(Certificate(period, locality)), period=period, locality=locality)

@@ -14,8 +14,9 @@ from scipy.stats import chisquare
 
 from workbench.measure.behaviour.behaviour import SECOND, Behaviour
 from workbench.measure.behaviour.cells import Cell, Rules, outer_state, trained_state
-from workbench.measure.behaviour.few_strings import FEWEST, Band, bands_of, is_few
+from workbench.measure.behaviour.few_strings import FEWEST, Band, bands_of, is_few, with_few
 from workbench.measure.behaviour.floors import floor_of
+from workbench.measure.behaviour.verdict import Verdict
 from workbench.measure.grid import make_grid
 from workbench.measure.measurement import Grid
 from workbench.measure.study import Evaluation
@@ -306,3 +307,21 @@ def test_an_error_on_one_kind_alone_is_told_with_the_verdict() -> None:
     assert (ties["label"], ties["note"]) == (
         "fail", "right counts, wrong order: 0.00 at 24, 1.00 at 16 (matched law)",
     )  # fmt: skip
+
+
+def few(length: int, distinct: int | None, n: int = 512, counted: bool = False, first: int | None = None) -> Cell:
+    return Cell("matched", length, n, n, 0.5, distinct, counted, first)
+
+
+@pytest.mark.parametrize(("trained", "outer", "said"), [
+    ([few(8, 400)], [few(16, 512)], ""), ([few(8, None)], [few(16, None, counted=True)], ""), ([few(8, 31)], [], "31 distinct strings at 8"),
+    ([few(8, 32)], [], ""), ([], [few(16, 31)], "31 distinct strings at 16"), ([], [few(16, 31, 31, counted=True)], "31 distinct strings at 16"),
+    ([], [few(16, 32, 32, counted=True)], ""), ([few(8, 31, 62)], [], ""), ([few(8, 30, 62)], [], "30 distinct strings at 8"),
+    ([few(8, 5)], [few(16, 4, first=9)], "4 distinct strings at 9-16"), ([few(8, 4)], [few(16, 4)], "4 distinct strings at 16"),
+    ([few(8, 4)], [few(16, 5)], "4 distinct strings at 8"), ([few(16, 0)], [few(8, 1)], "0 distinct strings at 16"),
+])  # fmt: skip
+def test_the_fewest_strings_of_the_longest_length_are_told(trained: list[Cell], outer: list[Cell], said: str) -> None:
+    board: Any = SimpleNamespace(trained=trained, outer=outer)
+    for note in ("", "a note"):
+        found = with_few(Verdict("scale-robust", 16, {}, note), board)
+        assert found == Verdict("scale-robust", 16, {}, "; ".join(filter(None, (note, said))))

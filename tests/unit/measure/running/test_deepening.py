@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
 import pytest
 
 from tests.support.measure.measuring import measured
@@ -9,6 +14,7 @@ from workbench.cli.commands.measure import deepening
 from workbench.cli.errors import UsageError
 from workbench.measure.measurement import Grid
 from workbench.measure.registry import make_measurement
+from workbench.measure.running import plan as plans
 from workbench.measure.running.engine import shard_key
 from workbench.measure.running.plan import doubtful, execute, plan
 from workbench.models.handmade.transformers import majority
@@ -115,3 +121,25 @@ def test_anything_else_is_refused() -> None:
     assert deepening("bracket", "--deepen") == "bracket"
     with pytest.raises(UsageError, match="--deepen takes last, all, bracket, not 'al'"):
         deepening("al", "--deepen")
+
+
+@pytest.mark.parametrize(("labels", "found"), [
+    ({}, []), ({0: "undecided"}, []), ({0: "a"}, []), ({0: "undecided", 5: "a"}, [0]), ({0: "undecided", 1: "undecided", 5: "a", 6: "undecided", 7: "a"}, [0, 1]),
+    ({0: "a", 5: "a"}, []), ({0: "b", 5: "a"}, []), ({0: "b", 3: "undecided", 5: "a"}, [3]), ({0: "undecided", 3: "b", 5: "a"}, []),
+    ({0: "b", 3: "undecided", 4: "b", 5: "undecided", 6: "undecided", 7: "a"}, [5, 6]), ({0: "b", 3: "undecided"}, []),
+])  # fmt: skip
+def test_undecided_checkpoints_among_which_the_last_verdict_began(
+    monkeypatch: pytest.MonkeyPatch, labels: dict[int, str], found: list[int]
+) -> None:
+    rows = [
+        {"measurement": measurement, "quantity": quantity, "step": step, "label": label if quantity == "verdict" else "undecided"}
+        for step, label in reversed(labels.items())
+        for measurement, quantity in (("behaviour", "verdict"), ("behaviour", "near_ties"), ("other", "near_ties"))
+    ]  # fmt: skip
+    names = ("measurement", "quantity", "step", "label")
+    table = pa.table(
+        {name: pa.array([r[name] for r in rows], pa.int64() if name == "step" else pa.string()) for name in names}
+    )
+    monkeypatch.setattr(plans, "read_run", lambda *given: SimpleNamespace(rows=table))
+    run: Any = SimpleNamespace(path=Path("run"))
+    assert doubtful(run) == found

@@ -31,7 +31,16 @@ from workbench.measure.settings import (
     Share,
 )
 from workbench.measure.study import CheckpointStudy
-from workbench.measure.testing import _ROUNDING, TrialSubject, _problem
+from workbench.measure.testing import (
+    _ROUNDING,
+    Trial,
+    TrialSubject,
+    _problem,
+    complete,
+    declaration,
+    deterministic,
+    with_intervals,
+)
 from workbench.measure.training_length_bound import _bounded, _part
 from workbench.table.schema import row
 from workbench.theory.limit_transformers.bounds import Bound
@@ -124,6 +133,86 @@ def test_rows_at_what_they_must_keep_to(fields: dict[str, Any], said: str) -> No
     assert bool(found) == bool(said)
     label = _problem(row(quantity="q", status="ok", value=1.0), replace(SHARE, unit="label"), SUBJECT)
     assert label.startswith("is a label and has none")
+
+
+@pytest.mark.parametrize(("parts", "said"), [
+    ({}, ""), ({"version": 1}, ""), ({"version": 2}, ""), ({"version": 0}, "the version 0"), ({"version": 1.5}, "the version 1.5"),
+    ({"name": "a"}, ""), ({"name": "a1_b.c2"}, ""), ({"name": "1a"}, "the name '1a'"), ({"name": "a."}, "the name 'a.'"), ({"name": "a..b"}, "the name"),
+    ({"name": "aB"}, "the name"), ({"name": ""}, "does not say its name"), ({"quantities": ()}, "does not say its quantities"),
+    ({"laws": ()}, ""), ({"laws": ("challenge", "x")}, "no law 'x'"), ({"quantities": (SHARE, replace(SHARE, name="r"))}, ""),
+    ({"quantities": (SHARE, replace(SHARE, low=None))}, "the quantity q is declared twice"),
+    ({"quantities": (replace(SHARE, definition=""),)}, "q needs a definition and a unit"), ({"quantities": (replace(SHARE, unit=""),)}, "q needs a definition"),
+    ({"quantities": (replace(SHARE, low=1),)}, "low must be below high"), ({"quantities": (replace(SHARE, low=None),)}, ""),
+    ({"quantities": (replace(SHARE, high=None, low=3),)}, ""), ({"quantities": (replace(SHARE, where="x: y"),)}, "of no formula"),
+    ({"quantities": (replace(SHARE, where="x: y", formula="x"),)}, ""), ({"quantities": (replace(SHARE, formula="x"),)}, ""),
+])  # fmt: skip
+def test_what_a_measurement_says_of_itself(parts: dict[str, Any], said: str) -> None:
+    whole = {"name": "m", "title": "M", "quantities": (SHARE,), "version": 1, "laws": ("matched",), **parts}
+    found = [*declaration(SimpleNamespace(**whole))]  # type: ignore[arg-type]
+    assert len(found) == bool(said)
+    assert said in "".join(found)
+
+
+def trial(rows: list[dict[str, Any]], quantity: Quantity = SHARE, **seeds: list[dict[str, Any]]) -> Trial:
+    made, again, other = (
+        [row(**{"quantity": "q", **fields}) for fields in some]
+        for some in (rows, seeds.get("again", rows), seeds.get("other", rows))
+    )
+    subject = replace(SUBJECT, task=SimpleNamespace(name="task"))  # type: ignore[arg-type]
+    return Trial(SimpleNamespace(quantities=(quantity,)), subject, made, again, other)  # type: ignore[arg-type]
+
+
+WIDE, BARE = {"value": 0.5, "low": 0.4, "high": 0.6}, {"value": 0.5}
+EXACT = replace(SHARE, interval=False)
+
+
+@pytest.mark.parametrize(("quantity", "rows", "said"), [
+    (SHARE, [{**WIDE, "law": "matched"}], ""), (SHARE, [{**WIDE, "n": 9}], ""), (SHARE, [{**BARE, "law": "matched"}], "has values without an interval"),
+    (SHARE, [{**BARE, "n": 9}], "has values without an interval"), (SHARE, [{**BARE, "n": 1, "law": "matched"}], ""),
+    (SHARE, [{**BARE, "n": 9, "low": 0.4}], "without an interval"), (SHARE, [{**BARE, "n": 9, "high": 0.6}], "without an interval"),
+    (SHARE, [{**WIDE, "n": 9}, {**BARE, "n": 9}], "without an interval"), (SHARE, [{**WIDE, "n": 9}, {**BARE, "n": 9, "note": "why"}], ""),
+    (SHARE, [{**BARE, "n": 9, "note": "why"}], "never has an interval"), (SHARE, [BARE], "is of weights alone"), (SHARE, [{**BARE, "note": "x"}], ""),
+    (SHARE, [WIDE], ""), (SHARE, [{"status": "undefined", "note": "x", "n": 9}], ""), (SHARE, [], ""), (SHARE, [BARE, {**WIDE, "n": 9}], ""),
+    (SHARE, [{**BARE, "n": 9, "note": "x"}, {**BARE, "n": 9}], "without an interval"),
+    (EXACT, [{**BARE, "n": 9}], ""), (EXACT, [BARE], ""), (EXACT, [{**WIDE, "n": 9}], "declares interval=False, and has intervals"),
+    (EXACT, [WIDE], ""), (EXACT, [{**BARE, "n": 9, "low": 0.5, "high": 0.5}], ""), (EXACT, [{**WIDE, "n": 1}], ""),
+])  # fmt: skip
+def test_values_that_have_intervals(quantity: Quantity, rows: list[dict[str, Any]], said: str) -> None:
+    found = [*with_intervals([trial(rows, quantity)])]
+    assert len(found) == bool(said)
+    assert said in "".join(found)
+
+
+HALF = replace(SHARE, controls=("half",))
+NOT_HERE = {"status": "not_applicable", "note": "x"}
+
+
+@pytest.mark.parametrize(("quantity", "rows", "said"), [
+    (SHARE, [BARE], ""), (SHARE, [NOT_HERE], ""), (SHARE, [], "q is declared and has no row"), (SHARE, [BARE, {**BARE, "quantity": "r"}], "rows hold r"),
+    (HALF, [BARE, {**BARE, "control": "half"}], ""), (HALF, [BARE], "declares the control half"), (HALF, [NOT_HERE], ""), (HALF, [NOT_HERE, BARE], "declares the control half"),
+    (SHARE, [BARE, {**BARE, "control": "half"}], "hold the control 'half'"), (HALF, [BARE, {**BARE, "control": "half"}, {**BARE, "control": "x"}], "hold the control 'x'"),
+])  # fmt: skip
+def test_quantities_and_controls_that_are_declared(quantity: Quantity, rows: list[dict[str, Any]], said: str) -> None:
+    found = [*complete([trial(rows, quantity)])]
+    assert len(found) == bool(said)
+    assert said in "".join(found)
+    assert [*complete([])] == []
+
+
+OTHER = {**WIDE, "value": 0.45}
+
+
+@pytest.mark.parametrize(("trials", "said"), [
+    ([trial([WIDE], other=[OTHER])], ""), ([trial([BARE])], ""), ([trial([WIDE])], "another seed gives the same rows"),
+    ([trial([WIDE]), trial([WIDE], other=[OTHER])], ""), ([trial([WIDE]), trial([BARE], other=[{"value": 0.4}])], "another seed gives"),
+    ([trial([WIDE], other=[{**WIDE, "setting": "seed 1"}])], "another seed gives"), ([], ""), ([trial([{**BARE, "low": 0.5, "high": 0.5}])], ""),
+    ([trial([BARE], again=[{"value": 0.4}])], "two runs with one seed differ on task (q.value is 0.5 and 0.4)"),
+    ([trial([BARE], again=[BARE, BARE])], "(1 and 2 rows)"),
+])  # fmt: skip
+def test_rows_that_the_seed_decides(trials: list[Trial], said: str) -> None:
+    found = [*deterministic(trials)]
+    assert len(found) == bool(said)
+    assert said in "".join(found)
 
 
 def test_what_does_not_apply_has_a_row_for_each_law() -> None:
