@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -132,6 +133,90 @@ def test_plain_fields_are_checked_as_the_class_itself_checks_them() -> None:
     ):
         with pytest.raises(ValidationError):
             made(**wrong)
+
+
+MODULE = """
+from workbench.models.base.architecture import Size
+from workbench.models.other.architecture import Width
+from . import nothing
+Count = Annotated[int, Field(ge=1)]
+Pair = tuple[Count, Count]
+Deep = Annotated[int, Field(ge=limits.X)]
+Odd = int.real
+first, second = int, int
+seven = 7
+Made = make(int)
+
+class Other:
+    z: int
+
+class Own:
+    \"\"\"A docstring.\"\"\"
+    kind: ClassVar[str] = "own"
+    _hidden: int = 3
+    a: int
+    b: Count = 2
+    c: Pair = (1, 2)
+    d: float = Field(default=1.0, gt=0)
+    e: Foreign = 3
+    f: int = make(3)
+    g: Deep = 3
+    h: int | None = None
+    i: Literal["x", "y"] = "x"
+    j: int.real = 3
+    k: Made = 3
+    l: Width = 3
+    m: Size = 3
+    self.o: int = 4
+    p = 5
+    def method(self) -> int: ...
+"""
+
+
+def test_fields_of_every_kind_of_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = tmp_path / "models" / "base"
+    base.mkdir(parents=True)
+    (tmp_path / "own.py").write_text(MODULE)
+    (base / "architecture.py").write_text("Size = Annotated[int, Field(ge=1)]\nWidth = int\n")
+    monkeypatch.setattr("workbench.core.declared_fields.ROOM", tmp_path)
+    assert declared_fields("workbench.own", "Own") == list("abcdefghijklm")
+    assert declared_fields("workbench.own", "Other") == ["z"]
+    made = plain_fields("workbench.own", "Own")
+    assert list(made.model_fields) == list("abcdhim")
+    made(a=3, b=1, c=(1, 1), d=0.5, h=4, i="y", m=1)
+    made()
+    for wrong in ({"b": 0}, {"c": (1, 0)}, {"d": 0.0}, {"i": "z"}, {"m": 0}, {"a": "x"}, {"e": 3}):
+        with pytest.raises(ValidationError):
+            made(**wrong)
+    with pytest.raises(LookupError, match=r"workbench\.own has no class Ow$"):
+        declared_fields("workbench.own", "Ow")
+
+
+class Part(BaseModel):
+    """Settings within settings."""
+
+    model_config = ConfigDict(extra="forbid")
+    size: int = Field(default=1, ge=1)
+
+
+class Whole(BaseModel):
+    """Settings of several types."""
+
+    model_config = ConfigDict(extra="forbid")
+    need: int
+    parts: dict[str, Part] = {}
+    many: list[int | str] = []
+
+
+@pytest.mark.parametrize(("values", "says"), [
+    ({}, "it needs the setting need$"), ({"nead": 1}, "it has no setting 'nead'; did you mean need"),
+    ({"need": "x"}, "it: need takes a whole number, not 'x'"), ({"need": 1, "parts": {"a": {"size": 0}}}, r"it: parts\.a\.size: Input should be greater than or equal to 1, not 0"),
+    ({"need": 1, "parts": {"a b": {"size": 0}}}, r"it: parts\.size: Input"), ({"need": 1, "parts": {"a": {"siz": 3}}}, r"it: parts\.a\.siz: Extra inputs"),
+    ({"need": 1, "many": [1, 2.5]}, r"it: many\.1 takes a whole number, not 2\.5"),
+])  # fmt: skip
+def test_places_of_what_does_not_fit(values: Any, says: str) -> None:
+    with pytest.raises(Trouble, match=says):
+        construct(Whole, values, "it", Trouble)
 
 
 # ---- text -------------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import pytest
 import torch
 from jaxtyping import Float, Int
-from pydantic import Field
+from pydantic import ConfigDict, Field
 from torch import Tensor, nn
 
 from tests.support.places import ROOT
@@ -26,7 +26,7 @@ from workbench.models.positions import (
     make_encoding,
 )
 from workbench.models.positions.encoding import LimitTerms, Reach
-from workbench.models.testing import CHECKS, EncodingFault, check_encoding
+from workbench.models.testing import CHECKS, EncodingFault, check_encoding, distance
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
@@ -213,7 +213,118 @@ BROKEN: tuple[tuple[type[Encoding], str, str], ...] = (
 )
 
 
-@pytest.mark.parametrize(("broken", "check", "way_out"), BROKEN, ids=[case[0].__name__ for case in BROKEN])
+class Coarse(Limit):
+    """Moves by 2 change nothing, and neither do moves by 1."""
+
+    period: int = Field(default=1, ge=1)
+
+    @classmethod
+    def examples(cls) -> tuple[Encoding, ...]:
+        return (cls(period=1, locality=2),)
+
+    @property
+    def shift(self) -> int:
+        return 2
+
+
+class BothWays(Alibi):
+    """Declares to be absolute and states a shift."""
+
+    absolute: ClassVar[bool] = True
+
+    @property
+    def shift(self) -> int:
+        return 1
+
+
+class Refuses(Alibi):
+    def check(self, ids: Tensor, n_ctx: int) -> None:
+        super().check(ids, n_ctx)
+        if int(ids.max()) >= n_ctx:
+            raise PositionError("too far")
+
+
+class Silent(Alibi):
+    def bias_by_lag(self, model: Any, layer: int, size: int) -> None:
+        return None
+
+
+class Random(Alibi):
+    def bias_at(self, weights: Tensor, lags: Tensor) -> Tensor:
+        return super().bias_at(weights, lags) * torch.rand(())
+
+
+class Wasteful(Alibi):
+    """Uses the global random state for nothing."""
+
+    def bias_at(self, weights: Tensor, lags: Tensor) -> Tensor:
+        torch.rand(())
+        return super().bias_at(weights, lags)
+
+
+class Thawed(Alibi):
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=False)
+
+
+class Open(Alibi):
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="ignore")
+
+
+class Blurred(Limit):
+    """Its vectors by residue are others than those it adds."""
+
+    def limit_terms(self, model: Any, layer: int) -> LimitTerms:
+        terms = super().limit_terms(model, layer)
+        return LimitTerms(terms.vectors * 1.01, terms.phi, terms.far)
+
+
+class Finer(Limit):
+    """Programs may read residues that its vectors do not show."""
+
+    @classmethod
+    def reach(cls, settings: Mapping[str, Any]) -> Reach:
+        return Reach(2 * settings["period"] if settings else None, settings.get("locality"))
+
+
+class Renamed(Alibi):
+    upstream: ClassVar[str] = "standard"
+
+    def upstream_fields(self, d_head: int) -> dict[str, Any]:
+        return {"positional_embedding_type": "alibi"}
+
+
+class Slopes(Alibi):
+    """One slope is learned, and no gradient reaches it that is finite."""
+
+    bias_hook: ClassVar[str] = "hook_slopes"
+
+    def attention_parameters(self, n_heads: int) -> Mapping[str, nn.Parameter]:
+        return {"slope": nn.Parameter(torch.zeros(n_heads, 1))}
+
+    def bias_weights(self, attn: Any, shared: Mapping[str, Tensor], like: Tensor) -> Tensor:
+        zero = (attn.slope - attn.slope.detach()).sqrt()
+        return self.fixed_weights(attn.cfg.n_heads, like) + attn.slope.detach() + zero
+
+
+MORE: tuple[tuple[type[Encoding], str, str], ...] = (
+    (Coarse, "shifts", "declares a shift of 2, but one of 1 changes nothing"),
+    (BothWays, "shifts", "absolute is True, but shift is 1"),
+    (Refuses, "refusals", "is refused without a table"),
+    (Silent, "bias by lag", "biased is True, but bias_by_lag says otherwise"),
+    (Random, "determinism", "draw nothing in a pass"),
+    (Wasteful, "determinism", "the global random state was used"),
+    (Thawed, "settings", "settings can be changed"),
+    (Open, "settings", "settings that do not exist are taken"),
+    (Blurred, "limit terms", "is not terms.vectors by residue"),
+    (Finer, "reach", "residues mod 6, which its vectors do not show"),
+    (Renamed, "conversion", "begin with super().upstream_fields(d_head)"),
+    (Slopes, "gradients", "no gradient reaches blocks.0.attn.slope"),
+)
+
+
+@pytest.mark.parametrize(
+    ("broken", "check", "way_out"), [*BROKEN, *MORE], ids=[case[0].__name__ for case in (*BROKEN, *MORE)]
+)
 def test_a_broken_promise_is_named_with_the_way_out(
     broken: type[Encoding], check: str, way_out: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -229,6 +340,14 @@ def test_every_check_sees_something() -> None:
     assert {check for _, check, _ in BROKEN} == set(CHECKS) - {"fused"}, (
         "which stands for the kernels, not for encodings"
     )
+
+
+def test_differences_of_what_is_finite() -> None:
+    inf, nan = float("inf"), float("nan")
+    for a, b, found in (
+        ([1.0, 2.0], [1.5, 1.0], 1.0), ([1.0, inf], [1.5, 3.0], inf), ([1.0, inf], [1.25, -inf], 0.25), ([nan], [inf], 0.0), ([2.0], [2.0], 0.0),
+    ):  # fmt: skip
+        assert distance(torch.tensor(a), torch.tensor(b)) == found
 
 
 def test_a_name_that_is_taken_is_refused() -> None:
