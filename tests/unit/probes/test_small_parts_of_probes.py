@@ -263,7 +263,9 @@ def coded(inside: tuple[int, ...], seed: int = 0) -> tuple[Codes, dict[int, torc
 
 
 def made(inside: tuple[int, ...] = (4, 8), wanted: tuple[int, ...] = (16,), **options: Any) -> dict[Any, Any]:
-    study: Any = SimpleNamespace(reads_unseen=lambda n: n > 8)
+    asked = ("run", "step", "task", "cfg", "model", "grid", "seed", "deep", "trained_ids", "earlier", "passes")
+    asked += ("rng", "batch", "cache", "further", "answers", "memo", "show")
+    study: Any = SimpleNamespace(**dict.fromkeys(asked, print), reads_unseen=lambda n: n > 8)
     found, xs = coded(inside)
     place = ComparedCode({"mode": "used"}, xs, **options)
     report = CouplingRows({4: 60, 8: 50, 16: 40}, study, wanted).rows(place, found)
