@@ -48,7 +48,6 @@ def passes(name: str, task: Any, lengths: list[int], monkeypatch: pytest.MonkeyP
         ("circuits.interchange", {"factors": [2], "suffix": 2}, 2 + 4),
         # One for each earlier token, and three: behind a window of the trained length, and within it.
         ("circuits.sparsity", {"k": 2, "searched": 2}, (16 - 8 + 3) + (8 + 3)),
-        ("circuits.contributions", {}, 2),
         ("circuits.heads", {}, 1),
         ("circuits.repeats", {"token_laws": ["uniform"]}, 2),
         # One clean, and two for each of 26 connections and of 7 components that write.

@@ -46,6 +46,8 @@ def carried(sizes: dict[int, tuple[int, ...]], trained: int, to: int = 40) -> tu
         ({4: (4, 4), 16: (5, 5)}, 5, "set: top 5 keys, as at 16"),  # from all 4 keys to 5 of 16
         ({4: (4, 4), 16: (12, 12)}, 30, "set: top 0.75 of all keys, as at 16"),
         ({8: (2, 3)}, 2, "set: top 2 keys, as at 8"),
+        ({8: (1, 1)}, 1, "set: top 1 keys, as at 8"),
+        ({1: (1, 1), 16: (8, 8)}, 8, "set: top 8 keys, as at 16"),  # power 3/4 itself is not yet in proportion
     ],
 )
 def test_sets_are_carried_by_their_size_or_their_share(
