@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from circuits.effective_attention import EffectiveAttention, statistics
+from circuits.effective_attention import VALUES, ChannelValues, EffectiveAttention, statistics
 from workbench.models import HookedSSM, SSMConfig
 from workbench.models.handmade.state_space import flip_flop
 from workbench.models.ssm.hidden_attention import EffectiveInputs, effective_hooks, effective_inputs
@@ -159,3 +159,12 @@ def test_a_length_that_asks_nothing_is_left_out_of_slopes() -> None:
     assert slopes[16]["note"] == "no supervised query in the last 4 of length 16"
     assert slopes[32]["value"] == pytest.approx(1.0)  # four times the peak support of 32 keys, of 8
     assert len([r for r in rows if r["length"] == 16]) == 4
+
+
+def test_values_have_a_place_for_each_layer() -> None:
+    seen = ChannelValues.__new__(ChannelValues)
+    part = {name: np.arange(3.0)[None] for name in VALUES}
+    more = {name: value + 10 for name, value in part.items()}
+    seen._layers = {0: [part, part], 1: [more, more]}
+    found = seen.values()["scan_locality"]
+    assert found.tolist() == [[[0, 1, 2], [10, 11, 12]]] * 2
