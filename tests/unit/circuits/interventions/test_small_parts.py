@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,15 @@ import torch
 
 from circuits.interventions.ablate_components import answers, counted_queries
 from circuits.interventions.ablate_edges import Edges, circuit_edges, edges_between
-from circuits.interventions.heads_in_context import READERS, SUPPRESSORS, by_sign, most_reading, others_of
+from circuits.interventions.heads_in_context import (
+    QUANTITIES,
+    READERS,
+    SUPPRESSORS,
+    HeadsInContext,
+    by_sign,
+    most_reading,
+    others_of,
+)
 from circuits.interventions.replaced_attention import log_scaled, within
 from workbench.tasks import make_task
 from workbench.tasks.base import Batch
@@ -133,6 +142,17 @@ def test_others_are_neither_the_readers_nor_those_left_out() -> None:
     assert others((0, 1), (2, 0), without=[(2, 1), (2, 2), (0, 0), (0, 2), (1, 3)]) == [(0, 3), (2, 3)]
     assert others((1, 0), without=[(0, 1), (2, 1)], heads=2) == [(1, 1)]
     assert others() == []
+
+
+@pytest.mark.parametrize(
+    ("layers", "heads", "attention", "sought"),
+    [(1, 1, "softmax", False), (1, 2, "softmax", True), (2, 1, "softmax", True), (2, 2, "linear", False)],
+)
+def test_readers_are_sought_among_two_heads_at_least(layers: int, heads: int, attention: str, sought: bool) -> None:
+    cfg = SimpleNamespace(n_layers=layers, n_heads=heads, attention=attention)
+    study: Any = SimpleNamespace(cfg=cfg, grid=SimpleNamespace(lengths=()))
+    rows = HeadsInContext().finish(study)
+    assert [r["status"] for r in rows] == ([] if sought else ["not_applicable"] * len(QUANTITIES))
 
 
 # ---- weights -------------------------------------------------------------------------------------
