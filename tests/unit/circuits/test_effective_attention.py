@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from circuits.effective_attention import EffectiveAttention, statistics
+from circuits.effective_attention import VALUES, ChannelValues, EffectiveAttention, statistics
 from workbench.models import HookedSSM, SSMConfig
 from workbench.models.handmade.state_space import flip_flop
 from workbench.models.ssm.hidden_attention import EffectiveInputs, effective_hooks, effective_inputs
@@ -111,3 +111,60 @@ def test_settings_that_mean_nothing_are_told() -> None:
 def test_hooks_are_the_model_s() -> None:
     model = flip_flop()
     assert set(effective_hooks(0)) <= set(model.hook_dict)
+
+
+@pytest.mark.parametrize(
+    ("weights", "query", "epsilon", "locality"),
+    [
+        ([0.25, 0.75], 1, 0.25, 0.0), ([0.25, 0.75], 1, 0.2499, 1.0), ([0.0, 0.0, 1.0], 2, 0.05, 0.0),
+        ([0.25, 0.25, 0.5, 0.0], 2, 0.3, 1.0), ([0.5, -0.5, 0.0], 2, 0.4, 2.0), ([0.5, 0.5, 0.0], 2, 0.5, 1.0),
+    ],
+)  # fmt: skip
+def test_how_far_one_looks_by_hand(weights: list[float], query: int, epsilon: float, locality: float) -> None:
+    assert statistics(np.array(weights)[None, None, None], [query], epsilon)["scan_locality"].item() == locality
+
+
+def test_queries_and_channels_without_weights_are_left_out_of_means() -> None:
+    rows = np.zeros((1, 3, 2, 4))
+    rows[0, 0, 0, :2] = 1.0
+    rows[0, 1, 0, 0] = rows[0, 1, 1, :] = 2.0
+    found = statistics(rows, [1, 3], 0.05)
+    assert found["scan_support"][0].tolist() == [
+        pytest.approx(2.0),
+        pytest.approx(2.0),
+        pytest.approx(np.nan, nan_ok=True),
+    ]
+    assert found["scan_peak_support"][0, :2] == pytest.approx([2.0, 2.0])
+    assert np.array_equal(found["scan_locality"][0], [1.0, 2.0, np.nan], equal_nan=True)
+
+
+def test_a_length_that_asks_nothing_is_left_out_of_slopes() -> None:
+    """The next slope is taken from the length before it."""
+    measurement = EffectiveAttention(resamples=2)
+
+    class Seen:
+        def __init__(self, query: int | None, peak: float) -> None:
+            self.queries = [] if query is None else [query - 1, query]
+            self.peak = peak
+
+        def values(self) -> dict[str, np.ndarray]:
+            grown = np.array([[[self.peak]], [[2 * self.peak]]])
+            return dict.fromkeys(("scan_support", "scan_peak_support", "scan_locality"), grown)
+
+    measurement._seen.update({32: Seen(31, 4.0), 16: Seen(None, 9.0), 8: Seen(7, 1.0)})  # type: ignore[dict-item]
+    rows = measurement.rows(None, lambda *parts: np.random.default_rng(0))
+    slopes = {r["length"]: r for r in rows if r["quantity"] == "scan_dispersion_exponent"}
+    assert [*slopes] == [8, 16, 32]
+    assert slopes[8]["note"] == "there is no shorter measured length"
+    assert slopes[16]["note"] == "no supervised query in the last 4 of length 16"
+    assert slopes[32]["value"] == pytest.approx(1.0)  # four times the peak support of 32 keys, of 8
+    assert len([r for r in rows if r["length"] == 16]) == 4
+
+
+def test_values_have_a_place_for_each_layer() -> None:
+    seen = ChannelValues.__new__(ChannelValues)
+    part = {name: np.arange(3.0)[None] for name in VALUES}
+    more = {name: value + 10 for name, value in part.items()}
+    seen._layers = {0: [part, part], 1: [more, more]}
+    found = seen.values()["scan_locality"]
+    assert found.tolist() == [[[0, 1, 2], [10, 11, 12]]] * 2

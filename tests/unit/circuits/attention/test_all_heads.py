@@ -42,3 +42,22 @@ def test_a_sequence_with_too_many_scores_is_refused_with_the_way_out(
     monkeypatch.setattr(module, "MOST_SCORES", 4 * 10**2)
     with pytest.raises(TaskError, match="all 4 heads are looked at on at most 10 positions, and this sequence has 16"):
         all_heads(str(tmp_path / "run"), 0, SEQUENCE)
+
+
+def test_it_is_told_which_layer_is_looked_at_and_a_bound_on_positions_is_met(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_run(tmp_path / "run", make_model("none"))
+    monkeypatch.setattr(module, "MOST_SCORES", 4 * 16**2)
+    told: list[tuple[int, int]] = []
+    found = all_heads(
+        str(tmp_path / "run"), 0, SEQUENCE, cells=99, progress=lambda at, of, doing: told.append((at, of))
+    )
+    assert told == [(0, 2), (0, 2), (1, 2)]
+    assert found.maps.shape == (2, 2, 16, 16)
+    assert all_heads(str(tmp_path / "run"), 0, SEQUENCE, cells=5).maps.shape == (2, 2, 4, 4), "16 in fours"
+    monkeypatch.setattr(module, "CELLS", ((3, 8), (4, 6), (9, 2)))
+    assert all_heads(str(tmp_path / "run"), 0, SEQUENCE).pool == 3, "of 4 heads maps have sides of at most 6"
+    monkeypatch.setattr(module, "CELLS", ((3, 8),))
+    monkeypatch.setattr(module, "FEWEST", 2)
+    assert all_heads(str(tmp_path / "run"), 0, SEQUENCE).maps.shape == (2, 2, 2, 2)
