@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from workbench import figures
-from workbench.figures.errors import NotMeasured
+from workbench.figures.errors import NotMeasured, Undefined
 from workbench.figures.panels import any_quantity_notebook as notebook
 from workbench.figures.panels.any_quantity import _missing_last, _name
 from workbench.figures.rows.frame import Frame
@@ -56,6 +56,7 @@ def test_lines_of_which_something_is_missing_are_last() -> None:
     [
         ((0.2, 0.4), (-0.06, 1.06), ["0", "0.5", "1"]),
         ((0.0, 1.0), (-0.06, 1.06), ["0", "0.5", "1"]),
+        ((0.5, 1.5), (0.44, 1.56), ["0.5", "1", "1.5"]),
         ((0.0, 2.0), (-0.12, 2.12), ["0", "1", "2"]),
         ((-1.0, 1.0), (-1.12, 1.12), ["−1", "0", "1"]),
         ((5.0, 5.0), (4.94, 5.06), ["5", "5", "5"]),
@@ -170,3 +171,44 @@ def test_a_notebooks_figure_has_bars_a_training_line_and_grey_controls() -> None
     assert not notebook.causes(frame(*both), "m", "some_q").layout.shapes
     heads = notebook.causes(frame({**ends, "layer": 0, "head": 1}), "m", "some_q")
     assert (heads.layout.xaxis.type, list(heads.layout.xaxis.categoryarray)) == ("category", ["L0 H1"])
+
+
+def test_one_row_alone_is_drawn_and_one_without_a_value_is_said_to_have_none() -> None:
+    assert over_length(frame({"value": 0.5})).layout.meta["alt"] == (
+        "some q over prefix length at step 1: 1 lines between 0 and 1"
+    )
+    with pytest.raises(Undefined, match=r"^Some q is undefined here: why"):
+        over_length(frame({"status": "undefined", "note": "why"}))
+
+
+def test_rows_of_the_whole_model_stand_beside_those_of_a_length() -> None:
+    both = frame({"value": 0.5, "target": "x"}, {"value": 0.2, "length": None, "target": "y"})
+    given: dict[str, Any] = {"measurement": "m", "quantity": "some_q", "length": 8}
+    assert figures.quantity_over_training(both, **given, trained=16).layout.meta["slice"].startswith("at length 8")
+    assert list(figures.quantity_over_training_data(both, **given)["series"]) == ["x", "y"]
+
+
+@pytest.mark.parametrize("chosen", [{}, {"layer": 0}, {"head": 1}, {"layer": 0, "head": 1}, {"layer": 5, "head": 1}])
+@pytest.mark.parametrize("layers", [(0,), (0, 1)])
+def test_the_chosen_head_alone_is_in_ink_and_named(layers: tuple[int, ...], chosen: dict[str, int]) -> None:
+    """In a model of one layer heads are named without it; head 1 is not head 10."""
+    places = [(layer, head) for layer in layers for head in (0, 1, 10)]
+    rows = frame(*({"layer": la, "head": h, "length": n, "value": 0.1 * h} for la, h in places for n in (8, 16)))
+    drawn = over_length(rows, **chosen)
+    thick = [trace.name for trace in drawn.data if trace.hoverinfo == "text" and trace.line.width == 1.8]
+    every = [f"L{la} H{h}" if len(layers) > 1 else f"head {h}" for la, h in places]
+    names = [every[1]] if chosen == {"layer": 0, "head": 1} else every
+    assert sorted(thick) == sorted(names)
+    assert {note.text for note in drawn.layout.annotations} & {*every} == {*names}
+
+
+@pytest.mark.parametrize(
+    ("apart", "dashed"), [({"control": "c"}, True), ({"law": "challenge"}, True), ({"mode": "zero"}, False)]
+)
+def test_controls_and_the_challenge_law_are_dashed(apart: dict[str, str], dashed: bool) -> None:
+    rows = frame(*({**one, "length": n, "value": 0.5} for one in ({}, apart) for n in (8, 16)))
+    lines = {trace.name: trace.line.dash for trace in over_length(rows).data if trace.hoverinfo == "text"}
+    assert {name: dash != "solid" for name, dash in lines.items()} == {
+        "value": False,
+        next(iter(apart.values())): dashed,
+    }
