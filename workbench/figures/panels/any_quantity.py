@@ -150,6 +150,13 @@ def _name(parts: Mapping[str, Any]) -> str:
     return ", ".join(words) or "value"
 
 
+def _is_of(title: str, rows: Frame, layer: int | None, head: int | None) -> bool:
+    """Whether a line is named after the chosen head: with its layer, or without where all heads are of one."""
+    if layer is None or head is None or rows["layer"][0] != layer:
+        return False
+    return title.partition(", ")[0] in (head_name(layer, head), f"head {head}")
+
+
 def _lines(
     frame: Frame,
     data: Frame,
@@ -184,12 +191,11 @@ def _lines(
         theme=theme,
         size=size,
     )
-    layer, head = chosen
-    name = head_name(layer, head) if layer is not None and head is not None else ""
-    heads = any(name and title.startswith(name) for title, _ in parts)
+    mine = {title for title, rows in parts if _is_of(title, rows, *chosen)}
+    heads = bool(mine)
     labels: list[Label] = []
-    for title, rows in sorted(parts, key=lambda part: heads and part[0].startswith(name)):
-        first = title.startswith(name) if heads else len(parts) <= _MOST_LABELS
+    for title, rows in sorted(parts, key=lambda part: part[0] in mine):
+        first = title in mine if heads else len(parts) <= _MOST_LABELS
         colour = t["ink"] if first else t["line2"]
         dash = DASH if rows["control"][0] not in ("", None) or "challenge" in title else "solid"
         thick, band = 1.8 if first else 1, first and len(parts) <= 4

@@ -74,7 +74,8 @@ def seeds_over_length(
         frame: rows of the runs.
         trained: N, the longest prefix length seen in training.
         step: each run is shown at its last measured checkpoint that is not later.
-        shown: ``accuracy``, ``summary`` or ``position`` (decodability in the last layer).
+        shown: ``accuracy`` (of the matched law), ``challenge`` (of that law), ``summary`` or ``position``
+            (decodability in the last layer).
         colour: token of the median's colour.
         theme: light or dark.
         size: base text size, pixels.
@@ -115,7 +116,7 @@ def seeds_over_length_data(frame: Frame, *, step: int, shown: str = "accuracy") 
         measurement = SHOWN[shown]["measurement"]
         raise NotMeasured(measurement, f"No rows of {measurement} at or before step {whole(step)} for these runs.")
     rows = latest(rows, "step")
-    if shown != "accuracy":
+    if shown not in BOTH_LAWS:
         rows = latest(rows, "layer")
     parts = [tidy(part, str(name), "length") for (name,), part in sorted(rows.group("run"), key=lambda group: group[0])]
     return stack([*parts, median_of_runs(stack(parts))])

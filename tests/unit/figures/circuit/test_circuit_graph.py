@@ -9,12 +9,26 @@ import pytest
 
 from tests.support.figures.connections import DROPS, UPSET, N, connection_rows
 from workbench import figures
-from workbench.figures.circuit.circuit_graph import FADED, HELPING, WIDTH, change_colours
+from workbench.figures.circuit.circuit_graph import (
+    FADED,
+    HELPING,
+    NODE,
+    WIDTH,
+    _Edge,
+    _hover,
+    _left_to_lose,
+    _silent,
+    _size,
+    _spoken,
+    change_colours,
+)
 from workbench.figures.circuit.graph_layout import curve, places
 from workbench.figures.errors import NotMeasured
 from workbench.figures.rows.components import Component, connections_of
-from workbench.figures.rows.connection_effects import effects_at, measured_connections, strongest
+from workbench.figures.rows.connection_effects import Effect, effects_at, measured_connections, strongest
 from workbench.figures.rows.frame import Frame
+from workbench.figures.style.design_tokens import TOKENS
+from workbench.table.schema import row
 
 ROWS = connection_rows("wire", 7)
 FRAME = pd.DataFrame(ROWS)
@@ -111,3 +125,121 @@ def test_names_of_layers_stand_above_all_of_their_heads() -> None:
     names = [note for note in drawn.layout.annotations if note.name == "layer"]
     assert names
     assert all((note.y < min(nodes.y)) is down and note.y not in nodes.y for note in names)
+
+
+# ---- more heads than one, and what is said of edges ---------------------------------------------------------
+def effect(name: str, value: float, *, costs: bool = True, beyond: bool = True, length: int = N) -> Effect:
+    row = {"value": value, "low": value - 0.1, "high": value + 0.1, "n": 9, "length": length}
+    return Effect(name, row, None, costs, beyond)
+
+
+def of_model(heads: int) -> pd.DataFrame:
+    """Two layers of heads without MLPs; one edge past a column, and the one that costs most into the last head."""
+    names = [
+        "embedding -> unembedding",
+        *(f"L0.0 -> L1.{h}" for h in range(heads)),
+        "embedding",
+        "L0.0",
+        f"L1.{heads - 1}",
+    ]
+    place = {"run": "r", "step": 7, "measurement": "circuits.connections", "law": "matched", "length": N, "n": 9}
+    rows = []
+    for i, name in enumerate(names):
+        value = -0.5 if name == f"L1.{heads - 1}" else 0.1 * (1 + i % 8)
+        ends = {"value": value, "low": value - 0.05, "high": value + 0.05}
+        rows.append(row(**place, quantity="connection_drop", target=name, **ends))
+        rows.append(row(**place, quantity="connection_drop_p", target=name, value=1e-6))
+    return pd.DataFrame(rows)
+
+
+@pytest.mark.parametrize(("heads", "pixels", "bottom"), [(1, NODE[1], 0.85), (4, NODE[1], 3.85), (5, NODE[0], 4.85)])
+def test_nodes_of_up_to_four_heads_are_large(heads: int, pixels: int, bottom: float) -> None:
+    drawn = figures.circuit_graph(of_model(heads), trained=N, step=7, length=N)
+    (nodes,) = [trace for trace in drawn.data if trace.name == "components"]
+    assert {*nodes.marker.size} == {pixels, round(1.15 * pixels)}
+    assert drawn.layout.yaxis.range[0] == pytest.approx(bottom)
+    assert [text for text in nodes.text if text] == 2 * [f"H{h}" for h in range(heads)]
+
+
+def test_an_edge_past_a_column_bends_away_from_the_middle_of_the_heads() -> None:
+    drawn = figures.circuit_graph(of_model(3), trained=N, step=7, length=N)
+    (edge,) = [trace for trace in drawn.data if trace.name == "embedding -> unembedding"]
+    assert min(edge.y) < 1.0 == edge.y[0] == max(edge.y), "level with the middle it bends upwards"
+
+
+def test_a_node_whose_cutting_helps_or_was_not_asked_for_has_no_colour() -> None:
+    drawn = figures.circuit_graph(of_model(2), trained=N, step=7, length=N)
+    (nodes,) = [trace for trace in drawn.data if trace.name == "components"]
+    said = {
+        text.partition("<br>")[0]: (fill, text) for text, fill in zip(nodes.hovertext, nodes.marker.color, strict=True)
+    }
+    plain = TOKENS["light"]["surface"]
+    assert {name for name, (fill, _) in said.items() if fill != plain} == {"embedding", "L0 H0"}
+    assert said["unembedding"][1] == "unembedding"
+    assert said["L1 H1"][1].startswith("L1 H1<br>accuracy lost without it <b>\u22120.500")
+
+
+@pytest.mark.parametrize(
+    ("names", "size"),
+    [
+        (["embedding -> L0.0", "L0.0 -> unembedding"], (1, 1, False)),
+        (["embedding -> L0.3", "L0.3 -> MLP 0", "MLP 0 -> L2.1"], (3, 4, True)),
+    ],
+)
+def test_how_large_a_model_is(names: list[str], size: tuple[int, int, bool]) -> None:
+    assert _size({name: effect(name, 0.1) for name in names}) == size
+
+
+@pytest.mark.parametrize(
+    ("costs", "drawn", "said"),
+    [
+        ([True, False], 2, "All connections are drawn"),
+        ([True, False], 1, "Not drawn: 1 not shown to cost anything"),
+        ([False, True], 1, "Not drawn: 1 no more than their control"),
+        ([True, False, True, False, False], 1, "Not drawn: 3 not shown to cost anything, 1 no more than their control"),
+    ],
+)
+def test_why_connections_are_not_drawn(costs: list[bool], drawn: int, said: str) -> None:
+    effects = {f"e{i}": effect(f"e{i}", 0.1, costs=one) for i, one in enumerate(costs)}
+    assert _silent(effects, [_Edge(name, one, one) for name, one in list(effects.items())[:drawn]]) == said
+
+
+@pytest.mark.parametrize(
+    ("here", "trained", "same", "said"),
+    [
+        (0.25, 0.5, False, "all input cut costs 0.25 (at N 0.50)"),
+        (0.25, 0.5, True, "all input cut costs 0.25"),
+        (None, 0.5, True, ""),
+        (0.25, None, True, ""),
+    ],
+)
+def test_what_there_is_to_lose(here: float | None, trained: float | None, same: bool, said: str) -> None:
+    both = [{} if one is None else {"embedding": effect("embedding", one)} for one in (here, trained)]
+    assert _left_to_lose(both[0], both[1], same) == said
+
+
+@pytest.mark.parametrize(
+    ("here", "said"),
+    [
+        (effect("L0.1 -> MLP 0", 0.5), ["accuracy lost without it <b>0.500 [0.400, 0.600] · n 9</b>"]),
+        (effect("L0.1 -> MLP 0", 0.5, length=64), ["at N 0.200, change +0.300"]),
+        (effect("L0.1 -> MLP 0", 0.5, beyond=False), ["shown at N; here no more than its control"]),
+        (effect("L0.1 -> MLP 0", 0.5, costs=False, length=64), ["at N 0.200", "shown at N; here not told from chance"]),
+    ],
+)
+def test_what_is_said_at_an_edge(here: Effect, said: list[str]) -> None:
+    lines = _hover(_Edge(here.name, here, effect(here.name, 0.2))).split("<br>")
+    assert lines[0] == "L0 H1 \u2192 MLP 0"
+    assert all(line.startswith(wanted) for line, wanted in zip(lines[-len(said) :], said, strict=True))
+    assert len(lines) == 2 + (here.row["length"] != N) + (not here.shown)
+
+
+def test_up_to_twelve_edges_are_spoken_of_the_largest_first() -> None:
+    edges_of = [_Edge(f"e{i}", effect(f"e{i}", 0.01 * i * (-1) ** i), effect(f"e{i}", 0.0)) for i in range(1, 15)]
+    gone = _Edge("f", effect("f", 0.9, beyond=False), effect("f", 0.9))
+    told = _spoken([*edges_of, gone], 64, 7, "And so on.")
+    assert told.startswith(
+        "Accuracy lost without each connection at length 64, step 7: e14 0.14 (+0.14 against N); e13 \u22120.13"
+    )
+    assert told.endswith("e3 \u22120.03 (\u22120.03 against N). Shown at N, not here: f. And so on.")
+    assert _spoken([], 64, 7, "So.").endswith("step 7: none is shown. So.")

@@ -126,3 +126,49 @@ def test_right_against_left_is_told_with_the_interval_of_pairs() -> None:
     )
     with pytest.raises(NotMeasured):
         asymmetry_sentence(frame(), step=1)
+
+
+@pytest.mark.parametrize(
+    ("label", "at", "said", "marked"),
+    [
+        ("undecided", 64, "undecided", False),
+        ("holds", None, "holds", False),
+        ("decays", None, "decays", False),
+        ("", 64, "ok", False),
+        ("not capable", 64, "not capable: skill below", False),
+        ("holds", 8, "holds to 8", True),
+    ],
+)
+def test_a_verdict_that_names_no_length_is_told_without_a_mark(
+    label: str, at: int | None, said: str, marked: bool
+) -> None:
+    rows = frame(label, 64)
+    rows.loc[rows["quantity"] == "in_context_verdict", "length"] = at
+    drawn = in_context_over_length(rows, trained=4096, step=1)
+    assert drawn.layout.meta["slice"].startswith(f"presented as pairs · {said}")
+    assert any(shape.name == "verdict" for shape in drawn.layout.shapes) is marked
+
+
+@pytest.mark.parametrize(("at", "side"), [(8, "left"), (16, "left"), (64, "right")])
+def test_what_a_verdict_says_stands_on_the_side_with_more_room(at: int, side: str) -> None:
+    drawn = in_context_over_length(frame("holds", at), trained=64, step=1)
+    (note,) = [one for one in drawn.layout.annotations if one.name == "verdict"]
+    assert (note.xanchor, note.xshift) == (side, 5 if side == "left" else -5)
+
+
+def test_without_a_verdict_none_is_told() -> None:
+    rows = frame()
+    drawn = in_context_over_length(rows[rows["quantity"] != "in_context_verdict"], trained=4096, step=1)
+    assert drawn.layout.meta["slice"] == "presented as pairs · n 64 · 95 % CI"
+
+
+def test_of_heads_with_as_much_the_first_leads() -> None:
+    rows = frame().assign(value=0.5)
+    data = inducing_heads_over_length_data(rows, step=1, layer=2, head=2)
+    assert list(dict.fromkeys(data["series"])) == ["L0 H0", "L0 H1", "L0 H2", "L1 H0", "L1 H1", "L1 H2", "L2 H2"]
+    assert leading_inducer(Frame.of(rows), step=1) == (0, 0)
+    later = rows.assign(value=rows["value"] + (rows["length"] == 16) * rows["head"].fillna(0))
+    assert leading_inducer(Frame.of(later), step=1) == (0, 0), "the shortest length counts"
+    with pytest.raises(NotMeasured, match="No head 5, 0 has induction mass at step 1") as nobody:
+        inducing_heads_over_length_data(rows, step=1, layer=5, head=0)
+    assert not nobody.value.helps

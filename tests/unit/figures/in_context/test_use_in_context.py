@@ -15,8 +15,8 @@ from workbench.figures import (
     held_by_layer,
     held_by_layer_data,
 )
-from workbench.figures.errors import NotApplicable
-from workbench.figures.in_context.changed_heads import ALL, OTHERS, READERS
+from workbench.figures.errors import NotApplicable, Undefined
+from workbench.figures.in_context.changed_heads import ALL, OTHERS, READERS, changed_rows
 from workbench.figures.rows.frame import Frame
 from workbench.figures.style.template import DASH
 from workbench.figures.text.in_context_sentence import in_context_rail
@@ -121,3 +121,36 @@ def test_layers_stand_in_their_order_with_the_control_of_place() -> None:
     assert drawn.layout.meta["alt"].endswith("answer 0.50 behind layer 29; place 0.36 behind layer 29")
     with pytest.raises(NotMeasured, match="64"):
         held_by_layer(held(), step=1, length=16)
+
+
+def test_a_change_without_a_value_is_no_line_and_of_none_with_one_it_is_said() -> None:
+    rows = changed()
+    gone = (rows["mode"] == "held") & (rows["quantity"] == "changed_gain")
+    rows.loc[gone, ["value", "status"]] = [None, "undefined"]
+    data = changed_heads_over_length_data(rows, step=1)
+    assert list(dict.fromkeys(data["series"])) == ["all, log K", "readers, log K", "readers out", "others out"]
+    found = changed_rows(Frame.of(rows), step=1, length=64)
+    assert {name: one["value"] for name, one in found.items()} == {"all, log K": -0.2}
+    assert set(changed_rows(Frame.of(changed()), step=1, length=8)) == {"readers held", "others held", "all, log K"}
+    assert changed_rows(Frame.of(changed()), step=1, length=9) == {}
+    rows[["value", "status"]] = [None, "undefined"]
+    with pytest.raises(Undefined, match="What changing heads does is undefined here"):
+        changed_heads_over_length(rows, trained=64, step=1)
+
+
+@pytest.mark.parametrize(("layers", "edge"), [((3, 29), 0.04 * 26), ((3, 28), 1.0), ((5,), 1.0)])
+def test_layers_have_room_at_both_ends(layers: tuple[int, ...], edge: float) -> None:
+    rows = held()
+    rows["layer"] = rows["layer"].map({3: layers[0], 29: layers[-1]})
+    rows = rows.drop_duplicates(["quantity", "layer", "length", "control", "target"])
+    drawn = held_by_layer(rows, step=1, length=8)
+    assert list(drawn.layout.xaxis.range) == pytest.approx([layers[0] - edge, layers[-1] + edge])
+    assert list(drawn.layout.xaxis.tickvals) == list(layers)
+
+
+@pytest.mark.parametrize(("value", "drawn_at"), [(-0.25, 0.0), (0.5, 0.5), (1.5, 1.0)])
+def test_the_control_of_place_is_drawn_at_the_edge_where_it_leaves_the_axis(value: float, drawn_at: float) -> None:
+    rows = held()
+    rows.loc[rows["control"] == "embedding", "value"] = value
+    drawn = held_by_layer(rows, step=1, length=8)
+    assert any(trace.y is not None and {*trace.y} == {drawn_at} for trace in drawn.data)

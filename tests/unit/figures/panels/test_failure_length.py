@@ -112,3 +112,31 @@ def test_a_critical_length_ends_where_it_is_censored_not_where_it_was_read(robus
     (told,) = (trace.hovertext[0] for trace in figure.data if "critical" in str(trace.name))
     assert "<b>> 400 keys</b>" in told  # the row's own length is N, at which attention was read
     assert "kept up to" not in told
+
+
+def test_one_length_alone_with_unseen_positions_is_the_first(coupled: pd.DataFrame) -> None:
+    frame = coupled.copy()
+    accuracy = (frame["quantity"] == "accuracy") & (frame["step"] == STEP) & (frame["law"] == "matched")
+    longest = frame.loc[accuracy, "length"].max()
+    frame.loc[accuracy & (frame["length"] == longest), "status"] = "unseen_position"
+    (unseen,) = traces(build(frame), "unseen position")
+    assert list(unseen.x) == [u_length(longest)]
+
+
+def test_a_step_that_fits_on_one_law_only_is_not_fitted(coupled: pd.DataFrame) -> None:
+    verdict = coupled[(coupled["quantity"] == "verdict") & (coupled["step"] == STEP)]
+    assert len(verdict)
+    frame = pd.concat([coupled, verdict.assign(label="not fitted")])
+    told = [note.text for note in build(frame, layer=None).layout.annotations if note.name == "number"]
+    assert told == ["not fitted", "not fitted"]
+
+
+def test_the_axis_reaches_past_what_was_measured_and_below_n_and_names_begin_large(coupled: pd.DataFrame) -> None:
+    figure = build(coupled, layer=None)
+    lengths = coupled[coupled["quantity"] == "accuracy"]["length"]
+    assert list(figure.layout.xaxis.range) == [u_length(50 / 3.5), u_length(5.0 * lengths.max())]
+    assert list(figure.layout.yaxis.range) == [1.95, -0.75]
+    assert list(figure.layout.yaxis.ticktext) == ["Matched law", "Challenge law"]
+    assert "computed" not in figure.layout.meta["slice"]
+    (zone,) = [note for note in figure.layout.annotations if note.text == "not measured"]
+    assert (zone.x, zone.y, zone.xanchor, zone.yanchor) == (figure.layout.xaxis.range[1], 0, "right", "bottom")

@@ -47,6 +47,17 @@ def test_the_median_over_seeds_spans_the_lowest_to_the_highest() -> None:
     assert set(data[data["series"] == "c"]["step"]) == {7}
 
 
+@pytest.mark.parametrize("law", ["matched", "challenge"])
+def test_seeds_are_shown_on_either_law(law: str) -> None:
+    shown = "accuracy" if law == "matched" else law
+    other = rows([accuracy("a", 10, 5, 0.1)]).assign(law="challenge" if law == "matched" else "matched")
+    frame = pd.concat([SEEDS.assign(law=law), other])
+    data = figures.seeds_over_length_data(frame, step=10, shown=shown)
+    assert data[data["series"] == "median"]["value"].tolist() == [0.9, 0.7]
+    drawn = figures.seeds_over_length(frame, trained=10, step=10, shown=shown)
+    assert "median of 3 seeds" in drawn.layout.meta["alt"]
+
+
 def test_a_stream_read_within_a_block_too_has_one_place_per_layer() -> None:
     """A probe reads between attention and MLP as well: the same layer, another site, another value."""
     given = {"measurement": "probes.summary", "quantity": "summary_decodability", "target": "output_summary"}
