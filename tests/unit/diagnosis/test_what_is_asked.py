@@ -20,7 +20,7 @@ from workbench.diagnosis.bench.members import VERSION, Member
 from workbench.diagnosis.bench.needle_models import NeedleNumbers, WrittenBit
 from workbench.diagnosis.bench.scoring import Share
 from workbench.diagnosis.bench.trained_models import config
-from workbench.diagnosis.diagnosis import Diagnosed, Diagnosis
+from workbench.diagnosis.diagnosis import QUANTITIES, Diagnosed, Diagnosis
 from workbench.diagnosis.repaired_pass import RepairedPass, _moved, inside_of, last_classes
 from workbench.diagnosis.shares import Judged
 from workbench.diagnosis.sites import Blind, HeadReading
@@ -103,6 +103,25 @@ def test_strings_are_drawn_until_enough_are_wrong(
     batch, judged = one._judged(6, wanted)
     assert made == asked
     assert len(batch) == len(judged) == (asked[-1][1] if asked else 8)
+
+
+def test_what_is_stored_of_a_diagnosis_and_between_which_ends() -> None:
+    stored = {one.name: (one.unit, one.low, one.high, one.interval, one.controls) for one in QUANTITIES}
+    shares = ("share", 0, 1), ("share", -1, 1), ("label", None, None), ("share of the loss", None, None)
+    share, difference, label, of_loss = shares
+    assert stored == {
+        "balanced_accuracy": (*share, True, ()),
+        "balanced_loss": (*difference, True, ()),
+        "restored_share": (*of_loss, True, ("wrong_constant",)),
+        "harm_inside": (*difference, False, ("wrong_constant",)),
+        "entry": (*label, False, ()),
+        "entry_grade": (*label, False, ()),
+        "failure_site": (*label, False, ()),
+        "code_kept": (*share, False, ()),
+        "answer_readable": (*share, False, ("untrained", "shuffled_labels")),
+        "oracle_key_share": (*of_loss, True, ("untrained",)),
+        "oracle_key_gap": ("nats", None, None, False, ()),
+    }
 
 
 # ---- readings ------------------------------------------------------------------------------------

@@ -19,9 +19,9 @@ from workbench.claims.surprises import short, span
 from workbench.claims.trained import answer_steps, reductions, relations, retrieval_copies, training_runs
 from workbench.claims.trained.in_text.regained import by_text, correlations, slopes
 from workbench.claims.trained.trained_run import TrainedRun
-from workbench.claims.trained.training_runs import STARTS, Pace, RunWork, remove_starts, train_and_measure
+from workbench.claims.trained.training_runs import STARTS, RunWork, remove_starts, train_and_measure
 from workbench.claims.trained.two_sides import zero_shot_copies
-from workbench.claims.trained_cells import Asked, PlannedRun, cell, encoding
+from workbench.claims.trained_cells import Asked, PlannedRun, cell
 from workbench.jobs.deadline import TimeIsUp
 from workbench.models.handmade.attention_heads import induction_model
 from workbench.tasks import make_task
@@ -127,15 +127,6 @@ def test_what_a_cell_and_a_run_must_have_in_common(
     one: Any, task: str, parameters: dict[str, Any], positions: Any, ids: str, architecture: str, said: bool
 ) -> None:
     assert _alike(one, task, parameters, positions, ids, architecture) is said
-
-
-@pytest.mark.parametrize(("reach", "room"), [(1, 20), (3, 52), (4, 80), (8, 144)])
-def test_room_for_positions_beyond_what_is_asked_about(reach: int, room: int) -> None:
-    assert encoding("nope", 16, reach)["n_ctx"] == room
-    assert encoding("lim 2 1", 16, reach) == {
-        "positions": {"name": "limit", "period": 2, "locality": 1},
-        "n_ctx": room,
-    }
 
 
 # ---- what a statistic takes in -----------------------------------------------------------------------------
@@ -269,16 +260,7 @@ def test_slopes_and_correlations_of_draws_are_0_where_nothing_varies() -> None:
     assert correlations(x, y).tolist() == pytest.approx([0.5, 0.0, 0.0])
 
 
-# ---- the pace of runs, and the runs that stay ------------------------------------------------------------
-def test_the_pace_of_a_process_is_what_runs_took_over_what_they_were_thought_to_take() -> None:
-    pace = Pace()
-    assert pace.expected(100.0) == 0.0
-    pace.add(30.0, 10.0)
-    assert pace.expected(5.0) == 15.0
-    pace.add(10.0, 30.0)
-    assert pace.expected(5.0) == 5.0
-
-
+# ---- when runs begin, and which stay ------------------------------------------------------------
 @pytest.mark.parametrize(("until", "begins"), [(None, True), (106.5, True), (105.0, False), (100.5, False)])
 def test_a_run_begins_that_will_end_in_time(monkeypatch: pytest.MonkeyPatch, until: float | None, begins: bool) -> None:
     class Begun(Exception):
