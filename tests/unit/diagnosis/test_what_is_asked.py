@@ -107,19 +107,18 @@ def test_strings_are_drawn_until_enough_are_wrong(
 
 def test_what_is_stored_of_a_diagnosis_and_between_which_ends() -> None:
     stored = {one.name: (one.unit, one.low, one.high, one.interval, one.controls) for one in QUANTITIES}
-    shares = ("share", 0, 1), ("share", -1, 1), ("label", None, None), ("share of the loss", None, None)
-    share, difference, label, of_loss = shares
+    share, difference, label = ("share", 0, 1), ("share", -1, 1), ("label", None, None)
     assert stored == {
         "balanced_accuracy": (*share, True, ()),
         "balanced_loss": (*difference, True, ()),
-        "restored_share": (*of_loss, True, ("wrong_constant",)),
+        "restored_share": ("share of the loss", None, None, True, ("wrong_constant",)),
         "harm_inside": (*difference, False, ("wrong_constant",)),
         "entry": (*label, False, ()),
         "entry_grade": (*label, False, ()),
         "failure_site": (*label, False, ()),
         "code_kept": (*share, False, ()),
         "answer_readable": (*share, False, ("untrained", "shuffled_labels")),
-        "oracle_key_share": (*of_loss, True, ("untrained",)),
+        "oracle_key_share": ("share", None, None, True, ("untrained",)),
         "oracle_key_gap": ("nats", None, None, False, ()),
     }
 
