@@ -304,6 +304,14 @@ def test_runs_that_none_begins_from_go_to_where_runs_are_kept(
     remove_starts(tmp_path / "nowhere", (), None)
 
 
+def test_where_runs_are_kept_is_made_with_the_first_of_them(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / STARTS / name).mkdir(parents=True)
+    runs = tmp_path / "new" / "runs"
+    remove_starts(tmp_path, (), runs)
+    assert sorted(path.name for path in runs.iterdir()) == ["a", "b"]
+
+
 # ---- numbers in paragraphs ---------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("rows", "said"),
