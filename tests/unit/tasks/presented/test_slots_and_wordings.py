@@ -13,6 +13,7 @@ from workbench.tasks.presented import presented_task
 from workbench.tasks.presented.presentation import TEMPLATES, Presentation, Slot, presentation
 from workbench.tasks.presented.presented_task import Presented, shape_of
 from workbench.tasks.presented.single_tokens import Wording, single_tokens, wording
+from workbench.tasks.registry import present
 
 LETTERS = {
     "before": "<", "between": ",", "mark": ":", "ask": "?", "answer mark": "=", "after": ">", "query": "q", "item": "i",
@@ -111,15 +112,15 @@ def test_which_tokens_are_words() -> None:
 
 
 @pytest.mark.parametrize(("symbols", "first", "chosen"), [
-    (1, 0, (0,)), (2, 0, (0, 4)), (3, 0, (0, 2, 5)), (7, 0, (0, 1, 2, 3, 4, 5, 6)), (2, 4, (0, 2)), (2, 2, (0, 1)),
+    (1, 0, (0,)), (2, 0, (0, 4)), (3, 0, (0, 2, 4)), (7, 0, (0, 1, 2, 3, 4, 5, 6)), (2, 4, (0, 2)), (2, 2, (0, 1)),
     (2, 99, (0, 4)),
 ])  # fmt: skip
 def test_symbols_are_spread_over_the_words(symbols: int, first: int, chosen: tuple[int, ...]) -> None:
-    """Over the first seven words, of which the fourth is the first of the second half but encoded as two."""
+    """Over seven words, or the first of them, of which the fourth is the first of the second half but encoded as two."""
     plain = Words([f"\u0120{sign * 3}" for sign in "abcdefg"])
     split = Words([f"\u0120{sign * 3}" for sign in "abcxefg"])
     told = Presentation(name="bare", words=first)
-    expected = tuple(len(range(symbols)) and ((first and min(first, 7)) or 7) * i // symbols for i in range(symbols))
+    expected = tuple((min(first, 7) or 7) * i // symbols for i in range(symbols))
     assert wording(told, plain, symbols).symbols == expected
     if symbols < 7:
         assert wording(told, split, symbols).symbols == chosen
@@ -150,17 +151,17 @@ BARE = Presentation(name="bare")
 
 
 @pytest.mark.parametrize(("parts", "items", "query", "answers", "shots", "numbers", "places", "asked"), [
-    ({}, 3, False, 3, [], [1, 2, 3, 2, 3], [0, 1, 2], [None, 3, 4]),
-    ({}, 2, False, 4, [], [1, 2, 2, 2, 2], [0, 1], [None, 2, 3, 4]),
+    ({}, 3, False, 3, [], [1, 2, 3, 2, 3], [0, 1, 2], [None, None, 4]),
+    ({}, 2, False, 4, [], [1, 2, 2, 2, 2], [0, 1], [None, None, 3, 4]),
     ({}, 2, False, 5, [], [1, 2, 2, 2, 2, 2], [0, 1], [None, None, None, 4, 5]),
-    ({"prefix": (7,)}, 3, False, 3, [], [0, 1, 2, 3, 2, 3], [1, 2, 3], [None, 4, 5]),
+    ({"prefix": (7,)}, 3, False, 3, [], [0, 1, 2, 3, 2, 3], [1, 2, 3], [None, None, 5]),
     ({"answer": (5,)}, 3, False, 3, [], [1, 2, 3, 1, 2, 3], [0, 1, 2], [3, 4, 5]),
     ({"answer": (5, 6)}, 2, False, 2, [], [1, 2, 2, 1, 2], [0, 1], [3, 4]),
     ({"ask": (4,)}, 2, False, 2, [], [1, 2, 1, 2], [0, 1], [2, 3]),
     ({"answer": (5,)}, 3, False, 1, [], [1, 2, 3, 3], [0, 1, 2], [3]),
     ({}, 3, True, 1, [], [1, 2, 3, 3], [0, 1, 2], [3]),
     ({"before": (8, 9), "between": (1,)}, 2, True, 1, [], [0, 0, 1, 1, 2, 2], [2, 4], [5]),
-    ({"before": (8,), "after": (9,)}, 2, True, 1, [3], [0] * 7 + [1, 2, 2], [7, 8], [9]),
+    ({"before": (8,), "after": (9,)}, 2, True, 1, [3], [0] * 8 + [1, 2, 2], [8, 9], [10]),
 ])  # fmt: skip
 def test_shapes_of_questions(
     parts: dict[str, Any], items: int, query: bool, answers: int, shots: list[int], numbers: list[int],
@@ -208,10 +209,9 @@ def test_what_fits_is_said_where_so_many_would_not(window: int, longest: int, sa
 @pytest.mark.parametrize(("symbols", "chosen"), [(4, 3), (4, 5)])
 def test_each_symbol_has_a_word(symbols: int, chosen: int) -> None:
     with pytest.raises(TaskError, match=f"ur has {symbols} symbols, and {chosen} were chosen"):
-        Presented(
-            inner=make_task("ur", symbols=symbols), presentation=BARE, wording=words(chosen), vocabulary_size=200,
-            window=50, asked_lengths=(4,),
-        )  # fmt: skip
+        present(make_task("ur", symbols=symbols), {
+            "presentation": BARE, "wording": words(chosen), "vocabulary_size": 200, "window": 50, "asked_lengths": (4,),
+        })  # fmt: skip
 
 
 def test_items_of_a_batch() -> None:
