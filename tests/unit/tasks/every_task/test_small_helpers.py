@@ -10,6 +10,7 @@ import torch
 
 from workbench.tasks import TaskError, make_task
 from workbench.tasks.in_context import chains
+from workbench.tasks.sequences import addition
 from workbench.tasks.sequences.sequence_task import ids_of_all, numbered, symbol_names
 from workbench.tasks.text import byte_pairs, corpus
 from workbench.tasks.text.byte_text import BYTE_NAMES
@@ -85,6 +86,7 @@ def test_as_many_ids_as_tokens(ids: list[int], shown: list[int]) -> None:
     ("nf", {}, {1: None, 3: 1, 4: None, 101: 50}),
     ("duplicate_string", {}, {1: None, 4: 1, 5: None, 6: None, 7: 2}),
     ("uf", {"symbols": 5, "stride": 2}, {3: 1, 4: 2, 5: None, 6: 3, 7: 4, 9: 5, 10: None}),
+    ("addition", {}, {5: None, 6: None, 8: None, 9: 5, 10: None, 12: 7}),
     ("parity_scratchpad", {"jump": 2}, {1: None, 3: None, 4: 2, 5: None, 7: 4}),
     ("variable_assignment", {"depth": 1, "variables": 4}, {9: 5, 10: None, 12: 8, 15: None, 6: None}),
     ("variable_assignment", {"depth": 2, "variables": 6}, {15: 8, 21: 14, 18: None, 27: None}),
@@ -179,6 +181,36 @@ def test_a_string_of_small_numbers_has_a_large_one_too() -> None:
 )
 def test_the_likeliest_planted_sum(modulus: int, k: int, chance: float) -> None:
     assert make_task("planted", modulus=modulus, k=k).chance("matched", 9) == pytest.approx(chance)
+
+
+@pytest.mark.parametrize("rows", [
+    [[3, 2, 2]], [[2, 2, 3]], [[2, 3, 3, 2]], [[2, 2, 2]], [[2, 3, 2, 2], [2, 2, 3, 2]], [[2, 3, 2], [2, 2, 2]],
+])  # fmt: skip
+def test_what_is_no_sum(rows: list[list[int]]) -> None:
+    with pytest.raises(TaskError, match="needs a number, one '\\+' at the same place in every row, and a number"):
+        make_task("addition")._split(torch.tensor(rows))
+
+
+@pytest.mark.parametrize(("first", "second", "total"), [
+    ("1", "1", "10"), ("1", "0", "1"), ("0", "0", "0"), ("11", "1", "100"), ("1", "11", "100"), ("101", "10", "111"),
+    ("01", "1", None), ("1", "00", None),
+])  # fmt: skip
+def test_sums(first: str, second: str, total: str | None) -> None:
+    x = torch.tensor([["01+".index(sign) + 1 for sign in f"{first}+{second}"]])
+    if total is None:
+        with pytest.raises(TaskError, match="without leading zeros"):
+            make_task("addition")._outputs(x)
+    else:
+        assert (make_task("addition")._outputs(x) - 1).tolist() == [[int(sign) for sign in total]]
+
+
+@pytest.mark.parametrize(
+    ("reach", "total"), [(None, "10000"), (4, "10000"), (3, "00000"), (2, "01000"), (1, "01100"), (0, "01110")]
+)
+def test_carries_within_reach(reach: int | None, total: str) -> None:
+    """1111 + 0001: the carry of the lowest digits comes four digits far, into the one in front."""
+    a, b = torch.tensor([[1, 1, 1, 1]]), torch.tensor([[1]])
+    assert addition._sum(a, b, reach).tolist() == [[int(sign) for sign in total]]
 
 
 # ---- in context ----------------------------------------------------------------------------------

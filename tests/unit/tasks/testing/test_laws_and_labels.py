@@ -198,6 +198,76 @@ def test_strata(kinds: Any, chance: float, refused: bool, parts: list[str]) -> N
     assert asked == [("odd", 8, 32, "matched", 8), ("no such", 1, 32, "matched", None)]
 
 
+# ---- statistics ----------------------------------------------------------------------------------
+def of_counts(*counts: int) -> torch.Tensor:
+    """So many of 0, of 1, ..."""
+    return torch.cat([torch.full((count,), value) for value, count in enumerate(counts)])
+
+
+def one_free(statistic: float) -> float:
+    """The p of a chi-squared statistic with one degree of freedom."""
+    return math.erfc(math.sqrt(statistic / 2))
+
+
+@pytest.mark.parametrize(("one", "other", "p"), [
+    ((50, 50), (70, 30), one_free(25 / 3)),
+    ((50, 15, 5), (50, 5, 15), math.exp(-5)),
+    ((50, 15, 4), (50, 4, 15), 1.0),  # less than twenty of both together are rare, and put together
+    ((50, 19), (40, 0), one_free(109 * 760**2 / (69 * 40 * 90 * 19))),
+    ((50, 0, 50), (70, 0, 30), one_free(25 / 3)),
+    ((9,), (9,), 1.0),
+    ((9, 3), (3, 4), 1.0),
+])  # fmt: skip
+def test_two_samples(one: tuple[int, ...], other: tuple[int, ...], p: float) -> None:
+    assert check_laws._two_samples(of_counts(*one), of_counts(*other)) == pytest.approx(p)
+
+
+def test_values_are_binned_where_there_are_more_than_twelve() -> None:
+    """Of twelve each counts by itself; of thirteen two that are neighbours are one bin, and may change places."""
+    unlike = [[60, 60], [10, 110]]
+    one, other = (of_counts(*[30] * 10, *two) for two in unlike)
+    assert check_laws._two_samples(one, other) < 1e-4
+    one, other = (of_counts(*two, *[30] * 11) for two in unlike)
+    assert check_laws._two_samples(one, other) == pytest.approx(1)
+    assert check_laws._two_samples(one, other, bins=13) < 1e-4
+
+
+def test_laws_differ_by_the_statistic_with_the_least_p(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = {"a": 0.3, "b": 0.02, "c": 0.001}
+    monkeypatch.setattr(check_laws, "_two_samples", lambda one, other: min(float(one), float(other)))
+    one = {name: torch.tensor(p, dtype=torch.float64) for name, p in given.items()}
+    assert check_laws._apart(one, {"a": one["a"], "b": one["b"], "d": one["c"]}) == (0.04, "b")
+    assert check_laws._apart({"a": one["a"]}, one) == (0.3, "a")
+    high = {name: torch.tensor(0.6, dtype=torch.float64) for name in "ab"}
+    assert check_laws._apart(high, high) == (1.0, "a")
+
+
+@pytest.mark.parametrize(("counts", "expected", "p"), [
+    ([10, 90], [5.0, 95.0], one_free(5 + 25 / 95)),
+    ([9, 1, 90], [4.9, 0.1, 95.0], one_free(5 + 25 / 95)),
+    ([100, 0], [99.5, 0.5], one_free(0.25 / 99.5 + 0.5)),
+    ([60, 40, 0], [50.0, 50.0, 0.0], one_free(4)),
+    ([100, 1], [101.0, 0.0], 0.0),
+    ([120, 80], [50.0, 50.0], one_free(8)),
+    ([60, 30, 10], [50.0, 30.0, 20.0], math.exp(-3.5)),
+    ([9], [7.0], 1.0), ([3, 1], [2.0, 2.0], 1.0),
+])  # fmt: skip
+def test_misfits(counts: list[int], expected: list[float], p: float) -> None:
+    with np.errstate(divide="ignore"):
+        assert check_laws._misfit(np.array(counts), np.array(expected)) == pytest.approx(p)
+
+
+def test_a_shortcut_may_be_as_good_as_the_highest_floor(monkeypatch: pytest.MonkeyPatch) -> None:
+    for floor, said in ((0.5, 0), (0.49, 1)):
+        monkeypatch.setattr(check_laws, "HIGHEST_FLOOR", floor)
+        known = {"position_only": hits(0.5), "last_token": hits(0.0)}
+        task = SimpleNamespace(
+            shortcuts=lambda batch, _, known=known: known if batch else {}, outside_floor=frozenset()
+        )
+        one = StubSubject(task=task, many=lambda law: True, window=8, length=32, draw=lambda *_: False)
+        assert len(list(CHECKS["shortcuts"](one))) == said
+
+
 # ---- memory --------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("small", "large", "kinds"), [
     ((1, 1), (1 << 18, 1 << 21), []),
