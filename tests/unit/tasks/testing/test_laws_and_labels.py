@@ -378,6 +378,8 @@ def unlike(kind: str) -> TaskSubject:
             parity, mask, output, update = super().label_strings(strings, meta)
             if kind == "mask":
                 mask = mask & (torch.arange(mask.shape[1]) != 1)
+            if kind == "third":
+                parity = torch.where(torch.arange(parity.shape[1]) == 2, 1 - parity, parity)
             if kind == "output" and len(strings) > 1:
                 output = output + (torch.arange(len(strings)) == 3)[:, None].long()
             if kind == "update" and len(strings) > 1:
@@ -390,7 +392,8 @@ def unlike(kind: str) -> TaskSubject:
 
 
 @pytest.mark.parametrize(("check", "kind", "part"), [
-    ("oracle", "mask", "do not ask at the same places"), ("batches", "output", "the output summary of a string"),
+    ("oracle", "mask", "do not ask at the same places"),
+    ("oracle", "third", ": after 3 tokens of '"), ("batches", "output", "the output summary of a string"),
     ("batches", "update", "the update summary of a string"), ("batches", "fifth", None), ("batches", "", None),
 ])  # fmt: skip
 def test_labels(check: str, kind: str, part: str | None) -> None:
@@ -402,6 +405,7 @@ def test_labels(check: str, kind: str, part: str | None) -> None:
     ("mask", 6, False, ["sample() answers otherwise"]),
     ("mask", 6, True, []),
     ("mask", 3, True, ["sample() answers otherwise"]),
+    ("both", 6, True, []),
     ("targets", 2, True, ["sample() answers otherwise"]),
     ("targets", 6, False, ["sample() answers otherwise"]),
 ])  # fmt: skip
@@ -416,9 +420,10 @@ def test_what_is_sampled_and_what_is_labelled(name: str, place: int, meta: bool,
         def reference(self, tokens: Any) -> Any:
             return [None if p + 1 in (3, 6) else a for p, a in enumerate(super().reference(tokens))]
 
-    task = (Unasked if name == "mask" else Parity)()
+    task = (Parity if name == "targets" else Unasked)()
     batch = task.label(torch.ones(2, 6, dtype=torch.long), meta={"first": torch.zeros(2)} if meta else None)
-    getattr(batch, name)[1, place] = True
+    for one_name in ("mask", "targets") if name == "both" else (name,):
+        getattr(batch, one_name)[1, place] = True
     one = StubSubject(task=task, some=lambda: [("some", batch)])
     agree(list(CHECKS["oracle"](one)), parts)
 
