@@ -73,6 +73,8 @@ def _misfit(counts: Any, expected: Any) -> float:
     if rare.any():
         counts = np.append(counts[~rare], counts[rare].sum())
         expected = np.append(expected[~rare], expected[rare].sum())
+    possible = (expected > 0) | (counts > 0)
+    counts, expected = counts[possible], expected[possible]
     if len(counts) < 2:
         return 1.0
     return _chi_squared(counts, expected * counts.sum() / expected.sum(), len(counts) - 1)

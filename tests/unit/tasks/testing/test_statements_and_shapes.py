@@ -1,0 +1,286 @@
+"""The kit's checks of what a task states, of its lengths and of the shapes it gives: each condition by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from tests.support.tasks.stub_subject import StubSubject
+from workbench.tasks import TaskError, make_task
+from workbench.tasks.base import BOS, Batch
+from workbench.tasks.testing import CHECKS, subject
+from workbench.tasks.testing.subject import TaskSubject
+
+SOUND: dict[str, Any] = {
+    "name": "x", "question": "x?", "summary": "an x", "family": "mine", "kind": "state", "bos": True, "d_vocab": 3,
+    "tokens_names": (BOS, "a", "b"), "output_names": ("no", "yes"), "neutral_tokens": (0, 2),
+}  # fmt: skip
+PLAIN = {"bos": False, "tokens_names": ("a", "b", "c")}
+
+
+def test_constants_of_the_kit() -> None:
+    given = (subject.P, subject.MANY, subject.SOME, subject.LONGEST_LISTED, subject.LONG, subject.MOST_LENGTHS)
+    assert given == (1e-6, 2000, 24, 40, 1024, 12)
+    one = TaskSubject(make_task("k_hop", k=4))
+    assert (one.window, one.length) == (9, 36)
+    assert one.draw("training", 9).tokens.equal(one.draw("training", 9, 24, 0, 9).tokens)
+    assert [(what.split()[4:], batch.length) for what, batch in one.some()] == [
+        ([law, "at", "length", str(length)], length)
+        for law in ("training", "matched", "challenge")
+        for length in (9, 36)
+    ]
+    assert one.many("matched") is one.many("matched")
+    assert len(one.many("matched")) == 2000
+
+
+# ---- what it states ------------------------------------------------------------------------------
+@pytest.mark.parametrize(("changed", "highest", "sentences"), [
+    ({}, 2, []),
+    ({}, 9, []),
+    ({"question": 3}, 2, ["does not state its question"]),
+    ({"name": ""}, 2, ["does not state its name"]),
+    ({"summary": None}, 2, ["does not state its summary"]),
+    ({"family": ""}, 2, ["does not state its family"]),
+    ({"kind": "sum"}, 2, ["its kind is 'sum'"]),
+    ({"tokens_names": (BOS, "a", "a")}, 2, ["two tokens have one name"]),
+    ({**PLAIN, "tokens_names": ("a", BOS, "b")}, 2, ["is not the first token"]),
+    ({**PLAIN, "tokens_names": ("a", "b", BOS)}, 2, ["is not the first token"]),
+    ({"output_names": None}, 2, []),
+    ({"output_names": ("yes",)}, 2, ["not two or more different names"]),
+    ({"output_names": ("yes", "yes")}, 2, ["not two or more different names"]),
+    ({"output_names": ("no", "yes", "yes")}, 2, ["not two or more different names"]),
+    ({"output_names": ("a", "b", "c")}, 2, []),
+    ({"neutral_tokens": (3,)}, 2, ["a neutral token is no token id"]),
+    ({"neutral_tokens": (1, -1)}, 2, ["a neutral token is no token id"]),
+    (PLAIN, 2, []),
+    (PLAIN, 3, ["ids up to 3 are drawn"]),
+    (PLAIN, None, []),
+], ids=str)  # fmt: skip
+def test_what_a_task_states(changed: dict[str, Any], highest: int | None, sentences: list[str]) -> None:
+    def draw(law: str, length: int) -> Any:
+        assert (law, length) == ("training", 8)
+        if highest is None:
+            raise ValueError
+        return SimpleNamespace(tokens=torch.tensor([[0, highest], [1, 0]]))
+
+    stub = StubSubject(task=SimpleNamespace(**{**SOUND, **changed}), draw=draw, window=8)
+    found = list(CHECKS["statement"](stub))
+    assert len(found) == len(sentences)
+    assert all(part in line for part, line in zip(sentences, found, strict=True))
+
+
+# ---- lengths -------------------------------------------------------------------------------------
+class Lengths(StubSubject):
+    """A stub of a task and of its subject, which notes what is drawn."""
+
+    def __init__(
+        self, length: int = 20, admits: Callable[[int], bool] = lambda n: n >= 1, refuses: bool = True, **other: Any
+    ) -> None:
+        super().__init__(task=self, length=length)
+        self.refuses, self.admissible, self.other = refuses, admits, other
+        self.drawn: list[tuple[str, int, int]] = []
+
+    def lengths(self, low: int, high: int) -> list[int]:
+        found = [n for n in range(low, high + 1) if self.admissible(n)]
+        return [n for n in found if n != self.other.get("unlisted")]
+
+    def next_length(self, length: int) -> int:
+        if length in self.other.get("next", {}):
+            return int(self.other["next"][length])
+        return next(n for n in range(length, 999) if self.admissible(n))
+
+    def draw(self, law: str, length: int, count: int = 24, seed: int = 0, window: int | None = None) -> Any:
+        unknown = law not in ("training", "matched", "challenge")
+        if (unknown and not self.other.get("any_law")) or (self.refuses and not self.admissible(length)):
+            raise TaskError("no")
+        self.drawn.append((law, length, count))
+        shape = self.other.get("shapes", {}).get(length, (count, length))
+        return SimpleNamespace(length=self.other.get("said", {}).get(length, length), tokens=torch.zeros(shape))
+
+    def strings(self, batch: Any) -> torch.Tensor:
+        return torch.as_tensor(batch.tokens)
+
+
+EVEN: Callable[[int], bool] = lambda n: n > 0 and n % 2 == 0  # noqa: E731
+FIRST = "not the first admissible length from there on"
+
+
+@pytest.mark.parametrize(("stub", "sentences"), [
+    (Lengths(), []),
+    (Lengths(admits=EVEN), []),
+    (Lengths(admits=lambda n: n >= 0), ["it admits length 0"]),
+    (Lengths(unlisted=40), ["lengths() is not what admissible() says"]),
+    (Lengths(unlisted=41), []),
+    (Lengths(50, unlisted=50), ["lengths() is not what admissible() says"]),
+    (Lengths(50, unlisted=51), []),
+    (Lengths(unlisted=1), ["lengths() is not what admissible() says"]),
+    (Lengths(admits=EVEN, next={1: 4}), [f"next_length(1) is 4, {FIRST}"]),
+    (Lengths(admits=EVEN, next={1: 3}), [f"next_length(1) is 3, {FIRST}"]),
+    (Lengths(admits=EVEN, next={1: 0}), [f"next_length(1) is 0, {FIRST}"]),
+    (Lengths(admits=EVEN, next={2: 4}), [f"next_length(2) is 4, {FIRST}"]),
+    (Lengths(admits=EVEN, next={40: 42}), [f"next_length(40) is 42, {FIRST}"]),
+    (Lengths(admits=EVEN, next={41: 40}), [f"next_length(41) is 40, {FIRST}"]),
+    (Lengths(said={6: 7}), [f"the law {law} at length 6" for law in ("training", "matched", "challenge")]),
+    (Lengths(shapes={40: (3, 39)}), ["gives strings of shape (3, 39), not (3, 40)"] * 3),
+    (Lengths(shapes={1: (2, 1)}), ["gives strings of shape (2, 1), not (3, 1)"] * 3),
+    (Lengths(admits=EVEN, refuses=False), ["it draws strings of length 1, which it does not admit"]),
+    (Lengths(admits=lambda n: n > 0 and n != 39, refuses=False), ["it draws strings of length 39"]),
+    (Lengths(any_law=True), ["it draws strings of a law that does not exist"]),
+])  # fmt: skip
+def test_lengths(stub: Lengths, sentences: list[str]) -> None:
+    found = list(CHECKS["lengths"](stub))
+    assert len(found) == len(sentences), found
+    assert all(part in line for part, line in zip(sentences, found, strict=True)), found
+
+
+def test_the_shortest_and_the_longest_listed_lengths_are_drawn() -> None:
+    stub = Lengths()
+    assert list(CHECKS["lengths"](stub)) == []
+    ends = [*range(1, 7), *range(35, 41)]
+    assert stub.drawn == [(law, n, 3) for law in ("training", "matched", "challenge") for n in ends]
+
+
+# ---- shapes --------------------------------------------------------------------------------------
+ASKED = make_task("parity").label(torch.tensor([[1, 2, 2], [2, 1, 1]]))
+REAL = make_task("mod_p_mean").label(torch.tensor([[1, 2, 2, 1], [2, 1, 1, 2]]))
+
+
+def changed(batch: Batch, **values: Any) -> Batch:
+    """Another batch, which need not be one that can be made."""
+    made = copy(batch)
+    vars(made).update(values)
+    return made
+
+
+def with_one(name: str, at: tuple[int, int], value: float) -> Batch:
+    """The batch with another number at one place of one of its tensors."""
+    values = getattr(ASKED, name).clone()
+    values[at] = value
+    return changed(ASKED, **{name: values})
+
+
+@pytest.mark.parametrize(("batch", "sentences"), [
+    (ASKED, []),
+    (changed(ASKED, tokens=ASKED.tokens.int()), ["tokens are torch.int32 (2, 4), not torch.int64 (2, 4)"]),
+    (changed(ASKED, length=4), ["tokens are torch.int64 (2, 4), not torch.int64 (2, 5)"]),
+    (with_one("tokens", (1, 2), 3), ["a token id is outside 0..2"]),
+    (with_one("tokens", (1, 2), -1), ["a token id is outside 0..2"]),
+    (with_one("tokens", (1, 2), 0), ["BOS stands in a string"]),
+    (with_one("tokens", (1, 0), 1), ["BOS stands in a string, or not in front"]),
+    (changed(ASKED, bos=False), ["BOS stands in a string, or not in front"]),
+    (changed(ASKED, mask=ASKED.mask.long()), ["the mask is no bool (2, 4)"]),
+    (changed(ASKED, mask=ASKED.mask[:, 1:]), ["the mask is no bool (2, 4)"]),
+    (with_one("mask", (1, 0), 1), ["something is asked at BOS"]),
+    (with_one("mask", (1, 3), 0), ["nothing is asked at the end of a string"]),
+    (with_one("targets", (0, 1), 2), ["a target is outside 0..1"]),
+    (with_one("targets", (0, 1), -1), ["a target is outside 0..1"]),
+    (changed(ASKED, targets=ASKED.targets.int()), ["targets are torch.int32 (2, 4), not torch.int64 (2, 4)"]),
+    (changed(ASKED, targets=ASKED.targets[:, 1:]), ["targets are torch.int64 (2, 3), not torch.int64 (2, 4)"]),
+    (changed(ASKED, output_summary=ASKED.output_summary[:, 1:]), ["the output summary is (2, 3)"]),
+    (changed(ASKED, update_summary=torch.full((2, 4), torch.inf)), ["the update summary is (2, 4)"]),
+    (changed(ASKED, update_summary=torch.zeros(2, 4, 3)), []),
+    (changed(ASKED, update_summary=None), []),
+])  # fmt: skip
+def test_shapes(batch: Batch, sentences: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a task answers to tensors of a wrong shape is another check's."""
+    monkeypatch.setattr("workbench.tasks.testing.check_statement._answers", lambda *_: [])
+    one = TaskSubject(make_task("parity"))
+    monkeypatch.setattr(one, "some", lambda: [("some", batch), ("others", ASKED)])
+    found = list(CHECKS["shapes"](one))
+    assert len(found) == len(sentences), found
+    assert all(f"some: {part}" in line for part, line in zip(sentences, found, strict=True)), found
+
+
+@pytest.mark.parametrize(("targets", "sentences"), [
+    (REAL.targets, []),
+    (REAL.targets[:, 1:], ["targets are (2, 4, 1), not finite (2, 5, 1)"]),
+    (REAL.targets.expand(-1, -1, 2), ["targets are (2, 5, 2), not finite (2, 5, 1)"]),
+    (torch.full_like(REAL.targets, torch.nan), ["targets are (2, 5, 1), not finite (2, 5, 1)"]),
+])  # fmt: skip
+def test_shapes_of_real_targets(targets: torch.Tensor, sentences: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.tasks.testing.check_statement._answers", lambda *_: [])
+    one = TaskSubject(make_task("mod_p_mean"))
+    monkeypatch.setattr(one, "some", lambda: [("some", changed(REAL, targets=targets))])
+    assert [line.removeprefix("some: ") for line in CHECKS["shapes"](one)] == sentences
+
+
+RIGHT = torch.ones(2, 4, dtype=torch.bool)
+ONE_WRONG = torch.tensor([[True, True, True, True], [True, True, False, True]])
+UNASKED_WRONG = torch.tensor([[False, True, True, True], [True, True, True, True]])
+
+
+@pytest.mark.parametrize(("real", "guess", "right", "answered", "sentences"), [
+    (False, [[1.0, 0.0], [0.5, 0.5]], RIGHT, [True, True], []),
+    (False, [[1.0], [0.5]], RIGHT, [True, True], ["answer() gives (2, 1), not finite (2, 2)"]),
+    (False, [[1.0, 0.0], [torch.inf, 0.5]], RIGHT, [True, True], ["answer() gives (2, 2), not finite (2, 2)"]),
+    (False, [[1.0, 0.0], [2.0, -0.1]], RIGHT, [True, True], ["answer() gives weights below 0, or only 0"]),
+    (False, [[1.0, 0.0], [0.0, 0.0]], RIGHT, [True, True], ["answer() gives weights below 0, or only 0"]),
+    (True, [[1.0, 0.0], [2.0, -0.1]], ONE_WRONG, [True, True], []),
+    (False, [[1.0, 0.0], [0.5, 0.5]], ONE_WRONG, [True, True], ["correct() calls the targets themselves wrong"]),
+    (False, [[1.0, 0.0], [0.5, 0.5]], UNASKED_WRONG, [True, True], []),
+    (False, [[1.0, 0.0], [0.5, 0.5]], RIGHT, [True, False], ["answered() does not count a sequence"]),
+])  # fmt: skip
+def test_answers(
+    real: bool, guess: list[list[float]], right: torch.Tensor, answered: list[bool], sentences: list[str]
+) -> None:
+    from workbench.tasks.testing.check_statement import _answers
+
+    task = SimpleNamespace(
+        answer=lambda strings: torch.tensor(guess), d_vocab_out=2, real=real, correct=lambda *_: right,
+        answered=lambda *_: torch.tensor(answered),
+    )  # fmt: skip
+    stub = StubSubject(task=task, strings=lambda batch: batch.tokens[:, 1:])
+    found = list(_answers(stub, "some", ASKED))
+    assert len(found) == len(sentences), found
+    assert all(f"some: {part}" in line for part, line in zip(sentences, found, strict=True)), found
+
+
+# ---- settings ------------------------------------------------------------------------------------
+class Made:
+    """Equal to all of its kind; its second copy may have other parameters or another vocabulary."""
+
+    made = 0
+
+    def __init__(self, **given: Any) -> None:
+        type(self).made += 1
+        self.number, self.parameters, self.tokens_names = self.made, {"k": 1}, ("a",)
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = object.__hash__
+
+
+class OtherParameters(Made):
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.parameters = {"k": min(self.made, 2)}
+
+
+class OtherWords(Made):
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.tokens_names = ("a", "b")[: min(self.made, 2)]
+
+
+class Unequal(Made):
+    def __eq__(self, other: object) -> bool:
+        return False
+
+    __hash__ = object.__hash__
+
+
+@pytest.mark.parametrize(("cls", "sentences"), [
+    (Made, []), (OtherParameters, ["do not survive"]), (OtherWords, ["another vocabulary"]), (Unequal, ["do not survive"]),
+])  # fmt: skip
+def test_settings(cls: type[Made], sentences: list[str]) -> None:
+    cls.made = 0
+    stub = StubSubject(task=cls())
+    found = list(CHECKS["settings"](stub))
+    assert len(found) == len(sentences)
+    assert all(part in line for part, line in zip(sentences, found, strict=True))
