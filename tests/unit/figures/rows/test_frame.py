@@ -308,6 +308,7 @@ def test_rows_without_any_keep_the_names_of_their_columns() -> None:
     assert Frame.from_rows([{"a": 1}], ["b"]).names == ["a"]
     joined = Frame.concat([Frame.from_rows([{"a": 1}]), Frame.from_rows([{"a": "x"}])])
     assert joined.rows() == [{"a": 1}, {"a": "x"}]
+    assert Frame.concat([Frame.from_rows([{"a": 1}]), Frame.from_rows([{"a": 2.5}])])["a"].dtype.kind == "f"
 
 
 @pytest.mark.parametrize("few", [0, 100])
