@@ -133,6 +133,7 @@ def test_what_does_not_apply_says_why() -> None:
         (["not_applicable"] * 4, NotApplicable, "The curve does not apply here: flat; short."),
         (["censored"] * 4, Undefined, "The curve lies beyond what was measured: flat; short."),
         (["censored", "undefined"] * 2, Undefined, "The curve is undefined here: flat; short."),
+        (["not_applicable", "undefined"] * 2, Undefined, "The curve is undefined here: flat; short."),
     ],
 )
 def test_rows_without_any_value_say_why(statuses: list[str], error: type[Exception], said: str) -> None:
