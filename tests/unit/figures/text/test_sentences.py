@@ -528,3 +528,10 @@ def test_a_head_is_spoken_of_where_layer_and_head_are_known(robust: pd.DataFrame
     without = why_sentence(robust, step=3000, trained=50)
     assert why_sentence(robust, step=3000, trained=50, **place) == without
     assert why_sentence(robust, step=3000, trained=50, layer=0, head=0) != without
+
+
+def test_only_the_head_with_the_largest_effect_is_introduced_by_it(robust: pd.DataFrame) -> None:
+    at = {"step": 3000, "trained": 50, "layer": 0}
+    first, other = ([why_sentence(robust, **at, head=head, length=length) for length in (None, 100)] for head in (0, 1))
+    assert first[0] != first[1]
+    assert other[0] == other[1]
