@@ -178,3 +178,15 @@ def test_a_side_of_cells_is_pooled_beyond_its_most(count: int, cells: int, block
     assert (wide.shape, by, bx) == ((1, cells), 1, block)
     tall, by, bx = pool(np.zeros((count, 1)))
     assert (tall.shape, by, bx) == ((cells, 1), block, 1)
+
+
+def test_names_stay_inside_the_axis() -> None:
+    figure = plot()
+    marks.add_end_labels(figure, [("a", 1.0, "#000000", True), ("b", 0.0, "#000000", True)], (0, 1), 11, pixels=130)
+    assert [one.y for one in figure.layout.annotations] == pytest.approx([0.95, 0.05])
+
+
+def test_points_on_a_line_begin_at_its_first_row_and_leave_gaps() -> None:
+    values = ((1, 0.0), (4, 1.0), (8, math.nan), (16, 0.5))
+    found = marks.drawn_points(Frame.from_rows([row("a", n, v) for n, v in values]), "length", steps=2)
+    assert found == [(0.0, 0.0), (1.0, 0.5), (2.0, 1.0), (4.0, 0.5)]
