@@ -175,3 +175,101 @@ def test_each_number_cites_its_row() -> None:
 def test_a_step_without_diagnosis_is_not_measured() -> None:
     with pytest.raises(NotMeasured, match="no diagnosis at step 8"):
         diagnosis_sentence(frame(*entry("content")), step=8, longest=32)
+
+
+# ---- every cause, every repair, and margins ---------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("label", "words"),
+    [
+        ("position", "because positions beyond 32 break the answer"),
+        ("keys", "because more keys than at 32 break the answer"),
+        ("steps", "because more steps than at 32 break the answer"),
+        ("joint", "because positions and more keys, together, beyond 32 break the answer"),
+        ("steps or content", "because what grows with strings beyond 32 breaks the answer"),
+        ("keys or content", "because what grows with strings beyond 32 breaks the answer"),
+        ("content", "because what strings hold beyond 32 breaks the answer"),
+    ],
+)
+def test_every_cause_agrees_with_its_verb(label: str, words: str) -> None:
+    assert said(*entry(label, "P.int")) == f"At 64, fails {words}; no blind repair restores half."
+    assert words in said(*entry(label, "P.int"), site(""))
+    lost = said(*entry(label, "P.int"), site("lost"))
+    assert (" loses the answer;" if words.endswith("breaks the answer") else " lose the answer;") in lost
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("P.lag", "lags inside the trained range restore 0.60"),
+        ("P.row", "trained rows in place of others restore 0.60"),
+        ("P.other", "ids inside the trained range restore 0.60"),
+        ("D.logn", "scores scaled by log n restore 0.60"),
+        ("D.other", "sharpening restores 0.60"),
+        ("K.sink", "the first key's weight held as at N restores 0.60"),
+        ("K.scale", "head outputs held at their scale at N restore 0.60"),
+        ("T.slow", "steps slowed to those of N restore 0.60"),
+        ("C.pool1", "rows moved to where they lay at N restore 0.60"),
+        ("D.other and P.int", "sharpening with ids inside the trained range restores 0.60"),
+    ],
+)
+def test_every_repair_is_said(target: str, words: str) -> None:
+    assert said(*entry("position", target), share(target, 0.6)).partition(": ")[2].startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("target", "aside"),
+    [("P.int", "D.gap"), ("D.gap", "P.int"), ("K.sink", "P.int"), ("T.slow", "C.pool"), ("C.pool", "P.int")],
+)
+def test_a_repair_is_told_beside_the_chosen_one_of_another_family(target: str, aside: str) -> None:
+    own = (*entry("position", target), share(target, 0.6, CHOSEN))
+    assert "; " in said(*own, share(aside, 0.3, CHOSEN))
+    for other in (share(aside, 0.3), share(aside, 0.3, CHOSEN, "pair"), share(f"X{aside}", 0.3, CHOSEN)):
+        assert "; " not in said(*own, other)
+    pair = f"{target} and {aside}"
+    assert "; " not in said(*entry("joint", pair), share(pair, 0.6, mode="pair"), share(aside, 0.3, CHOSEN))
+
+
+def test_without_a_blind_repair_the_best_right_key_is_told() -> None:
+    oracle = [{**share("O", value), "quantity": "oracle_key_share"} for value in (0.4, 0.8, 0.6)]
+    assert said(*entry("keys"), *oracle).endswith(
+        ": the right key alone restores 0.80 [0.70, 0.90]; no blind repair restores half."
+    )
+
+
+@pytest.mark.parametrize(
+    ("best", "wrong", "words"),
+    [
+        (
+            0.5,
+            True,
+            "ids inside the trained range restore 0.50 [0.40, 0.60] of the loss, and with the wrong constant 0.45",
+        ),
+        (0.5, False, "of the repairs chosen on the other half of the strings none restores more than 0.50 of the loss"),
+        (0.4999, True, "no repair restores more than 0.50 of the loss"),
+    ],
+)
+def test_half_of_the_loss_is_enough_where_its_control_restores_less(best: float, wrong: bool, words: str) -> None:
+    control = [{**share("P.int", 0.45), "control": "wrong_constant"}] * wrong
+    text = said(*entry("not explained", grade="none"), share("P.int", best, CHOSEN), *control)
+    assert text.startswith(f"At 64, {words}")
+
+
+@pytest.mark.parametrize(
+    ("other", "untestable"),
+    [
+        ({}, True),
+        ({"target": "P.lag", "value": 0.1}, False),
+        ({"target": "P.lag", "value": None}, True),
+        ({"target": "D.gap", "value": 0.1}, True),
+    ],
+)
+def test_positions_can_be_tested_where_one_repair_of_ids_does_no_harm(other: dict[str, Any], untestable: bool) -> None:
+    harm = {"quantity": "restored_share", "target": "P.int", "mode": "alone", "status": "not_applicable"}
+    rows = [{**harm, "note": "it harms inside training: much"}]
+    rows += [{**harm, "status": "ok", **other}] if other else []
+    text = said(*entry("not explained", grade="none"), *rows)
+    assert ("cannot be tested by ids" in text) is untestable
+    elsewhere = [{**one, "note": "it does not apply"} for one in rows]
+    assert "cannot be tested" not in said(*entry("not explained", grade="none"), *elsewhere)
+    if not other:
+        assert "no repair is applicable: not explained" in text

@@ -17,7 +17,7 @@ from workbench.figures import offered, registry
 from workbench.figures.errors import NotMeasured
 from workbench.figures.registry import data_of, figure
 from workbench.figures.rows import frame as frame_module
-from workbench.figures.rows.frame import Frame, absent, column, is_in, numbers, present, unique
+from workbench.figures.rows.frame import Frame, absent, column, is_in, missing, numbers, present, unique
 from workbench.figures.rows.picking import cells, latest, stack, tidy
 
 
@@ -118,6 +118,15 @@ def test_frames_below_each_other_are_empty_where_one_lacks_a_column() -> None:
         (["a", None], "O"),
         ([[1, 2], [3, 4]], "O"),
         ([], "O"),
+        ([None, None], "O"),
+        ([True, None], "O"),
+        ([1, True], "O"),
+        ([1.5, True], "O"),
+        ([1.5, "a"], "O"),
+        ([1, None], "f"),
+        ([np.float32(1), 2], "f"),
+        ([np.int64(1), 2], "i"),
+        ([np.bool_(True), False], "b"),
     ],
 )
 def test_a_column_has_the_type_of_its_values(values: list[Any], kind: str) -> None:
@@ -240,3 +249,91 @@ def test_series_are_stacked_in_order(robust: pd.DataFrame) -> None:
 def test_what_is_missing_is_said(synthetic: ModuleType, robust: pd.DataFrame) -> None:
     with pytest.raises(NotMeasured, match="is not measured at training step 77"):
         figures.accuracy_over_length(robust, trained=50, step=77)
+
+
+# ---- what is there and what is not --------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("values", "gone"),
+    [
+        (np.array([1.0, np.nan]), [False, True]),
+        (np.array([1, 0]), [False, False]),
+        (np.array([True, False]), [False, False]),
+        (np.array(["", None, float("nan"), 0], dtype=object), [False, True, True, False]),
+    ],
+)
+def test_nothing_is_nan_or_none(values: Any, gone: list[bool]) -> None:
+    assert absent(values).tolist() == gone
+    assert present(values).tolist() == [not one for one in gone]
+    assert [missing(one) for one in values.tolist()] == gone
+
+
+@pytest.mark.parametrize(
+    ("given", "held"),
+    [
+        (pd.Series([1.0, None]), [1.0, None]),
+        (pd.Series([1, 2]), [1, 2]),
+        (pd.Series([1, None], dtype="Int64"), [1.0, None]),
+        (pd.Series([True, False]), [True, False]),
+        (pd.Series(["a", None], dtype=object), ["a", None]),
+        (pd.Series([], dtype=object), []),
+        (pd.Series(["a", None, "b"], dtype="category"), ["a", None, "b"]),
+    ],
+)
+def test_columns_of_pandas_are_held_with_none_where_nothing_is(given: pd.Series, held: list[Any]) -> None:
+    same(Frame.of(pd.DataFrame({"a": given}))["a"], held)
+    assert unique(Frame.of(pd.DataFrame({"a": given}))["a"]) == held
+
+
+def test_columns_are_picked_and_set(rows: pd.DataFrame) -> None:
+    frame = Frame.of(rows)
+    assert frame.only(["law", "step"]).names == ["law", "step"]
+    assert frame.without("law", "note").names == ["step", "length", "value"]
+    assert ("law" in frame, "mode" in frame) == (True, False)
+    made = frame.take([0, 1]).with_columns(a=None, b=True, c=2.5, d="x", e=np.array([1, 2]), f=("y", "z"))
+    assert made.only("abcdef").rows() == [
+        {"a": None, "b": True, "c": 2.5, "d": "x", "e": 1, "f": "y"},
+        {"a": None, "b": True, "c": 2.5, "d": "x", "e": 2, "f": "z"},
+    ]
+    assert made["step"].tolist() == [3, 1]
+
+
+def test_what_is_said_of_rows_as_a_whole_goes_with_them(rows: pd.DataFrame) -> None:
+    rows.attrs["pairs"] = "same length"
+    frame = Frame.of(rows)
+    assert frame.where(step=3).attrs == frame.to_pandas().attrs == {"pairs": "same length"}
+
+
+def test_rows_without_any_keep_the_names_of_their_columns() -> None:
+    assert Frame.from_rows([], ["a", "b"]).names == ["a", "b"]
+    assert Frame.from_rows([{"a": 1}], ["b"]).names == ["a"]
+    joined = Frame.concat([Frame.from_rows([{"a": 1}]), Frame.from_rows([{"a": "x"}])])
+    assert joined.rows() == [{"a": 1}, {"a": "x"}]
+    assert Frame.concat([Frame.from_rows([{"a": 1}]), Frame.from_rows([{"a": 2.5}])])["a"].dtype.kind == "f"
+
+
+@pytest.mark.parametrize("few", [0, 100])
+def test_values_of_other_kinds_are_found_nowhere(few: int, monkeypatch: pytest.MonkeyPatch, rows: pd.DataFrame) -> None:
+    monkeypatch.setattr(frame_module, "FEW", few)
+    frame = Frame.of(rows.assign(measurement=["m", "k"] * 3, quantity="q"))
+    for equals, steps in (
+        ({"measurement": "m", "quantity": "q", "step": [2, 3]}, [3, 2, 3]),
+        ({"measurement": ["m", "k"], "step": 1}, [1, 1]),
+        ({"step": (1, 2), "measurement": "k"}, [1, 1, 2]),
+        ({"step": "nowhere"}, []),
+        ({"note": 3}, []),
+    ):
+        assert frame.where(**equals)["step"].tolist() == steps
+
+
+def test_only_picks_of_few_rows_are_kept_and_not_too_many_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("FEW", 2), ("FEW_INDICES", 2), ("MOST_KEPT", 2)):
+        monkeypatch.setattr(frame_module, name, value)
+    frame = Frame.from_rows([{"a": n, "b": min(n, 3)} for n in range(6)])
+
+    def again(**equals: int) -> bool:
+        return frame.indices(equals) is frame.indices(equals)
+
+    assert not again(b=3)  # three rows
+    frame = Frame.from_rows([{"a": n, "b": n // 2} for n in range(6)])
+    assert again(b=1)  # two; beside it the group of all rows is kept
+    assert not again(a=1)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,12 +15,23 @@ from workbench.figures.errors import NotApplicable, NotMeasured, Undefined
 from workbench.figures.rows.frame import Frame
 from workbench.figures.rows.picking import (
     after_last_block,
+    cells,
     edges,
+    head_names,
+    highest,
+    known,
     latest,
     nearest,
     nothing,
     refuse_empty,
+    run_name,
+    select,
+    setting_of,
+    sites,
+    smallest_n,
+    stack,
     telling,
+    tidy,
     valued,
 )
 from workbench.figures.style.marks import add_end_labels
@@ -120,6 +133,7 @@ def test_what_does_not_apply_says_why() -> None:
         (["not_applicable"] * 4, NotApplicable, "The curve does not apply here: flat; short."),
         (["censored"] * 4, Undefined, "The curve lies beyond what was measured: flat; short."),
         (["censored", "undefined"] * 2, Undefined, "The curve is undefined here: flat; short."),
+        (["not_applicable", "undefined"] * 2, Undefined, "The curve is undefined here: flat; short."),
     ],
 )
 def test_rows_without_any_value_say_why(statuses: list[str], error: type[Exception], said: str) -> None:
@@ -129,3 +143,110 @@ def test_rows_without_any_value_say_why(statuses: list[str], error: type[Excepti
     assert (type(raised.value), str(raised.value)) == (error, said)
     refuse_empty(Frame.of(MEASURED), "The curve")
     refuse_empty(Frame.of(MEASURED[:0]), "The curve")
+
+
+# ---- small picks --------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("runs", "settings", "said"),
+    [
+        (["a", "a"], ["x", "x"], None),
+        (["a", "b"], ["x", "x"], "the rows of m are of 2 runs; keep one by filtering the column 'run'"),
+        (["a", "a"], ["x", "y"], "the rows of m are of 2 settings; keep one by filtering the column 'setting'"),
+    ],
+)
+def test_rows_of_several_runs_or_settings_are_refused(runs: list[str], settings: list[str], said: str | None) -> None:
+    frame = Frame.of(pd.DataFrame({"measurement": ["m", "m"], "run": runs, "setting": settings}))
+    if said is None:
+        assert len(select(frame, "m")) == 2
+        return
+    with pytest.raises(ValueError, match=said):
+        select(frame, "m")
+
+
+@pytest.mark.parametrize(
+    ("status", "value", "drawn"),
+    [
+        ("ok", 0.0, True),
+        ("sampled", 1.0, True),
+        ("unseen_position", 1.0, True),
+        ("ok", None, False),
+        ("ok", math.nan, False),
+        ("undefined", 1.0, False),
+        ("censored", 1.0, False),
+    ],
+)
+def test_a_value_may_be_drawn_where_it_is_one_and_its_status_is_drawn(status: str, value: Any, drawn: bool) -> None:
+    row = {"status": status, "value": value}
+    assert known(row) is drawn
+    assert len(valued(Frame.from_rows([row]))) == drawn
+
+
+TIDY = dict.fromkeys(("run", "law", "site", "measurement", "quantity", "target", "mode", "control", "note"), "")
+
+
+def row(step: int, value: float | None, status: str = "ok", **others: Any) -> dict[str, Any]:
+    """A row with every column of a tidy frame."""
+    made = {**TIDY, "step": step, "length": 8, "layer": 0, "head": 1, "value": value, "label": "", "low": 0.25}
+    return made | {"high": 0.75, "n": 40, "status": status} | others
+
+
+def test_tidy_rows_are_sorted_and_empty_where_nothing_may_be_drawn() -> None:
+    rows = Frame.from_rows([row(3, 0.5), row(1, 0.125, "undefined"), row(2, 0.375, "sampled")])
+    found = tidy(rows, "s", "step")
+    assert found["step"].tolist() == [1, 2, 3]
+    for name, values in (
+        ("value", [math.nan, 0.375, 0.5]),
+        ("low", [math.nan, 0.25, 0.25]),
+        ("high", [math.nan, 0.75, 0.75]),
+    ):
+        np.testing.assert_array_equal(found[name], values)
+    assert found.names[0] == "series"
+    assert len(tidy(Frame.from_rows([row(1, 0.5), row(1, 0.5, length=9)]), "s", ["step", "length"])) == 2
+    assert len(tidy(Frame.from_rows([row(1, 0.5), row(1, 0.5)]), ["s", "t"], "step")) == 2
+    with pytest.raises(ValueError, match="two rows of s at training step 1, length 8; filter the frame"):
+        tidy(Frame.from_rows([row(1, 0.5), row(2, 0.5), row(1, 0.25)]), "s", ["step", "length"])
+
+
+def test_nothing_stacked_still_has_its_columns() -> None:
+    assert len(stack([])) == 0
+    assert "series" in stack([Frame.from_rows([], ["step"])])
+    assert stack([Frame.from_rows([], ["step"]), Frame.from_rows([{"step": 1}])]).rows() == [{"step": 1}]
+
+
+def test_the_highest_of_each_place_is_the_first_of_equals() -> None:
+    rows = [row(2, 0.5, head=0), row(1, 0.25, head=1), row(2, 0.5, head=2), row(1, 0.75, head=3), row(1, None, head=4)]
+    found = highest(Frame.from_rows(rows), "step")
+    assert list(zip(found["step"].tolist(), found["head"].tolist(), strict=True)) == [(1, 3), (2, 0)]
+
+
+def test_what_is_read_of_all_rows_of_a_frame() -> None:
+    frame = Frame.from_rows([row(1, 0.5, n=30, run="r", site="a.hook_z"), row(2, 0.25, n=20, run="r", head=2)])
+    nobody = Frame.from_rows([], frame.names)
+    assert (smallest_n(frame), smallest_n(nobody)) == (20, None)
+    assert smallest_n(Frame.from_rows([row(1, 0.5, n=0)])) == 0
+    assert (run_name(frame), run_name(nobody)) == ("r", "")
+    assert head_names(frame) == ["L0 H1", "L0 H2"]
+    assert sites(frame, "hook_z").tolist() == [True, False]
+    assert edges(nobody, "step") == []
+    assert cells(Frame.from_rows([row(1, 0.5), row(2, None)]), "value").tolist() == [0.5]
+    assert len(after_last_block(nobody)) == 0
+
+
+@pytest.mark.parametrize(
+    ("setting", "found"),
+    [
+        (json.dumps({"fitted": 0.5}), 0.5),
+        (json.dumps({"fitted": 0}), 0.0),
+        (json.dumps({"robust": 1}), None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_a_setting_of_a_row_may_be_told(setting: str | None, found: float | None) -> None:
+    assert setting_of({"setting": setting}, "fitted") == found
+    assert setting_of({}, "fitted") is None
+
+
+def test_one_of_several_values_is_said_with_or() -> None:
+    error = nothing(Frame.of(MEASURED), "m", length=[1, 2048], quantity_of="x")
+    assert str(error).startswith("m has rows, but none for length 1 or 2,048, quantity of x.")

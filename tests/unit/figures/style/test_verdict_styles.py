@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.figures.style.verdict_styles import Since, since
+from workbench.figures.errors import NotMeasured
+from workbench.figures.rows.frame import Frame
+from workbench.figures.style.verdict_styles import Since, glyph_svg, since, verdict_ribbon
 
 U, R, C, F = "undecided", "scale-robust", "length-coupled", "not fitted"
 
@@ -28,3 +30,19 @@ def test_since_is_a_bracket(labels: list[str], expected: Since | None) -> None:
 def test_since_is_said_with_the_last_step_that_was_different() -> None:
     assert str(Since(200, 300)) == "since 300 (last different: 200)"
     assert str(Since(None, 1500)) == "since 1,500"
+
+
+def test_a_ribbon_is_of_one_run_in_the_order_of_training() -> None:
+    own = {"measurement": "behaviour", "quantity": "verdict"}
+    rows = [{**own, "step": step, "label": label} for step, label in ((20, R), (10, F), (30, U))]
+    assert verdict_ribbon(Frame.from_rows(rows)) == [(10, F), (20, R), (30, U)]
+    with pytest.raises(ValueError, match="several verdicts at one step"):
+        verdict_ribbon(Frame.from_rows([*rows, rows[0]]))
+    with pytest.raises(NotMeasured, match="No verdict for this run"):
+        verdict_ribbon(Frame.from_rows([{**rows[0], "quantity": "accuracy"}]))
+
+
+@pytest.mark.parametrize(("verdict", "parts"), [(F, (2, 1)), (R, (1, 1)), (U, (1, 0)), ("unseen position", (1, 0))])
+def test_a_glyph_is_dashed_and_ends_in_a_dot_where_its_verdict_says_so(verdict: str, parts: tuple[int, int]) -> None:
+    drawn = glyph_svg(verdict)
+    assert (drawn.count("stroke-dasharray"), drawn.count("<circle")) == parts

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.cited import said, unfounded
 from workbench.figures.rows.frame import Frame
-from workbench.figures.text.carried import at_longest
+from workbench.figures.text.carried import CarriedReading, above, at_longest, by_layer, readings
 from workbench.figures.text.carried_clauses import carried_clause, rail_carried
 from workbench.table.schema import row
 
@@ -196,3 +196,84 @@ def test_between_attention_and_mlp_nothing_is_chosen(made: Any) -> None:
     assert {name: one.row["site"] for name, one in found.items()} == dict.fromkeys(found, "blocks.1.hook_resid_post")
     assert {name: one.row["value"] for name, one in found.items()} == {"summary": 0.5, "position": 0.01}
     assert all(one.control is not None and one.control["site"].endswith("hook_resid_post") for one in found.values())
+
+
+# ---- margins ------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("row", "control", "is_above"),
+    [
+        ((0.6, 0.5, 0.7), None, False),
+        ((0.6, 0.51, 0.7), (0.4, 0.3, 0.5), True),
+        ((0.6, 0.5, 0.7), (0.4, 0.3, 0.5), False),
+        ((0.6, 0.504, 0.7), (0.4, 0.3, 0.496), False),
+        ((0.6, 0.49, 0.7), (0.4, 0.3, 0.5), False),
+        ((0.6, None, None), (0.4, 0.3, 0.5), True),
+        ((0.6, 0.51, 0.7), (0.5, None, None), True),
+        ((0.6, 0.51, 0.7), (0.52, None, None), False),
+    ],
+)
+def test_a_reading_is_above_a_control_where_both_intervals_are_apart_in_two_decimals(
+    row: tuple[Any, ...], control: tuple[Any, ...] | None, is_above: bool
+) -> None:
+    own = dict(zip(("value", "low", "high"), row, strict=True))
+    held = None if control is None else dict(zip(("value", "low", "high"), control, strict=True))
+    assert above(own, held) is is_above
+    poor = {"value": 0.0, "low": None, "high": None}
+    assert CarriedReading(own, poor, held).above is is_above
+    assert CarriedReading(poor, own, held).refit_above is is_above
+    assert not CarriedReading(own, None, held).refit_above
+
+
+def test_the_highest_control_of_each_length_counts(made: Any) -> None:
+    frame = made(position={(0, 64): (None, 0.5, 0.2), (1, 64): (None, 0.6, -0.2), (1, 32): (None, 0.9, None)})
+    found = readings(frame, "position", step=7)
+    assert [(one.row["length"], one.control and one.control["value"]) for one in found] == [(32, None), (64, 0.01)]
+    assert [one.row["value"] for one in by_layer(frame, "position", step=7, length=64)] == [0.5, 0.6]
+    assert [one.row["value"] for one in readings(frame, "position", step=7, layer=0)] == [0.5]
+    assert readings(made(), "position", step=7) == ()
+    assert at_longest(made(), 7) == {}
+
+
+@pytest.mark.parametrize(
+    ("value", "earlier", "words"),
+    [
+        (0.25, None, "Position is partly readable"),
+        (0.2499, None, "Little position is readable"),
+        (0.5, None, "Position is readable"),
+        (0.4999, None, "Position is partly readable"),
+        (0.25, 0.9, "Position is partly readable"),
+        (0.2, 0.4999, "Little position is readable"),
+        (0.2, 0.5, "Position 0.50 after block 0, little left after block 1"),
+        (0.02, 0.5, "Position 0.50 after block 0, gone after block 1"),
+        (0.021, 0.5, "Position 0.50 after block 0, little left after block 1"),
+    ],
+)
+def test_position_is_little_or_readable_from_its_bars_on(
+    made: Any, value: float, earlier: float | None, words: str
+) -> None:
+    before: Probe = {} if earlier is None else {(0, 256): (None, earlier, -0.9)}
+    assert clause(made(position={**before, (1, 256): (None, value, -0.9)})).startswith(words)
+
+
+@pytest.mark.parametrize(("refit", "moves"), [(0.225, True), (0.2249, False)])
+def test_a_code_moves_from_a_tenth_on(made: Any, refit: float, moves: bool) -> None:
+    frame = made(flat(0.125, refit, -0.5))
+    assert ("in a code that moves (" in clause(frame)) is moves
+    rail = said(rail_carried(frame, 7, 256))
+    assert (", refitted 0.2" in rail, "in the code of trained lengths" in rail) == (moves, not moves)
+    on_the_way = made({(1, 64): (0.125, refit, -0.5), (1, 256): (0.9, 0.9, -0.5)})
+    assert ("moves on the way (refitted 0.2" in clause(on_the_way)) is moves
+
+
+@pytest.mark.parametrize(("best", "named"), [(0.1, True), (0.0999, False)])
+def test_an_earlier_layer_is_named_where_it_reads_a_tenth_more(made: Any, best: float, named: bool) -> None:
+    frame = made(position={(0, 256): (None, best, -0.9), (1, 256): (None, 0.0, -0.9)})
+    assert said(rail_carried(frame, 7, 256)).endswith("0.10 after block 0") is named
+
+
+@pytest.mark.parametrize(
+    ("lengths", "words"),
+    [((N,), " (0.97"), ((16,), " (0.97"), ((N, N + 1), " in one code at every measured length past")],
+)
+def test_one_code_is_said_of_lengths_past_training_alone(made: Any, lengths: tuple[int, ...], words: str) -> None:
+    assert clause(made(flat(0.97, 0.98, 0.60, lengths))).startswith(f"It carries the summary after block 1{words}")

@@ -230,3 +230,89 @@ def test_the_tally_counts_every_clause(made: Made) -> None:
 def test_without_a_verdict_there_is_no_ledger(made: Made) -> None:
     with pytest.raises(NotMeasured, match="No verdict at step 8"):
         evidence(made(), step=8, trained=N, length=128)
+
+
+# ---- margins ------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("skill", "words"),
+    [
+        ((0.95, 1.0), "Skill at trained lengths reaches 0.95"),
+        ((0.9499, 1.0), "Skill at trained lengths is not known to reach 0.95"),
+        ((0.9, 0.95), "Skill at trained lengths is not known to reach 0.95"),
+        ((0.9, 0.9499), "Skill at trained lengths is below 0.95"),
+    ],
+)
+def test_the_fit_is_told_at_its_bar(made: Made, skill: tuple[float, float], words: str) -> None:
+    assert said(found(made(skill=skill))["fit"][0].clause).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "least"),
+    [
+        ({8: 0.96, 16: 0.97, N: 0.98}, 8),
+        ({7: 0.96, 16: 0.97, N: 0.98}, 16),
+        ({4: 0.96, 5: 0.97, N + 1: 0.95}, 5),
+        ({N + 1: 0.96}, None),
+    ],
+)
+def test_the_fit_is_told_at_the_trained_length_from_a_quarter_on_of_which_least_is_shown(
+    made: Made, lengths: dict[int, float], least: int | None
+) -> None:
+    frame = made()
+    skill = frame[(frame["quantity"] == "skill") & (frame["law"] == "matched")].iloc[:1]
+    rows = [skill.assign(length=n, value=low, low=low) for n, low in lengths.items()]
+    told = evidence(
+        pd.concat([frame[frame["quantity"] != "skill"], *rows], ignore_index=True), step=7, trained=N, length=128
+    )
+    assert [int(one.row["length"]) for one in told if one.topic == "fit" and one.row is not None] == (
+        [] if least is None else [least]
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "words"), [(0.25, " can be read, above its controls"), (0.2499, " is above its controls, and little")]
+)
+def test_position_is_little_below_its_bar(made: Made, value: float, words: str) -> None:
+    assert words in said(found(made(position=(value, -0.5)))["position"][0].clause)
+
+
+@pytest.mark.parametrize(
+    ("refit", "words"), [(0.1, "in a code that moves"), (0.0999, "in the code of trained lengths")]
+)
+def test_a_code_that_reads_a_tenth_more_moves(made: Made, refit: float, words: str) -> None:
+    assert words in said(found(made(summary=(0.0, refit, -0.5)))["summary"][0].clause)
+
+
+@pytest.mark.parametrize(("length", "standing"), [(1, "supports"), (64, "supports"), (1000, "supports")])
+def test_the_head_is_looked_at_where_it_was_ablated(made: Made, length: int, standing: str) -> None:
+    (head,) = [
+        one for one in evidence(made(), step=7, trained=N, length=length, layer=0, head=1) if one.topic == "head"
+    ]
+    assert head.standing == standing
+    assert head.row is not None
+    assert head.row["length"] == 64
+
+
+@pytest.mark.parametrize(("layer", "head"), [(None, 1), (0, None), (None, None)])
+def test_no_head_is_spoken_of_without_its_place(made: Made, layer: int | None, head: int | None) -> None:
+    told = evidence(made(), step=7, trained=N, length=128, layer=layer, head=head)
+    assert "head" not in {one.topic for one in told}
+
+
+def test_one_length_alone_says_nothing_of_a_head(made: Made) -> None:
+    frame = made()
+    assert standings(frame[(frame["measurement"] != "circuits.hardmax") | (frame["length"] == N)])["head"] == {
+        "cannot tell"
+    }
+    before = made(kinds=("soft", "hardmax", "hardmax"))
+    before.loc[(before["measurement"] == "circuits.hardmax") & (before["length"] == N), "length"] = N // 2
+    assert standings(before)["head"] == {"cannot tell"}
+
+
+def test_what_has_no_single_number_has_empty_cells(made: Made) -> None:
+    (ties,) = found(made(ties="hold"))["near ties"]
+    assert ties.cells == ("\u2013", "", "\u2013", "\u2013", "")
+    (fit,) = found(made())["fit"]
+    assert fit.cells == ("0.99", "[0.98, 1.00]", "512", "\u2013", "")
+    bare = Evidence("fit", [], {"value": 0.5, "low": None, "high": None, "n": None}, {"value": 0.25}, "supports", "x")
+    assert bare.cells == ("0.50", "", "\u2013", "0.25", "x")

@@ -23,7 +23,7 @@ from workbench.figures import (
 )
 from workbench.figures.rows.claims import asked, capital, cites
 from workbench.figures.style.verdict_styles import VERDICTS, verdict_style
-from workbench.figures.text.sentences import wants_strings
+from workbench.figures.text.sentences import _inside, wants_strings
 from workbench.table.schema import row
 
 Made = Callable[..., pd.DataFrame]
@@ -406,3 +406,132 @@ def test_strings_are_wanted_where_too_few_were_asked_and_more_would_tell(reason:
     ]
     assert wants_strings(pd.DataFrame(rows), 3) is wants
     assert wants_strings(pd.DataFrame(rows), 4) is False
+
+
+# ---- margins and rarer words ---------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("lengths", "trained", "inside"),
+    [
+        ([4, 8, 16, 32, 64], 32, [8, 16, 32]),
+        ([7, 9, 15, 17, 31, 33], 32, [9, 17, 31]),
+        ([30], 32, [30]),
+        ([4], 32, [4]),
+        ([40, 64], 32, [40]),
+        ([8, 33], 32, [8]),
+    ],
+)
+def test_fitting_is_judged_at_a_quarter_half_and_all_of_training(
+    lengths: list[int], trained: float, inside: list[int]
+) -> None:
+    assert _inside(lengths, trained) == inside
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [
+        (0.95, 1.0, "Not fitted at step 2,000: "),
+        (0.9, 0.95, "Not known yet at step 2,000: "),
+        (0.9, 0.9499, "Not fitted at step 2,000: "),
+        (0.9499, 0.99, "Not known yet at step 2,000: "),
+    ],
+)
+def test_what_may_reach_the_bar_is_open(made: Made, low: float, high: float, words: str) -> None:
+    frame = made({50: (1, 0.99, 1)}, "not fitted", skill={50: ((low + high) / 2, low, high)})
+    assert said(verdict_sentence(frame, step=2000, trained=50)).startswith(words)
+
+
+def test_without_skills_the_bar_is_named_alone(made: Made) -> None:
+    frame = made({50: (1, 0.99, 1)}, "not fitted")
+    assert said(verdict_sentence(frame, step=2000, trained=50)) == (
+        "Not fitted at step 2,000: skill at trained lengths does not reach 0.95."
+    )
+    assert said(rail_text(frame, "behaviour", 2000, 50, 0, 0, trained=50)) == (
+        "No. It does not do the task at trained lengths."
+    )
+
+
+def test_without_accuracies_that_is_said(made: Made) -> None:
+    words = "Scale-robust at step 2,000: its accuracies are not in the table."
+    assert said(verdict_sentence(made({}, "scale-robust"), step=2000, trained=50)) == words
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "horizon", "words"),
+    [
+        ({50: 0.99, 100: 0.99}, 100, "accuracy stays at 0.99 at every measured length from 50 to 100."),
+        ({50: 0.99, 100: 0.991}, 100, "accuracy stays at 0.99 at every measured length from 50 to 100."),
+        ({50: 0.99, 100: 0.97}, 100, "accuracy stays at 0.97 or above at every measured length from 50 to 100."),
+        ({50: 0.99, 100: 0.99, 101: 0.5}, 100, "accuracy stays at 0.99 at every measured length from 50 to 100."),
+        ({49: 0.5, 50: 0.99, 100: 0.99}, 100, "accuracy stays at 0.99 at every measured length from 50 to 100."),
+    ],
+)
+def test_accuracy_stays_from_n_to_the_horizon(made: Made, accuracy: dict[int, float], horizon: int, words: str) -> None:
+    bare = made({n: (v, v - 0.01, v) for n, v in accuracy.items()}, "scale-robust", horizon=horizon)
+    bare["low"] = bare["high"] = None
+    assert said(verdict_sentence(bare, step=2000, trained=50)) == f"Scale-robust at step 2,000: {words}"
+
+
+def test_of_two_laws_the_earlier_failure_counts(made: Made) -> None:
+    accuracy = {50: (1.0, 1.0, 1.0), 100: (0.7, 0.7, 0.7), 200: (0.5, 0.5, 0.5)}
+    one = made(accuracy, "length-coupled", failed=(100, 200))
+    other = made({}, "length-coupled", failed=(50, 100), law="challenge")
+    frame = pd.concat([one, other[other["quantity"] == "failure_length"]], ignore_index=True)
+    told = said(rail_text(frame, "behaviour", 2000, 50, 0, 0, trained=50))
+    assert told == "No. Failure length 100 under the challenge law; up to 50 every judged length passes."
+    frame["low"] = None
+    told = said(rail_text(frame, "behaviour", 2000, 50, 0, 0, trained=50))
+    assert told == "No. Failure length 100 under the challenge law."
+
+
+@pytest.mark.parametrize(
+    ("label", "reason", "note", "words"),
+    [
+        ("undecided", "", "", "Undecided."),
+        ("undecided", "horizon", "", "Undecided (horizon)."),
+        ("undecided", "", "why", "Undecided; why."),
+        ("length-coupled", "", "why", "Length-coupled."),
+    ],
+)
+def test_a_verdict_without_a_failure_gives_its_reason(
+    made: Made, label: str, reason: str, note: str, words: str
+) -> None:
+    frame = made({50: (1, 1, 1)}, label, note=note)
+    frame["reason"] = reason
+    assert said(rail_text(frame, "behaviour", 2000, 50, 0, 0)) == words
+
+
+@pytest.mark.parametrize(
+    ("status", "label", "words"),
+    [
+        ("ok", "odd", "; near ties: not known."),
+        ("censored", "open", "; near ties are open."),
+        ("undefined", "hold", "1,024."),
+    ],
+)
+def test_near_ties_that_are_not_known_say_so(made: Made, status: str, label: str, words: str) -> None:
+    plain = made({50: (1, 1, 1)}, "scale-robust")
+    ties = {"quantity": "near_ties", "status": status, "label": label, "note": ""}
+    frame = pd.concat([plain, plain[plain["quantity"] == "verdict"].assign(**ties)], ignore_index=True)
+    assert said(rail_text(frame, "behaviour", 2000, 50, 0, 0)).endswith(words)
+
+
+def test_positions_are_unseen_from_the_first_of_their_lengths_on(made: Made) -> None:
+    frame = made({50: (1, 1, 1), 61: (1, 1, 1), 100: (1, 1, 1)}, "unseen position", unseen=61)
+    frame = frame[(frame["length"] != 61) | (frame["law"] == "matched")].iloc[::-1]
+    assert said(verdict_sentence(frame, step=2000, trained=50)).endswith("from length 61 on.")
+    frame = frame[frame["status"] != "unseen_position"]
+    assert said(verdict_sentence(frame, step=2000, trained=50)).endswith("never seen in training.")
+
+
+@pytest.mark.parametrize("place", [{"layer": 0}, {"head": 0}])
+def test_a_head_is_spoken_of_where_layer_and_head_are_known(robust: pd.DataFrame, place: dict[str, int]) -> None:
+    without = why_sentence(robust, step=3000, trained=50)
+    assert why_sentence(robust, step=3000, trained=50, **place) == without
+    assert why_sentence(robust, step=3000, trained=50, layer=0, head=0) != without
+
+
+def test_only_the_head_with_the_largest_effect_is_introduced_by_it(robust: pd.DataFrame) -> None:
+    at = {"step": 3000, "trained": 50, "layer": 0}
+    first, other = ([why_sentence(robust, **at, head=head, length=length) for length in (None, 100)] for head in (0, 1))
+    assert first[0] != first[1]
+    assert other[0] == other[1]

@@ -71,3 +71,25 @@ def test_probes_without_any_value_say_why_and_draw_nothing(frame_of: Any) -> Non
     assert "".join(text for text, _ in rail_text(frame, "representation", 10, 64, 0, 0, trained=64)) == (
         "What probes read there is undefined: one class only."
     )
+
+
+@pytest.mark.parametrize(
+    ("channels", "median"),
+    [((7.0,), "7"), ((90.0, 7.0), "7"), ((90.0, 7.0, 20.0), "20"), ((90.0, 7.0, 30.0, 20.0), "20")],
+)
+def test_of_an_even_number_of_channels_the_lower_one_is_the_median(
+    frame_of: Any, channels: tuple[float, ...], median: str
+) -> None:
+    frame = frame_of([HARDMAX, *(looks_back(64, i, tokens) for i, tokens in enumerate(channels))])
+    assert said(frame).endswith(f"looks back {median} tokens at length 64, {median} at 64.")
+
+
+@pytest.mark.parametrize(("trained", "near"), [(None, 32), (31.0, 32), (64.0, 64), (100.0, 64), (1000.0, 512)])
+def test_a_scan_is_told_at_n_or_from_the_shortest_length(frame_of: Any, trained: float | None, near: int) -> None:
+    frame = frame_of([HARDMAX, *(looks_back(n, 0, float(n)) for n in (64, 32, 512))])
+    told = "".join(text for text, _ in rail_text(frame, "mechanism", 10, 64, 0, 0, trained=trained))
+    assert told.endswith(f"looks back {near} tokens at length {near}, 512 at 512.")
+
+
+def test_one_kind_of_row_that_applies_is_attention(frame_of: Any) -> None:
+    assert said(frame_of([HARDMAX, {**HARDMAX, "status": "undefined"}])) == "Attention is not measured at step 10."
