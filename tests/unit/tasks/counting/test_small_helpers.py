@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
 import torch
 
 from workbench.tasks import make_task
-from workbench.tasks.counting.counter_language import clear_places, event_places
+from workbench.tasks.counting import boolean, shuffles
+from workbench.tasks.counting.counter_language import LESS, MORE, ORDER, WORD, clear_places, event_places
+from workbench.tasks.counting.dyck import _closing, _mirrored
 from workbench.tasks.counting.dyck_k import _fold, folded
 from workbench.tasks.counting.letter_majority import _leaders
 from workbench.tasks.random_generator import generator
@@ -134,3 +137,58 @@ def test_numbers_of_ones_without_a_tie(size: int, ones: set[int]) -> None:
     drawn = make_task("interleaved_majority")._ones(60, size, generator("ones", size))
     assert set(drawn.flatten().tolist()) == ones
     assert drawn.shape == (60, 3, 1)
+
+
+@pytest.mark.parametrize(("name", "parameters", "window", "possible"), [
+    ("dyck_1", {}, ") )", True), ("dyck_1", {}, "( )", True), ("dyck_1", {}, "( ) (", False), ("dyck_1", {}, ") (", False),
+    ("shuffle_dyck", {}, ")1 )2", True), ("shuffle_dyck", {}, "(1 )2", False), ("shuffle_dyck", {}, "(1 (2 )1 )2", True),
+    ("a_n_b_n", {"letters": 3}, "b c", True), ("a_n_b_n", {"letters": 3}, "b c c", True), ("a_n_b_n", {"letters": 3}, "c", True),
+    ("a_n_b_n", {"letters": 3}, "b b c c", True), ("a_n_b_n", {"letters": 3}, "b b b c c", False),
+    ("a_n_b_n", {"letters": 3}, "a b b c c", True), ("a_n_b_n", {"letters": 3}, "c b", False),
+])  # fmt: skip
+def test_which_windows_end_a_word(name: str, parameters: dict[str, Any], window: str, possible: bool) -> None:
+    task = make_task(name, **parameters)
+    tokens = torch.tensor([[task.tokens_names.index(symbol) for symbol in window.split()]])
+    assert task._ends_a_word(tokens).tolist() == [possible]
+
+
+@pytest.mark.parametrize(("symbols", "whole", "left"), [
+    ("0", True, 0), ("1", True, 0), ("{2} 0", False, 0), ("{2} 0 1", True, 0), ("{1} 0", True, 0), ("{1}", False, 0),
+    ("{3} 0 0", False, 0), ("{3} 0 0 1", True, 0), ("0 1", True, 1), ("{2} {1} 0 1 0", True, 1), ("{2} 0 {3} 1 1 1 0", True, 1),
+])  # fmt: skip
+def test_one_expression_is_taken_off_the_front(symbols: str, whole: bool, left: int) -> None:
+    named = {str(place + 1): name for place, name in enumerate(boolean.OPERATORS)}
+    rest = [named[part[1:-1]] if part[0] == "{" else part for part in symbols.split()]
+    assert boolean._without_one_expression(rest) == whole
+    assert len(rest) == left
+
+
+@pytest.mark.parametrize(("kind", "closes"), [(WORD, [0, 1]), (ORDER, [1, 0]), (MORE, [0, 0]), (LESS, [1, 1])])
+def test_which_brackets_of_the_deciding_pair_close(kind: int, closes: list[int]) -> None:
+    assert _closing(torch.tensor([kind])).tolist() == [closes]
+
+
+def test_backwards_openings_close() -> None:
+    assert _mirrored(torch.tensor([[1, 1, 2, 3, 4, 4]])).tolist() == [[3, 3, 4, 1, 2, 2]]
+
+
+@pytest.mark.parametrize(("types", "words"), [(1, [1, 1, 2, 5]), (2, [1, 2, 10, 70]), (3, [1, 3, 24, 285])])
+@pytest.mark.parametrize("at_once", [1, 16, 1 << 20])
+def test_words_of_several_types_are_counted_in_parts(types: int, words: list[int], at_once: int, monkeypatch) -> None:
+    monkeypatch.setattr(shuffles, "NUMBERS_AT_ONCE", at_once)
+    assert shuffles.log_words.__wrapped__(types, 3)[-1] == pytest.approx([math.log(number) for number in words])
+
+
+@pytest.mark.parametrize("types", [1, 2, 3])
+def test_pairs_of_all_types_are_as_many_as_are_wanted(types: int) -> None:
+    pairs = torch.tensor([[0, 3], [1, 2], [3, 0]])
+    found = shuffles.pairs_of_each_type(pairs, types, generator("pairs"))
+    assert found.shape == (3, 2, types)
+    assert found.sum(2).tolist() == pairs.tolist()
+    assert found.min() >= 0
+    words = shuffles.shuffled_words(pairs, types, generator("words"))
+    assert words.shape == (3, 6)
+    height = torch.where(words % 2 == 0, 1, -1).cumsum(1)
+    assert (height[:, -1] == 0).all()
+    assert height.min() >= 0
+    assert height[1, 1] == 0, "the first of the two words has one pair"
