@@ -240,7 +240,11 @@ def test_a_task_of_numbers_states_its_own_chance_and_all_tokens_but_the_first_ha
 
 def test_what_tasks_promise_where_they_say_nothing(bare: Batch) -> None:
     task = make_task("needle")
-    assert (Task.answer_tokens.fget(task), Task.period.fget(task), Task.one_string_per_length.fget(task)) == (None, 1, False)
+    assert (Task.answer_tokens.fget(task), Task.period.fget(task), Task.one_string_per_length.fget(task)) == (
+        None,
+        1,
+        False,
+    )
     assert (Task.prefix_closed(task, "matched"), Task.challenge_is_matched.fget(task)) == (False, "")
     assert (Task.support(task, "matched", 5), Task.strata(task, bare), Task.prompt_of(task, 5)) == (None, {}, None)
     assert (Task.beyond_window(task, 10**6), Task.affordable(task, 9, 77), Task.positions(task, 9)) == (False, 77, 10)

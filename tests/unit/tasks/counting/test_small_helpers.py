@@ -37,7 +37,13 @@ def test_blocks_end_and_the_first_one_may_be_too_long(letters: int, length: int,
     assert list(task._boundaries(length)) == boundaries
     assert task._longest(length, None) == longest
     assert task._longest(length, 0) == task._longest(length, 2) == 1
-    assert [task.admissible(n) for n in (0, letters - 1, letters, letters + 1, 2 * letters)] == [False, False, True, False, True]
+    assert [task.admissible(n) for n in (0, letters - 1, letters, letters + 1, 2 * letters)] == [
+        False,
+        False,
+        True,
+        False,
+        True,
+    ]
 
 
 @pytest.mark.parametrize(("symbols", "following"), [
@@ -93,7 +99,9 @@ def test_letters_that_occur(letters: int, half: Any, start: int, stop: int) -> N
     assert (lead_of_one is None) == (stop - start == 2), "two counts of an even sum differ by an even number"
 
 
-@pytest.mark.parametrize(("end", "place"), [(0, 0), (1, 1), (2, 2), (3, 3), (4, 2), (5, 1), (6, 0), (7, 1), (-1, 1), (-3, 3), (-4, 2)])
+@pytest.mark.parametrize(
+    ("end", "place"), [(0, 0), (1, 1), (2, 2), (3, 3), (4, 2), (5, 1), (6, 0), (7, 1), (-1, 1), (-3, 3), (-4, 2)]
+)
 def test_a_walk_is_reflected_at_three(end: int, place: int) -> None:
     assert _fold(end, 3) == place
     assert folded(torch.tensor([end]), 3).tolist() == [place]
@@ -124,7 +132,9 @@ def test_what_a_bracket_makes_of_a_stack(stack, symbol: str, after) -> None:
 def test_the_bracket_that_a_window_leaves_open(window: str, answer: int | None) -> None:
     task = make_task("dyck_k", k=2, depth=3)
     tokens = torch.tensor([[task.tokens_names.index(symbol) for symbol in window.split()]])
-    assert task.answer(tokens).tolist() == [[1.0, 1.0] if answer is None else [float(answer == kind) for kind in (0, 1)]]
+    assert task.answer(tokens).tolist() == [
+        [1.0, 1.0] if answer is None else [float(answer == kind) for kind in (0, 1)]
+    ]
 
 
 @pytest.mark.parametrize(("inputs", "drawable"), [(0, False), (2, False), (3, True), (4, False), (5, False), (6, True)])
