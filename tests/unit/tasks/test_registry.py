@@ -353,3 +353,34 @@ def test_a_later_parameter_is_written_where_it_differs(
 ) -> None:
     own = type("Own", (find_task("parity"),), {"__annotations__": {"size": int}, "size": later(default), "name": "own"})
     assert own(**given).parameters == {**find_task("parity")().parameters, **written}
+
+
+@pytest.mark.parametrize(("one", "other", "same"), [
+    (("a.py", "X", "0"), ("b.py", "X", "0"), True), (("a.py", "X", "0"), ("a.py", "X", "1"), False),
+    (("a.py", "X", "0"), ("a.py", "Y", "0"), False), (("a.py", "X", ""), ("a.py", "X", "0"), True),
+    (("a.py", "X", ""), ("b.py", "X", "0"), False), (("a.py", "X", ""), ("a.py", "Y", "0"), False),
+    (("a.py", "X", ""), ("a.py", "X", ""), True), (("a.py", "X", ""), ("b.py", "X", ""), False),
+])  # fmt: skip
+def test_files_are_one_by_their_hash_or_else_by_their_place(one, other, same: bool) -> None:
+    def spec(file: str, cls: str, digit: str) -> dict[str, Any]:
+        if not digit:
+            return {"name": f"{file}:{cls}", "parameters": {}}
+        return {"name": "own", "parameters": {}, "source": {"file": file, "class": cls, "sha256": digit * 64}}
+
+    assert registry.same_task(spec(*one), spec(*other)) == registry.same_task(spec(*other), spec(*one)) == same
+    assert not registry.same_task(spec(*one), PARITY)
+
+
+def test_what_a_stored_task_does_not_say_is_what_it_was_then(tmp_path: Path) -> None:
+    """Of a task by its name and of one of a file; who makes one now has the default."""
+    file = tmp_path / "aged.py"
+    file.write_text(MY_TASK.replace("size: int", 'formerly: ClassVar[dict] = {"size": 9}\n    size: int'))
+    now = make_task(f"{file}:MyTask")
+    assert now.parameters == {"size": 3}
+    spec = registry.stored(now)
+    assert spec["source"] == {"file": str(file), "class": "MyTask", "sha256": source_code.sha256_of(file.read_bytes())}
+    assert registry.task_of({**spec, "parameters": {}}).parameters == {"size": 9}
+    assert registry.task_of(spec).parameters == {"size": 3}
+    assert make_task("tomita").parameters["misses"] == "mixed"
+    assert registry.task_of({"name": "tomita", "parameters": {}}).parameters["misses"] == "replaced"
+    assert "source" not in registry.stored(make_task("tomita"))
