@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from workbench.tasks import TaskError, make_task
+from workbench.tasks import Task, TaskError, find_task, make_task
 from workbench.tasks.batch import Batch
 
 ALL = ["flip_flop", "parity", "majority", "mod_p_mean", "kgram_retrieval"]
@@ -152,3 +152,101 @@ def test_the_token_that_holds_the_answer_is_found_with_and_without_bos() -> None
         assert index is not None
         assert (index == batch.meta["answer_position"].reshape(6) - shift).all()
         assert (one.tokens[rows, index] == batch.tokens[rows, batch.meta["answer_position"].reshape(6)]).all()
+
+
+@pytest.fixture
+def bare() -> Batch:
+    """Two strings of four tokens, nothing in front of them."""
+    tokens = torch.tensor([[1, 2, 1, 2], [2, 2, 1, 1]])
+    mask = torch.tensor([[True, False, True, True], [True, True, True, True]])
+    return Batch(tokens, tokens - 1, mask, tokens, None, 4, bos=False, law="given")
+
+
+def test_without_bos_the_first_index_has_prefix_length_one(bare: Batch) -> None:
+    assert bare.prefix_lengths().tolist() == [1, 2, 3, 4]
+    assert [bare.index(length) for length in (1, 2, 4)] == [0, 1, 3]
+    for wrong in (0, 5):
+        with pytest.raises(TaskError, match=f"prefix length {wrong} is not in this batch, whose length is 4"):
+            bare.index(wrong)
+    assert not bare.led
+    cut = bare.prefix(2)
+    assert (cut.length, cut.tokens.tolist(), cut.mask.tolist()) == (2, [[1, 2], [2, 2]], [[True, False], [True, True]])
+    assert cut.prefix_lengths().tolist() == [1, 2]
+
+
+def test_what_is_not_there_stays_so_when_batches_are_joined_and_cut(bare: Batch) -> None:
+    ids = replace(bare, position_ids=torch.tensor([[0, 1, 2, 3], [4, 5, 6, 7]]), meta={"place": torch.tensor([3, 9])})
+    both = Batch.join([ids, ids.rows(1, 2)])
+    assert both.update_summary is None
+    assert both.position_ids is not None
+    assert both.position_ids[:, 0].tolist() == [0, 4, 4]
+    assert both.meta["place"].tolist() == [3, 9, 9]
+    assert Batch.join([bare, bare]).position_ids is None
+    assert (len(both), both.length, both.bos, both.prompt) == (3, 4, False, None)
+
+
+@pytest.mark.parametrize(("found", "bos", "index"), [
+    (None, True, None), ([3, 1], True, [3, 1]), ([3, 1], False, [2, 0]), ([[3], [1]], False, [2, 0]), ([3, 0], True, None),
+    ([0, 3], True, None), ([[3, 1], [1, 2]], True, None),
+])  # fmt: skip
+def test_one_place_for_each_string_holds_its_answer_or_none_is_stated(found, bos: bool, index, bare: Batch) -> None:
+    """None where nothing is said, where one is no place, or where there are several queries."""
+    meta = {} if found is None else {"answer_position": torch.tensor(found)}
+    told = make_task("majority").answer_index(replace(bare, bos=bos, meta=meta))
+    assert (None if told is None else told.tolist()) == index
+
+
+@pytest.mark.parametrize(("prompt", "answered"), [(None, [False, True]), (2, [True, False])])
+def test_the_last_query_decides_or_all_of_an_answer_of_several_tokens(prompt, answered, bare: Batch) -> None:
+    mask = torch.tensor([[False, True, True, False], [False, True, True, True]])
+    right = torch.tensor([[False, True, True, False], [False, True, False, True]])
+    assert make_task("majority").answered(right, replace(bare, mask=mask, prompt=prompt)).tolist() == answered
+
+
+@pytest.mark.parametrize(("only", "start", "found"), [
+    (4096, 1, 4096), (4097, 1, None), (4097, 1.5, 4097), (4097, 2, 4097), (7, 7, 7), (7, 6.2, 7), (7, 7.5, None), (1, -3, 1),
+])  # fmt: skip
+def test_the_next_length_is_looked_for_among_so_many(only: int, start: float, found: int | None) -> None:
+    own = type("Own", (find_task("parity"),), {"name": "own", "admissible": lambda self, length: length == only})
+    task = own()
+    if found is None:
+        with pytest.raises(TaskError, match=r"own has no admissible length from \d+ on"):
+            task.next_length(start)
+    else:
+        assert task.next_length(start) == found
+
+
+def test_tasks_speak_alike_whose_tokens_and_answers_are_the_same() -> None:
+    majority = make_task("majority")
+    assert majority.speaks_as(make_task("majority", queries="last"))
+    assert not majority.speaks_as(make_task("parity")), "other answers"
+    assert not majority.speaks_as(make_task("letter_majority", letters=2)), "other tokens"
+
+
+@pytest.mark.parametrize(("symbols", "more"), [(39, False), (40, True)])
+def test_a_card_shows_forty_tokens(symbols: int, more: bool) -> None:
+    card = make_task("kgram_retrieval", symbols=symbols)._repr_html_()
+    assert ("s38 .." in card, "s39" in card) == (more, more)
+
+
+def test_a_task_of_numbers_states_its_own_chance_and_all_tokens_but_the_first_have_a_gap_before_them() -> None:
+    own = type("Own", (find_task("mod_p_mean"),), {"name": "own", "chance": Task.chance})
+    with pytest.raises(NotImplementedError, match="own must state its chance level"):
+        own().chance("matched", 5)
+    assert Task.chance(make_task("parity"), "matched", 5) == 0.5
+    gaps = Task.neutral_gaps(make_task("parity"), torch.ones(2, 3, dtype=torch.long))
+    assert gaps.tolist() == [[False, True, True]] * 2
+
+
+def test_what_tasks_promise_where_they_say_nothing(bare: Batch) -> None:
+    task = make_task("needle")
+    assert (Task.answer_tokens.fget(task), Task.period.fget(task), Task.one_string_per_length.fget(task)) == (
+        None,
+        1,
+        False,
+    )
+    assert (Task.prefix_closed(task, "matched"), Task.challenge_is_matched.fget(task)) == (False, "")
+    assert (Task.support(task, "matched", 5), Task.strata(task, bare), Task.prompt_of(task, 5)) == (None, {}, None)
+    assert (Task.beyond_window(task, 10**6), Task.affordable(task, 9, 77), Task.positions(task, 9)) == (False, 77, 10)
+    assert [Task.admissible(task, length) for length in (0, 1, 2)] == [False, True, True]
+    assert Task.stratum_chance(task, "any", "matched", 9) == task.chance("matched", 9)

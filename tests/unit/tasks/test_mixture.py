@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from workbench.tasks import TaskError, make_task
+from workbench.tasks import TaskError, make_task, mixture
 from workbench.tasks.registry import stored, task_of
 from workbench.tasks.testing import check_task
 
@@ -132,3 +132,92 @@ def test_strings_without_a_mark_or_of_another_component_are_refused() -> None:
         task.label(torch.tensor([[1, 2, 4, 1]]))
     with pytest.raises(TaskError, match="none of its own"):
         task.label(torch.tensor([[8, 5, 2, 4, 2]]))
+
+
+PAIR = ["parity", "majority"]  # tokens <bos> 0 1 <1> <2>, answers even odd 0 1; majority has odd lengths alone
+
+
+@pytest.mark.parametrize(("parameters", "length", "shares"), [
+    ({"weights": [1, 3]}, 1, []), ({"weights": [1, 3]}, 2, [(0, 0.25), (1, 0.75)]), ({"weights": [1, 3]}, 3, [(0, 1.0)]),
+    ({}, 4, [(0, 0.5), (1, 0.5)]), ({"only": 1}, 4, [(0, 1.0)]), ({"only": 2, "weights": [1, 3]}, 4, [(1, 1.0)]),
+    ({"only": 2}, 3, []),
+])  # fmt: skip
+def test_components_that_a_length_has_strings_of(parameters, length, shares) -> None:
+    task = make_task("mixture", components=PAIR, **parameters)
+    assert task._drawn(length) == shares
+    assert task.admissible(length) == bool(shares)
+
+
+@pytest.mark.parametrize(("window", "weights"), [
+    ([4, 1], [0, 0, 1, 0]), ([4, 2], [0, 0, 0, 1]), ([3, 2], [0, 1, 0, 0]), ([3, 2, 2], [1, 0, 0, 0]), ([1, 2], [1, 1, 1, 1]),
+    ([2, 2, 2], [1, 1, 1, 1]), ([4], [1, 1, 1, 1]), ([3], [1, 1, 1, 1]), ([2], [1, 1, 1, 1]), ([4, 1, 2], [0, 0, 0.5, 0.5]),
+])  # fmt: skip
+def test_a_window_is_answered_where_it_shows_the_mark_and_more(window, weights) -> None:
+    task = make_task("mixture", components=PAIR)
+    assert task.answer(torch.tensor([window])).tolist() == [weights]
+    if len(window) == 2:
+        both = task.answer(torch.tensor([window, [4, 2], [1, 1]]))
+        assert both.tolist() == [weights, [0, 0, 0, 1], [1, 1, 1, 1]]
+
+
+def test_a_mark_alone_asks_nothing() -> None:
+    task = make_task("mixture", components=PAIR)
+    assert task.reference([3]) == [None]
+    assert task.reference([3, 2, 2]) == [None, 1, 0]
+    labelled = task.label(torch.tensor([[3], [4]]))
+    assert (labelled.mask.tolist(), labelled.targets.tolist()) == ([[False, False]] * 2, [[0, 0]] * 2)
+    assert labelled.output_summary[:, 1].tolist() == [4, 4]
+
+
+@pytest.mark.parametrize(("components", "only", "strata"), [
+    (PAIR, 0, ("<1> parity", "<2> majority")), (PAIR, 1, ("<1> parity",)), (PAIR, 2, ("<2> majority",)),
+])  # fmt: skip
+def test_strata_are_those_that_are_drawn(components, only, strata) -> None:
+    assert make_task("mixture", components=components, only=only).strata_names == strata
+
+
+def test_a_stratum_without_strings_of_a_length_has_the_chance_of_all() -> None:
+    task = make_task("mixture", components=["ur symbols=4", "majority"])
+    length = 4
+    assert not task.component(0).admissible(length - 1)
+    assert task.stratum_chance("<1> ur symbols=4", "matched", length) == task.chance("matched", length) == 0.5
+    assert task.stratum_chance("<1> ur symbols=4", "matched", 12) == task.component(0).chance("matched", 11) != 0.5
+
+
+@pytest.mark.parametrize(("components", "reason"), [
+    (["aa_star", "aaaa_star"], "there is one string per length"), (["aa_star", "parity"], ""), (["parity", "aa_star"], ""),
+])  # fmt: skip
+def test_the_challenge_law_is_the_matched_one_where_it_is_so_for_all(components, reason) -> None:
+    task = make_task("mixture", components=components)
+    assert task.challenge_is_matched == reason
+    assert (task.one_string_per_length, task.period, task.prefix_closed("matched")) == (False, 1, False)
+    assert (task.support("matched", 9), task.automaton(), task.crasp_program) == (None, None, None)
+    assert (task.outside_floor, task.neutral_tokens) == (frozenset(), ())
+
+
+@pytest.mark.parametrize(("components", "counts"), [
+    (["abab_star", "tomita"], True), (["abab_star", "parity"], False), (["parity", "abab_star"], False),
+])  # fmt: skip
+def test_shortcuts_are_those_that_all_components_have(components, counts) -> None:
+    task = make_task("mixture", components=components)
+    batch = task.sample(12, 9, seeded(), "matched", 4)
+    assert len(set(batch.tokens[:, 1].tolist())) == 2
+    hits = task.shortcuts(batch, 4)
+    assert set(hits) == {"position_only", "last_token", "first_window", "last_window", *(["counts"] if counts else [])}
+    assert all(len(right) == 12 for right in hits.values())
+
+
+def test_sixteen_components_are_the_most() -> None:
+    task = make_task("mixture", components=["parity"] * 16, only=16)
+    assert task.tokens_names[-1] == "<16>"
+    assert task.strata_names == ("<16> parity",)
+    assert task._of_stratum("<16> parity") == 15
+    assert task._of_stratum("<1> parity") == 0
+
+
+@pytest.mark.parametrize(("pair", "read"), [
+    ("symbols=8", ("symbols", 8)), ("queries=last", ("queries", "last")), ("x=[1,2]", ("x", [1, 2])), ("x=true", ("x", True)),
+    ("x=", ("x", "")), ("x=a=b", ("x", "a=b")),
+])  # fmt: skip
+def test_parameters_of_a_component_are_json_or_text(pair, read) -> None:
+    assert mixture._parameter(pair) == read

@@ -5,13 +5,28 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import Any, Literal, Optional
 
 import pytest
+from pydantic import Field
+from pydantic.fields import FieldInfo
 
 from workbench.core import registry as core_registry
-from workbench.tasks import Task, TaskError, describe, find_task, load_task, make_task, registry, task_names
+from workbench.tasks import (
+    Task,
+    TaskError,
+    describe,
+    find_task,
+    load_task,
+    make_task,
+    registry,
+    source_code,
+    task_names,
+)
+from workbench.tasks.later_parameter import later
 
 BUILT_IN = ["flip_flop", "parity", "majority", "mod_p_mean", "kgram_retrieval"]
 MY_TASK = """
@@ -204,3 +219,168 @@ def test_every_class_has_a_worked_example(name):
 def test_half_a_character_is_refused_in_a_sentence() -> None:
     with pytest.raises(TaskError, match=r"regular: a parameter holds half of a character \(a lone surrogate\)"):
         make_task("regular", regex="\ud800")
+
+
+@pytest.mark.parametrize(("annotation", "noun"), [
+    (int, "an integer"), (float | None, "a number"), (tuple[str, ...] | None, "a list of strings"),
+    (Optional[str], "a string"),  # noqa: UP045
+    (int | str, "of type int | str"), (int | str | None, "of type int | str | None"), (Literal["a"] | None, "'a'"),
+    (Literal["a", "b"], "'a' or 'b'"), (dict[str, Any], "a JSON object"), (bytes, "of type <class 'bytes'>"),
+])  # fmt: skip
+def test_kinds_of_values_in_words(annotation: Any, noun: str) -> None:
+    assert registry._noun(annotation) == noun
+
+
+@pytest.mark.parametrize(("bounds", "words"), [
+    ({}, "a number"), ({"ge": 1}, "a number at least 1"), ({"gt": 0, "lt": 0.5}, "a number above 0 and below 0.5"),
+    ({"le": 7}, "a number at most 7"),
+])  # fmt: skip
+def test_bounds_of_values_in_words(bounds: dict[str, float], words: str) -> None:
+    field = FieldInfo.from_annotated_attribute(float, Field(1.0, **bounds))
+    assert registry.allowed(field) == words
+
+
+@pytest.mark.parametrize(("error", "said"), [
+    (SystemExit(), "it ends the program by sys.exit()"), (SystemExit(3), "it ends the program by sys.exit(3)"),
+    (SystemExit(0), "it ends the program by sys.exit(0)"), (SystemExit("no"), "it ends the program by sys.exit('no')"),
+    (ValueError("x"), "ValueError: x"),
+])  # fmt: skip
+def test_what_is_said_of_code_that_fails(error: BaseException, said: str) -> None:
+    assert registry._said(error) == said
+
+
+@pytest.mark.parametrize("place", ["my.txt:X", "my.py", "X", ":X", "my.py.txt:X", "my.pyx:X"])
+def test_a_place_is_a_file_of_python_and_a_class(place: str) -> None:
+    with pytest.raises(TaskError, match=f"cannot read '{place}' as a task; write it as file.py:ClassName"):
+        load_task(place)
+
+
+@pytest.mark.parametrize(("found", "is_task"), [
+    (Task, False), (find_task("parity"), True), (int, False), (None, False), ("Parity", False), (make_task("parity"), False),
+])  # fmt: skip
+def test_what_is_a_class_of_tasks(found: object, is_task: bool) -> None:
+    assert registry._is_task(found) == is_task
+
+
+def test_a_class_is_installed_where_its_name_is_that_of_itself() -> None:
+    parity = find_task("parity")
+    assert registry._installed(parity)
+    assert not registry._installed(type("Other", (parity,), {}))
+    assert not registry._installed(type("Other", (parity,), {"name": "nowhere"}))
+    assert registry.is_built_in(parity())
+    assert not registry.is_built_in(type("Other", (parity,), {"__module__": "workbenches.own"})())
+
+
+PARITY = {"name": "parity", "parameters": {}}
+
+
+@pytest.mark.parametrize(("held", "wanted", "same"), [
+    (PARITY, PARITY, True),
+    (PARITY, {**PARITY, "name": "majority"}, False),
+    ({"name": "gone", "parameters": {"p": 1}}, {"name": "gone", "parameters": {"p": 1}}, True),
+    ({"name": "gone", "parameters": {"p": 1}}, {"name": "gone", "parameters": {"p": 2}}, False),
+    ({"name": "gone"}, {"name": "gone"}, True),
+    ({"name": "tomita", "parameters": {}}, {"name": "tomita", "parameters": {"misses": "replaced"}}, True),
+    ({"name": "tomita", "parameters": {}}, {"name": "tomita", "parameters": {"misses": "mixed"}}, False),
+    (PARITY, {**PARITY, "presented": {"how": "bare"}}, False),
+])  # fmt: skip
+def test_tasks_that_are_one(held: dict[str, Any], wanted: dict[str, Any], same: bool) -> None:
+    """A parameter that is not named is what it was then; what cannot be made is compared as it stands."""
+    assert registry.same_task(held, wanted) == registry.same_task(wanted, held) == same
+
+
+def test_how_a_task_is_presented_is_an_object() -> None:
+    with pytest.raises(TaskError, match="how parity is presented is no JSON object"):
+        registry.task_of({**PARITY, "presented": ["bare"]})
+
+
+CODE = source_code.TaskCode("/a/x.py", "X", "")
+
+
+@pytest.mark.parametrize(("held", "found"), [
+    ([], None), (["/b/x.py", "/a/x.py"], "/a/x.py"), (["/b/x.py", "/c/x.py"], "/b/x.py"), (["/a/y.py", "/b/z.py"], None),
+    (["/a/y.py", "/c/x.py"], "/c/x.py"),
+])  # fmt: skip
+def test_a_file_is_that_of_the_place_or_else_of_the_name(held: list[str], found: str | None, monkeypatch) -> None:
+    paths = [Path(path) for path in held]
+    monkeypatch.setattr(source_code, "_trusted", paths)
+    assert source_code._of_that_name(CODE, dict.fromkeys(paths, b"")) == (found and Path(found))
+    said = source_code.on_trust(CODE)
+    assert said.startswith(f"that {found} is the file of its task is taken on trust") if found else said == ""
+    assert source_code.on_trust(replace(CODE, sha256="0" * 64)) == ""
+
+
+@pytest.mark.parametrize(("spec", "option"), [
+    (PARITY, ""), ({"name": "mine", "source": {"file": "a b.py", "class": "X", "sha256": "0" * 64}}, " --trust-code 'a b.py'"),
+    ({"name": "mine", "source": {"file": "a.py"}}, ""), ({"name": "mine", "source": 3}, ""), ({"name": "x.py:X"}, " --trust-code x.py"),
+    ({"name": "x.txt:X"}, ""), ({"name": 3}, ""), ({}, ""),
+])  # fmt: skip
+def test_what_a_command_about_a_run_says_of_its_file(spec: dict[str, Any], option: str) -> None:
+    assert source_code.trust_option(spec) == option
+
+
+@pytest.mark.parametrize(("sha256", "name", "refused"), [
+    (source_code.sha256_of(b"text"), "y.py", False), (source_code.sha256_of(b"other"), "x.py", True), ("", "x.py", False),
+    ("", "y.py", True),
+])  # fmt: skip
+def test_a_file_is_checked_by_its_hash_or_else_by_its_name(sha256: str, name: str, refused: bool) -> None:
+    def check() -> None:
+        source_code.check_code(replace(CODE, sha256=sha256), Path("/z") / name, b"text")
+
+    if refused:
+        with pytest.raises(source_code.UntrustedCode, match="custom task: its code was not run, for"):
+            check()
+    else:
+        check()
+
+
+def test_a_file_that_is_trusted_twice_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source_code, "_trusted", [])
+    file = tmp_path / "own.py"
+    file.write_text("1 / 0  # never run")
+    assert source_code.trust(file) == source_code.trust(tmp_path / "." / "own.py") == file.resolve()
+    assert source_code.trusted() == (str(file.resolve()),)
+    spec = {"name": "own", "source": {"file": "a.py", "class": "X", "sha256": "0" * 64}, "parameters": {}}
+    assert source_code.identity(spec) == {**spec, "source": {"class": "X", "sha256": "0" * 64}}
+    assert source_code.identity(PARITY) == PARITY
+
+
+@pytest.mark.parametrize(("default", "given", "written"), [
+    (3, {}, {}), (3, {"size": 3}, {}), (3, {"size": 4}, {"size": 4}), (0, {"size": 0}, {}), (0, {"size": 1}, {"size": 1}),
+])  # fmt: skip
+def test_a_later_parameter_is_written_where_it_differs(
+    default: int, given: dict[str, int], written: dict[str, int]
+) -> None:
+    own = type("Own", (find_task("parity"),), {"__annotations__": {"size": int}, "size": later(default), "name": "own"})
+    assert own(**given).parameters == {**find_task("parity")().parameters, **written}
+
+
+@pytest.mark.parametrize(("one", "other", "same"), [
+    (("a.py", "X", "0"), ("b.py", "X", "0"), True), (("a.py", "X", "0"), ("a.py", "X", "1"), False),
+    (("a.py", "X", "0"), ("a.py", "Y", "0"), False), (("a.py", "X", ""), ("a.py", "X", "0"), True),
+    (("a.py", "X", ""), ("b.py", "X", "0"), False), (("a.py", "X", ""), ("a.py", "Y", "0"), False),
+    (("a.py", "X", ""), ("a.py", "X", ""), True), (("a.py", "X", ""), ("b.py", "X", ""), False),
+])  # fmt: skip
+def test_files_are_one_by_their_hash_or_else_by_their_place(one, other, same: bool) -> None:
+    def spec(file: str, cls: str, digit: str) -> dict[str, Any]:
+        if not digit:
+            return {"name": f"{file}:{cls}", "parameters": {}}
+        return {"name": "own", "parameters": {}, "source": {"file": file, "class": cls, "sha256": digit * 64}}
+
+    assert registry.same_task(spec(*one), spec(*other)) == registry.same_task(spec(*other), spec(*one)) == same
+    assert not registry.same_task(spec(*one), PARITY)
+
+
+def test_what_a_stored_task_does_not_say_is_what_it_was_then(tmp_path: Path) -> None:
+    """Of a task by its name and of one of a file; who makes one now has the default."""
+    file = tmp_path / "aged.py"
+    file.write_text(MY_TASK.replace("size: int", 'formerly: ClassVar[dict] = {"size": 9}\n    size: int'))
+    now = make_task(f"{file}:MyTask")
+    assert now.parameters == {"size": 3}
+    spec = registry.stored(now)
+    assert spec["source"] == {"file": str(file), "class": "MyTask", "sha256": source_code.sha256_of(file.read_bytes())}
+    assert registry.task_of({**spec, "parameters": {}}).parameters == {"size": 9}
+    assert registry.task_of(spec).parameters == {"size": 3}
+    assert make_task("tomita").parameters["misses"] == "mixed"
+    assert registry.task_of({"name": "tomita", "parameters": {}}).parameters["misses"] == "replaced"
+    assert "source" not in registry.stored(make_task("tomita"))
