@@ -224,8 +224,9 @@ def test_what_is_missing_can_be_measured_from_the_page_and_stopped(page: Any, tm
     with visiting(page, tmp_path) as address:
         page.goto(f"{address}/run?run=majority-learned-s0")
         page.click("text=Measure now")
-        mentions(page, "#measure-strip", "Measur")
         page.wait_for_selector("#measure-strip [data-measure-close]")
+        mentions(page, "#measure-strip", "Nothing was measured of majority-learned-s0.")
+        mentions(page, "#measure-strip", "model.safetensors is damaged: its sha256 differs from meta.json.")
         page.click("#measure-strip [data-measure-close]")
         settled(page, lambda: page.inner_text("#measure-strip") == "")
 
