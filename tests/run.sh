@@ -7,20 +7,12 @@ python=.venv/bin/python
 unset PYTHONDONTWRITEBYTECODE
 missing=""
 failed=""
-told=""
 
 tier() {
 	name=$1
 	shift
 	echo "== $name =="
-	if [ -z "$told" ]; then
-		"$python" -m pytest -q -n 2 "$@" || failed="$failed $name"
-		return
-	fi
-	# A signal that ends the stream is to end its tests too.
-	"$python" -m pytest -q -n 2 "$@" &
-	child=$!
-	wait $child || failed="$failed $name"
+	"$python" -m pytest -q -n 2 "$@" || failed="$failed $name"
 }
 
 has_browser() {
@@ -54,9 +46,22 @@ fast() {
 	tier "unit:$(echo "$folders" | sed 's,tests/unit/,,g')" $folders
 }
 
-# What the name of a tier stands for.
-run() {
-	case $1 in
+# Files of tests are written through to the disk thousands of times: in memory, where there is room, nobody waits for it.
+room=$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 {print $4}')
+if [ -z "${TMPDIR:-}" ] && [ "${room:-0}" -gt 4000000 ] && [ -w /dev/shm ]; then shared=/dev/shm; fi
+temporary=$(mktemp -d "${shared:-${TMPDIR:-/tmp}}/lengthlens-tests.XXXXXX") || exit 1
+export TMPDIR="$temporary"
+trap 'rm -rf "$temporary"' EXIT
+trap 'exit 130' INT TERM
+
+if [ "$1" = fast ]; then
+	shift
+	fast "$@"
+	set --
+fi
+
+for name in "$@"; do
+	case $name in
 	browser)
 		if ! has_browser && [ -n "${CI:-}" ]; then make -s browser; fi
 		if has_browser; then tier browser --dist loadscope tests/browser; else missing="$missing browser"; fi
@@ -66,64 +71,12 @@ run() {
 		has_upstream || make -s upstream || true
 		if has_upstream; then tier conformance --dist loadscope tests/conformance; else missing="$missing conformance"; fi
 		;;
-	# Two workers of one file would train its runs twice: files stay together, in the order of conftest.py.
-	e2e) tier e2e --dist loadscope --no-loadscope-reorder tests/e2e ;;
-	*) tier "$1" "tests/$1" ;;
-	esac
-}
-
-# Runs tiers beside those of the main stream; the first word is the file that takes what became of them.
-stream() {
-	told=$1
-	shift
-	trap 'kill $child; exit 130' TERM
-	for name in "$@"; do run "$name"; done
-	echo "missing='$missing' failed='$failed'" >"$told"
-}
-
-# Files of tests are written through to the disk thousands of times: in memory, where there is room, nobody waits for it.
-room=$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 {print $4}')
-if [ -z "${TMPDIR:-}" ] && [ "${room:-0}" -gt 4000000 ] && [ -w /dev/shm ]; then shared=/dev/shm; fi
-temporary=$(mktemp -d "${shared:-${TMPDIR:-/tmp}}/lengthlens-tests.XXXXXX") || exit 1
-export TMPDIR="$temporary"
-trap 'kill $beside 2>/dev/null; rm -rf "$temporary"' EXIT
-trap 'exit 130' INT TERM
-
-if [ "$1" = fast ]; then
-	shift
-	fast "$@"
-	set --
-fi
-
-# Commands and browsers wait for one another a good part of their time: their tiers run beside those that compute.
-waiting=""
-computing=""
-for name in "$@"; do
-	case $name in
-	e2e | browser) waiting="$waiting $name" ;;
-	*) computing="$computing $name" ;;
+	# Two workers of one file would train its runs twice: files stay together, in the order of conftest.py. These tests
+	# wait for the processes that they start: with a third worker there is always one that does not.
+	e2e) tier e2e -n 3 --dist loadscope --no-loadscope-reorder tests/e2e ;;
+	*) tier "$name" "tests/$name" ;;
 	esac
 done
-beside=""
-if [ -n "$waiting" ] && [ -n "$computing" ]; then
-	echo "Beside these tiers, and told after them:$waiting"
-	stream "$temporary/beside" $waiting >"$temporary/beside.log" 2>&1 &
-	beside=$!
-else
-	computing="$computing$waiting"
-fi
-for name in $computing; do run "$name"; done
-if [ -n "$beside" ]; then
-	wait $beside
-	beside=""
-	cat "$temporary/beside.log"
-	failed_here=$failed
-	missing_here=$missing
-	failed=" $waiting"
-	if [ -e "$temporary/beside" ]; then . "$temporary/beside"; fi
-	failed="$failed_here$failed"
-	missing="$missing_here$missing"
-fi
 
 for name in $missing; do
 	case $name in

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.dashboard.browsing import counts, drawn, has, mentions, needs_browser, points, says, settled
+from tests.support.dashboard.browsing import counts, drawn, has, mentions, needs_browser, points, rested, says, settled
 
 pytestmark = needs_browser
 
@@ -39,6 +39,7 @@ def test_one_switch_tells_all_lengths_of_a_page_in_multiples_or_tokens(page: Any
     page.click("nav a:has-text('Checkpoint')")
     says(page, "#length-value", "300")
     settled(page, lambda: "axis=length" in page.url)
+    rested(page)
 
     page.click("#axis-toggle")
     says(page, "#length-value", "6 \u00d7 trained")
