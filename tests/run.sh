@@ -47,6 +47,7 @@ fast() {
 }
 
 # Files of tests are written through to the disk thousands of times: in memory, where there is room, nobody waits for it.
+shared=""
 room=$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 {print $4}')
 if [ -z "${TMPDIR:-}" ] && [ "${room:-0}" -gt 4000000 ] && [ -w /dev/shm ]; then shared=/dev/shm; fi
 temporary=$(mktemp -d "${shared:-${TMPDIR:-/tmp}}/lengthlens-tests.XXXXXX") || exit 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.support.dashboard.browsing import counts, drawn, mentions, needs_browser, says, settled, visiting
+from tests.support.dashboard.browsing import drawn, mentions, needs_browser, says, settled, visiting
 from tests.support.models.pretrained_folders import save_folder
 from workbench.measure.running.plan import execute, plan
 from workbench.runs.adoption.open_pretrained import Opened, open_pretrained
@@ -34,4 +34,4 @@ def test_items_are_moved_over_and_tokens_stand_beside(page: Any, tmp_path: Path)
         mentions(page, "#rail-behaviour", "at 4 items")
         settled(page, lambda: "len=4" in page.url and "axis" not in page.url)
         page.wait_for_selector("#in-context-heads-body.ready")
-        counts(page, "#loss-panel", 0)
+        assert page.locator("#loss-panel").count() == 0

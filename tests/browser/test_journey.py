@@ -190,7 +190,7 @@ def test_a_deep_link_restores_the_view(page: Any, address: str) -> None:
     says(page, "#length-where", "length 100")
     settled(page, lambda: page.input_value("#head-select") == "L1 · H3")
     has(page, ".heads button.on", "data-pick-head", "1.3")
-    counts(page, "#banner .banner", 0)
+    assert page.locator("#banner .banner").count() == 0
 
 
 def test_a_stale_link_says_what_it_asked_and_what_is_shown(page: Any, address: str) -> None:

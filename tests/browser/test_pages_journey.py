@@ -205,7 +205,7 @@ def test_a_run_that_goes_while_one_looks_is_said_to_be_gone(page: Any, tmp_path:
         drawn(page)
         shutil.rmtree(tmp_path / "majority-nope-s0")
         mentions(page, "#problems", "majority-nope-s0 is no longer here")
-        counts(page, "#accuracy-length-body.ready", 1)
+        assert page.locator("#accuracy-length-body.ready").count() == 1
         (tmp_path / "majority-nope-s1" / "run.json").write_text("{")
 
         def opened() -> bool:

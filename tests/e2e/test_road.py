@@ -144,18 +144,8 @@ def test_serial_and_parallel_measuring_agree(measured: Path, tmp_path: Path) -> 
 
 def test_families_have_their_own_command(trained: Path, tmp_path: Path) -> None:
     for package in ("probes", "circuits"):
-        words = [
-            sys.executable,
-            "-m",
-            package,
-            str(trained),
-            "--steps",
-            "1",
-            "--sequences",
-            "64",
-            "--executor",
-            "serial",
-        ]
+        options = ("--steps", "1", "--sequences", "64", "--executor", "serial")
+        words = [sys.executable, "-m", package, str(trained), *options]
         done = subprocess.run(words, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         folders = {p.parent.name for p in trained.glob("measurements/*/00000001-*") if package in p.parent.name}
