@@ -35,7 +35,7 @@ def case(layers, sequences):
     for law in ("matched", "challenge"):
         for n in grid.lengths:
             evaluation.batch(law, n), study.batch(law, n)
-    made = [m for m in map(make_measurement, choose(None)) if not lacking(m, model)]
+    made = [m for m in map(make_measurement, choose(None)) if not lacking(m, model, task)]
     return model, evaluation, [Watching(m, study, m.name) for m in made]
 def ours(model, evaluation, watching):
     apart = Isolation()

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.stats import norm
+from scipy.special import log_ndtr
 
 Floats = NDArray[np.float64]
 COLUMNS = ("task", "critical", "low", "high")
@@ -159,7 +159,7 @@ def _fit(task: NDArray[Any], x: Floats, low: Floats, high: Floats) -> Floats:
         a, b = (low - mean) / sigma, (high - mean) / sigma
         flip = a > 0
         a, b = np.where(flip, -b, a), np.where(flip, -a, b)
-        above, below = norm.logcdf(b), norm.logcdf(a)
+        above, below = log_ndtr(b), log_ndtr(a)
         likelihood = above + np.log1p(-np.exp(np.minimum(below - above, -1e-12)))
         # A weak pull keeps sigma off 0 where every run fits its interval.
         return float(-likelihood.sum() + 0.5 * (log_sigma / 3) ** 2)

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import binom
 
 from circuits.hardmax.critical_lengths import BOUNDED, PROPORTIONAL
 from workbench.core.thresholds import HARD, SINK
-from workbench.measure.intervals import clopper_pearson
+from workbench.measure.intervals import at_least, clopper_pearson
 
 VERDICTS = ("hardmax", "soft", "mixed", "undecided")
 
@@ -98,4 +97,4 @@ def needed(n: int, share: float = HARD) -> int | None:
 def power(n: int, true_share: float, share: float = HARD) -> float:
     """Exact probability of the verdict hardmax when ``true_share`` of all sequences are hardmax."""
     least = needed(n, share)
-    return 0.0 if least is None else float(binom.sf(least - 1, n, true_share))
+    return 0.0 if least is None else at_least(least, n, true_share)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from scipy.special import log_softmax
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
 from probes.fitting.probe_rows import ProbeError
+
+if TYPE_CHECKING:
+    from sklearn.linear_model import LogisticRegression
 
 #: Inverse strength of the L2 penalty on standardised features, as scikit-learn counts it (per sum over rows).
 INVERSE_PENALTY = 1.0
@@ -81,6 +83,10 @@ def logistic(
         Unconverged: where the optimum is not reached.
         ProbeError: for features that are not finite.
     """
+    # Takes a while, and most commands fit none.
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+
     features = x.double().numpy()
     if not np.isfinite(features).all():
         raise ProbeError("activations are not finite")

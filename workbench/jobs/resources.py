@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import joblib
-
 #: environment variables by which numerical libraries learn, when imported, how many threads to start
 THREADS = (
     "OMP_NUM_THREADS",
@@ -41,7 +39,9 @@ def importing_no_neighbours() -> Iterator[None]:
 
 def available_cores() -> int:
     """Cores this process may use: its CPU affinity and, in a container or a batch job, its CPU quota."""
-    return int(joblib.cpu_count())
+    from joblib import cpu_count  # takes a while, and the dashboard and training never ask
+
+    return int(cpu_count())
 
 
 def available_memory() -> int:

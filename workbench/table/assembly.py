@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from workbench.core.apart import apart
 from workbench.storage.bounded import unzip
-from workbench.storage.seal import SealError, json_object
+from workbench.storage.seal import SealError
 from workbench.table.errors import TableError
 from workbench.table.layout import (
     Shard,
@@ -36,7 +36,7 @@ from workbench.table.layout import (
 )
 from workbench.table.other_strings import OtherStrings
 from workbench.table.parquet import ENCODED, read_file, read_header
-from workbench.table.stored_json import StoredError, check_spec
+from workbench.table.stored_json import StoredError, check_spec_text
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ def shard_header(path: Path) -> dict[str, str]:
     if metadata["key"] != parse_shard(path).key:
         raise TableError(f"{path} was made under another key, {metadata['key']}: rename it back or delete it")
     try:
-        check_spec(json_object(metadata["spec"].encode()))
+        check_spec_text(metadata["spec"])
     except (SealError, StoredError) as error:
         raise TableError(f"{path} is damaged (its spec is not a measurement's: {error}): measure again") from None
     return metadata
@@ -364,7 +364,7 @@ def from_manifest(metadata: Mapping[str, str], rows: pa.Table) -> list[TablePart
     """The parts that :func:`to_manifest` wrote down, each held one with its slice of ``rows``."""
     texts = _Texts.validate_json(metadata["spec_texts"])
     for text in texts:
-        check_spec(json_object(text.encode()))
+        check_spec_text(text)
     parts = []
     start = 0
     for entry in manifest_entries(metadata):

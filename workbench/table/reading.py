@@ -19,13 +19,12 @@ import pyarrow.compute as pc
 from pydantic import TypeAdapter
 
 from workbench.storage.bounded import names_in
-from workbench.storage.seal import json_object
 from workbench.table.assembly import Assembly, TablePart, assemble, version_of
 from workbench.table.errors import TableError
 from workbench.table.layout import read_config, table_path
 from workbench.table.other_strings import OWN_STRINGS, OtherStrings, other_strings
 from workbench.table.parquet import ENCODED, read_file
-from workbench.table.stored_json import check_spec
+from workbench.table.stored_json import check_spec_text
 
 STATE, NEWEST, OTHERS = "state", "newest", "other_strings"
 """Metadata of a compacted table: the folder's state, the newest spec of each measurement with its age, and the strings
@@ -172,7 +171,7 @@ def _settled(run_path: Path, columns: Sequence[str] | None) -> TableReading | No
             return None
         specs = _Newest.validate_json(metadata[NEWEST])
         for _, spec in specs.values():
-            check_spec(json_object(spec.encode()))
+            check_spec_text(spec)
     except (OSError, ValueError, KeyError):
         return None  # what is wrong with it, assembling says
     return TableReading(rows, specs, [])

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from workbench.core.apart import apart
 from workbench.storage.atomic import remove_leftovers
-from workbench.storage.seal import SealError, json_object
+from workbench.storage.seal import SealError
 from workbench.table.assembly import (
     TablePart,
     assemble,
@@ -35,7 +35,7 @@ from workbench.table.layout import Shard, checkpoint_sha256, parse_shard, shard_
 from workbench.table.parquet import read_file, read_header, write_file
 from workbench.table.reading import folder_state, note
 from workbench.table.schema import SCHEMA, to_arrow
-from workbench.table.stored_json import StoredError, check_spec
+from workbench.table.stored_json import StoredError, check_spec_text
 from workbench.table.walk import is_run
 
 __all__ = [
@@ -89,7 +89,7 @@ def _check_metadata(shard: Shard, metadata: Mapping[str, str]) -> None:
     if metadata["key"] != shard.key:
         raise TableError(f"shard {shard.path} is named for another key than its metadata, {metadata['key']}")
     try:
-        check_spec(json_object(metadata["spec"].encode()))
+        check_spec_text(metadata["spec"])
     except (SealError, StoredError) as error:
         raise TableError(f"the spec of shard {shard.path} is not a measurement's: {error}") from None
 

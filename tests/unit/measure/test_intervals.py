@@ -7,11 +7,12 @@ import math
 import numpy as np
 import pytest
 import scipy.stats
-from scipy.stats import binom
+from scipy.stats import beta, binom, t
 
 from workbench.measure.behaviour.behaviour import mean_of
 from workbench.measure.intervals import (
     all_equal,
+    at_least,
     clopper_pearson,
     discordant,
     interval,
@@ -38,6 +39,28 @@ def test_clopper_pearson_inverts_the_two_binomial_tails(k: int, n: int) -> None:
         assert binom.cdf(k, n, high) == pytest.approx(0.025, abs=1e-9)
     else:
         assert high == 1.0
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 40])
+@pytest.mark.parametrize("share", [0.03, 0.5, 0.95])
+def test_the_upper_tail_of_a_count_is_the_sum_of_its_chances(n: int, share: float) -> None:
+    for k in range(-1, n + 2):
+        chances = [math.comb(n, m) * share**m * (1 - share) ** (n - m) for m in range(n + 1) if m >= k]
+        assert at_least(k, n, share) == pytest.approx(math.fsum(chances), rel=1e-12)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.995])
+def test_quantiles_are_those_of_scipys_distributions(level: float) -> None:
+    """To the bit, so that tables made with either are the same."""
+    tail = (1 - level) / 2
+    for n in (1, 2, 9, 64, 513):
+        for k in {0, 1, n // 3, n - 1, n}:
+            low = 0.0 if k == 0 else beta.ppf(tail, k, n - k + 1)
+            high = 1.0 if k == n else beta.ppf(1 - tail, k + 1, n - k)
+            assert clopper_pearson(k, n, level) == (low, high)
+    estimates = np.array([0.2, 0.5, 0.6, 1.4])
+    spread = math.sqrt(((estimates - estimates.mean()) ** 2).sum() * 3 / 4)
+    assert jackknife(estimates, level) == pytest.approx(t.ppf(0.5 + level / 2, 3) * spread, rel=1e-14)
 
 
 def test_clopper_pearson_of_all_successes_is_a_power() -> None:

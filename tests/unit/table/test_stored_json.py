@@ -13,9 +13,9 @@ from tests.support.places import GALLERY
 from tests.support.table.making import CONFIG, RunMaker
 from workbench.runs.errors import RunError
 from workbench.runs.run import Run, find_runs, run_id
-from workbench.storage.seal import sealed_json
+from workbench.storage.seal import SealError, sealed_json
 from workbench.table import Table
-from workbench.table.stored_json import DEEPEST, StoredError, check_meta, check_run, check_spec
+from workbench.table.stored_json import DEEPEST, StoredError, check_meta, check_run, check_spec, check_spec_text
 
 
 def changed(place: str, value: Any) -> dict[str, Any]:
@@ -124,6 +124,15 @@ def test_what_no_checkpoint_can_be_is_named(change: dict[str, Any], tmp_path: Pa
     (run.path / "steps" / "00000100" / "meta.json").write_bytes(sealed_json(meta | change))
     with pytest.raises(RunError, match=rf"00000100 is damaged: meta.json: {place}"):
         Run.open(run.path).meta(100)
+
+
+def test_a_stored_spec_is_refused_however_often_it_is_read() -> None:
+    for _ in range(2):
+        check_spec_text('{"version": 2}')
+        with pytest.raises(StoredError, match="version"):
+            check_spec_text('{"version": "2"}')
+        with pytest.raises(SealError, match="no JSON object"):
+            check_spec_text("[]")
 
 
 def test_a_spec_is_a_measurements() -> None:

@@ -12,7 +12,8 @@ from workbench.runs.checkpoints import write_config
 from workbench.training.compare_configs import differences
 from workbench.training.config import TrainingConfig
 from workbench.training.learning_rate_schedules import RATE_SCHEDULES
-from workbench.training.optimizer import learning_rate, make_optimizer
+from workbench.training.optimizer import SGD as SGD_CLASS
+from workbench.training.optimizer import AdamW, learning_rate, make_optimizer
 
 
 @pytest.mark.parametrize("law", [SGD, PLAIN], ids=["momentum", "plain"])
@@ -32,6 +33,39 @@ def test_sgd_is_its_formula(law: dict) -> None:
             expected[name] = expected[name] - 0.1 * velocity[name]
         optimizer.step()
     assert all(torch.allclose(expected[n], p, atol=1e-6) for n, p in parameters.items())
+
+
+@pytest.mark.parametrize(
+    ("ours", "torchs", "options"),
+    [(AdamW, torch.optim.AdamW, {"fused": True}), (SGD_CLASS, torch.optim.SGD, {"momentum": 0.9})],
+    ids=["adamw", "sgd"],
+)
+@pytest.mark.parametrize("used_before", [False, True], ids=["first", "after torch's"])
+def test_without_the_compiler_they_are_torchs_own_to_the_bit(
+    ours: type[torch.optim.Optimizer], torchs: type[torch.optim.Optimizer], options: dict, used_before: bool
+) -> None:
+    """Weights, state and what continues from a state; torch alters the class of an optimizer when one is made."""
+
+    def trained(kind: type[torch.optim.Optimizer]) -> tuple[torch.Tensor, dict]:
+        weight = torch.nn.Parameter(torch.linspace(-1, 1, 6).reshape(2, 3))
+        bias = torch.nn.Parameter(torch.linspace(2, 3, 2))
+        groups = [{"params": [weight], "weight_decay": 0.1}, {"params": [bias], "weight_decay": 0.0}]
+        optimizer = kind(groups, lr=0.01, **options)
+        for step in range(4):
+            if step == 2:
+                state, optimizer = optimizer.state_dict(), kind(groups, lr=0.5, **options)
+                optimizer.load_state_dict(state)
+            optimizer.zero_grad()
+            assert weight.grad is None
+            ((weight.sum(1) + bias) ** (step + 1)).sum().backward()
+            optimizer.step()
+        return torch.cat([weight.detach().flatten(), bias.detach()]), optimizer.state_dict()
+
+    first, second = (torchs, ours) if used_before else (ours, torchs)
+    (weights, state), (others, other_state) = trained(first), trained(second)
+    assert torch.equal(weights, others)
+    assert str(state) == str(other_state)
+    assert issubclass(ours, torchs)
 
 
 def test_adamw_decays_matrices_only_and_decoupled() -> None:

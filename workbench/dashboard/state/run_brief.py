@@ -21,7 +21,6 @@ from workbench.dashboard.state.cursor import VERDICTS
 from workbench.figures.panels.decodability import CONCEPTS
 from workbench.figures.rows.frame import Frame, missing
 from workbench.figures.text.carried import at_longest
-from workbench.table.query import to_pandas
 from workbench.table.reading import TableReading
 
 T = TypeVar("T")
@@ -194,15 +193,16 @@ class BriefRows:
 
     def series(self) -> SeriesLengths:
         """Every series that has a value, controls left out, with the lengths it has rows at."""
-        keep = self.where(control="") & ~np.isnan(self.table["value"].to_numpy())
+        keep = np.flatnonzero(self.where(control="") & ~np.isnan(self.table["value"].to_numpy()))
         texts: list[list[str]] = []
-        mixed = np.zeros(int(keep.sum()), dtype=np.int64)
+        mixed = np.zeros(len(keep), dtype=np.int64)
         for column in ("measurement", "quantity", "law", "target", "mode"):
             codes, known = self.coded(column)
             texts.append(list(known))
-            mixed = mixed * len(known) + codes[keep]
-        own = np.nan_to_num(self.table["length"].to_numpy()[keep].astype(float), nan=-1)
-        lengths = np.unique(own)
+            mixed *= len(known)
+            mixed += codes[keep]
+        own = self.table["length"].fill_null(-1).to_numpy()[keep].astype(np.int64)
+        lengths = np.array([value - 1 for value in _different(own + 1)], dtype=np.int64)
         found: dict[int, list[int]] = {}
         for pair in _different(mixed * len(lengths) + np.searchsorted(lengths, own)):
             code, place = divmod(pair, len(lengths))
@@ -252,7 +252,7 @@ def _carries(rows: BriefRows, step: int) -> dict[str, dict[str, float]]:
     if not len(places):
         return {}
     chosen = rows.table.take(places)
-    found = at_longest(Frame.of(to_pandas(chosen)), step)
+    found = at_longest(Frame.of(chosen), step)
     made = {}
     for concept, one in found.items():
         kept = {name: one.row[name] for name in ("value", "low", "high", "layer", "length")}

@@ -7,12 +7,14 @@ import shlex
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
-import pandas as pd
+import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from workbench.core.apart import apart
@@ -28,7 +30,6 @@ from workbench.runs.log import COLUMNS, read_log
 from workbench.runs.run import Run
 from workbench.runs.run_notes import RunNotes
 from workbench.table.parquet import ENCODED
-from workbench.table.query import to_pandas
 from workbench.table.reading import read_run
 from workbench.tasks.source_code import trust_option
 
@@ -77,8 +78,6 @@ class Kept:
 def read_frame(path: Path, name: str, former: Sequence[str] = ()) -> Frame:
     """All rows of a run that count, under its name here; none where the folder has gone or cannot be read.
 
-    Text columns are categories: they repeat few values, and a figure asks for rows by them many times.
-
     Args:
         path: its folder.
         name: its name here.
@@ -89,9 +88,8 @@ def read_frame(path: Path, name: str, former: Sequence[str] = ()) -> Frame:
         rows = read_run(path).rows
         if former:
             rows = rows.filter(~pc.field("measurement").isin(list(former)))
-    frame = to_pandas(rows.unify_dictionaries())
-    frame["run"] = pd.Categorical([name] * len(frame), categories=[name])
-    return Frame.of(frame)
+    names = pa.DictionaryArray.from_arrays(np.zeros(rows.num_rows, np.int32), [name])
+    return Frame.of(rows.set_column(rows.column_names.index("run"), "run", names))
 
 
 def log_of(path: Path) -> Frame:
@@ -268,10 +266,11 @@ class RunView:
 
 def shown(path: Path) -> str:
     """A path as short as it can be written from where the dashboard was started."""
-    try:
-        return path.resolve().relative_to(Path.cwd()).as_posix()
-    except ValueError:
-        return str(path)
+    here = Path.cwd()
+    for written in (path.absolute, path.resolve):  # the second asks the disk for every folder above it
+        with suppress(ValueError):
+            return written().relative_to(here).as_posix()
+    return str(path)
 
 
 def typed(path: str | Path) -> str:

@@ -31,8 +31,8 @@ SERIES = ("measurement", "quantity", "law", "target", "mode")
 """What tells the lines of one quantity apart."""
 FIRST = ("behaviour", "accuracy", "matched", "", "teacher_forced")
 """The series that the Sweep page opens with."""
-READERS = 4
-"""Threads that read runs."""
+READERS = 2
+"""Threads that read runs: half of its time one is in Arrow, which leaves the interpreter free. More would only wait."""
 AT_ONCE = 1.0
 """Seconds for which the reading of a series is waited for before it is told how far it is."""
 MOST_SERIES = 4

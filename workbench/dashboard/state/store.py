@@ -23,7 +23,7 @@ from workbench.dashboard.state.run_brief import READ, BriefRows, make_brief
 from workbench.dashboard.state.run_view import Kept, RunView
 from workbench.dashboard.state.run_view import shown as shown
 from workbench.dashboard.state.series_rows import FIRST as FIRST_SERIES
-from workbench.dashboard.state.series_rows import Reading, SeriesReader, SeriesRows, rows_of
+from workbench.dashboard.state.series_rows import READERS, Reading, SeriesReader, SeriesRows, rows_of
 from workbench.figures.rows.frame import Frame
 from workbench.runs.log import log_state
 from workbench.runs.run import Run
@@ -36,11 +36,9 @@ LIVE_SECONDS = 15.0
 """A run whose ``live.jsonl`` is younger than this is shown as training."""
 FIRST, LATER = 60.0, 0.3
 """Seconds for which the first look at the disk is waited for, and any later one."""
-SHOWN_AFTER, DOUBLED = 1.5, 2.0
+SHOWN_AFTER, DOUBLED = 0.8, 2.0
 """Seconds into the first look at which what has been read is shown, and how many times as late it is again: all pages
 that list runs are then drawn anew."""
-READERS = 4
-"""Threads that read runs; more than cores, for half of their time is waiting for one another."""
 EASE = 10.0
 """Looks at the disk are at least this many times as far apart as one takes."""
 

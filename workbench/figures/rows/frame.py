@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 T = TypeVar("T")
@@ -90,6 +91,10 @@ class Frame:
         """Rows of a DataFrame, of a table, or a frame itself; numbers and codes are shared, not copied."""
         if isinstance(rows, Frame):
             return rows
+        if isinstance(rows, pa.Table):
+            # Not by way of a DataFrame, whose categories are sought anew in every column.
+            whole = rows.unify_dictionaries()
+            return cls._of({name: _held_column(whole[name]) for name in whole.column_names}, whole.num_rows)
         if not isinstance(rows, pd.DataFrame):
             rows = rows.to_pandas() if isinstance(rows, ToPandas) else rows.frame()
         made = cls._of({str(name): _held(rows[name]) for name in rows.columns}, len(rows))
@@ -337,6 +342,22 @@ def _held(series: pd.Series) -> Values | _Codes:
         return np.asarray(series.to_numpy(dtype=float, na_value=np.nan) if series.hasnans else series.to_numpy())
     texts = series.to_numpy(dtype=object)
     return np.asarray(np.where(pd.isna(texts), None, texts) if len(texts) else texts)
+
+
+def _held_column(column: pa.ChunkedArray) -> Values | _Codes:
+    """A column of a table as held here, as :func:`_held` holds it of the DataFrame of the same rows."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        whole = column.combine_chunks()
+        whole = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
+        texts = np.array([*whole.dictionary.to_pylist(), None], dtype=object)  # the code of what is missing is -1
+        codes = whole.indices.fill_null(-1).to_numpy().astype(np.min_scalar_type(-len(texts)))
+        return _Codes(codes, texts) if len(codes) > FEW else texts[codes]
+    if pa.types.is_integer(kind) and not column.null_count:
+        return np.asarray(column.to_numpy(), dtype=np.int64)
+    if pa.types.is_integer(kind) or pa.types.is_decimal(kind):
+        column = column.cast(pa.float64(), safe=False)
+    return _held(column.to_pandas())
 
 
 def _filled(value: Any, count: int) -> Values:

@@ -19,6 +19,7 @@ from workbench.figures.registry import data_of, figure
 from workbench.figures.rows import frame as frame_module
 from workbench.figures.rows.frame import Frame, absent, column, is_in, missing, numbers, present, unique
 from workbench.figures.rows.picking import cells, latest, stack, tidy
+from workbench.table.query import to_pandas
 
 
 @pytest.fixture
@@ -282,6 +283,43 @@ def test_nothing_is_nan_or_none(values: Any, gone: list[bool]) -> None:
 def test_columns_of_pandas_are_held_with_none_where_nothing_is(given: pd.Series, held: list[Any]) -> None:
     same(Frame.of(pd.DataFrame({"a": given}))["a"], held)
     assert unique(Frame.of(pd.DataFrame({"a": given}))["a"]) == held
+
+
+NARROW = {"step": pa.int64(), "length": pa.int32(), "layer": pa.int16(), "value": pa.float64(), "few": pa.float32()}
+TEXTS = ("law", "note")
+
+
+def stored(count: int, chunks: int) -> pa.Table:
+    """Rows as they are read: narrow integers, some missing, texts as codes of dictionaries that differ by chunk."""
+    parts = []
+    for part in range(chunks):
+        places = [(7 * place + part) % 5 for place in range(count)]
+        gaps = [None if place == 3 else place for place in places]
+        numbers_of = {name: pa.array(places if name == "step" else gaps, kind) for name, kind in NARROW.items()}
+        texts = {
+            name: pa.array([None if place == 2 else f"{name} {place + part}" for place in places]).dictionary_encode()
+            for name in TEXTS
+        }
+        parts.append(pa.table(numbers_of | texts | {"plain": pa.array([str(place) for place in places])}))
+    return pa.concat_tables(parts)
+
+
+@pytest.mark.parametrize("few", [0, 4096])
+@pytest.mark.parametrize(("count", "chunks"), [(0, 1), (1, 1), (12, 1), (9, 3)])
+def test_a_stored_table_is_held_as_its_dataframe_is(
+    monkeypatch: pytest.MonkeyPatch, few: int, count: int, chunks: int
+) -> None:
+    """Through pandas, as users do it, and straight: values, types, what is missing, what is picked."""
+    monkeypatch.setattr(frame_module, "FEW", few)
+    table = stored(count, chunks)
+    straight, around = Frame.of(table), Frame.of(to_pandas(table.unify_dictionaries()))
+    assert straight.names == around.names == [*NARROW, *TEXTS, "plain"]
+    assert len(straight) == len(around) == count * chunks
+    for name in straight.names:
+        assert straight[name].dtype == around[name].dtype, name
+        same(straight[name], around[name].tolist())
+    for law in ("law 0", "law 3", "nowhere"):
+        assert straight.where(law=law)["step"].tolist() == around.where(law=law)["step"].tolist()
 
 
 def test_columns_are_picked_and_set(rows: pd.DataFrame) -> None:
