@@ -170,9 +170,9 @@ def test_what_is_no_stratum_is_refused_by_name(seeded):
 
 
 def test_what_is_too_rare_is_none(seeded, monkeypatch):
-    monkeypatch.setattr("workbench.tasks.rejection.MOST_TOKENS", 2**18)
+    monkeypatch.setattr("workbench.tasks.rejection.MOST_TOKENS", 2**16)
     task = make_task("letter_majority", letters=128)
-    assert task.sample_stratum("lead 2 to 5", 10**6, 4, seeded(0), "matched") is None
+    assert task.sample_stratum("lead 2 to 5", 10**5, 4, seeded(0), "matched") is None
 
 
 def test_equal_blocks_have_as_many_strings_as_events():

@@ -123,7 +123,11 @@ class CopiedText(NextSymbol):
         return torch.where(near, side, anywhere)
 
     def _text(self, batch: int, length: int, generator: torch.Generator) -> Int[Tensor, "batch length"]:
-        """Segments one after another, place by place, all strings together."""
+        """Segments one after another.
+
+        Every symbol is that of an earlier place, further on in the circle by a step that a copy does not take: where
+        these places lie does not hang on the symbols, so all are found together.
+        """
         steps = self._steps(batch, length, generator)
         # What a segment that begins at a place would be; it begins at few of them.
         size = SHORTEST + integers(LONGEST_SEGMENT - SHORTEST + 1, (length, batch), generator)
@@ -131,17 +135,40 @@ class CopiedText(NextSymbol):
         turned = coins((length, batch), self.backward, generator)
         where = uniforms((length, batch), generator)
         copies[0] = False
-        text = torch.zeros_like(steps)
-        left, source, stride = (torch.zeros_like(size[0]) for _ in range(3))  # stride 0: fresh
-        for place in range(length):
-            begins = left == 0
-            span = torch.where(copies[place], size[place].clamp(max=max(place, 1)), size[place])
-            first = (where[place] * (place - span + 1)).long().clamp(min=0)
-            way = torch.where(copies[place], 1 - 2 * turned[place].long(), 0)
-            left = torch.where(begins, span, left) - 1
-            source = torch.where(begins, torch.where(way < 0, first + span - 1, first), source + stride)
-            stride = torch.where(begins, way, stride)
-            before = text[:, place - 1] if place else text[:, 0]
-            read = text.gather(1, source.clamp(0, length - 1)[:, None])[:, 0]
-            text[:, place] = torch.where(stride == 0, (before + steps[:, place]) % self.symbols, read)
-        return text
+        places = torch.arange(length, device=steps.device)[:, None]
+        span = torch.where(copies, torch.minimum(size, places.clamp(min=1)), size)
+        first = (where * (places - span + 1)).long().clamp(min=0)
+        way = torch.where(copies, 1 - 2 * turned.long(), 0)  # 0: fresh
+        first = torch.where(way < 0, first + span - 1, first)
+        begun = _begun(span)
+        way = way.gather(0, begun)
+        source = torch.where(way == 0, places - 1, first.gather(0, begun) + way * (places - begun))
+        return (_followed(source, torch.where(way == 0, steps.T, 0)).T % self.symbols).contiguous()
+
+
+def _begun(span: Int[Tensor, "length batch"]) -> Int[Tensor, "length batch"]:
+    """Where the segment of each place begins, if one that begins at a place is so long."""
+    length = len(span)
+    spans = torch.cat([span, torch.zeros_like(span[:1])])  # beyond the end nothing goes on
+    begins = torch.zeros_like(spans)
+    here = torch.zeros_like(span[:1])
+    while bool((here < length).any()):
+        begins.scatter_(0, here, here)
+        here = (here + spans.gather(0, here)).clamp(max=length)
+    begun: Tensor = begins[:length].cummax(0).values
+    return begun
+
+
+def _followed(source: Int[Tensor, "length batch"], steps: Int[Tensor, "length batch"]) -> Int[Tensor, "length batch"]:
+    """The sum of the steps of each place, of its source, of the source of that one, and so on to the first place.
+
+    Args:
+        source: an earlier place for each; -1 for the first.
+        steps: at each place.
+    """
+    nothing = torch.zeros_like(source[:1])  # stands before the first place, and is its own source
+    source, total = torch.cat([nothing, source + 1]), torch.cat([nothing, steps])
+    for _ in range(len(steps).bit_length()):
+        total = total + total.gather(0, source)
+        source = source.gather(0, source)
+    return total[1:]

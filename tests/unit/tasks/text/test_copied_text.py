@@ -6,7 +6,9 @@ import pytest
 import torch
 
 from workbench.tasks import make_task
+from workbench.tasks.sampling import coins, integers, uniforms
 from workbench.tasks.testing import check_task
+from workbench.tasks.text.copied_text import CopiedText
 
 SYMBOLS = 200
 """So many that two symbols in a row come again by chance hardly ever."""
@@ -40,6 +42,50 @@ def test_segments_come_again_forwards_or_backwards_as_asked() -> None:
     # A copy of a copy that is turned twice goes forwards.
     assert again[1.0][1] > again[1.0][0]
     assert pairs_again(drawn(copied=0.0, **far)[1].tokens, False) < 0.05
+
+
+def written_out(task: CopiedText, batch: int, length: int, generator: torch.Generator) -> list[list[int]]:
+    """The same text from the same draws, string by string and segment by segment, as its definition says it."""
+    walk = task._steps(batch, length, generator).tolist()
+    sizes = (4 + integers(9, (length, batch), generator)).tolist()
+    copies, turned = (coins((length, batch), share, generator).tolist() for share in (task.copied, task.backward))
+    where = uniforms((length, batch), generator)
+    texts = []
+    for one in range(batch):
+        text: list[int] = []
+        while len(text) < length:
+            place = len(text)
+            size = sizes[place][one]
+            if place and copies[place][one]:
+                size = min(size, place)
+                first = int(where[place, one] * (place - size + 1))
+                segment = text[first : first + size]
+                text += segment[::-1] if turned[place][one] else segment
+            else:
+                for further in range(place, min(place + size, length)):
+                    text.append(((text[-1] if text else 0) + walk[one][further]) % task.symbols)
+        texts.append(text[:length])
+    return texts
+
+
+@pytest.mark.parametrize("length", [1, 2, 4, 5, 9, 13, 64, 130])
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"backward": 0.5, "copied": 0.8},
+        {"copied": 1.0, "backward": 1.0},
+        {"copied": 0.0},
+        {"symbols": 4, "near": 0.0},
+    ],
+    ids=["usual", "both ways", "all turned", "all fresh", "few symbols"],
+)
+def test_all_strings_together_are_what_each_is_written_out(parameters: dict[str, float], length: int) -> None:
+    task = make_task("copied_text", **parameters)
+    for batch in (1, 17):
+        text = task._text(batch, length, torch.Generator().manual_seed(length))
+        assert text.is_contiguous()
+        assert text.tolist() == written_out(task, batch, length, torch.Generator().manual_seed(length))
 
 
 def test_fresh_text_steps_to_either_neighbour_alike() -> None:
