@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
@@ -45,10 +46,22 @@ class Rows:
         for number, key in enumerate(zip(*(self._columns[name] for name in PLACE), strict=True)):
             self._at.setdefault(key, []).append(number)
 
-    def listed(self) -> list[dict[str, Any]]:
-        """Every row, missing values as None."""
-        names = list(self._columns)
-        return [dict(zip(names, row, strict=True)) for row in zip(*self._columns.values(), strict=True)]
+    @cached_property
+    def _listed(self) -> dict[tuple[str, str], list[dict[str, Any]]]:
+        """Measurement and quantity -> their rows, missing values as None."""
+        names, found = list(self._columns), dict[tuple[str, str], list[dict[str, Any]]]()
+        for values in zip(*self._columns.values(), strict=True):
+            row = dict(zip(names, values, strict=True))
+            found.setdefault((row["measurement"], row["quantity"]), []).append(row)
+        return found
+
+    def of(self, pairs: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
+        """The rows of some measurements and quantities, not to be changed."""
+        return [row for pair in pairs for row in self._listed.get(pair, ())]
+
+    def every(self) -> list[dict[str, Any]]:
+        """All rows."""
+        return self.of(self._listed)
 
     def at(self, place: Mapping[str, Any], column: str) -> list[Any]:
         """What a column holds in each row that stands at a place; missing equals missing."""

@@ -44,7 +44,7 @@ class Named:
 
     def __init__(self, rows: Rows, pairs: set[tuple[str, str]]) -> None:
         self._at: dict[tuple[Any, Any], list[Row]] = {}
-        for row in rows_of(rows, pairs):
+        for row in rows.of(pairs):
             self._at.setdefault((row["step"], row["length"]), []).append(row)
 
     def by(self, text: str) -> list[Row]:
@@ -71,11 +71,6 @@ class Named:
             and all(close(found[part], row[part]) for part in ("value", "low", "high"))
             and (found["n"] is None or close(found["n"], row["n"]))
         ]
-
-
-def rows_of(rows: Rows, pairs: set[tuple[str, str]]) -> list[Row]:
-    """The rows of some measurements and quantities."""
-    return [row for row in rows.listed() if (row["measurement"], row["quantity"]) in pairs]
 
 
 def numbers(text: str) -> list[str]:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.cited import Rows, same
 from tests.support.dashboard.claims import IN_PART, NAMES, drawn, gallery, of_run, place_of, rows, view_of  # noqa: F401 - fixtures
-from tests.support.hovers import VALUE, Named, parsed, rows_of
+from tests.support.hovers import VALUE, Named, parsed
 from workbench.dashboard.pages import compare, theory
 from workbench.dashboard.panels import head_tables
 from workbench.dashboard.panels.panel_spec import PanelCursor
@@ -64,7 +64,7 @@ def test_differences_are_of_two_rows(gallery: Context, of_run: dict[str, Rows]) 
             told = drawn(gallery, panel, at)
             data = panel.data(at)
             pairs = set(zip(data["measurement"], data["quantity"], strict=True))
-            mine, other = (rows_of(of_run[one], pairs) for one in (a, b))
+            mine, other = (of_run[one].of(pairs) for one in (a, b))
             if not panel.id.endswith("-d"):
                 rows = Named(of_run[a], pairs)
                 assert [text for text in told if not rows.by(text)] == [], panel.id
@@ -72,11 +72,8 @@ def test_differences_are_of_two_rows(gallery: Context, of_run: dict[str, Rows]) 
             for text in told:
                 shown = VALUE.search(text)
                 assert shown is not None
-                here = [
-                    row
-                    for row in mine
-                    if all(row[n] == parsed(v) for n, v in re.findall(r"(step|length) ([\d,]+)", text))
-                ]
+                where = {name: parsed(number) for name, number in re.findall(r"(step|length) ([\d,]+)", text)}
+                here = [row for row in mine if all(row[name] == number for name, number in where.items())]
                 apart = (
                     x["value"] - y["value"]
                     for x in here

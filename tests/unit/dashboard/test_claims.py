@@ -27,7 +27,7 @@ from tests.support.dashboard.claims import (  # noqa: F401 - fixtures
     rows,
     view_of,
 )
-from tests.support.hovers import VALUE, WHERE, Named, close, numbers, parsed, rows_of
+from tests.support.hovers import VALUE, WHERE, Named, close, numbers, parsed
 from workbench.dashboard.components import prose
 from workbench.dashboard.pages import compare, sweep, theory
 from workbench.dashboard.pages.base import Visit
@@ -100,7 +100,7 @@ def test_every_number_in_a_sentence_cites_its_row(gallery: Context, of_run: dict
 def test_failure_lengths_and_critical_ones_are_rows(gallery: Context, of_run: dict[str, Rows], name: str) -> None:
     at = place_of(gallery, name)
     pairs = {("behaviour", "failure_length"), ("circuits.hardmax", "critical_length"), ("behaviour", "accuracy")}
-    rows = [row for row in rows_of(of_run[name], pairs) if row["step"] == at.cursor.step]
+    rows = [row for row in of_run[name].of(pairs) if row["step"] == at.cursor.step]
     told = drawn(gallery, BY_ID["failure"], at)
     for text in told:
         shown = re.search(r"<b>(> )?([\d,]+)( keys)?</b>", text)
@@ -142,7 +142,7 @@ def test_what_is_drawn_of_a_model_in_its_prompt_are_rows(gallery: Context, of_ru
         known = Named(of_run[name], {(panel.measurement, quantity) for quantity in panel.quantities})
         told = drawn(gallery, panel, at)
         medians = [text for text in told if text.startswith("median of ")]  # names no value: a row of no one head
-        heads = len({(row["layer"], row["head"]) for row in of_run[name].listed() if row["head"] is not None})
+        heads = len({(row["layer"], row["head"]) for row in of_run[name].every() if row["head"] is not None})
         assert {int(text.split()[2]) for text in medians} <= {heads - 1}
         missed = [text for text in told if text not in medians and not known.by(text)]
         assert missed == [], panel.id
@@ -153,7 +153,7 @@ def test_what_is_drawn_of_a_model_in_its_prompt_are_rows(gallery: Context, of_ru
 def test_a_line_of_the_grid_on_a_model_in_its_prompt_is_of_its_rows(
     gallery: Context, of_run: dict[str, Rows], name: str
 ) -> None:
-    line, rows = summary(gallery, view_of(gallery, name)), of_run[name].listed()
+    line, rows = summary(gallery, view_of(gallery, name)), of_run[name].every()
     (verdict,) = [row for row in rows if row["quantity"] == "in_context_verdict"]
     assert line["verdict"] == verdict["label"]
     right = {row["length"]: row for row in rows if row["quantity"] == "answer_accuracy"}
@@ -190,7 +190,7 @@ def test_the_log_is_drawn_as_it_was_written(gallery: Context, name: str) -> None
 def test_every_cell_of_the_runs_grid_is_a_row(gallery: Context, of_run: dict[str, Rows], name: str) -> None:
     run = view_of(gallery, name)
     line = summary(gallery, run)
-    rows = [row for row in of_run[name].listed() if row["measurement"] == "behaviour"]
+    rows = [row for row in of_run[name].every() if row["measurement"] == "behaviour"]
     step = max(row["step"] for row in rows if row["quantity"] == "verdict")
     labels = {row["step"]: row["label"] for row in rows if row["quantity"] == "verdict"}
     assert line["verdict"] == labels[step]
@@ -231,7 +231,7 @@ def test_every_cell_of_the_runs_grid_is_a_row(gallery: Context, of_run: dict[str
 def by_head(rows: Rows, at: PanelCursor) -> dict[str, list[dict[str, Any]]]:
     """Rows of a step about heads, at the cursor's length or at none, by head."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for row in rows.listed():
+    for row in rows.every():
         here = row["length"] in (None, at.cursor.length) and row["step"] == at.cursor.step
         if here and row["head"] is not None and row["layer"] is not None:
             found.setdefault(f"L{row['layer']:.0f} H{row['head']:.0f}", []).append(row)
@@ -292,7 +292,7 @@ def test_theory_names_the_rows_of_its_bound_and_the_step_that_it_looks_at(
     gallery: Context, of_run: dict[str, Rows], name: str
 ) -> None:
     run = view_of(gallery, name)
-    rows = [row for row in of_run[name].listed() if row["measurement"] == "bound"]
+    rows = [row for row in of_run[name].every() if row["measurement"] == "bound"]
     step = max(row["step"] for row in rows)
     rows = [row for row in rows if row["step"] == step]
     told = theory.bound(run)
@@ -350,7 +350,7 @@ def test_medians_over_seeds_are_of_the_rows_of_all_seeds(gallery: Context, of_ru
         data = panel.data(at)
         pairs = set(zip(data["measurement"], data["quantity"], strict=True))
         runs = [Named(of_run[name], pairs) for name in seeds]
-        held = [rows_of(of_run[name], pairs) for name in seeds]
+        held = [of_run[name].of(pairs) for name in seeds]
         for text in drawn(gallery, panel, at):
             if text.startswith("median"):
                 shown = VALUE.search(text)
@@ -395,7 +395,7 @@ def test_every_cell_of_a_sweep_is_the_median_of_rows_that_it_names(gallery: Cont
             step, length = parsed(told[2]), parsed(told[3])
             rows = [
                 row
-                for row in of_run[told[1]].listed()
+                for row in of_run[told[1]].every()
                 if (row["measurement"], row["quantity"]) == ("behaviour", "accuracy")
                 and (row["law"], row["mode"]) == ("matched", "teacher_forced")
                 and (row["step"], row["length"]) == (step, length)
