@@ -14,7 +14,8 @@ COUNTABLE = [
 
 
 def words_of(task, batch) -> list[str]:
-    return ["".join(task.tokens_names[t] for t in row) for row in batch.tokens[:, 1:].tolist()]
+    names = task.tokens_names
+    return ["".join(names[t] for t in row) for row in batch.tokens[:, 1:].tolist()]
 
 
 class ByHand:

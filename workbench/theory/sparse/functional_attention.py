@@ -8,6 +8,7 @@ over all sets where none is admitted: a rational number. Places count from 1.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -50,15 +51,15 @@ class SparseAttention(Generic[T]):
         """
         if len(x) < self.k:
             raise TheoryError(f"a string of {len(x)} tokens has no {self.k} places")
-        admitted: list[Fraction] = []
-        every: list[Fraction] = []
+        # Many sets have the same content, and fractions are slow to make and to add.
+        admitted, every = Counter[tuple[T, ...]](), Counter[tuple[T, ...]]()
         for positions in combinations(range(1, len(x) + 1), self.k):
             content = tuple(x[i - 1] for i in positions)
-            every.append(self.value(content))
+            every[content] += 1
             if self.admits(positions, content):
-                admitted.append(every[-1])
+                admitted[content] += 1
         found = admitted or every
-        return sum(found, Fraction(0)) / len(found)
+        return sum((count * self.value(content) for content, count in found.items()), Fraction(0)) / found.total()
 
 
 @dataclass(frozen=True)

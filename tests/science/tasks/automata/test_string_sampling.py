@@ -130,7 +130,8 @@ def miss(brute, law, word, sink, words, share) -> None:
 
 
 def named(task: RegularTask, batch) -> list[tuple[str, ...]]:
-    return [tuple(task.tokens_names[i] for i in row) for row in batch.tokens[:, 1:].tolist()]
+    names = task.tokens_names
+    return [tuple(names[i] for i in row) for row in batch.tokens[:, 1:].tolist()]
 
 
 def drawn(task: RegularTask, length: int, law: str, seeded, window: int | None = None) -> list[tuple[str, ...]]:
