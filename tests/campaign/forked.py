@@ -14,8 +14,10 @@ import time
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from tests.campaign.faults import Fault, Watch
 from tests.support.limits import HANGS_S
@@ -27,8 +29,16 @@ IMPORTED = (
     "workbench.measure.behaviour.fitted",
     "workbench.cli.measure_plan",
     "workbench.measure.running.plan",
-    "torch._dynamo",  # at the first step of an optimizer
+    "workbench.jobs.processes",
+    "workbench.cli.main",
+    "workbench.models.transformer.model",
+    "workbench.tasks.counting.majority",
+    "workbench.cli.sweeping.shipped_sweeps",
+    "pyarrow.pandas_compat",  # at the first table
+    "scipy.linalg",  # at the first measurement, and threadpoolctl looks for its threads
 )
+ANNOUNCED = ("architectures", "encodings", "id_samplers", "measurements", "rate_schedules", "tasks")
+"""Groups of what installed packages announce; who asks for them reads what is installed, once."""
 
 
 @dataclass(frozen=True)
@@ -48,17 +58,32 @@ class Ended:
     seconds: float
 
 
+@cache
 def warm() -> None:
     """Import here what every command would import there."""
     import torch
 
+    from workbench.core.registry import entry_points
     from workbench.measure.registry import measurements
 
     for name in IMPORTED:
         import_module(name)
     measurements()
+    for group in ANNOUNCED:
+        entry_points(f"lengthlens.{group}")
+    _options()
     torch.set_num_threads(1)
     gc.freeze()  # no child looks through what it inherits, and copies it by that
+
+
+@cache
+def _options() -> Any:
+    """The program with what the functions of all its commands say of their options, which takes a while to look through."""
+    import typer.main
+
+    from workbench.cli.main import app
+
+    return typer.main.get_command(app)
 
 
 def start(
@@ -67,6 +92,7 @@ def start(
     fault: Fault | None = None,
     file_size: int | None = None,
     encoding: str = "utf-8",
+    own_group: bool = False,
 ) -> Child:
     """Start a command that does its work in ``folder``.
 
@@ -76,6 +102,7 @@ def start(
         fault: what happens at one of them.
         file_size: the largest size in bytes that the system lets a file have; None = as it is.
         encoding: of what it writes, as the environment variable PYTHONIOENCODING says.
+        own_group: whether it and its workers are a group of processes, whose number is that of the command.
     """
     reading, writing = os.pipe()
     pid = os.fork()
@@ -84,8 +111,11 @@ def start(
         return Child(pid, reading)
     status = 70
     try:
+        if own_group:
+            os.setsid()
         with open(os.devnull, "rb") as nothing:
             os.dup2(nothing.fileno(), 0)
+        be_a_command()
         _write_to(writing, encoding)
         # As in a terminal: a shell that started the campaign in the background would have it ignore Ctrl-C.
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -101,6 +131,16 @@ def start(
     finally:
         # No clean-up of what was inherited: buffers, locks and handlers are the parent's.
         os._exit(status)
+
+
+def be_a_command() -> None:
+    """Make use of what is known here of the program's options, for the rest of this process."""
+    import typer.main
+
+    from workbench.cli.main import app
+
+    make = typer.main.get_command
+    typer.main.get_command = lambda given: _options() if given is app else make(given)
 
 
 def _write_to(descriptor: int, encoding: str) -> None:

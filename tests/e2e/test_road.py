@@ -300,19 +300,41 @@ def test_ctrl_c_while_measuring_keeps_what_is_done_and_says_so(trained: Path, tm
 
     run = tmp_path / "run"
     shutil.copytree(trained, run, ignore=shutil.ignore_patterns("measurements", "table.parquet"))
-    words = command("measure", run, "--only", "behaviour", "--executor", executor)
-    # A group of its own, as a terminal gives it: Ctrl-C reaches the workers too.
-    process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    while not list(run.glob("measurements/behaviour/[0-9]*.parquet")):
-        assert process.poll() is None, process.stderr.read()
-        time.sleep(0.01)
-    os.killpg(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=HANGS_S)
-    assert process.returncode == 130
+    words = ("measure", run, "--only", "behaviour", "--executor", executor)
+
+    def begun() -> bool:
+        return bool(list(run.glob("measurements/behaviour/[0-9]*.parquet")))
+
+    status, said = interrupted(begun, words) if executor == "processes" else interrupted_alone(begun, words, run)
+    assert status == 130
     assert "Interrupted; what was finished is kept" in said
     assert "Traceback" not in said
     done = len(list(run.glob("measurements/behaviour/[0-9]*.parquet")))
     assert 1 <= done < len(list(run.glob("steps/*")))
+
+
+def interrupted(begun: Callable[[], bool], words: tuple[object, ...]) -> tuple[int, str]:
+    """Press Ctrl-C once it has begun: how it ends, and what it says on standard error."""
+    # A group of its own, as a terminal gives it: Ctrl-C reaches the workers too.
+    process = subprocess.Popen(command(*words), stderr=subprocess.PIPE, text=True, start_new_session=True)
+    while not begun():
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=HANGS_S)
+    return process.returncode, said
+
+
+def interrupted_alone(begun: Callable[[], bool], words: tuple[object, ...], folder: Path) -> tuple[int, str]:
+    """The same of a command that has no workers, without its imports; what it says anywhere."""
+    warm()
+    child = start(words, folder, own_group=True)
+    while not begun():
+        assert not child.ended(), child.end().said
+        time.sleep(0.01)
+    os.killpg(child.pid, signal.SIGINT)
+    ended = child.end(kill_after=HANGS_S)
+    return ended.status, ended.said
 
 
 def test_help_answers_without_torch() -> None:

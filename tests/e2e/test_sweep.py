@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.campaign.forked import start, warm
 from tests.support.limits import HANGS_S
 
 SWEEP = """
@@ -94,17 +95,23 @@ def test_again_nothing_is_done(trained: Path, here: Here) -> None:
 def test_killed_it_goes_on_to_the_same_bits(trained: Path, tmp_path: Path, here: Here) -> None:
     """Killed outright, workers and all, then by Ctrl-C."""
     file = write(tmp_path, SWEEP.partition("measure")[0].replace("[majority, parity]", "[majority]"))
-    for how in (signal.SIGKILL, signal.SIGINT):
-        before = len(list(tmp_path.glob("runs/*/steps/*")))
-        process = subprocess.Popen(
-            command(file), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
-        )
-        while len(list(tmp_path.glob("runs/*/steps/*"))) <= before and process.poll() is None:
-            time.sleep(0.01)
-        if process.poll() is None:
-            os.killpg(process.pid, how)
-        _, said = process.communicate(timeout=HANGS_S)
-        assert "Traceback" not in said
+    before = len(list(tmp_path.glob("runs/*/steps/*")))
+    warm()
+    child = start(["sweep", file], tmp_path, own_group=True)
+    while len(list(tmp_path.glob("runs/*/steps/*"))) <= before and not child.ended():
+        time.sleep(0.01)
+    os.killpg(child.pid, signal.SIGKILL)  # of one that has ended nothing is left to kill
+    assert "Traceback" not in child.end(kill_after=HANGS_S).said
+    before = len(list(tmp_path.glob("runs/*/steps/*")))
+    process = subprocess.Popen(
+        command(file), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    while len(list(tmp_path.glob("runs/*/steps/*"))) <= before and process.poll() is None:
+        time.sleep(0.01)
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=HANGS_S)
+    assert "Traceback" not in said
     status, _, said = here(file)
     assert status == 0, said
     expected = {k: v for k, v in hashes(trained / "runs").items() if k.startswith("majority")}

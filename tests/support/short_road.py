@@ -24,8 +24,9 @@ MEASURED = {"behaviour", "probes.summary"}
 STEPS, SEQUENCES = 3, 32
 
 
-SMALL: dict[str, dict[str, Any]] = {"next_token": {"tokens": 512}}
-"""Parameters of tasks whose defaults are large: the controls of a probe are one-hot, and cost what tokens cubed cost."""
+SMALL: dict[str, dict[str, Any]] = {"next_token": {"tokens": 512, "most": 1}}
+"""Parameters of tasks whose defaults are large: the controls of a probe are one-hot, and cost what tokens cubed cost; the
+text is put into tokens in every process."""
 
 
 def defaults() -> dict[str, Task]:
