@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.support.dashboard import fakes
 from tests.support.dashboard.browsing import (
     counts,
@@ -22,14 +20,6 @@ from tests.support.dashboard.browsing import (
 )
 
 pytestmark = needs_browser
-
-
-@pytest.fixture
-def run_page(page: Any, address: str) -> Any:
-    """The Run page of the robust run, everything drawn."""
-    page.goto(f"{address}/run?run=majority-nope-s0")
-    drawn(page)
-    return page
 
 
 def test_all_runs_then_one_verdict_then_its_run(page: Any, address: str) -> None:
@@ -230,6 +220,8 @@ def test_themes_redraw_figures_and_are_remembered(run_page: Any) -> None:
     page.reload()
     drawn(page)
     assert page.evaluate("document.documentElement.dataset.mantineColorScheme") == "dark"
+    page.keyboard.press("d")
+    settled(page, lambda: page.evaluate(colour) == light)
 
 
 def test_what_a_panel_shows_can_be_taken_away(run_page: Any) -> None:
@@ -300,6 +292,9 @@ def test_the_menu_of_a_panel_by_keyboard(run_page: Any) -> None:
     button.click()
     page.click("h1")
     assert page.get_by_role("menu").count() == 0
+    page.focus("#accuracy-length-panel")
+    page.keyboard.press("t")
+    page.wait_for_selector("#accuracy-length-body.ready")
 
 
 def test_what_a_panel_means_is_said_on_hover_and_on_focus(run_page: Any) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +24,7 @@ from tests.support.dashboard.browsing import (
     mentions,
     needs_browser,
     points,
+    rested,
     resting,
     says,
     settled,
@@ -178,8 +182,8 @@ def test_the_navigation_carries_the_cursor_along(page: Any, address: str) -> Non
     settled(page, lambda: page.inner_text("#length-value") == "2 × trained")
 
 
-def test_any_quantity_of_the_table_has_its_panels(page: Any, address: str) -> None:
-    page.goto(f"{address}/run?run=majority-nope-s0")
+def test_any_quantity_of_the_table_has_its_panels(run_page: Any) -> None:
+    page = run_page
     page.wait_for_selector("#more-length-body.ready")
     page.click("#more-quantity")
     page.get_by_role("option", name="margin").first.click()
@@ -189,9 +193,8 @@ def test_any_quantity_of_the_table_has_its_panels(page: Any, address: str) -> No
     settled(page, lambda: page.input_value("#more-quantity") == "margin")
 
 
-def test_play_moves_through_training_and_stops_at_its_end(page: Any, address: str) -> None:
-    page.goto(f"{address}/run?run=majority-nope-s0")
-    drawn(page)
+def test_play_moves_through_training_and_stops_at_its_end(run_page: Any) -> None:
+    page = run_page
     page.click("#play")
     settled(page, lambda: page.inner_text("#step-value") != "3,000")
     settled(page, lambda: page.inner_text("#step-value") == "3,000")
@@ -231,57 +234,80 @@ def test_what_is_missing_can_be_measured_from_the_page_and_stopped(page: Any, tm
         settled(page, lambda: page.inner_text("#measure-strip") == "")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_no_page_says_anything_in_the_console_and_all_that_is_offered_is_saved(
-    browser: Any, address: str, theme: str
-) -> None:
-    """Under the policy that forbids a page to run text: grids, plots, and pictures made in the browser."""
-    page = browser.new_context(viewport=SIZE, color_scheme=theme, accept_downloads=True).new_page()
-    page.set_default_timeout(TIMEOUT)
-    said = console(page)
-    begins = {"CSV": b"", "Parquet": b"PAR1", "SVG": b"<svg", "PNG, 2\u00d7": b"\x89PNG"}
-    panels = {"run": "accuracy-training", "compare": "cmp-decodability-d", "sweep": "phase"}
-    for name, (path, sign) in (PAGES | OTHERS).items():
-        answer = page.goto(f"{address}{path}")
-        assert "script-src 'self' 'sha256-" in answer.headers["content-security-policy"]
-        page.wait_for_selector(sign)
-        for kind, start in begins.items() if name in panels else ():
-            page.wait_for_selector(f"#{panels[name]}-body.ready")
-            page.click(f"#{panels[name]}-panel .menu-button")
-            with page.expect_download() as taken:
-                page.get_by_role("menuitem", name=kind, exact=True).click()
-            data = Path(taken.value.path()).read_bytes()
-            assert len(data) > 100
-            assert data.startswith(start)
-    assert len(PAGES | OTHERS) == len(listed.PAGES)
-    page.context.close()
-    assert not said, said
-
-
 WINDOWS = ((1440, 900), (1024, 768), (720, 450))
 """A desk, a tablet, and the desk at 200 % zoom."""
+BEGINS = {"CSV": b"", "Parquet": b"PAR1", "SVG": b"<svg", "PNG, 2\u00d7": b"\x89PNG"}
+"""How what is saved of a panel begins."""
+PANELS = {"run": "accuracy-training", "compare": "cmp-decodability-d", "sweep": "phase"}
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_no_page_has_an_accessibility_fault_at_any_size(browser: Any, address: str, theme: str) -> None:
-    """axe-core over every page, and over the list of pages where their links do not fit."""
-    axe = pytest.importorskip(
-        "axe_playwright_python.sync_playwright", reason="no axe-core: pip install axe-playwright-python"
-    ).Axe()
-    page = browser.new_context(viewport=SIZE, color_scheme=theme).new_page()
+@dataclass
+class Seen:
+    """What a look at every page in one theme has found: each is opened once, and asked all there is to ask."""
+
+    said: list[str] = field(default_factory=list)
+    policies: dict[str, str] = field(default_factory=dict)
+    saved: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    scanned: list[tuple[str, int]] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+
+@pytest.fixture(scope="module", params=["light", "dark"])
+def seen(request: pytest.FixtureRequest, profile: Any, address: str) -> Iterator[Seen]:
+    made, page = Seen(), profile.new_page()
+    page.emulate_media(color_scheme=request.param, reduced_motion="no-preference")
     page.set_default_timeout(TIMEOUT)
-    found = []
+    made.said = console(page)
     for name, (path, sign) in (PAGES | OTHERS).items():
         page.set_viewport_size(SIZE)
-        page.goto(f"{address}{path}")
+        answer = page.goto(f"{address}{path}")
+        made.policies[name] = answer.headers["content-security-policy"]
         page.wait_for_selector(sign)
         page.wait_for_timeout(300)
-        for width, height in WINDOWS:
+        assert page.get_attribute("html", "data-mantine-color-scheme") == request.param
+        for kind in BEGINS if name in PANELS else ():
+            page.wait_for_selector(f"#{PANELS[name]}-body.ready")
+            page.click(f"#{PANELS[name]}-panel .menu-button")
+            with page.expect_download() as taken:
+                page.get_by_role("menuitem", name=kind, exact=True).click()
+            made.saved[name, kind] = Path(taken.value.path()).read_bytes()
+        page.mouse.move(0, 0)
+        if AXE:
+            page.evaluate(AXE.Axe().axe_script)
+        for width, height in WINDOWS if AXE else ():
             page.set_viewport_size({"width": width, "height": height})
             if width < 1180 and name == "runs":
                 page.click("#nav-toggle")
-            for fault in axe.run(page).response["violations"]:
+            for fault in page.evaluate(SCAN):
                 nodes = "; ".join(node["html"][:160] for node in fault["nodes"][:3])
-                found.append(f"{name}, {width} wide: {fault['id']} ({fault['help']}): {nodes}")
-    page.context.close()
-    assert not found, "\n".join(found)
+                made.faults.append(f"{name}, {width} wide: {fault['id']} ({fault['help']}): {nodes}")
+            made.scanned.append((name, width))
+        rested(page)
+    yield made
+    page.close()
+
+
+AXE = None
+with suppress(ImportError):
+    from axe_playwright_python import sync_playwright as AXE
+SCAN = "axe.run({resultTypes: ['violations']}).then((found) => found.violations)"
+
+
+def test_no_page_says_anything_in_the_console_and_all_that_is_offered_is_saved(seen: Seen) -> None:
+    """Under the policy that forbids a page to run text: grids, plots, and pictures made in the browser."""
+    assert len(seen.policies) == len(PAGES | OTHERS) == len(listed.PAGES)
+    for name, policy in seen.policies.items():
+        assert "script-src 'self' 'sha256-" in policy, name
+    assert seen.saved.keys() == {(name, kind) for name in PANELS for kind in BEGINS}
+    for (name, kind), data in seen.saved.items():
+        assert len(data) > 100, (name, kind)
+        assert data.startswith(BEGINS[kind]), (name, kind)
+    assert not seen.said, seen.said
+
+
+def test_no_page_has_an_accessibility_fault_at_any_size(seen: Seen) -> None:
+    """axe-core over every page, and over the list of pages where their links do not fit."""
+    if AXE is None:
+        pytest.skip("no axe-core: pip install axe-playwright-python")
+    assert seen.scanned == [(name, width) for name in PAGES | OTHERS for width, _ in WINDOWS]
+    assert not seen.faults, "\n".join(seen.faults)

@@ -102,20 +102,143 @@ def profile(playwright: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 @pytest.fixture
 def page(profile: Any) -> Iterator[Any]:
     """A page that knows nothing; after the test its console must be empty and every request must have stayed here."""
-    made = profile.new_page()
-    made.set_default_timeout(TIMEOUT)
-    said = console(made)
-    local = re.compile(r"^(http://127\.0\.0\.1[:/]|data:|blob:)")
-    asked: list[str] = []
-    made.on("request", lambda request: asked.append(request.url))
-    yield made
-    for server in {match[0] for url in asked if (match := re.match(r"http://[^/]*", url))}:
-        kept = {"origin": server, "storageTypes": "cookies,local_storage,indexeddb"}
-        profile.new_cdp_session(made).send("Storage.clearDataForOrigin", kept)
-    made.close()
-    assert not said, said
-    foreign = [url for url in asked if not local.match(url)]
-    assert not foreign, foreign
+    made = Watched(profile)
+    yield made.page
+    made.forget()
+    made.page.close()
+    made.was_silent()
+
+
+LOCAL = re.compile(r"^(http://127\.0\.0\.1[:/]|data:|blob:)")
+
+
+class Watched:
+    """A new page, all that it says in its console and all that it asks for."""
+
+    def __init__(self, profile: Any) -> None:
+        self.page = profile.new_page()
+        self.page.set_default_timeout(TIMEOUT)
+        self.said = console(self.page)
+        self.asked: list[str] = []
+        self.page.on("request", lambda request: self.asked.append(request.url))
+
+    def forget(self) -> None:
+        """Have the browser forget what was kept in it for the servers that were asked."""
+        for server in {match[0] for url in self.asked if (match := re.match(r"http://[^/]*", url))}:
+            kept = {"origin": server, "storageTypes": "cookies,local_storage,indexeddb"}
+            self.page.context.new_cdp_session(self.page).send("Storage.clearDataForOrigin", kept)
+
+    def was_silent(self) -> None:
+        """Assert that the console is empty and that every request stayed here."""
+        assert not self.said, self.said
+        foreign = [url for url in self.asked if not LOCAL.match(url)]
+        assert not foreign, foreign
+
+
+AS_IT_IS = """() => {
+  const all = (selector, what) => [...document.querySelectorAll(selector)].map(what);
+  return {
+    address: location.href, title: document.title, scrolled: scrollY,
+    theme: document.documentElement.dataset.mantineColorScheme,
+    focused: document.activeElement.id || document.activeElement.tagName,
+    open: all("dialog, [role=dialog], [role=menu], [role=tooltip], [role=listbox], [aria-expanded=true]",
+      (one) => one.getClientRects().length && one.checkVisibility() ? one.innerText : "").filter((one) => one),
+    marked: all(".pan.max, .pan.marked, .tabled, .playing, .toured, .heads .on, .maximised, .banner", (one) => one.id + " " + one.className),
+    sliders: all("[role=slider]", (one) => one.getAttribute("aria-valuetext")),
+    chosen: all("input, textarea, select", (one) => one.type === "checkbox" || one.type === "radio" ? one.checked : one.value),
+    said: all("#cursorbar, #verdict-line, .rail", (one) => one.innerText).slice(0, 5),
+    figures: all(".matrix .body:not(.lazy .body)", (one) => one.id + " " + one.className),
+    labels: all(".matrix [role=img]:not(.lazy [role=img])", (one) => one.id + " " + one.getAttribute("aria-label")),
+  };
+}"""
+"""What one journey could leave behind for the next on the same page."""
+SETTLES = 60
+"""Seconds in which a page must come back to what it was."""
+
+
+def unlike(now: str, was: str) -> tuple[str, str]:
+    """The parts of two texts from where they differ."""
+    at = next((i for i, (a, b) in enumerate(zip(now, was, strict=False)) if a != b), min(len(now), len(was)))
+    return now[max(at - 60, 0) : at + 100], was[max(at - 60, 0) : at + 100]
+
+
+class Kept:
+    """A page that several journeys begin from. To open one takes most of the time of many journeys.
+
+    Each finds it as it was opened. One that does not leave it so, or that fails on the way, leaves no page to the next,
+    which opens its own.
+    """
+
+    def __init__(self, profile: Any, url: str) -> None:
+        self.profile, self.url = profile, url
+        self._watched: Watched | None = None
+        self._first: dict[str, Any] = {}
+
+    def begin(self) -> Any:
+        """The page, everything drawn."""
+        if self._watched is None:
+            self._watched = Watched(self.profile)
+            self._watched.page.goto(self.url)
+            drawn(self._watched.page)
+            rested(self._watched.page)
+            self._first = self._watched.page.evaluate(AS_IT_IS)
+        self._watched.page.bring_to_front()
+        return self._watched.page
+
+    def end(self) -> None:
+        """Lead the page back, as its keys and links do, and assert that it is as it was and has said nothing."""
+        watched, self._watched = self._watched, None
+        assert watched is not None
+        page = watched.page
+        try:
+            page.mouse.move(0, 0)
+            page.evaluate("document.activeElement.blur()")
+            if page.evaluate("document.documentElement.dataset.mantineColorScheme") != self._first["theme"]:
+                page.keyboard.press("d")
+            if page.url != self.url:
+                page.evaluate("(url) => lens.go(url)", self.url.removeprefix(re.match(r"http://[^/]*", self.url)[0]))
+            page.evaluate("window.scrollTo(0, 0)")
+            other: list[dict[str, tuple[str, str]]] = [{}]
+
+            def same() -> bool:
+                now = page.evaluate(AS_IT_IS)
+                first = {name: str(was) for name, was in self._first.items()}
+                other[0] = {name: unlike(str(now[name]), was) for name, was in first.items() if str(now[name]) != was}
+                return not other[0]
+
+            rested(page)
+            try:
+                settled(page, same, SETTLES)
+            except AssertionError:
+                raise AssertionError(f"what is left, and what was: {other[0]}") from None
+            watched.forget()
+            watched.was_silent()
+        except BaseException:
+            page.close()
+            raise
+        watched.asked.clear()
+        self._watched = watched
+
+    def close(self) -> None:
+        if self._watched is not None:
+            self._watched.page.close()
+
+
+@pytest.fixture(scope="session")
+def kept(profile: Any) -> Iterator[Callable[[str], Kept]]:
+    """The page that journeys from an address share."""
+    all_kept: dict[str, Kept] = {}
+    yield lambda url: all_kept.setdefault(url, Kept(profile, url))
+    for one in all_kept.values():
+        one.close()
+
+
+@pytest.fixture
+def run_page(kept: Callable[[str], Kept], address: str) -> Iterator[Any]:
+    """The Run page of the robust run, everything drawn, as if nobody had been there before."""
+    made = kept(f"{address}/run?run=majority-nope-s0")
+    yield made.begin()
+    made.end()
 
 
 def console(page: Any) -> list[str]:
@@ -147,9 +270,9 @@ def rested(page: Any) -> None:
     settled(page, quiet)
 
 
-def settled(page: Any, condition: Callable[[], object]) -> None:
+def settled(page: Any, condition: Callable[[], object], seconds: float = TIMEOUT / 1000) -> None:
     """Wait until something is so."""
-    end = time.monotonic() + TIMEOUT / 1000
+    end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it did not happen"
         page.wait_for_timeout(50)
