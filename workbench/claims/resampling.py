@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import spearmanr
 
 from workbench.claims.errors import ClaimError
 
@@ -135,8 +134,33 @@ def over_cells(
     return value, float(low), float(high)
 
 
+class Correlation(NamedTuple):
+    """What a correlation gives, as scipy's do."""
+
+    statistic: float
+
+
+def spearman(x: np.ndarray, y: np.ndarray) -> Correlation:
+    """Spearman's correlation, that of the ranks, in which equal values share the mean of theirs.
+
+    The same number as ``scipy.stats.spearmanr`` gives, to the last bit, without its p value: of one claim thousands are
+    drawn.
+
+    Args:
+        x: ``[run]``, not all the same.
+        y: ``[run]``, not all the same.
+    """
+    return Correlation(float(np.corrcoef(np.column_stack((_ranks(x), _ranks(y))), rowvar=False)[1, 0]))
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: np.ndarray = (count.cumsum() - (count - 1) / 2)[place]
+    return ranks
+
+
 def cell_correlation(
-    x: ArrayLike, y: ArrayLike, cells: Sequence[object], rng: np.random.Generator, statistic: Statistic = spearmanr
+    x: ArrayLike, y: ArrayLike, cells: Sequence[object], rng: np.random.Generator, statistic: Statistic = spearman
 ) -> tuple[float, float, float]:
     """A correlation over runs, Spearman's by default, with its 95 % interval from drawing whole cells.
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 
 from workbench.claims.claim import Claim, Condition, Row
 from workbench.claims.errors import ClaimError
 from workbench.claims.judging import chance, judge
-from workbench.claims.resampling import cell_correlation, paired_difference
+from workbench.claims.resampling import cell_correlation, paired_difference, spearman
 
 EXACT = Claim(
     "X1", "E", "nowhere", "It is at most 2.", "the slope", (Condition("slope", at_most=2.0),), "none", "", 1.0
@@ -150,6 +152,21 @@ def test_a_paired_difference_draws_seeds_then_strings() -> None:
     assert within[2] - within[1] == pytest.approx(2 * 1.96 * np.sqrt(0.25 / 400 / 3), rel=0.1)
     with pytest.raises(ClaimError, match="a seed"):
         paired_difference([], rng)
+
+
+@pytest.mark.parametrize("kinds", [2, 4, 1000], ids=["two values", "ties", "hardly any tie"])
+def test_spearmans_correlation_is_scipys_to_the_bit(kinds: int) -> None:
+    """Of values with ties and without; and of ranks by hand: 1, 2.5, 2.5, 4 beside 1, 2, 4, 3."""
+    rng = np.random.default_rng(kinds)
+    for count in range(4, 40):
+        x, y = rng.integers(0, kinds, count) / 7, rng.integers(0, kinds, count) / 3
+        x[:2], y[:2] = (0, 1), (1, 0)
+        assert spearman(x, y).statistic == spearmanr(x, y).statistic
+    assert spearman(np.array([3.0, 5.0, 5.0, 9.0]), np.array([0.0, 1.0, 7.0, 2.0])).statistic == pytest.approx(
+        3 / math.sqrt(4.5 * 5)
+    )
+    found = spearman(np.array([1.0, 2.0, 3.0]), np.array([9.0, 8.0, -1.0])).statistic
+    assert found == pytest.approx(-1)
 
 
 def test_a_correlation_draws_whole_cells() -> None:

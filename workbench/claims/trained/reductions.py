@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy.stats import f_oneway, kendalltau, spearmanr
+from scipy.stats import f_oneway, kendalltau
 
 from workbench.claims.claim import Claim, Row
 from workbench.claims.errors import ClaimError
@@ -25,6 +25,7 @@ from workbench.claims.resampling import (
     cell_correlation,
     difference_of_shares,
     drawn_shares,
+    spearman,
 )
 from workbench.claims.trained.run_rows import RunRow, RunTable
 from workbench.claims.trained_cells import TrainedCell
@@ -505,7 +506,7 @@ def run_correlation(claim: Claim, table: RunTable, one: str, other: str) -> list
     whole = [(run, mean) for run, mean in zip(runs, means, strict=True) if run.fitted and mean is not None]
     x = np.array([mean for _, mean in whole])
     y = np.array([run.row(other).value or 0.0 for run, _ in whole])
-    return [_correlation(claim, "correlation", x, y, [run for run, _ in whole], spearmanr, len(runs))]
+    return [_correlation(claim, "correlation", x, y, [run for run, _ in whole], spearman, len(runs))]
 
 
 def mean_by_weights(run: OneRun, quantity: str) -> float | None:
