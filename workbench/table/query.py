@@ -20,7 +20,7 @@ from workbench.storage.bounded import names_in
 from workbench.table.errors import TableError
 from workbench.table.layout import read_config, run_folders, table_path
 from workbench.table.parquet import ENCODED
-from workbench.table.reading import merged_specs, newest_versions, read_run, without_former
+from workbench.table.reading import READERS, merged_specs, newest_versions, read_run, without_former
 from workbench.table.runs_view import RUNS, describe, to_runs
 from workbench.table.schema import SCHEMA
 
@@ -49,8 +49,6 @@ _CONFIG: dict[str, Any] = {
 }
 
 
-READERS = 4
-"""Threads that read runs; more than cores, for half of their time is waiting for one another."""
 MOST_PIECES = 1000
 
 

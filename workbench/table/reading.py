@@ -31,7 +31,8 @@ STATE, NEWEST, OTHERS = "state", "newest", "other_strings"
 beside the run's own that it has rows of, if any."""
 FORMER_OTHERS = "evaluation_seeds"
 """What the last of these was called while only the seed of strings could be another one."""
-
+READERS = 2
+"""Threads that read runs: half of its time one is in Arrow, which leaves the interpreter free. More would only wait."""
 
 _Newest: TypeAdapter[dict[str, tuple[str, str]]] = TypeAdapter(dict[str, tuple[str, str]])
 

@@ -25,14 +25,12 @@ from workbench.dashboard.state.run_brief import READ, BriefRows
 from workbench.figures.rows.frame import Frame
 from workbench.figures.rows.multiples import NEAR_SHARE, nearest_above
 from workbench.figures.rows.picking import DRAWN
-from workbench.table.reading import read_run
+from workbench.table.reading import READERS, read_run
 
 SERIES = ("measurement", "quantity", "law", "target", "mode")
 """What tells the lines of one quantity apart."""
 FIRST = ("behaviour", "accuracy", "matched", "", "teacher_forced")
 """The series that the Sweep page opens with."""
-READERS = 2
-"""Threads that read runs: half of its time one is in Arrow, which leaves the interpreter free. More would only wait."""
 AT_ONCE = 1.0
 """Seconds for which the reading of a series is waited for before it is told how far it is."""
 MOST_SERIES = 4

@@ -23,13 +23,13 @@ from workbench.dashboard.state.run_brief import READ, BriefRows, make_brief
 from workbench.dashboard.state.run_view import Kept, RunView
 from workbench.dashboard.state.run_view import shown as shown
 from workbench.dashboard.state.series_rows import FIRST as FIRST_SERIES
-from workbench.dashboard.state.series_rows import READERS, Reading, SeriesReader, SeriesRows, rows_of
+from workbench.dashboard.state.series_rows import Reading, SeriesReader, SeriesRows, rows_of
 from workbench.figures.rows.frame import Frame
 from workbench.runs.log import log_state
 from workbench.runs.run import Run
 from workbench.runs.run_notes import files_state, read_notes
 from workbench.table.query import run_state
-from workbench.table.reading import former_of, newest_among, read_run, without_former
+from workbench.table.reading import READERS, former_of, newest_among, read_run, without_former
 from workbench.table.walk import walk
 
 LIVE_SECONDS = 15.0
