@@ -241,6 +241,12 @@ BEGINS = {"CSV": b"", "Parquet": b"PAR1", "SVG": b"<svg", "PNG, 2\u00d7": b"\x89
 PANELS = {"run": "accuracy-training", "compare": "cmp-decodability-d", "sweep": "phase"}
 
 
+AXE = None
+with suppress(ImportError):
+    from axe_playwright_python import sync_playwright as AXE
+SCAN = "axe.run({resultTypes: ['violations']}).then((found) => found.violations)"
+
+
 @dataclass
 class Seen:
     """What a look at every page in one theme has found: each is opened once, and asked all there is to ask."""
@@ -250,6 +256,26 @@ class Seen:
     saved: dict[tuple[str, str], bytes] = field(default_factory=dict)
     scanned: list[tuple[str, int]] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+
+
+def saved(page: Any, panel: str, kind: str) -> bytes:
+    """What the menu of a panel saves."""
+    page.wait_for_selector(f"#{panel}-body.ready")
+    page.click(f"#{panel}-panel .menu-button")
+    with page.expect_download() as taken:
+        page.get_by_role("menuitem", name=kind, exact=True).click()
+    return Path(taken.value.path()).read_bytes()
+
+
+def faults(page: Any, name: str, width: int, height: int) -> list[str]:
+    """What axe-core finds on a page in a window of this size, with the list of pages open where there is one."""
+    page.set_viewport_size({"width": width, "height": height})
+    if width < 1180 and name == "runs":
+        page.click("#nav-toggle")
+    return [
+        f"{name}, {width} wide: {fault['id']} ({fault['help']}): {'; '.join(node['html'][:160] for node in fault['nodes'][:3])}"
+        for fault in page.evaluate(SCAN)
+    ]
 
 
 @pytest.fixture(scope="module", params=["light", "dark"])
@@ -265,32 +291,17 @@ def seen(request: pytest.FixtureRequest, profile: Any, address: str) -> Iterator
         page.wait_for_selector(sign)
         page.wait_for_timeout(300)
         assert page.get_attribute("html", "data-mantine-color-scheme") == request.param
-        for kind in BEGINS if name in PANELS else ():
-            page.wait_for_selector(f"#{PANELS[name]}-body.ready")
-            page.click(f"#{PANELS[name]}-panel .menu-button")
-            with page.expect_download() as taken:
-                page.get_by_role("menuitem", name=kind, exact=True).click()
-            made.saved[name, kind] = Path(taken.value.path()).read_bytes()
-        page.mouse.move(0, 0)
+        if name in PANELS:
+            made.saved |= {(name, kind): saved(page, PANELS[name], kind) for kind in BEGINS}
         if AXE:
+            page.mouse.move(0, 0)
             page.evaluate(AXE.Axe().axe_script)
-        for width, height in WINDOWS if AXE else ():
-            page.set_viewport_size({"width": width, "height": height})
-            if width < 1180 and name == "runs":
-                page.click("#nav-toggle")
-            for fault in page.evaluate(SCAN):
-                nodes = "; ".join(node["html"][:160] for node in fault["nodes"][:3])
-                made.faults.append(f"{name}, {width} wide: {fault['id']} ({fault['help']}): {nodes}")
-            made.scanned.append((name, width))
+            for width, height in WINDOWS:
+                made.faults += faults(page, name, width, height)
+                made.scanned.append((name, width))
         rested(page)
     yield made
     page.close()
-
-
-AXE = None
-with suppress(ImportError):
-    from axe_playwright_python import sync_playwright as AXE
-SCAN = "axe.run({resultTypes: ['violations']}).then((found) => found.violations)"
 
 
 def test_no_page_says_anything_in_the_console_and_all_that_is_offered_is_saved(seen: Seen) -> None:

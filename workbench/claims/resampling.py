@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.stats import kendalltau
 
 from workbench.claims.errors import ClaimError
 
 RESAMPLES = 4_000
 TAILS = (2.5, 97.5)
-Statistic = Callable[..., Any]
-"""Of two arrays over runs; what it gives has a ``statistic``, as scipy's correlations do."""
+Statistic = Callable[[np.ndarray, np.ndarray], float]
+"""Of two arrays over runs."""
 
 
 class Share(NamedTuple):
@@ -134,13 +135,7 @@ def over_cells(
     return value, float(low), float(high)
 
 
-class Correlation(NamedTuple):
-    """What a correlation gives, as scipy's do."""
-
-    statistic: float
-
-
-def spearman(x: np.ndarray, y: np.ndarray) -> Correlation:
+def spearman(x: np.ndarray, y: np.ndarray) -> float:
     """Spearman's correlation, that of the ranks, in which equal values share the mean of theirs.
 
     The same number as ``scipy.stats.spearmanr`` gives, to the last bit, without its p value: of one claim thousands are
@@ -150,7 +145,12 @@ def spearman(x: np.ndarray, y: np.ndarray) -> Correlation:
         x: ``[run]``, not all the same.
         y: ``[run]``, not all the same.
     """
-    return Correlation(float(np.corrcoef(np.column_stack((_ranks(x), _ranks(y))), rowvar=False)[1, 0]))
+    return float(np.corrcoef(np.column_stack((_ranks(x), _ranks(y))), rowvar=False)[1, 0])
+
+
+def kendall(x: np.ndarray, y: np.ndarray) -> float:
+    """Kendall's tau-b."""
+    return float(kendalltau(x, y).statistic)
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:
@@ -178,7 +178,7 @@ def cell_correlation(
 
     def correlated(chosen: np.ndarray) -> float | None:
         varies = np.ptp(one[chosen]) > 0 and np.ptp(other[chosen]) > 0
-        return float(statistic(one[chosen], other[chosen]).statistic) if varies else None
+        return statistic(one[chosen], other[chosen]) if varies else None
 
     found = over_cells(cells, correlated, rng)
     if found is None:

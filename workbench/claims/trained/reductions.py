@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy.stats import f_oneway, kendalltau
+from scipy.stats import f_oneway
 
 from workbench.claims.claim import Claim, Row
 from workbench.claims.errors import ClaimError
@@ -25,6 +25,7 @@ from workbench.claims.resampling import (
     cell_correlation,
     difference_of_shares,
     drawn_shares,
+    kendall,
     spearman,
 )
 from workbench.claims.trained.run_rows import RunRow, RunTable
@@ -496,7 +497,7 @@ def bound_tau(claim: Claim, table: RunTable, quantity: str, target: str) -> list
     parts = np.array([run.row(told).value or 0.0 for run in whole])
     x = -parts if target == "gamma" else parts
     y = np.array([run.row(PLATEAU).value or 0.0 for run in whole])
-    return [_correlation(claim, "tau", x, y, whole, kendalltau, len(runs))]
+    return [_correlation(claim, "tau", x, y, whole, kendall, len(runs))]
 
 
 def run_correlation(claim: Claim, table: RunTable, one: str, other: str) -> list[Row]:

@@ -105,7 +105,7 @@ def falls_along_cells(claim: Claim, table: RunTable, quantities: Sequence[str]) 
         y = np.array([run.row(quantity).value or 0.0 for run in runs])
 
         def correlated(i: np.ndarray, y: np.ndarray = y) -> float | None:
-            return spearman(x[i], y[i]).statistic if np.ptp(x[i]) > 0 and np.ptp(y[i]) > 0 else None
+            return spearman(x[i], y[i]) if np.ptp(x[i]) > 0 and np.ptp(y[i]) > 0 else None
 
         rows.append(_row(claim, "correlation with the place", quantity, runs, correlated, planned))
         ends = replace(claim, cells=(claim.cells[0], claim.cells[-1]))
@@ -242,7 +242,7 @@ def follows_order(
         y = np.array([_fails_at(run, factors, fitted) for run in runs])
 
         def correlated(i: np.ndarray, x: np.ndarray = x, y: np.ndarray = y) -> float | None:
-            return spearman(x[i], y[i]).statistic if np.ptp(x[i]) > 0 and np.ptp(y[i]) > 0 else None
+            return spearman(x[i], y[i]) if np.ptp(x[i]) > 0 and np.ptp(y[i]) > 0 else None
 
         planned = sum(len(cell.seeds) for cell in claim.cells if cell.task == task)
         rows.append(_row(claim, "correlation", task, runs, correlated, planned))

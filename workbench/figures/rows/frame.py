@@ -354,9 +354,7 @@ def _held_column(column: pa.ChunkedArray) -> Values | _Codes:
         codes = whole.indices.fill_null(-1).to_numpy().astype(np.min_scalar_type(-len(texts)))
         return _Codes(codes, texts) if len(codes) > FEW else texts[codes]
     if pa.types.is_integer(kind) and not column.null_count:
-        return np.asarray(column.to_numpy(), dtype=np.int64)
-    if pa.types.is_integer(kind) or pa.types.is_decimal(kind):
-        column = column.cast(pa.float64(), safe=False)
+        return np.asarray(column.to_numpy(), dtype=np.int64)  # the narrow ones would overflow in arithmetic
     return _held(column.to_pandas())
 
 

@@ -92,12 +92,6 @@ class Hooked(WithLogits, HookedRootModule):  # type: ignore[misc]  # the base sh
             cache = ActivationCache(cache, self, has_batch_dim=not remove_batch_dim)
         return out, cache
 
-    def remove_all_hook_fns(self, *args: Any, **kwargs: Any) -> None:
-        """As in TransformerLens, without asking the dozens of points that hold no hook after every pass."""
-        for point in self.hook_points():
-            if point.fwd_hooks or point.bwd_hooks:
-                point.remove_hooks(*args, **kwargs)
-
     def score_hooks(self, layer: int) -> list[str]:
         """Names of the activations that the attention scores of a layer are made of."""
         names: list[str] = self.cfg.score_hooks(layer)

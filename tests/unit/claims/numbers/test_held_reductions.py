@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import kendalltau
 
 from tests.support.claims.committed import EVIDENCE, FOLDER
 from tests.support.held import Held, digest
@@ -25,6 +24,7 @@ from workbench.claims.resampling import (
     cell_correlation,
     contrast_of_shares,
     drawn_shares,
+    kendall,
     over_cells,
     paired_difference,
 )
@@ -243,7 +243,7 @@ def test_paired_differences_and_correlations(held: Held, monkeypatch: pytest.Mon
     x, y = np.array([1, 2, 3, 5, 4, 8, 7, 6.0]), np.array([2, 1, 4, 3, 8, 5, 7, 6.0])
     some = lambda chosen: float(x[chosen].mean()) if len(set(chosen.tolist())) > 3 else None  # noqa: E731
     found: list[Any] = [paired_difference(values[:k], np.random.default_rng(k)) for k in (1, 2, 3)]
-    found += [cell_correlation(x, y, cells, np.random.default_rng(1), *more) for more in ((), (kendalltau,))]
+    found += [cell_correlation(x, y, cells, np.random.default_rng(1), *more) for more in ((), (kendall,))]
     found += [
         over_cells(cells, some, np.random.default_rng(2)),
         over_cells(cells, lambda chosen: None, np.random.default_rng(2)),
