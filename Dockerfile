@@ -3,9 +3,12 @@
 FROM python:3.12-slim
 WORKDIR /lengthlens
 # The index's own torch is some gigabytes larger; this one is in place when the package asks for it.
-COPY constraints.txt .
+COPY constraints.txt requirements.loc[k] ./
 RUN pip install --no-cache-dir --no-deps -c constraints.txt torch --index-url https://download.pytorch.org/whl/cpu
-COPY pyproject.toml setup.py MANIFEST.in README.md LICENSE app.py lengthlens.py ./
+# By hash, once `make pins` has written the hashes.
+RUN test ! -e requirements.lock || pip install --no-cache-dir --no-deps --require-hashes -r requirements.lock
+COPY pyproject.toml setup.py MANIFEST.in README.md LICENSE ./
+COPY lengthlens lengthlens
 COPY workbench workbench
 COPY probes probes
 COPY circuits circuits

@@ -15,7 +15,7 @@ DIR ?= checkpoints
 export OMP_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE = 1
 
-.PHONY: help setup demo app docs test test-fast test-unit test-all hostile check bench campaign mutants diagnosis-bench diagnosis-runs prescriptions gallery browser upstream pictures probe-figures plateau-figure other-machines pretrained small-model readmes wheel clean
+.PHONY: help setup demo app docs test test-fast test-unit test-all hostile hostile-short pins check bench campaign mutants diagnosis-bench diagnosis-runs prescriptions gallery browser upstream pictures probe-figures plateau-figure other-machines pretrained small-model readmes wheel clean
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -31,6 +31,9 @@ $(CORE): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
 		{ echo "This Python has no venv module; on Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@# In continuous integration by hash, once `make pins` has written the hashes.
+	test -z "$(CI)" || test ! -e requirements.lock || \
+		$(BIN)/python -m pip install --quiet --no-compile --no-deps --require-hashes -r requirements.lock
 	$(INSTALL) .
 	@touch $@
 
@@ -60,8 +63,15 @@ test-unit: setup ## the unit tier alone
 test-all: test ## everything, with every task x every position scheme
 	@sh tests/run.sh product
 
-hostile: setup ## everything that nobody should give: settings, command lines, requests, folders
-	@$(BIN)/python -m pytest -q -s tests/hostile
+hostile: setup ## everything that nobody should give: settings, command lines, requests, folders (an hour)
+	@sh tests/run.sh hostile
+
+hostile-short: setup ## a seeded sample of the same, in three minutes
+	@HOSTILE_SHARE=$(or $(SHARE),0.02) sh tests/run.sh hostile
+
+pins: setup ## write the hashes of all dependencies, actions and the base image (needs a network, git, docker)
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/python .ci/pins.py
 
 check: setup ## lint, types, import rules
 	$(BIN)/ruff check .
@@ -71,8 +81,9 @@ check: setup ## lint, types, import rules
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-readmes: ## the README.md of each package, a line a file, from the docstrings
+readmes: ## the README.md of each package, a line a file, from the docstrings; docs/references.bib
 	@$(PYTHON) docs/package_readmes.py
+	@$(PYTHON) -m workbench.claims.papers > docs/references.bib
 
 bench: setup ## speed, as ratios to peers and limits, in one table; history in benchmarks/history.jsonl
 	$(BIN)/python -m benchmarks.run

@@ -8,25 +8,27 @@ from pathlib import Path
 
 def main(arguments: list[str] | None = None) -> None:
     """Read the command line and serve until Ctrl-C."""
-    parser = argparse.ArgumentParser(description="Serve the LengthLens dashboard over folders of runs.")
+    parser = argparse.ArgumentParser(description="Start the LengthLens dashboard on this machine.")
     parser.add_argument(
         "folders",
         nargs="*",
         type=Path,
         default=[Path("checkpoints")],
         metavar="FOLDER",
-        help="folders below which runs are found (default: checkpoints)",
+        help="show the runs in these folders (default: checkpoints)",
     )
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
-    parser.add_argument("--port", type=int, default=8050)
-    parser.add_argument("--open", action="store_true", help="open a browser")
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="listen on this address (default: 127.0.0.1, only this machine)"
+    )
+    parser.add_argument("--port", type=int, default=8050, help="listen on this port (default: 8050)")
+    parser.add_argument("--open", action="store_true", help="open the dashboard in a browser")
     parser.add_argument(
         "--trust-code",
         action="append",
         default=[],
         type=Path,
         metavar="FILE",
-        help="a Python file whose code may be run for the runs whose task it is; repeatable",
+        help="allow the code of this Python file to run, for runs whose task is defined in it; repeatable",
     )
     parser.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)

@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 
 from benchmarks.tools.painted import painted
 from benchmarks.tools.table import Line
-from workbench.dashboard.request_shapes import outputs_of
+from workbench.dashboard.request_check import outputs_of
 from workbench.runs.run import Run, find_runs
 from workbench.storage.seal import sealed_json
 from workbench.table.layout import table_path

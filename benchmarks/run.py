@@ -1,9 +1,9 @@
 """All benchmarks in one table, with their bounds; keeps history.
 
-    python -m benchmarks.run [--only step,store] [--readme]
+    python -m benchmarks.run [--only step,store] [--page]
 
 Every figure is a ratio to a peer or a limit, measured side by side; absolute times are notes. History goes to
-``benchmarks/history.jsonl``, one line per run; ``--readme`` renews the table in README.md.
+``benchmarks/history.jsonl``, one line per run; ``--page`` renews the table in docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -63,15 +63,15 @@ def keep(lines: Sequence[Line]) -> None:
         file.write(json.dumps(entry) + "\n")
 
 
-def renew_readme(lines: Sequence[Line]) -> None:
-    """Put the table between its marks in README.md."""
-    readme = ROOT / "README.md"
-    text = readme.read_text(encoding="utf-8")
+def renew_page(lines: Sequence[Line]) -> None:
+    """Put the table between its marks in docs/benchmarks.md."""
+    page = ROOT / "docs" / "benchmarks.md"
+    text = page.read_text(encoding="utf-8")
     if BEGIN not in text or END not in text:
-        raise SystemExit(f"README.md has no marks {BEGIN} and {END} for the table")
+        raise SystemExit(f"docs/benchmarks.md has no marks {BEGIN} and {END} for the table")
     head, _, rest = text.partition(BEGIN)
     tail = rest.partition(END)[2]
-    readme.write_text(f"{head}{BEGIN}\n{machine()}\n\n{markdown(lines)}\n{END}{tail}", encoding="utf-8")
+    page.write_text(f"{head}{BEGIN}\n{machine()}\n\n{markdown(lines)}\n{END}{tail}", encoding="utf-8")
 
 
 def main() -> None:
@@ -79,7 +79,7 @@ def main() -> None:
     parser.add_argument(
         "--only", help=f"comma-separated parts of {', '.join(name.rpartition('.')[2] for name in PARTS)}"
     )
-    parser.add_argument("--readme", action="store_true", help="renew the table in README.md")
+    parser.add_argument("--page", action="store_true", help="renew the table in docs/benchmarks.md")
     options = parser.parse_args()
     parts = {name.rpartition(".")[2]: name for name in PARTS}
     chosen = options.only.split(",") if options.only else list(parts)
@@ -100,8 +100,8 @@ def main() -> None:
     keep(lines)
     if broken:
         raise SystemExit(f"could not measure {', '.join(broken)}: see above")
-    if options.readme:
-        renew_readme(lines)
+    if options.page:
+        renew_page(lines)
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ def scans(length: int, batch: int) -> dict[str, Callable[[], None]]:
     block = MambaBlock(MambaConfig(d_model=WIDTH, n_layers=1, d_state=STATES))
 
     def our_scan(x: Tensor, dt: Tensor, decay: Tensor, b: Tensor, c: Tensor, skip: Tensor) -> Tensor:
-        return selective_scan(x, dt, decay, b, c, False) + skip * x
+        return selective_scan(x, dt, decay, b, c, "nonnegative") + skip * x
 
     def their_scan(x: Tensor, dt: Tensor, decay: Tensor, b: Tensor, c: Tensor, skip: Tensor) -> Tensor:
         y: Tensor = block.selective_scan(x, dt, -decay, b, c, skip)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from circuits.attention.attention_scores import pool_attention
-from workbench.figures.sequence.sequence_reading import HeadMaps
 from workbench.measure.edits.one_sequence import Progress, one_sequence, quiet
+from workbench.measure.edits.reading import HeadMaps
 from workbench.tasks.base import TaskError
 
 CELLS = ((16, 64), (64, 48), (192, 32))

@@ -1,4 +1,4 @@
-"""One sequence through one checkpoint, clean and edited: outputs, the oracle, and one head's attention.
+"""One sequence through one checkpoint, clean and edited: outputs, the oracle, and attention of one head or of all.
 
 What the dashboard's worker is asked by name; everything returned is plain data or numpy.
 """
@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from circuits.attention.attention_scores import CELLS, pool_attention, scores_at
-from workbench.figures.sequence.sequence_reading import Answer, Pass, SequenceReading
+from workbench.measure.edits.edit import Edit, parse_edits
 from workbench.measure.edits.edited_forward import score_factor
+from workbench.measure.edits.interventions.sharpening import ScaleScores
 from workbench.measure.edits.one_sequence import OneSequence, Progress, one_sequence, quiet
-from workbench.models.interventions import Edit, parse_edits
+from workbench.measure.edits.reading import Answer, Pass, SequenceReading
 from workbench.models.transformer.scores import ScoreInputs
 from workbench.models.transformer.tie_sets import tie_set_pattern
 
@@ -29,8 +30,8 @@ def look(
     run_path: str,
     step: int,
     sequence: Mapping[str, Any],
-    layer: int,
-    head: int,
+    layer: int | None = None,
+    head: int | None = None,
     query: int | None = None,
     edits: str = "",
     cells: int = CELLS,
@@ -38,13 +39,13 @@ def look(
     keys: Sequence[int] | None = None,
     progress: Progress = quiet,
 ) -> SequenceReading:
-    """Outputs and one head's attention on one sequence, as the checkpoint is and under edits.
+    """Outputs and attention on one sequence, as the checkpoint is and under edits.
 
     Args:
         run_path: folder of the run.
         step: step of the checkpoint.
         sequence: typed or drawn, see :func:`workbench.measure.edits.one_sequence.one_sequence`.
-        layer, head: whose attention.
+        layer, head: whose attention; None = the mean over all heads, scores below the highest of their row.
         query: prefix length of the query whose row is returned unpooled; None = the whole sequence's.
         edits: as a link writes them, joined by commas; "" = none.
         cells: largest side of the pooled arrays.
@@ -114,10 +115,10 @@ def attention_row(
 
 @dataclass(frozen=True)
 class _Part:
-    """What of a sequence's attention is looked at: a head, one query's whole row, and a rectangle in cells."""
+    """What of a sequence's attention is looked at: a head or all, one query's whole row, and a rectangle in cells."""
 
-    layer: int
-    head: int
+    layer: int | None
+    head: int | None
     at: int
     queries: range
     keys: range
@@ -134,10 +135,9 @@ def _within(asked: Sequence[int] | None, one: OneSequence, name: str) -> range:
 
 
 def _pass(one: OneSequence, edits: Sequence[Edit], part: _Part) -> Pass:
-    layer, head = part.layer, part.head
-    has_attention = f"blocks.{layer}.attn.hook_pattern" in one.model.hook_dict
-    names = one.model.score_hooks(layer) if has_attention else []
-    cache = one.forward(edits, names)
+    layers = [i for i in range(one.model.cfg.n_layers) if f"blocks.{i}.attn.hook_pattern" in one.model.hook_dict]
+    layers = [i for i in layers if part.layer in (None, i)]
+    cache = one.forward(edits, [name for layer in layers for name in one.model.score_hooks(layer)])
     logits = cache["logits"]
     correct = one.task.correct(logits, one.batch)[0].tolist()
     asked = one.batch.mask[0].tolist()
@@ -145,13 +145,28 @@ def _pass(one: OneSequence, edits: Sequence[Edit], part: _Part) -> Pass:
         one.task.shown_outputs(logits[0]).numpy(force=True),
         [c if a else None for c, a in zip(correct, asked, strict=True)],
     )
-    if not has_attention:
+    if not layers:
         return Pass(*found)
-    inputs = _inputs(one, cache, layer, head, edits)
-    hard = _hard(edits, layer, head)
+    heads = range(int(one.model.cfg.n_heads)) if part.head is None else (part.head,)
+    looks = [_look(one, cache, (layer, head), edits, part) for layer in layers for head in heads]
+    if part.head is not None:
+        return Pass(*found, *looks[0])
+    patterns, scores, tops, rows = ([look[i] for look in looks] for i in range(4))
+    below = [score - top[:, None] for score, top in zip(scores, tops, strict=True)]
+    return Pass(*found, _mean(patterns), _mean(below), np.zeros_like(tops[0]), _mean(rows))
+
+
+def _mean(arrays: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+    return np.asarray(np.stack(arrays).mean(0, dtype=np.float64), dtype=np.float32)
+
+
+def _look(
+    one: OneSequence, cache: Mapping[str, Tensor], at: tuple[int, int], edits: Sequence[Edit], part: _Part
+) -> tuple[NDArray[np.float32], ...]:
+    """One head's pattern, scores and highest scores in cells, and the whole row of the query."""
+    inputs, hard = _inputs(one, cache, *at, edits), _hard(edits, *at)
     pooled = pool_attention(_Hardened(**vars(inputs)) if hard else inputs, part.cells, part.queries, part.keys)
-    row = _row(inputs, part.at, hard)
-    return Pass(*found, pooled["pattern_max"], pooled["scores_max"], pooled["row_top"], row)
+    return pooled["pattern_max"], pooled["scores_max"], pooled["row_top"], _row(inputs, part.at, hard)
 
 
 class _Hardened(ScoreInputs):
@@ -162,12 +177,12 @@ class _Hardened(ScoreInputs):
 
 
 def _inputs(one: OneSequence, cache: Mapping[str, Tensor], layer: int, head: int, edits: Sequence[Edit]) -> ScoreInputs:
-    """What the head's scores are made of, under the repairs that multiply them."""
+    """What the head's scores are made of, under the interventions that multiply them."""
     made: ScoreInputs = one.model.cfg.score_inputs(layer, cache).select(slice(None), slice(head, head + 1))
     for edit in edits:
-        if edit.repair.startswith("D."):
+        if isinstance(edit.intervention, ScaleScores):
             own = 1.0 if made.factor is None else made.factor
-            by = score_factor(edit.repair, made.q.shape[1], one.trained.positions).to(made.q)
+            by = score_factor(edit.intervention, made.q.shape[1], one.trained.positions).to(made.q)
             made = replace(made, factor=own * by[None, :, None])
     return made
 
@@ -183,13 +198,17 @@ def _row(inputs: ScoreInputs, at: int, hard: bool) -> NDArray[np.float32]:
     return row
 
 
-def _check_place(one: OneSequence, layer: int, head: int, query: int | None) -> None:
+def _check_place(one: OneSequence, layer: int | None, head: int | None, query: int | None) -> None:
     cfg = one.model.cfg
-    if not 0 <= layer < cfg.n_layers:
+    if (layer is None) != (head is None):
+        raise ValueError(
+            f"a head needs its layer and its number, not layer {layer} and head {head}; None means all heads"
+        )
+    if layer is not None and not 0 <= layer < cfg.n_layers:
         raise ValueError(f"there is no layer {layer}; this model has layers 0 to {cfg.n_layers - 1}")
     # A model without heads has outputs all the same, and no pattern.
     heads = int(cfg.n_heads)
-    if heads and not 0 <= head < heads:
+    if heads and head is not None and not 0 <= head < heads:
         raise ValueError(f"there is no head {head}; each layer has heads 0 to {cfg.n_heads - 1}")
     if query is not None:
         one.batch.index(query)

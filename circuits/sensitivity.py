@@ -19,7 +19,8 @@ from torch import Tensor
 
 from circuits.interventions.ablate_components import answers
 from circuits.passes import evaluation_ids, pieces
-from workbench.measure.grid import near_multiples
+from workbench.core.names import MATCHED
+from workbench.measure.grid import lengths_for
 from workbench.measure.measurement import Measurement, Quantity
 from workbench.measure.model_study import run
 from workbench.measure.result import Result
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from workbench.tasks.base import Batch, Task
 
 NAME = "circuits.function"
-LAW = "matched"
+LAW = MATCHED
 
 QUANTITIES = (
     Quantity(
@@ -92,7 +93,7 @@ class Function(Measurement):
         """Nothing: strings and weights of its own."""
 
     def finish(self, study: Study) -> list[Row]:
-        near = near_multiples(study.grid.lengths, study.grid.trained, self.factors)
+        near = lengths_for(study.grid, self.factors)
         return [r for n in near for r in [*self._sensitivity(study, n), self._sharpness(study, n)]]
 
     def _sensitivity(self, study: Study, length: int) -> list[Row]:

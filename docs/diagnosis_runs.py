@@ -3,31 +3,35 @@
 Each run of the sweep ``diagnosis`` is trained in ROOT as far as that is missing, and diagnosed three times: on the
 matched law, on fresh strings of it, and on the challenge law. Rows go to docs/diagnosed.parquet as soon as a run is
 done, so that any end will do; the same command goes on, also where the runs themselves are gone. The tables of PAGE
-stand between comments with their names, and what is between them is written anew; nothing else on the page is touched.
+and of its appendix PAGE_tables.md stand between comments with their names. Only what is between them is written anew.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from other_machines_table import rewritten
+from other_machines_table import write_tables
 
 from workbench.cli.sweeping.shipped_sweeps import find_sweep
-from workbench.cli.sweeping.sweep_cells import Work, train_cell
+from workbench.cli.sweeping.sweep_cells import TrainingJob, train_cell
 from workbench.cli.sweeping.sweep_file import read_sweep
+from workbench.core.names import NOT_EXPLAINED, OPEN_CAUSES
 from workbench.diagnosis.bench.members import named
-from workbench.diagnosis.diagnosis import Diagnosis
+from workbench.diagnosis.measurement import Diagnosis
+from workbench.figures.rows.diagnosis_rows import recovered_by
 from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
 from workbench.jobs.choose import make_executor
-from workbench.jobs.deadline import Before, TimeIsUp
+from workbench.jobs.deadline import TimeIsUp, refuse_late
 from workbench.jobs.executors import Failure
 from workbench.measure.grid import make_grid
 from workbench.measure.model_study import ModelStudy
@@ -41,15 +45,17 @@ STORY = ("flip_flop_rotary_s0", "flip_flop_rotary_s1")
 """Runs of the gallery that the page begins with."""
 TRIALS = {"first": ("matched", 0), "fresh strings": ("matched", 1), "second law": ("challenge", 0)}
 """Law and seed of each diagnosis of a run."""
+TRIAL_NAMES = {"fresh strings": "fresh sequences", "second law": "the challenge test set"}
 STRINGS = 512
 SCHEMA = pa.schema(
     [
         *((name, pa.string()) for name in ("run", "task", "positions", "trial", "sentence", "entry", "grade", "by")),
-        *((name, pa.string()) for name in ("note", "site")),
+        *((name, pa.string()) for name in ("note", "site", "rows")),
         *((name, pa.int64()) for name in ("length", "layer", "head")),
         *((name, pa.float64()) for name in ("measured_loss", "share", "low", "high", "seconds")),
     ]
 )
+"""``rows`` is JSON, of the diagnosis at that length; empty for runs that were diagnosed before it was kept."""
 Line = Mapping[str, Any]
 
 
@@ -63,7 +69,7 @@ class Asked:
     """
 
     folder: str
-    work: Work | None = None
+    work: TrainingJob | None = None
 
 
 def diagnosed(asked: Asked) -> list[Line]:
@@ -94,9 +100,9 @@ def _trial(run: Run, trial: str, factors: Sequence[float]) -> list[Line]:
         own = [row for row in rows if row["length"] == length]
         sentence = told(diagnosis_sentence(frame, step=step, longest=run.trained_length, length=length))
         seconds = time.process_time() - begun
-        lines.append(
-            {**facts, "trial": trial, "length": length, "sentence": sentence, "seconds": seconds, **named(own)}
-        )
+        kept = json.dumps([{k: v for k, v in row.items() if v not in (None, "")} for row in own])
+        told_at = {"trial": trial, "length": length, "sentence": sentence, "seconds": seconds, "rows": kept}
+        lines.append({**facts, **told_at, **named(own)})
     return lines
 
 
@@ -120,7 +126,7 @@ def read(path: Path) -> list[Line]:
 def write(path: Path, lines: Sequence[Line]) -> None:
     """Write all rows, sorted."""
     ordered = sorted(lines, key=lambda line: (line["run"], list(TRIALS).index(line["trial"]), line["length"]))
-    with replacing(path) as stream:
+    with replacing(path.parent, path.name) as stream:
         pq.write_table(
             pa.Table.from_pylist([dict(line) for line in ordered], schema=SCHEMA), stream, compression="zstd"
         )
@@ -133,7 +139,7 @@ def make(root: Path, rows: Path, gallery: Path, workers: int | None, minutes: fl
     until = None if minutes is None else time.time() + 60 * minutes
     cells = read_sweep(find_sweep(Path("diagnosis"))).cells
     every = [Asked(str(gallery / name)) for name in STORY]
-    every += [Asked(str(root / cell.name), Work(cell, str(root / cell.name), until)) for cell in cells]
+    every += [Asked(str(root / cell.name), TrainingJob(cell, str(root / cell.name), until)) for cell in cells]
     done = {line["run"] for line in lines}
     missing = [asked for asked in every if Path(asked.folder).name not in done]
     print(f"{len(every) - len(missing)} of {len(every)} runs are there", flush=True)
@@ -143,6 +149,12 @@ def make(root: Path, rows: Path, gallery: Path, workers: int | None, minutes: fl
         write(rows, lines)
 
     collect(diagnosed, missing, [asked.folder for asked in missing], "runs", workers, until, keep)
+
+
+def begun_in_time(function: Callable[[Any], Any], until: float | None, item: Any) -> Any:
+    """The answer to an item; raises TimeIsUp if the time for it is up."""
+    refuse_late(until)
+    return function(item)
 
 
 def collect(
@@ -175,7 +187,7 @@ def collect(
         else:
             print(f"problem: {names[index]}: {outcome.error}", flush=True)
 
-    make_executor("processes", workers=workers).map(Before(function, until), items, on_done=told)
+    make_executor("processes", workers=workers).map(partial(begun_in_time, function, until), items, on_done=told)
     if late:
         print(f"{len(late)} {what} are left for the same command", flush=True)
 
@@ -191,31 +203,39 @@ def story(lines: Sequence[Line]) -> str:
 
 
 def counts(lines: Sequence[Line]) -> str:
-    """How many runs fail, are explained, by which entry and at which site, by positions."""
+    """How many runs fail, how many of them have a named cause, which, and where, by positions."""
     own = [line for line in lines if line["run"] not in STORY]
-    heads = ("positions", "runs", "asked", "tasks", "position", "keys", "content", "other", "joint", "not explained")
+    heads = (
+        "positions", "runs", "diagnosed", "tasks", "position", "keys", "content", *OPEN_CAUSES, "other", "joint",
+        NOT_EXPLAINED,
+    )  # fmt: skip
     rows = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
     for scheme in [*sorted({line["positions"] for line in own}), "all"]:
         of = [line for line in own if scheme in ("all", line["positions"])]
         found = list(spoken(of).values())
         label = Counter(line["entry"] for line in found)
-        other = sum(n for name, n in label.items() if name.endswith("or content") or name == "steps")
+        other = sum(label[name] for name in ("keys or content", "steps or content", "steps"))
         cells = [len({line["run"] for line in of}), len(found), len({line["task"] for line in found})]
-        cells += [label["position"], label["keys"], label["content"], other, label["joint"], label["not explained"]]
+        cells += [label[name] for name in ("position", "keys", "content", *OPEN_CAUSES)]
+        cells += [other, label["joint"], label[NOT_EXPLAINED]]
         rows.append(f"| {scheme} | {' | '.join(map(str, cells))} |")
     planned = len(read_sweep(find_sweep(Path("diagnosis"))).cells)
     there = len({line["run"] for line in own})
     rows += [] if there == planned else ["", f"{there} of {planned} runs so far: `make diagnosis-runs` goes on."]
     sites = Counter(f"{line['entry']}, {line['site']}" for line in spoken(own).values() if explained(line))
     told_sites = [f"- {name}: {count}" for name, count in sites.most_common()]
-    return "\n".join([*rows, "", "Entry and site of those that are explained:", "", *told_sites])
+    apart = [line for line in spoken(own).values() if len(recovered_by({**line, "target": line["by"]})) > 1]
+    several = (
+        f"In {len(apart)} of the runs with a named cause, an intervention against another cause recovers half, too."
+    )
+    return "\n".join([*rows, "", several, "", "Cause and location where a cause is named:", "", *told_sites])
 
 
 def again(lines: Sequence[Line]) -> str:
     """How often the entry, and the site, are the same on fresh strings and on the second law."""
     first = {run: line for run, line in spoken(lines).items() if explained(line) and run not in STORY}
     rows = [
-        "| asked again on | explained runs | too little lost there | same entry | same site |",
+        "| diagnosed again on | runs with a named cause | drop too small there | same cause | same location |",
         "|---|---|---|---|---|",
     ]
     for trial in ("fresh strings", "second law"):
@@ -224,7 +244,9 @@ def again(lines: Sequence[Line]) -> str:
         entry = sum(line["entry"] == first[run]["entry"] for run, line in asked.items())
         site = sum(line["site"] == first[run]["site"] for run, line in asked.items())
         few = len(second) - len(asked)
-        rows.append(f"| {trial} | {len(second)} | {few} | {entry} of {len(asked)} | {site} of {len(asked)} |")
+        rows.append(
+            f"| {TRIAL_NAMES[trial]} | {len(second)} | {few} | {entry} of {len(asked)} | {site} of {len(asked)} |"
+        )
     return "\n".join(rows)
 
 
@@ -250,7 +272,7 @@ def spoken(lines: Sequence[Line]) -> dict[str, Line]:
 
 def explained(line: Line) -> bool:
     """Whether a cause is named."""
-    return line["entry"] not in ("", "not explained")
+    return line["entry"] not in ("", NOT_EXPLAINED, *OPEN_CAUSES)
 
 
 TABLES = {"story": story, "counts": counts, "again": again, "every run": every_run}
@@ -267,10 +289,8 @@ def main() -> None:
     given = parser.parse_args()
     make(given.root, given.rows, given.gallery, given.workers, given.minutes)
     if given.page:
-        page, lines = given.page.read_text(encoding="utf-8"), read(given.rows)
-        for name, table in TABLES.items():
-            page = rewritten(page, name, table(lines))
-        given.page.write_text(page, encoding="utf-8")
+        lines = read(given.rows)
+        write_tables(given.page, {name: table(lines) for name, table in TABLES.items()})
 
 
 if __name__ == "__main__":

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from dataclasses import asdict
 
+from workbench.core.verdicts import VERDICTS
 from workbench.dashboard.components.terms import TERMS
 from workbench.dashboard.components.typeset import LETTERS
-from workbench.dashboard.components.verdict_help import MEANINGS
 from workbench.dashboard.panels.panel_words import span_of
 from workbench.measure.known_measurements import BUILT_IN
 from workbench.measure.measurement import Quantity
@@ -26,7 +26,7 @@ sequences.
 
 def glossary() -> str:
     """The page, as Markdown: the verdicts, the words, and a section a measurement, as they are listed."""
-    verdicts = [f"**{name}**: {_plain(what)}\n" for name, what in MEANINGS]
+    verdicts = [f"**{label}**: {_plain(kind.meaning)}\n" for label, kind in VERDICTS.items()]
     words = [f"**{term}**: {_plain(said)}\n" for term, said in TERMS.items()]
     head = [HEAD, _plain(LETTERS), "\n## Verdicts\n", *verdicts, "\n## Words\n", *words]
     return "\n".join([*head, *(_section(name) for name in BUILT_IN)])

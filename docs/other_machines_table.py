@@ -165,6 +165,21 @@ def rewritten(page: str, name: str, table: str) -> str:
     return pattern.sub(lambda _: f"{start}\n{table}\n{end}", page)
 
 
+def write_tables(page: Path, tables: Mapping[str, str]) -> None:
+    """Write tables into a page and its appendix, PAGE_tables.md, each where it has its comments.
+
+    Raises:
+        SystemExit: if neither has a place for a table.
+    """
+    files = [file for file in (page.with_stem(f"{page.stem}_tables"), page) if file.exists()]
+    texts = {file: file.read_text(encoding="utf-8") for file in files}
+    for name, table in tables.items():
+        file = next((file for file in files if f"<!-- {name} -->" in texts[file]), page)
+        texts[file] = rewritten(texts[file], name, table)
+    for file, text in texts.items():
+        file.write_text(text, encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Write the tables of docs/other_machines.md.")
     parser.add_argument("root", type=Path, metavar="ROOT")

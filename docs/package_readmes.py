@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("workbench", "probes", "circuits")
+PACKAGES = ("lengthlens", "workbench", "probes", "circuits")
 NOTE = "<!-- `make readmes` writes this from the docstrings of the files. -->"
 
 

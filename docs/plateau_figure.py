@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from workbench.cli.errors import UsageError, guarded
-from workbench.figures.panels.plateau import loss_plateau, loss_plateau_data, plateau_sentences
+from workbench.figures.panels.plateau import loss_plateau, plateau_sentences
 from workbench.table import Table
 
 KNOBS = {"simple": "omega", "mod_p_mean": "p"}
@@ -25,7 +25,7 @@ def draw(folder: Path, out: Path, knobs: dict[str, str]) -> list[str]:
     rows = Table.load(folder).joined(measurement="behaviour", quantity="loss")
     if rows.empty:
         raise UsageError(f"{folder} holds no measured run; lengthlens sweep plateau makes them")
-    data = loss_plateau_data(rows, knobs=knobs)
+    data = loss_plateau.data(rows, knobs=knobs)
     figure = loss_plateau(rows, knobs=knobs)
     out.parent.mkdir(parents=True, exist_ok=True)
     if out.suffix == ".html":

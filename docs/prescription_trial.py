@@ -1,7 +1,7 @@
-"""Try the prescriptions of docs/diagnosis.md: ``python docs/prescription_trial.py ROOT PAGE``.
+"""Try the changes that docs/diagnosis.md suggests: ``python docs/prescription_trial.py ROOT PAGE``.
 
-Parents are runs of docs/diagnosed.parquet for which a change is prescribed. Each has a child in every arm, with as many
-steps: the prescribed change; another change, drawn at random; the same recipe with a new seed, since seeds differ.
+Parents are runs of docs/diagnosed.parquet for which a change is suggested. Each has a child in every arm, with as many
+steps: the suggested change; another change, drawn at random; the same recipe with a new seed, since seeds differ.
 Children are judged on strings of the matched and of the challenge law at the parent's N, 2 N and 4 N, and compared with
 one another where both fit at N. A child is kept in docs/prescriptions.parquet as soon as it is judged, so that any end
 will do; the same command goes on, also where the runs themselves are gone.
@@ -21,16 +21,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from diagnosis_runs import ROWS as DIAGNOSED
-from diagnosis_runs import Line, collect, explained, read, spoken
-from other_machines_table import rewritten
+from diagnosis_runs import Line, collect, read, spoken
+from other_machines_table import write_tables
 
 from workbench.cli.sweeping.shipped_sweeps import find_sweep
-from workbench.cli.sweeping.sweep_cells import Work, config_of, train_cell
+from workbench.cli.sweeping.sweep_cells import TrainingJob, config_of, train_cell
 from workbench.cli.sweeping.sweep_file import SweepCell, read_sweep
 from workbench.cli.train_command import with_change
+from workbench.diagnosis.intervened_pass import asking, clearly_right, last_classes
 from workbench.diagnosis.prescription import Prescription, prescribed
-from workbench.diagnosis.repaired_pass import asking, clearly_right, last_classes
-from workbench.diagnosis.shares import balanced_accuracy, chance
+from workbench.diagnosis.recovered_share import balanced_accuracy, chance
 from workbench.figures.labels import signed
 from workbench.measure.grid import make_grid, near_multiples
 from workbench.measure.intervals import interval
@@ -52,7 +52,7 @@ STRINGS = 512
 RESAMPLES = 2000
 PRESCRIBED, OTHER, SAME = "prescribed", "other", "same"
 ARMS = {
-    PRESCRIBED: "the prescribed change",
+    PRESCRIBED: "the suggested change",
     OTHER: "another change, drawn at random",
     SAME: "the same recipe, another seed",
 }
@@ -100,7 +100,7 @@ def parents(lines: Sequence[Line], configs: Mapping[str, Mapping[str, Any]], mos
     able = [
         line
         for run, line in sorted(spoken(lines).items())
-        if run in configs and explained(line) and prescribed(line["entry"], line["site"], configs[run]).about
+        if run in configs and prescribed(line["entry"], line["site"], configs[run]).about
     ]
     turn: Counter[str] = Counter()
     order = []
@@ -152,7 +152,7 @@ def _same(one: Prescription, other: Prescription) -> bool:
 def children(root: Path, lines: Sequence[Line], until: float | None) -> list[Child]:
     """All children of all parents."""
     cells = {cell.name: cell for cell in read_sweep(find_sweep(Path("diagnosis"))).cells}
-    asked = {line["run"] for line in lines if explained(line)}
+    asked = {line["run"] for line in lines if line["entry"]}
     configs = {name: config_of(cell).as_json() for name, cell in cells.items() if name in asked}
     made = []
     for line in parents(lines, configs):
@@ -172,7 +172,7 @@ def children(root: Path, lines: Sequence[Line], until: float | None) -> list[Chi
 def judged(child: Child) -> Line:
     """Train a child as far as that is missing, and judge it at the parent's lengths."""
     begun = time.process_time()
-    train_cell(Work(child.cell, child.folder, child.until))
+    train_cell(TrainingJob(child.cell, child.folder, child.until))
     run = Run.open(child.folder)
     scores, fits = accuracies(run, child.trained)
     return {**child.facts, **scores, "fits": fits, "seconds": time.process_time() - begun}
@@ -183,7 +183,7 @@ def accuracies(run: Run, trained: int) -> tuple[dict[str, float | None], bool]:
 
     None where the task has no string of that length and law, or the model no place for it.
     """
-    model, task = run.load(run.steps[-1]), run.task
+    model, task = run.load(), run.task
     grid = make_grid(task, trained, [factor * trained for factor in FACTORS])
     study = ModelStudy(model, task, grid, STRINGS, run.config["seeds"]["evaluation"])
     found: dict[str, float | None] = dict.fromkeys(SCORES)
@@ -213,7 +213,7 @@ def stored(path: Path) -> list[Line]:
 def store(path: Path, lines: Sequence[Line]) -> None:
     """Write all children, sorted."""
     ordered = sorted(lines, key=lambda line: (line["parent"], [*ARMS].index(line["arm"])))
-    with replacing(path) as stream:
+    with replacing(path.parent, path.name) as stream:
         pq.write_table(pa.Table.from_pylist([dict(one) for one in ordered], schema=SCHEMA), stream, compression="zstd")
 
 
@@ -238,8 +238,10 @@ def make(root: Path, diagnosed: Path, rows: Path, workers: int | None, minutes: 
 def compared(lines: Sequence[Line], against: str, score: str) -> tuple[float, float, float, int] | None:
     """Mean difference of the prescribed arm and another, with its interval, over parents in which both fit at N.
 
-    The interval resamples configurations, since seeds of one are alike; None below two of them.
+    The interval resamples configurations, since seeds of one are alike; None below two of them. Parents of which no
+    cause is named any more (their ``entry`` is empty) are left out.
     """
+    lines = [line for line in lines if line["entry"]]
     by = {(line["parent"], line["arm"]): line for line in lines}
     pairs: dict[str, list[float]] = {}
     for (parent, arm), line in by.items():
@@ -259,15 +261,19 @@ def compared(lines: Sequence[Line], against: str, score: str) -> tuple[float, fl
 
 def comparison(lines: Sequence[Line]) -> str:
     """What the prescribed change gains over the other arms."""
+    dropped = len({line["parent"] for line in lines if not line["entry"]})
+    left_out = f"{dropped} more parents are listed but not compared, because no cause is named any more."
+    lines = [line for line in lines if line["entry"]]
     tasks = {line["task"] for line in lines}
     head = f"{len({line['parent'] for line in lines})} parents of {len(tasks)} tasks"
     fit = Counter(line["arm"] for line in lines if line["fits"])
     every = Counter(line["arm"] for line in lines)
     counts = "; ".join(f"{ARMS[arm]}: {fit[arm]} of {every[arm]}" for arm in ARMS)
     rows = [
-        f"{head}. Children that fit at N: {counts}.",
+        f"{head}. Children that solve length N: {counts}.",
+        *([left_out] if dropped else []),
         "",
-        "| prescribed less | law | at | difference of balanced accuracy | parents |",
+        "| suggested change minus | test set | at | difference of balanced accuracy | parents |",
         "|---|---|---|---|---|",
     ]
     for against in (OTHER, SAME):
@@ -285,10 +291,10 @@ def comparison(lines: Sequence[Line]) -> str:
 
 def every_child(lines: Sequence[Line]) -> str:
     """Each child with its accuracies."""
-    heads = ["parent", "entry", "arm", "change", "fits at N", *(f"{law}, {f} N" for law in LAWS for f in FACTORS)]
+    heads = ["parent", "entry", "arm", "change", "solves N", *(f"{law}, {f} N" for law in LAWS for f in FACTORS)]
     rows = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
     for line in lines:
-        cells = [line["parent"], line["entry"], line["arm"], line["change"], "yes" if line["fits"] else "no"]
+        cells = [line["parent"], line["entry"] or "none", line["arm"], line["change"], "yes" if line["fits"] else "no"]
         cells += ["" if line[name] is None else f"{line[name]:.2f}" for name in SCORES]
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
@@ -308,10 +314,8 @@ def main() -> None:
     given = parser.parse_args()
     make(given.root, given.diagnosed, given.rows, given.workers, given.minutes)
     if given.page:
-        page, lines = given.page.read_text(encoding="utf-8"), stored(given.rows)
-        for name, table in TABLES.items():
-            page = rewritten(page, name, table(lines))
-        given.page.write_text(page, encoding="utf-8")
+        lines = stored(given.rows)
+        write_tables(given.page, {name: table(lines) for name, table in TABLES.items()})
 
 
 if __name__ == "__main__":

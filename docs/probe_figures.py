@@ -14,6 +14,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from playwright.sync_api import sync_playwright
 
+from workbench.core.verdicts import NOT_MEASURED
 from workbench.dashboard.screenshots import ARGUMENTS, find_browser
 from workbench.figures import coupling_over_training, erasure_over_length, selectivity_over_training
 from workbench.runs import find_runs
@@ -84,7 +85,7 @@ def told(frame: pd.DataFrame, name: str, trained: int) -> dict[str, str]:
     at = {"mode": "refit", "control": ""}
     return {
         "run": name,
-        "verdict": str(verdict.iloc[0]) if len(verdict) else "not measured",
+        "verdict": str(verdict.iloc[0]) if len(verdict) else NOT_MEASURED,
         "length_coupling": one(last, "length_coupling", mode="used", control=""),
         "length_coupling_in": one(last, "length_coupling_in", mode="used", control=""),
         **{f"length_coupling, {c}": one(last, "length_coupling", mode="used", control=c) for c in CONTROLS},

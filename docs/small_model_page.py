@@ -149,9 +149,25 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 def page(root: Path, frame: pd.DataFrame, control: pd.DataFrame) -> str:
     """The whole page, of the rows of the language model and of the controls."""
     licences = "; ".join(f"{p.name} ({p.licence})" for p in PACKAGES)
-    parts = [HEAD.format(licences=licences, steps=STEPS, total=STEPS * TOKENS / 1e6), *_control(control), ""]
-    parts += [*_over_training(frame), "", *_by_length(frame), "", *_found(frame), "", *_command(root)]
+    head = HEAD.format(licences=licences, steps=STEPS, total=STEPS * TOKENS / 1e6, verdict=verdict_text(frame))
+    parts = [head, *_found(frame), "", *_control(control), "", *_over_training(frame), "", *_by_length(frame), ""]
+    parts += _command(root)
     return "\n".join(parts) + "\n"
+
+
+def verdict_text(frame: pd.DataFrame) -> str:
+    """What the list of runs calls the model, and what that does not say."""
+    rows = frame[(frame["measurement"] == "behaviour") & (frame["quantity"] == "verdict")]
+    if rows.empty:
+        return ""
+    last = rows[rows["step"] == rows["step"].max()].iloc[0]
+    first, *others = last["note"].split("; ")
+    note = ". ".join([first, *(part[0].upper() + part[1:] for part in others)])
+    return (
+        f"In the list of runs its verdict is *{last['label']}*: {note}.\n"
+        "The best accuracy of next-token prediction is below 1 and unknown. So this verdict makes no claim about the\n"
+        "quality of the training."
+    )
 
 
 def control_rows(root: Path) -> pd.DataFrame:
@@ -163,7 +179,7 @@ def control_rows(root: Path) -> pd.DataFrame:
 
 
 def _control(control: pd.DataFrame) -> list[str]:
-    head = ["rate", "right in the second copy", "induction", "looked for further behind", "at 128", "at 256"]
+    head = ["rate", "accuracy, second copy", "induction", "displaced induction", "at 128", "at 256"]
     rows, passed = [], []
     for rate in RATES:
         frame = pick(control, run=rate)
@@ -173,7 +189,7 @@ def _control(control: pd.DataFrame) -> list[str]:
         where = {"layer": behind["layer"], "head": behind["head"], "mode": "uniform"}
         places = value(frame, quantity="repeats_displacement", length=64, **where)
         beyond = [value(frame, quantity="repeats_displaced_induction", length=n, **where) for n in (128, 256)]
-        told = f"{behind['value']:.2f}, {places:.0f} behind"
+        told = f"{behind['value']:.2f}, d = {places:.0f}"
         rows.append([rate, f"{copied:.2f}", f"{plain['value']:.2f}", told, *(f"{v:.2f}" for v in beyond)])
         passed += [rate] if plain["value"] > FORMED else []
     said = f"it exceeds {FORMED} at rate {', '.join(passed)}" if passed else f"it exceeds {FORMED} at no rate"
@@ -190,7 +206,7 @@ def _over_training(frame: pd.DataFrame) -> list[str]:
     kinds += [("repeats_displaced_induction", "unigram")]
     best = [best_heads(frame, quantity, TRAINED, law).set_index("step")["value"] for quantity, law in kinds]
     loss, copied = losses(frame)[TRAINED], [gains(frame, law)[TRAINED] for law in LAWS]
-    head = ["M tokens", "loss", "previous token", *(f"induction, {law}" for law in LAWS), "further behind"]
+    head = ["M tokens", "loss", "previous token", *(f"induction, {law}" for law in LAWS), "displaced"]
     head += [f"gain, {law}" for law in LAWS]
     rows = [
         [millions(step), f"{loss[step]:.2f}", *(f"{b[step]:.3f}" for b in best), *(f"{g[step]:+.2f}" for g in copied)]
@@ -203,59 +219,57 @@ def _by_length(frame: pd.DataFrame) -> list[str]:
     parts = [BY_LENGTH]
     for quantity, title in (("repeats_previous_token", "previous token"), ("repeats_induction", "induction")):
         name, found = followed(frame, quantity, "unigram")
-        parts += [f"The head with the highest score for {title} at {TRAINED} tokens at the end, {name}:", ""]
+        parts += [f"The head with the highest {title} score at the end of training, at {TRAINED} tokens ({name}):", ""]
         rows = [[millions(step), *(f"{found.loc[step, n]:.3f}" for n in LENGTHS)] for step in found.index]
         parts += [*table(["M tokens", *map(str, LENGTHS)], rows), ""]
     loss = losses(frame)
     rows = [[millions(step), *(f"{loss.loc[step, n]:.2f}" for n in LENGTHS)] for step in loss.index]
-    parts += ["Loss on held-out text, mean over windows of so many tokens:", ""]
+    parts += ["Mean loss on held-out text, in nats, for windows of each length:", ""]
     return [*parts, *table(["M tokens", *map(str, LENGTHS)], rows)]
 
 
 def _found(frame: pd.DataFrame) -> list[str]:
     """What the rows say, in sentences whose every number is theirs."""
     last = int(frame["step"].max())
-    rule = f"A head counts as formed where its score at {TRAINED} tokens is {FORMED}, by the lower end of its interval."
+    rule = f"A head has *formed* if the lower limit of its score at {TRAINED} tokens is at least {FORMED}."
     parts = ["## What it shows", "", rule, ""]
     if last < STEPS:
         missing = (STEPS - last) * TOKENS / 1e6
         parts += [
             f"**This is {millions(last)} of {STEPS * TOKENS / 1e6:.0f} M tokens**: training was cut off, and "
-            f"`make small-model` trains the {missing:.1f} M that are left. All that is said holds up to there.",
+            f"`make small-model` trains the {missing:.1f} M that are left. The results below end there.",
             "",
         ]
     heads = {kind: any(formed_at(frame, f"repeats_{kind}", law) is not None for law in LAWS) for kind in KINDS}
     shown = [
         f"{('an' if kind == 'induction' else 'a') if heads[kind] else 'no'} {title}" for kind, title in KINDS.items()
     ]
-    bound = f"**In {millions(last)} M tokens this recipe shows {' and '.join(shown)}**"
-    parts += [f"{bound}: of one seed, a bound for this recipe and not for others.", ""]
+    bound = f"**In {millions(last)} M tokens this recipe shows {' and '.join(shown)}.**"
+    parts += [f"{bound} This is one seed of one recipe.", "", "| head | sequences | formed at | highest score |"]
+    parts += ["|:--|:--|--:|--:|"]
     for quantity, title in (
         ("repeats_previous_token", "Previous-token head"),
         ("repeats_induction", "Induction head"),
-        ("repeats_displaced_induction", "Head that looks 1 to 8 places behind an occurrence"),
+        ("repeats_displaced_induction", "Displaced induction head, d from 1 to 8"),
     ):
-        said = []
         for law in LAWS:
             step = formed_at(frame, quantity, law)
             best = best_heads(frame, quantity, TRAINED, law)
             top = best.loc[best["value"].idxmax()]
-            if step is None:
-                said.append(f"none formed by {law} in {millions(last)} M tokens (highest {top['value']:.3f})")
-            else:
-                said.append(f"formed by {law} at {millions(step)} M tokens (highest {top['value']:.2f})")
-        parts.append(f"- {title}: {'; '.join(said)}.")
+            formed = "not formed" if step is None else f"{millions(step)} M tokens"
+            parts.append(f"| {title} | {law} | {formed} | {top['value']:.{3 if step is None else 2}f} |")
+    parts.append("")
     for quantity, title in (("repeats_previous_token", "previous-token head"), ("repeats_induction", "induction head")):
         name, found = followed(frame, quantity, "unigram")
         begun = found[found[TRAINED] >= BEGUN]
         if not begun.empty:
-            parts.append(f"- The {title} {name} past {TRAINED} tokens: {_kept(begun)}.")
+            parts.append(f"- Beyond {TRAINED} tokens, the {title} {name} loses its score. {_kept(begun)}")
     loss = losses(frame)
     beyond = loss[LENGTHS[-1]] - loss[TRAINED]
     parts.append(
-        f"- Loss in windows of {LENGTHS[-1]} tokens less that at {TRAINED} is {beyond.iloc[0]:+.2f} nats before "
-        f"training, {beyond.max():+.2f} where it is most (at {millions(beyond.idxmax())} M tokens) and "
-        f"{beyond.iloc[-1]:+.2f} at the end."
+        f"- The loss at {LENGTHS[-1]:,} tokens minus that at {TRAINED} is {beyond.iloc[0]:+.2f} nats before training "
+        f"and {beyond.iloc[-1]:+.2f} at the end. Its largest value is {beyond.max():+.2f}, at "
+        f"{millions(beyond.idxmax())} M tokens."
     )
     return parts
 
@@ -266,53 +280,78 @@ def _kept(begun: pd.DataFrame) -> str:
     for step in dict.fromkeys((begun.index[0], begun.index[-1])):
         twice, fourfold = (begun.loc[step, n] / begun.loc[step, TRAINED] for n in (2 * TRAINED, 4 * TRAINED))
         score = begun.loc[step, TRAINED]
-        told = f"of {score:.2f} a share of {twice:.2f} is left at twice the length and of {fourfold:.2f} at four times"
-        said.append(f"at {millions(step)} M tokens, {told}")
-    return "; ".join(said)
+        said.append(
+            f"At {millions(step)} M tokens the score is {score:.2f}. A share of {twice:.2f} of it remains at twice "
+            f"the length, and {fourfold:.2f} at four times the length."
+        )
+    return " ".join(said)
 
 
 def _command(root: Path) -> list[str]:
     shown = " ".join(f"'{part}'" if "[" in part else part for part in model_options(root))
-    return ["## The command", "", "`make small-model` does all of this; the model alone:", "",
+    return ["## The command", "", "`make small-model` runs the whole study. This command trains only the model:", "",
             "```", f"lengthlens train next_token {shown}", "```"]  # fmt: skip
 
 
 HEAD = """# A small language model over training
 
-Written by `make small-model` (`docs/small_model_page.py`): do not edit. When do a previous-token head and an induction
-head form in a language model, and does what they do past the trained length form with them? A transformer of two
-layers (d 128, 4 heads, rotary positions, context 256, AdamW at 3e-3) is trained on next-token prediction, in a
-byte-level BPE of 1,024 tokens made from its training files. The text is that of
-{licences};
-no file of it is in the project. The recipe asks for {steps:,} updates of 4,096 tokens, {total:.0f} M. One seed; nothing
-was chosen by what came out past 256 tokens. The learning rate is that of an earlier trial of the same recipe, not of a
-search.
+After this page you know when a previous-token head and an induction head form in a small language model, and whether
+these heads still work beyond the trained length.
 
-![Scores of two heads and loss over training, a line a length](pictures/small-model.png)
+- A *previous-token head* attends to the token before the current one.
+- An *induction head* attends to the token that followed an earlier occurrence of the current token. It lets a model
+  copy.
 
-Scores are attention mass corrected for chance (0 = as uniform attention, 1 = all), on strings in which a block of eight
-tokens recurs after random gaps, of the last 16 queries of 64 strings. Tokens are by three laws: *uniform* over the
-alphabet, *unigram* as often as the text has them, *passages* of held-out text in which the block recurs. Copies are
-strings that are said twice; *gain* is the loss on the first copy less that on the second, in nats.
+The model is a transformer with two layers, width 128, 4 heads, rotary positions and a context of 256 tokens. It was
+trained on next-token prediction with AdamW at a learning rate of 3e-3. The rate comes from an earlier trial of the same
+recipe and not from a search. The tokenizer is a byte-level BPE of 1,024 tokens, made from the training files.
 
-## Would the score find a head that is there?
+The text comes from three Debian packages: {licences}. The project contains no file of it. The recipe has {steps:,}
+updates of 4,096 tokens, {total:.0f} M tokens in all. There is one seed. Nothing was selected on results beyond 256
+tokens.
+
+![Scores of two heads and the loss over training, one line per length](pictures/small-model.png)
+
+*How to read the figure:* left and middle show the score of the best previous-token head and of the best induction head.
+Right is the loss on held-out text. Blue lines are lengths up to 256 tokens, orange lines are lengths that were never
+trained.
+
+The *score* is attention weight corrected for chance: 0 is uniform attention, and 1 is all attention on the expected
+token. It is measured on 64 sequences, at the last 16 queries. In each sequence a block of eight tokens recurs after
+random gaps. The tokens come from three distributions:
+
+- *uniform* over the alphabet;
+- *unigram*, as often as in the text;
+- *passages* of held-out text in which the block recurs.
+
+*Gain* measures copying on sequences that repeat twice. It is the loss on the first copy minus the loss on the second,
+in nats.
+
+{verdict}
+
+`make small-model` writes this page (`docs/small_model_page.py`). Do not edit it by hand.
 """
-CONTROL_TEXT = """A model of the same kind (d 64, context 64) is trained on random tokens of 64 symbols that repeat
-themselves with a period of 8 to 32, and on nothing else, at three learning rates for 1,500 updates. The best induction
-score has to exceed {formed} at one of them:
-{said}. Where a model copies and has no induction score, the next column tells why: its head attends
-not to the key directly behind the earlier occurrence but some places further, where the layer below has put what stood
-there, and the usual score does not see that. That column was added once the control at the highest rate had copied
-without an induction score; which score counts as formed, and the rates, had been stated before. 128 and 256 tokens are
-two and four times the trained length, of the head that is best at 64.
+CONTROL_TEXT = """## Does the score detect an induction head?
+
+A positive control answers this. A smaller model of the same kind (width 64, context 64) is trained on random tokens
+that repeat themselves. There are 64 symbols, the period is 8 to 32, and training takes 1,500 updates. The best
+induction score must exceed {formed} at one of three learning rates. Result: {said}.
+
+Some models copy without an induction score. Their head attends to the token d positions after the earlier occurrence,
+with d larger than 1. The layer below has moved the information to that position. The usual score only measures d = 1.
+The column *displaced induction* gives the score at the best d from 1 to 8.
+
+We added this column after the control at the highest rate had copied without an induction score. The threshold and the
+rates were fixed before. The columns for 128 and 256 tokens are two and four times the trained length, for the head that
+is best at 64.
 """
 OVER_TRAINING = """## Over training
 
-At 256 tokens; of scores, the best of the eight heads at each step.
+All values are at 256 tokens. Scores are those of the best of the eight heads at each step. Gain is in nats.
 """
 BY_LENGTH = """## Over length
 
-By the unigram law. 256 is the trained length; 512 and 1,024 were never trained.
+Scores are on unigram sequences. 256 is the trained length; 512 and 1,024 were never trained.
 """
 
 

@@ -130,7 +130,7 @@ def main() -> None:
             for path in paths:
                 name = "-".join(path.relative_to(root).with_suffix("").parts)
                 for number, piece in enumerate(pieces(text_of(path))):
-                    with replacing(given.folder / f"{name}-{number:02d}.txt") as stream:
+                    with replacing(given.folder, f"{name}-{number:02d}.txt") as stream:
                         stream.write(piece.encode())
                     total += len(piece)
             print(f"{package.name}: {len(paths)} files, {package.licence}")

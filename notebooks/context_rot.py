@@ -146,8 +146,8 @@ Markdown(
 # %% [markdown]
 # ## A real model
 #
-# `make pretrained` fetches SmolLM2-135M-Instruct once and asks it the same; [a real model in its
-# prompt](../docs/pretrained.md) has all that was measured. Its copy, from that page:
+# `make pretrained` downloads SmolLM2-135M-Instruct and evaluates it on the same task. [Evaluating pretrained
+# models](../docs/pretrained.md) has all results. The section on copying from that page:
 
 # %%
 page = Path("../docs/pretrained.md")

@@ -86,10 +86,13 @@ modes = final[final["quantity"] == "summary_decodability"]
 modes.pivot_table(index=["task", "length"], columns="mode", values="value").round(2)
 
 # %%
+from workbench.measure.request import MeasureRequest
 from workbench.measure.running.plan import execute, plan
 
 wanted = ["behaviour", "probes.length_coupling", "probes.erasure"]
-problems = execute(plan([run.path for run in runs.values()], only=wanted, steps="last"), executor="serial")
+problems = execute(
+    plan(MeasureRequest([run.path for run in runs.values()], only=wanted, steps="last", executor="serial"))
+)
 print(problems or "measured, or measured before")
 
 # %%

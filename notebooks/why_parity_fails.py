@@ -28,6 +28,7 @@ import torch
 
 from circuits import function_statistics, hardmax_statistics, interchange_statistics
 from workbench.cli.run_config import build
+from workbench.cli.train_request import TrainRequest
 from workbench.runs import find_runs
 from workbench.tasks.random_generator import generator
 from workbench.training.trainer import Trainer
@@ -42,7 +43,7 @@ else:
         "positions": "learned", "ids": "random_offset", "lengths": "1-12", "n_ctx": 110, "learning_rate": 2e-3,
         "steps": int(os.environ.get("LENGTHLENS_STEPS", 1800)),
     }  # fmt: skip
-    run = Trainer(build("parity", options, []), root / "parity-learned").run()
+    run = Trainer(build(TrainRequest("parity", options)), root / "parity-learned").run()
 task, n, model = run.task, run.trained_length, run.load(run.steps[-1])
 lengths = [max(2, n // 4), n // 2, n, 2 * n, 4 * n, 8 * n]
 lengths = [length for length in lengths if length + task.bos <= model.cfg.n_ctx]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,7 @@ class ProbeResult(Result):
     inside: tuple[int, ...]
     sites: tuple[str, ...]
     weights: Mapping[str, NDArray[np.float64]]
+    figure_address: ClassVar[str] = "workbench.figures.panels.decodability:decodability_over_length"
 
     def direction(self, site: str = "", target: str = "") -> NDArray[np.float64]:
         """The fitted direction at one site, ``[d, component]``, each component of length 1.
@@ -65,9 +66,7 @@ class ProbeResult(Result):
         self, layer: int | None = None, theme: Literal["light", "dark"] = "light"
     ) -> go.Figure:
         """Decodability over prefix length at one layer (None = the last)."""
-        from workbench.figures.panels.decodability import decodability_over_length
-
-        return decodability_over_length(self.frame(), trained=max(self.inside), step=0, layer=layer, theme=theme)
+        return self._draw(trained=max(self.inside), step=int(self.rows[0]["step"]), layer=layer, theme=theme)
 
 
 def probe(
@@ -114,7 +113,7 @@ def probe(
     else:
         listed = [data] if isinstance(data, Batch | Tensor) else list(data)
         if any(isinstance(one, Tensor) for one in listed) and labels is None and task is None and target == "summary":
-            raise ProbeError("a probe of the summary is fitted to labels: give them beside the tokens, or task=")
+            raise ProbeError("a probe of 'summary' needs labels: give labels or task= with the tokens")
         batches = batches_of(listed, labels, task, "matched")
     by_length = _by_length(batches)
     law = next(iter(by_length.values())).law
@@ -147,7 +146,7 @@ def _by_length(batches: Iterable[Batch]) -> dict[int, Batch]:
     if len(found) < len(listed):
         raise ProbeError("probe takes one batch per length, and two have the same length")
     if len({b.law for b in listed}) > 1:
-        raise ProbeError(f"all batches must be of one law, not {', '.join(sorted({b.law for b in listed}))}")
+        raise ProbeError(f"all batches must be of one test set, not {', '.join(sorted({b.law for b in listed}))}")
     if len({len(b) for b in listed}) > 1:
         raise ProbeError("all batches must have equally many sequences, for one split serves all lengths")
     return found

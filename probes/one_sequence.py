@@ -23,11 +23,11 @@ from probes.fitting.decode import Target
 from probes.fitting.linear import Probe, code, fit_probes
 from probes.fitting.probe_rows import ProbeRows, folds, gather, halves, pooled
 from probes.summary import Summary
-from workbench.figures.sequence.sequence_reading import ConceptReading, ProbeReading
+from workbench.measure.edits.edit import parse_edits
 from workbench.measure.edits.one_sequence import OneSequence, Progress, one_sequence, quiet
+from workbench.measure.edits.reading import ConceptReading, ProbeReading
 from workbench.measure.grid import make_grid
 from workbench.measure.study import CheckpointStudy, Evaluation, forward
-from workbench.models.interventions import parse_edits
 from workbench.tasks.random_generator import generator
 
 POSITIONS = 8
@@ -98,7 +98,7 @@ def read_sequence(
 
 def fit_summary(one: OneSequence) -> Fitted:
     """The frozen probe of ``probes.summary`` for this checkpoint, with its error on the held-out half."""
-    grid = make_grid(one.task, one.run.trained_length)
+    grid = make_grid(one.task, one.run.trained_length, shortest=one.run.shortest_trained)
     seed = one.run.config["seeds"]["evaluation"]
     measurement = Summary()
     sequences, names = measurement.spec.sequences, _sites(one)

@@ -18,6 +18,7 @@ from probes.fitting import controls
 from probes.fitting.probe_rows import RowPlaces
 from probes.probe_measurement import ProbeMeasurement
 from probes.residual_stream import Queries
+from workbench.core.names import LOG_POSITION
 from workbench.measure.measurement import Quantity
 from workbench.measure.settings import Count, Seed
 from workbench.tasks.base import Batch
@@ -63,7 +64,7 @@ class Position(ProbeMeasurement):
         """Some positions of the band (length/2, length] of every sequence."""
         at = self._draw(batch, length)
         place = (at[:, 1] + (0 if batch.bos else 1)).double()
-        return RowPlaces.of(batch, at, {"log_i": place.log(), "i": place})
+        return RowPlaces.of(batch, at, {LOG_POSITION: place.log(), "i": place})
 
     def _draw(self, batch: Batch, length: int) -> Int[Tensor, "row 2"]:
         """(sequence, index) of the drawn positions, without those that are not supervised."""

@@ -19,6 +19,7 @@ from pydantic import PrivateAttr
 from torch import Tensor
 
 from probes.fitting.linear import Directions, ridge
+from workbench.core.names import EMBEDDING, MATCHED
 from workbench.measure.in_context.layers_read import spread, stream
 from workbench.measure.measurement import Measurement, Observer, Quantity
 from workbench.measure.rows import mean_row, missing_row
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
     from workbench.tasks.base import Batch
 
 NAME = "probes.in_context"
-LAW = "matched"
-EMBEDDING = "embedding"
+LAW = MATCHED
 """The control: the same probe of the tokens' embeddings, which say nothing of places but what the token tells."""
 ITEMS, TOKENS = "items", "tokens"
 FITTED_ON = 32

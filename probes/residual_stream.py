@@ -12,6 +12,7 @@ from pydantic import AfterValidator, PrivateAttr
 from torch import Tensor
 
 from probes.fitting.probe_rows import MID, ProbeError, ProbeRows, RowCollector, RowPlaces, sites_in, sites_of
+from workbench.core.names import LOG_POSITION, OUTPUT_SUMMARY
 from workbench.measure.measurement import Measurement, Observer, Spec, Study, show
 from workbench.measure.settings import Count, Layers, Positive
 from workbench.tasks.base import Batch
@@ -24,7 +25,7 @@ T = TypeVar("T")
 SEQUENCES = 512
 ROWS = "rows"
 """The places of the rows that probes are fitted on, among those that a pass collects."""
-TARGET, POSITION = "output_summary", "log_i"
+TARGET, POSITION = OUTPUT_SUMMARY, LOG_POSITION
 
 
 def _some(factors: Sequence[float]) -> tuple[float, ...]:

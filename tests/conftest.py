@@ -14,10 +14,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support import asserted
 from tests.support.asserted import perturbed  # noqa: F401 - a fixture
-from tests.support.held import held  # noqa: F401 - a fixture
+from tests.support.held import held, held_rows  # noqa: F401 - fixtures
 
 # Modules and collected tests stay as long as the process: to look through them for garbage again and again takes a tenth of
 # all tests' time.
@@ -28,8 +29,18 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# A test passes or fails by its values alone: not by the time that a busy machine takes, nor by a draw of today.
+settings.register_profile("lengthlens", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("lengthlens")
+
 if "--perturb" in sys.argv:  # before the conftest of any room takes its rows from the schema
     asserted.install()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def own_state_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Commands that tests start keep their tracebacks here, and not in the folder of whoever runs the tests."""
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -75,6 +75,8 @@ for name in "$@"; do
 	# Two workers of one file would train its runs twice: files stay together, in the order of conftest.py. These tests
 	# wait for the processes that they start: with a third worker there is always one that does not.
 	e2e) tier e2e -n 3 --dist loadscope --no-loadscope-reorder tests/e2e ;;
+	# Whole, it takes an hour and prints how far it is, which worker processes cannot.
+	hostile) if [ -n "${HOSTILE_SHARE:-}" ]; then tier hostile tests/hostile; else tier hostile -n 0 -s tests/hostile; fi ;;
 	*) tier "$name" "tests/$name" ;;
 	esac
 done

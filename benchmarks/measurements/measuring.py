@@ -24,7 +24,7 @@ def measure() -> list[Line]:
     from workbench.measure.grid import make_grid
     from workbench.measure.registry import choose, make_measurement
     from workbench.measure.running.applicable import lacking
-    from workbench.measure.running.engine import Isolation, Watching, observe_all, one_thread
+    from workbench.measure.running.engine import Isolation, ObservedMeasurement, observe_all, one_thread
     from workbench.measure.study import CheckpointStudy, Evaluation, chunks
     from workbench.runs.run import Run
 
@@ -37,7 +37,8 @@ def measure() -> list[Line]:
         evaluation.source(law, n)
     made = [m for m in map(make_measurement, choose(None)) if not lacking(m, model, task)]
     watching = [
-        Watching(m, CheckpointStudy(run, step, model, evaluation, m.spec.sequences, True), m.name) for m in made
+        ObservedMeasurement(m, CheckpointStudy(run, step, model, evaluation, m.spec.sequences, True), m.name)
+        for m in made
     ]
     apart, spent = Isolation(), {}
     with one_thread():

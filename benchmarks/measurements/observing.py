@@ -21,7 +21,7 @@ SETUP = f"""
 from workbench.measure.grid import make_grid
 from workbench.measure.registry import choose, make_measurement
 from workbench.measure.running.applicable import lacking
-from workbench.measure.running.engine import Isolation, Watching, observe_all
+from workbench.measure.running.engine import Isolation, ObservedMeasurement, observe_all
 from workbench.measure.model_study import ModelStudy
 from workbench.measure.study import Evaluation, forward
 from workbench.models import HookedTransformer, ModelConfig
@@ -36,7 +36,7 @@ def case(layers, sequences):
         for n in grid.lengths:
             evaluation.batch(law, n), study.batch(law, n)
     made = [m for m in map(make_measurement, choose(None)) if not lacking(m, model, task)]
-    return model, evaluation, [Watching(m, study, m.name) for m in made]
+    return model, evaluation, [ObservedMeasurement(m, study, m.name) for m in made]
 def ours(model, evaluation, watching):
     apart = Isolation()
     observe_all(model, evaluation, watching, apart)

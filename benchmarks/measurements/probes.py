@@ -56,7 +56,7 @@ def ours(run: Any) -> Times:
     """Seconds per checkpoint of the forward pass alone, and of the pass with all probes."""
     from workbench.measure.grid import make_grid
     from workbench.measure.registry import make_measurement
-    from workbench.measure.running.engine import Isolation, Watching, observe_all
+    from workbench.measure.running.engine import Isolation, ObservedMeasurement, observe_all
     from workbench.measure.study import CheckpointStudy, Evaluation, forward
 
     grid = make_grid(run.task, TRAINED, LENGTHS)
@@ -71,7 +71,7 @@ def ours(run: Any) -> Times:
         found["forward"].append(process_time() - start)
         start = process_time()
         study = CheckpointStudy(run, step, model, evaluation, SEQUENCES)
-        watching = [Watching(make_measurement(name), study, name) for name in PROBES]
+        watching = [ObservedMeasurement(make_measurement(name), study, name) for name in PROBES]
         observe_all(model, evaluation, watching, Isolation())
         rows = [row for one in watching for row in one.measurement.finish(study)]
         # Of models that were never trained, some numbers say nothing: their intervals are too wide.

@@ -67,7 +67,7 @@ def _step(program: Program, node: Node, below: list[int]) -> Callable[[int, int,
             return lambda token, position, values: values[below[0]] - values[below[1]]
         case ast.Scale(factor, _):
             return lambda token, position, values: factor * values[below[0]]
-    raise TypeError(f"{type(node).__name__} is no C-RASP expression")
+    raise TypeError(f"{type(node).__name__} is not a C-RASP expression")
 
 
 def _running_total(operand: int) -> Callable[[int, int, list[Any]], int]:

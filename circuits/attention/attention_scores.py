@@ -57,7 +57,7 @@ def layer_inputs(cfg: Architecture, layer: int, cache: Any) -> ScoreInputs:
     """
     missing = [name for name in cfg.score_hooks(layer) if name not in cache]
     if missing:
-        raise KeyError(f"the cache holds no {missing[0]}; ask for the names that score_hooks(cfg) gives")
+        raise KeyError(f"the cache contains no {missing[0]}; request the names that score_hooks(cfg) gives")
     inputs: ScoreInputs = cfg.score_inputs(layer, cache)
     return inputs
 

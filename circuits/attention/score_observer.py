@@ -84,7 +84,7 @@ class ScoreObserver(Measurement, Generic[Kept]):
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
         if self._cfg is None:
-            raise ValueError(f"{type(self).__name__}: ask hooks(cfg) what to observe before observing it")
+            raise ValueError(f"{type(self).__name__}: call hooks(cfg) before the forward pass")
         show(self._observer(self._cfg, length, batch), cache)
 
     def observer(self, study: Study, law: str, length: int, batch: Batch) -> EveryLayer[Kept]:

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from circuits.interventions.ablate_components import Answers, answers
 from circuits.passes import TOKENS, Clean, clean_pass, evaluation_ids, pieces
-from workbench.figures.rows.components import Component, Connection, connections_of
+from workbench.models.base.graph import Component, Connection, connections_of
 
 if TYPE_CHECKING:
     from workbench.models.base.protocol import HookedModel

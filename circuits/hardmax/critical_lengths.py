@@ -96,7 +96,7 @@ def hardmax_length(gamma: float, epsilon: float = 0.1, size: float | None = None
     """Number of keys from which a log-scaled head holds mass 1 - epsilon on its tie set.
 
     Weights outside are K^-gamma of those inside. For a bounded tie set of ``size`` keys:
-    ((1-eps)/(k eps))^(1/(gamma-1)) for gamma > 1, and never for gamma <= 1. For a tie set that is a
+    ((1-eps)/(k eps))^(1/(gamma-1)) for gamma > 1, at least k, and never for gamma <= 1. For a tie set that is a
     ``share`` rho of all keys: ((1-rho)(1-eps)/(rho eps))^(1/gamma).
 
     Args:
@@ -118,7 +118,8 @@ def hardmax_length(gamma: float, epsilon: float = 0.1, size: float | None = None
     if size is not None:
         if size < 1:
             raise ValueError(f"a tie set has at least one key; got size {size}")
-        return math.inf if gamma <= 1 else _power((1 - epsilon) / (size * epsilon), 1 / (gamma - 1))
+        # A length below the size of the tie set holds tied keys only.
+        return math.inf if gamma <= 1 else max(size, _power((1 - epsilon) / (size * epsilon), 1 / (gamma - 1)))
     assert share is not None
     if not 0 < share < 1:
         raise ValueError(f"share must lie between 0 and 1; got {share}")

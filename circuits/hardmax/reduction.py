@@ -6,7 +6,7 @@ sequence at once, so that memory does not grow with the number of sequences time
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -108,50 +108,48 @@ class RowReducer(LayerReducer[dict[str, Floats]]):
         keys, heads = inputs.k.shape[1], inputs.q.shape[2]
         step = max(1, CHUNK // max(heads * len(self._queries) * keys, 1))
         for start in range(0, len(part), step):
-            rows = slice(start, start + step)
-            self._parts.append(self._reduced(inputs.select(rows), used[rows], part.led))
+            chunk, blocks = inputs.select(slice(start, start + step)), []
+            shape = (chunk.k.shape[0], heads, len(self._queries))
+            for scores, rows, sizes in self._blocks(chunk, shape):
+                values: dict[str, Floats] = {}
+                if not self._carried_only:
+                    values = row_values(rows, self._delta)
+                    # A sink is a point: BOS that merely leads a nearly uniform row or a larger tie set is none.
+                    sink = (values["size"] == 1) & (scores.argmax(1) == 0) & part.led
+                    values["sink"] = sink.astype(np.float64)
+                for (length, tie_set), size in zip(self._tie_sets.items(), sizes, strict=True):
+                    for name, value in carried_values(rows, size, size / tie_set.keys).items():
+                        values[f"{name}@{length}"] = value
+                blocks.append(values)
+            self._parts.append(self._averaged(_concatenate(blocks, axis=0), shape, used[start : start + step]))
 
     def result(self) -> dict[str, Floats]:
         return _concatenate(self._parts, axis=0)
 
-    def _reduced(self, inputs: ScoreInputs, used: NDArray[np.bool_], led: bool) -> dict[str, Floats]:
-        batch, keys = inputs.k.shape[:2]
-        shape = (batch, inputs.q.shape[2], len(self._queries))
+    def _blocks(
+        self, inputs: ScoreInputs, shape: tuple[int, int, int]
+    ) -> Iterator[tuple[NDArray[Any], SortedRows, list[Floats]]]:
+        """Some rows at a time: their scores, the same sorted, and the sizes of the carried tie sets by row."""
+        keys = inputs.k.shape[1]
         first = np.maximum(self._queries + 1 - (inputs.window or keys), 0)
         scores = scores_at(inputs, self._queries.tolist()).numpy(force=True).reshape(-1, keys)
         first, seen = (np.broadcast_to(of, shape).reshape(-1) for of in (first, self._queries + 1 - first))
-        carried = {
-            length: (np.broadcast_to(tie_set.size[self._layer][None, :, None], shape).reshape(-1), tie_set.keys)
-            for length, tie_set in self._tie_sets.items()
-        }
+        carried = [tie_set.size[self._layer][None, :, None] for tie_set in self._tie_sets.values()]
+        sizes = [np.broadcast_to(size, shape).reshape(-1) for size in carried]
         block = max(1, BLOCK // keys)
-        blocks = [slice(start, start + block) for start in range(0, max(1, len(scores)), block)]
-        parts = [
-            self._values(scores[at], first[at], seen[at], {n: (of[at], k) for n, (of, k) in carried.items()}, led)
-            for at in blocks
-        ]
-        values = _concatenate(parts, axis=0)
-        size = values.pop("size", np.zeros(0))
-        weight = used[:, None, :]
+        for start in range(0, max(1, len(scores)), block):
+            at = slice(start, start + block)
+            yield scores[at], sort_rows(_from_first(scores[at], first[at]), seen[at]), [size[at] for size in sizes]
+
+    def _averaged(
+        self, values: dict[str, Floats], shape: tuple[int, int, int], used: NDArray[np.bool_]
+    ) -> dict[str, Floats]:
+        """Means over the used queries, from values by row; ``shape`` is that of the rows: sequence, head and query."""
+        size, weight = values.pop("size", np.zeros(0)), used[:, None, :]
         found = {name: _query_mean(value.reshape(shape), weight) for name, value in values.items()}
         if not self._carried_only:
             found["sizes"] = np.where(weight & (values["partial"] > 0).reshape(shape), size.reshape(shape), 0)
         return found
-
-    def _values(
-        self, scores: NDArray[Any], first: Ints, seen: Ints, carried: Mapping[int, tuple[Floats, float]], led: bool
-    ) -> dict[str, Floats]:
-        """Name -> ``[row]`` of some rows of scores; ``carried`` holds sizes of tie sets by row, and their keys."""
-        rows = sort_rows(_from_first(scores, first), seen)
-        values: dict[str, Floats] = {}
-        if not self._carried_only:
-            values = row_values(rows, self._delta)
-            # A sink is a point: BOS that merely leads a nearly uniform row or a larger tie set is none.
-            values["sink"] = ((values["size"] == 1) & (scores.argmax(1) == 0) & led).astype(np.float64)
-        for length, (size, keys) in carried.items():
-            for name, value in carried_values(rows, size, size / keys).items():
-                values[f"{name}@{length}"] = value
-        return values
 
 
 def _from_first(scores: NDArray[Any], first: Ints) -> NDArray[Any]:

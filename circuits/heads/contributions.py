@@ -26,6 +26,7 @@ from torch import Tensor
 from circuits.attention.attention_scores import layer_inputs, scores_at
 from circuits.hardmax.critical_lengths import PROPORTIONAL, growth_exponent
 from circuits.head_rows import head_rows
+from workbench.core.names import MATCHED
 from workbench.measure.measurement import Measurement, Observer, Quantity
 from workbench.measure.model_study import run
 from workbench.measure.result import Result
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from workbench.tasks.base import Batch, Task
 
 NAME = "circuits.contributions"
-LAW = "matched"
+LAW = MATCHED
 
 _LOGIT = "logit of the right answer minus the mean of the others, directly by this head from"
 QUANTITIES = (

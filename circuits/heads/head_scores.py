@@ -33,6 +33,7 @@ from circuits.attention.target_keys import (
     named_positions,
 )
 from circuits.head_rows import head_rows
+from workbench.core.names import MATCHED
 from workbench.core.thresholds import SINK
 from workbench.measure.measurement import Quantity
 from workbench.measure.model_study import run
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from workbench.tasks.base import Batch, Task
 
 NAME = "circuits.heads"
-LAW = "matched"
+LAW = MATCHED
 
 Scores = Mapping[str, NDArray[np.float64]]
 """Quantity -> ``[sequence, head]``; NaN where a sequence has no target."""

@@ -121,7 +121,7 @@ def exchange(
     """
     if suffix < 1 or min(recipients.length, donors.length) <= suffix:
         raise ValueError(
-            f"strings of {recipients.length} and {donors.length} tokens have no prefix before a suffix of {suffix}"
+            f"sequences of {recipients.length} and {donors.length} tokens have no prefix before a suffix of {suffix}"
         )
     kept = np.flatnonzero(chosen != NONE)
     if not len(kept):

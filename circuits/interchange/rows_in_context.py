@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from circuits.passes import edits_in_place, pieces, require
-from workbench.measure.in_context.in_context import AnswerShares
+from workbench.core.names import MATCHED
 from workbench.measure.in_context.layers_read import spread, stream
+from workbench.measure.in_context.measurement import AnswerShares
 from workbench.measure.measurement import Measurement, Observer, Quantity
 from workbench.measure.rows import missing_row, share_row
 from workbench.measure.settings import Count
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from workbench.tasks.base import Batch
 
 NAME = "circuits.in_context_rows"
-LAW = "matched"
+LAW = MATCHED
 SAME, SHORTEST = "another prompt of this length", "a prompt of the shortest length"
 
 QUANTITIES = (

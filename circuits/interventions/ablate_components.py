@@ -6,6 +6,7 @@ those; resampling keeps the output's whole law and takes only what depends on th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -158,6 +159,47 @@ class Ablator:
                 raise ValueError(f"layer {layer} of this model has no MLP")
         if not heads and not mlps:
             raise ValueError("nothing to ablate was named")
+
+
+def ablate(
+    model: HookedModel,
+    batch: Batch,
+    task: Task,
+    heads: Sequence[Head | str] = (),
+    mlps: Sequence[int] = (),
+    mode: str = "mean",
+    seed: int = 0,
+) -> Answers:
+    """Answers of a model on a batch without some heads and MLPs.
+
+    Args:
+        model: any model with TransformerLens's hook names.
+        batch: sequences of one length, as :meth:`workbench.tasks.base.Task.batch` draws them.
+        task: the task of these sequences.
+        heads: ``"L0H1"``, or ``(0, 1)`` for layer 0, head 1.
+        mlps: layers whose MLP is ablated.
+        mode: ``zero``, ``mean`` (over the batch, at each position) or ``resample`` (from another sequence).
+        seed: chooses the other sequences of ``resample``.
+
+    Returns:
+        per sequence, whether the answer is right and its loss; nothing named = the whole model's.
+
+    Raises:
+        ValueError: for a head, a layer or a mode that does not exist.
+    """
+    ablator = Ablator(model, batch, task)
+    if not heads and not mlps:
+        return ablator.clean()
+    pairs = [_layer_and_head(head) if isinstance(head, str) else head for head in heads]
+    return ablator.without(pairs, mlps, mode, np.random.default_rng(seed))
+
+
+def _layer_and_head(label: str) -> Head:
+    """The layer and head of a label such as ``L0H1``."""
+    match = re.fullmatch(r"L(\d{1,6})H(\d{1,6})", label)
+    if match is None:
+        raise ValueError(f"{label!r} names no head; write L0H1 for layer 0, head 1")
+    return int(match[1]), int(match[2])
 
 
 def roles(

@@ -103,7 +103,7 @@ def edge_edits(
     if model.cfg.attention != "softmax":
         raise ValueError(f"edges are cut in attention by softmax; this model's is {model.cfg.attention}")
     if k is None and v is None:
-        raise ValueError("say what of the edge is replaced: k, v or both")
+        raise ValueError("name what of the edge is replaced: k, v or both")
     at = f"blocks.{layer}.attn.hook_"
     names = model.cfg.score_hooks(layer)
     held: dict[str, Tensor] = {}

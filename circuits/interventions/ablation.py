@@ -18,7 +18,8 @@ from circuits.heads.head_scores import HeadScores
 from circuits.interventions.ablate_components import Ablator, Answers, Head, Mode, roles
 from circuits.interventions.ablate_edges import without_circuit
 from circuits.passes import canary
-from workbench.measure.grid import near_multiples
+from workbench.core.names import MATCHED
+from workbench.measure.grid import lengths_for
 from workbench.measure.measurement import Measurement, Quantity
 from workbench.measure.model_study import run
 from workbench.measure.result import Result
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from workbench.tasks.base import Batch, Task
 
 NAME = "circuits.ablation"
-LAW = "matched"
+LAW = MATCHED
 
 QUANTITIES = (
     Quantity(
@@ -104,7 +105,7 @@ class Ablation(Measurement):
         """Nothing: every pass of this measurement is an intervention."""
 
     def finish(self, study: Study) -> list[Row]:
-        near = near_multiples(study.grid.lengths, study.grid.trained, self.factors)
+        near = lengths_for(study.grid, self.factors)
         return [row for n in near for row in self._rows(study, n)]
 
     def _rows(self, study: Study, length: int) -> list[Row]:

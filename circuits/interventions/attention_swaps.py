@@ -15,7 +15,8 @@ import numpy as np
 from circuits.interventions.ablate_components import Answers, Head, answers
 from circuits.interventions.replaced_attention import Pattern, log_scaled, replaced_attention, tie_set, within
 from circuits.passes import TOKENS, canary, clean_pass, evaluation_ids, pieces
-from workbench.measure.grid import near_multiples
+from workbench.core.names import MATCHED
+from workbench.measure.grid import lengths_for
 from workbench.measure.measurement import Measurement, Quantity
 from workbench.measure.model_study import run
 from workbench.measure.result import Result
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from workbench.tasks.base import Batch, Task
 
 NAME = "circuits.swaps"
-LAW = "matched"
+LAW = MATCHED
 
 QUANTITIES = (
     Quantity(
@@ -107,7 +108,7 @@ class Swaps(Measurement):
         if study.cfg.attention != "softmax":
             why = "swaps are made of attention by softmax, which this model has not"
             return [missing_row("not_applicable", why, quantity=q.name, law=LAW) for q in QUANTITIES]
-        near = near_multiples(study.grid.lengths, study.grid.trained, self.factors)
+        near = lengths_for(study.grid, self.factors)
         return [row for n in near for row in self._rows(study, n)]
 
     def _rows(self, study: Study, length: int) -> list[Row]:

@@ -26,7 +26,8 @@ from circuits.attention.target_keys import ANSWER_META, named_positions
 from circuits.interventions.ablate_components import Head
 from circuits.interventions.replaced_attention import head_output_edits, replaced_head_output, tie_set
 from circuits.passes import Edit, edits_in_place, evaluation_ids, pieces
-from workbench.measure.in_context.in_context import AnswerShares, Shares
+from workbench.core.names import ALL_HEADS, MATCHED, OTHER_HEADS, READERS
+from workbench.measure.in_context.measurement import AnswerShares, Shares
 from workbench.measure.intervals import Bounds
 from workbench.measure.measurement import Measurement, Observer, Quantity
 from workbench.measure.rows import mean_row, missing_row
@@ -42,9 +43,9 @@ if TYPE_CHECKING:
     from workbench.tasks.base import Batch
 
 NAME = "circuits.in_context"
-LAW = "matched"
-READERS, SUPPRESSORS = "readers", "suppressors"
-OTHERS, ALL, ALONE = "other heads of their layers", "all heads", "one head alone"
+LAW = MATCHED
+SUPPRESSORS = "suppressors"
+OTHERS, ALL, ALONE = OTHER_HEADS, ALL_HEADS, "one head alone"
 CHANGES = ("ablated", "held", "hardmax", "logn", "sharper")
 CHANGES_OF = {READERS: CHANGES, SUPPRESSORS: ("ablated",), OTHERS: CHANGES, ALL: ("logn", "sharper")}
 """What is done to which heads."""

@@ -61,8 +61,8 @@ class PositionTables:
         first, second = np.einsum("hp,hpij->hij", kept, self.sums[:, :, head]) / count[:, None, None]
         return first, second
 
-    def share(self, head: int, leave: tuple[int, int] | None = None) -> float:
-        """Share of the score variance within queries that position explains."""
+    def share(self, head: int, leave: tuple[int, int] | None = None) -> float | None:
+        """Share of the score variance within queries that position explains; None where there is no variance."""
         first, second = (row_residual(table) for table in self.halves(head, leave))
         kept = self._kept(leave)
         within = float((self.within[:, :, head] * kept).sum() / (self.counts * kept).sum())

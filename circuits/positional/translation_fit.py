@@ -26,6 +26,8 @@ ALMOST_NONE = 0.01
 """Translation variance below which there is nothing for a period to explain."""
 STRENGTH = 0.5
 """Least share of the translation variance that a period must explain."""
+EQUAL = 1e-9
+"""Scores of one query count as equal where they differ by at most this share of the largest score in the table."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +36,15 @@ class Gauge:
 
     Attributes:
         variance: translation variance at periods 1..8: [SS_res(row_i + f(lag, i mod Delta)) / dof] over
-            [SS_res(row_i) / dof]; 0 where scores depend on the lag alone, about 1 where the lag says nothing.
+            [SS_res(row_i) / dof]; 0 where scores depend on the lag alone, about 1 where the lag says nothing, NaN where
+            the scores of each query are equal (0 / 0).
         period: smallest period that leaves hardly more than the best one; None where there is nothing to explain or no
             period explains half of it.
         strength: 1 - variance at that period over variance at period 1.
         local_bias: phi by lag from the fit at period 1, with mean 0.
         above_noise: whether two estimates of the table agree better than chance; if not, ratios of their products say
             nothing.
+        equal: whether the scores of each query are equal, so that no ratio of their squares is defined.
     """
 
     variance: Floats
@@ -48,6 +52,7 @@ class Gauge:
     strength: float
     local_bias: Floats
     above_noise: bool = True
+    equal: bool = False
 
 
 def gauge(first: Floats, second: Floats | None = None, periods: int = PERIODS) -> Gauge:
@@ -64,16 +69,18 @@ def gauge(first: Floats, second: Floats | None = None, periods: int = PERIODS) -
     """
     size, tables = len(first), _tables(first, second)
     variance = translation_variances(first, second, periods)
-    if _spread(_rows(size), tables) <= 0:
-        # Rows of equal scores, where nothing depends on the key at all; or noise alone.
-        flat = second is None or not bool(tables[0].any())
-        return Gauge(variance, None, 0.0, np.zeros(size), flat)
+    if np.isnan(variance[0]):
+        return Gauge(variance, None, 0.0, np.zeros(size), equal=True)
+    if _spread(_rows(size), tables) <= 0:  # of two estimates, noise alone
+        return Gauge(variance, None, 0.0, np.zeros(size), above_noise=False)
     period, strength = _period(variance)
     return Gauge(variance, period, strength, _local_bias(size, tables), _agree(size, tables))
 
 
 def translation_variances(first: Floats, second: Floats | None = None, periods: int = PERIODS) -> Floats:
-    """Translation variance at periods 1..8 alone (see :class:`Gauge`); 0 where row constants leave nothing.
+    """Translation variance at periods 1..8 alone (see :class:`Gauge`).
+
+    It is 0 where noise leaves nothing of two estimates. It is NaN where the scores of each query are equal in one.
 
     Raises:
         ValueError: as :func:`gauge`.
@@ -81,6 +88,8 @@ def translation_variances(first: Floats, second: Floats | None = None, periods: 
     size, tables = len(first), _tables(first, second)
     whole = _spread(_rows(size), tables)
     tried = [p for p in range(1, periods + 1) if _design(size, p).dof > 0]
+    if any(_are_equal(table) for table in (first, first if second is None else second)):
+        return np.full(max(1, len(tried)), np.nan)
     if whole <= 0 or not tried:
         return np.zeros(max(1, len(tried)))
     return np.array([_spread(_design(size, p), tables) / whole for p in tried])
@@ -97,9 +106,20 @@ def _tables(first: Floats, second: Floats | None) -> list[Floats]:
     return tables
 
 
-def positional_share(within: float, positional: float) -> float:
-    """Share of the score variance within queries that position explains: SS(position terms) / SS_res(row constants)."""
-    return positional / within if within > 0 else 0.0
+def _are_equal(table: Floats) -> bool:
+    """Whether the scores of each query are equal, but for rounding."""
+    visible = np.tril(np.ones(table.shape, dtype=bool))
+    highest = np.where(visible, table, -np.inf).max(1)
+    lowest = np.where(visible, table, np.inf).min(1)
+    return bool((highest - lowest <= EQUAL * np.abs(table[visible]).max()).all())
+
+
+def positional_share(within: float, positional: float) -> float | None:
+    """Share of the score variance within queries that position explains: SS(position terms) / SS_res(row constants).
+
+    None where the scores of each query are equal: there is no variance to explain (0 / 0).
+    """
+    return positional / within if within > 0 else None
 
 
 def locality(local_bias: Floats, eps: float = 0.05) -> int | None:

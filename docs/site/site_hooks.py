@@ -16,7 +16,17 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).resolve().parents[2]
 FONTS = ROOT / "workbench" / "dashboard" / "assets" / "fonts"
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(((?!https?:|#|mailto:)[^)\s#]+)(#[^)\s]*)?\)")
+LIGHT = re.compile(r"!\[([^\]]*)\]\(([\w./]+)-light\.png\)")
 ROLE = re.compile(r":(?:py:)?(?:func|class|meth|mod|attr|data|exc):<code>~?([^<]*)</code>")
+
+MOVED = {
+    "journeys": "first_verdict", "plugins": "your_own_task", "your_own_loop": "your_own_model",
+}  # fmt: skip
+"""Pages that ended -> the page that has their content now. Old addresses lead there."""
+POINTER = """<!doctype html><meta charset="utf-8"><title>Moved</title><link rel="canonical" href="{0}.html">
+<script>location.replace("{0}.html" + location.hash)</script><meta http-equiv="refresh" content="0; url={0}.html">
+<p>This page is now <a href="{0}.html">{0}.html</a>.</p>
+"""
 
 sys.path.insert(0, str(ROOT))  # the checkout's own packages, wherever mkdocs was started
 
@@ -39,7 +49,7 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    """Files outside docs/ are no pages, but for tutorials: their names stay, as code, or say where a file lies."""
+    """Links to files outside docs/ become file names, except for tutorials. Light pictures get their dark ones."""
     from docs.site.tutorial_pages import TUTORIALS
 
     here = posixpath.dirname(page.file.src_uri)
@@ -53,7 +63,13 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         said = found[1].strip("`")
         return f"`{target}`" if said.endswith(target.rsplit("/", 1)[-1]) else f"{said} (`{target}`)"
 
-    return LINK.sub(resolved, markdown)
+    return LINK.sub(resolved, LIGHT.sub(r"![\1](\2-light.png#only-light)![\1](\2-dark.png#only-dark)", markdown))
+
+
+def on_post_build(config: Any) -> None:
+    """Old addresses lead to the pages that have their content now."""
+    for old, new in MOVED.items():
+        (Path(config["site_dir"]) / f"{old}.html").write_text(POINTER.format(new), encoding="utf-8")
 
 
 def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:

@@ -34,6 +34,7 @@ from probes.fitting import controls
 from probes.fitting.metrics import ProbeScore, fields_of
 from probes.fitting.probe_rows import MID, ProbeError, RowCollector, RowPlaces, layer_of
 from probes.residual_stream import ROWS, TARGET, ResampledMeasurement
+from workbench.core.names import STORED as STORED
 from workbench.measure.intervals import interval
 from workbench.measure.measurement import Observer, Quantity, Study
 from workbench.measure.study import LOGITS
@@ -42,7 +43,7 @@ from workbench.tasks.base import Batch
 
 #: The lengths past training that the one figure is the mean over, as multiples of N.
 FACTORS = (2, 4, 8)
-USED, STORED, INNER = "used", "stored", "used_inner"
+USED, INNER = "used", "used_inner"
 #: Sequences per length that the mean Jacobian is taken over.
 JACOBIAN_SEQUENCES = 64
 OUTPUTS = -1

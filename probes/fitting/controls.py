@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from probes.fitting.probe_rows import WINDOW, ProbeRows
+from workbench.core.names import SHUFFLED_LABELS, UNTRAINED_MODEL
 
-SHUFFLED = "shuffled_labels"
+SHUFFLED = SHUFFLED_LABELS
 HASHED = "hashed_labels"
-UNTRAINED = "untrained"
+UNTRAINED = UNTRAINED_MODEL
 TOKEN = "token_only"
 TOKENS = f"last_{WINDOW}_tokens"
 CONSTANT = "position_only"

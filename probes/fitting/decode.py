@@ -13,8 +13,9 @@ from torch import Tensor
 from probes.fitting import controls
 from probes.fitting.linear import Probe, fit_probes
 from probes.fitting.probe_rows import ProbeRows, folds, pooled
+from workbench.core.names import REFIT as REFIT
 
-TRANSFER, RECALIBRATED, REFIT = "transfer", "recalibrated", "refit"
+TRANSFER, RECALIBRATED = "transfer", "recalibrated"
 MODES = (TRANSFER, RECALIBRATED, REFIT)
 #: An integer with more values than this is read as a number: it counts, and has no classes.
 MOST_CLASSES = 128

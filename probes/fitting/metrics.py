@@ -171,14 +171,14 @@ def exact_where_uniform(
     """Replace the interval of sites that answer each class all right or all wrong: resampling would give width 0.
 
     So do perfect probes, and those that always answer the same. There the interval is the mean over classes of the
-    Clopper-Pearson limits of each class.
+    Clopper-Pearson limits of each class. A class without rows is left out of the mean, as in :func:`balanced_accuracy`.
     """
     sizes = torch.bincount(truth, minlength=classes).tolist()
     replaced = list(found)
     for site, hit in enumerate(predicted == truth):
         right = torch.bincount(truth[hit], minlength=classes).tolist()
         if all(k in (0, size) for k, size in zip(right, sizes, strict=True)):
-            limits = [clopper_pearson(k, size) for k, size in zip(right, sizes, strict=True)]
+            limits = [clopper_pearson(k, size) for k, size in zip(right, sizes, strict=True) if size]
             low, high = (float(np.mean(side)) for side in zip(*limits, strict=True))
             replaced[site] = ProbeScore(found[site].value, low, high)
     return replaced

@@ -54,7 +54,7 @@ def test_a_link_in_tokens_opens_in_tokens_and_an_unknown_axis_is_named(page: Any
     page.goto(f"{address}/run?run=majority-nope-s0&axis=parsecs")
     drawn(page)
     says(page, "#length-value", "4 \u00d7 trained")
-    mentions(page, "#banner", "This link tells lengths in \u201cparsecs\u201d, which does not exist.")
+    mentions(page, "#banner", "This link gives lengths in \u201cparsecs\u201d, which is not a known unit.")
 
 
 def test_compare_shows_both_runs_over_one_span_of_multiples(page: Any, address: str) -> None:

@@ -23,7 +23,7 @@ def test_edges_follow_the_length_and_open_over_it(page: Any, gallery: str) -> No
     page.wait_for_selector("#circuit-graph-body.ready")
     mentions(page, "#circuit-graph-slice", "4 of 15 connections shown")
     mentions(page, "#circuit-graph-slice", "length 31 (1 × N)")
-    says(page, "#rail-circuit", "15 connections, each cut alone, at length 31, 63, 125.")
+    says(page, "#rail-circuit", "15 connections, each cut separately, at length 31, 63, 125.")
     mentions(page, "#connection-length-slice", "embedding → L0.0")
 
     page.focus("#length-slider [role=slider]")

@@ -47,7 +47,7 @@ def test_a_server_that_has_gone_is_said_and_found_again(browser: Any, address: s
     page.context.set_offline(True)
     settled(page, lambda: page.locator("#offline").is_visible())
     said = page.inner_text("#offline")
-    assert said.startswith("The server does not answer. Shown: what was read last.")
+    assert said.startswith("The server does not answer. The page shows what it loaded last.")
     assert "lengthlens app " in said
     page.context.set_offline(False)
     settled(page, lambda: page.locator("#offline").is_hidden())

@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.support.dashboard.browsing import drawn, mentions, needs_browser, says, settled, visiting
 from tests.support.models.pretrained_folders import save_folder
+from workbench.measure.request import MeasureRequest
 from workbench.measure.running.plan import execute, plan
 from workbench.runs.adoption.open_pretrained import Opened, open_pretrained
 from workbench.tasks import make_task
@@ -19,7 +20,16 @@ def test_items_are_moved_over_and_tokens_stand_beside(page: Any, tmp_path: Path)
     folder = save_folder("llama", tmp_path / "weights", tokenizer=True)
     opened = Opened({1: folder}, make_task("uf", symbols=12), presentation("bare"), (4, 8))
     run = open_pretrained(opened, tmp_path / "runs" / "copy")
-    assert execute(plan([run.path], only=["behaviour.in_context", "circuits.heads"], sequences=20), "serial") == []
+    assert (
+        execute(
+            plan(
+                MeasureRequest(
+                    [run.path], only=["behaviour.in_context", "circuits.heads"], sequences=20, executor="serial"
+                )
+            )
+        )
+        == []
+    )
     with visiting(page, tmp_path / "runs") as at:
         page.goto(f"{at}/")
         page.get_by_role("link", name="copy").click()

@@ -77,7 +77,8 @@ def test_every_column_of_the_runs_is_on_screen_at_1440(page: Any, address: str) 
     page.wait_for_selector("#grid .ag-header-cell[col-id=steps]")
     settled(page, lambda: page.evaluate(ENDS) <= 1)
     cut = page.evaluate(
-        "() => [...document.querySelectorAll('#grid .ag-header-cell-text')].filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent)"
+        "() => [...document.querySelectorAll('#grid .ag-header-cell-text')].filter((one) => one.scrollWidth > "
+        "one.clientWidth + 1).map((one) => one.textContent)"
     )
     assert cut == []
     name = page.locator("#grid a.middle").first
@@ -189,7 +190,7 @@ def test_a_stale_link_says_what_it_asked_and_what_is_shown(page: Any, address: s
     page.wait_for_timeout(500)  # a banner that goes by itself would be gone by then
     banner = page.inner_text("#banner")
     assert "This link names step 1,700, which majority-nope-s0 does not have." in banner
-    assert "Shown: 1,500, the nearest earlier checkpoint." in banner
+    assert "The page shows 1,500, the nearest earlier checkpoint." in banner
     page.click("text=Keep 1,500")
     counts(page, "#banner .banner", 0)
     settled(page, lambda: "step=1500" in page.url)
@@ -235,7 +236,7 @@ def test_what_a_panel_shows_can_be_taken_away(run_page: Any) -> None:
         choose("CSV")
     rows = Path(taken.value.path()).read_text().splitlines()
     assert taken.value.suggested_filename == "majority-nope-s0-accuracy-length.csv"
-    assert len(rows) == 1 + 3 * len(fakes.LENGTHS)
+    assert len(rows) == 1 + 4 * len(fakes.LENGTHS)
 
     with page.expect_download() as taken:
         choose("SVG")
@@ -320,7 +321,7 @@ def test_a_panel_by_keyboard_as_table_and_maximised(run_page: Any) -> None:
     page.keyboard.press("2")
     page.keyboard.press("t")
     page.wait_for_selector("#accuracy-length-body.tabled table")
-    settled(page, lambda: page.locator("#accuracy-length-table tbody tr").count() == 3 * len(fakes.LENGTHS))
+    settled(page, lambda: page.locator("#accuracy-length-table tbody tr").count() == 4 * len(fakes.LENGTHS))
     page.keyboard.press("t")
     page.wait_for_selector("#accuracy-length-body.ready")
     page.keyboard.press("m")

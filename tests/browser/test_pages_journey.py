@@ -30,7 +30,7 @@ from tests.support.dashboard.browsing import (
     settled,
     visiting,
 )
-from workbench.dashboard.pages import listed
+from workbench.dashboard.pages import all_pages
 from workbench.dashboard.state.cursor import link
 
 pytestmark = needs_browser
@@ -47,8 +47,50 @@ PAGES = {
 VIEWS = {"configurations": (f"{COMPARE}&configs=flip_flop-rotary-s0", "#many-accuracy-body.ready")}
 """Pages as they are under some links only."""
 OTHERS = {
-    one.name: (link("majority-nope-s0", one.path), "#page h1") for one in listed.PAGES if one.name.lower() not in PAGES
+    one.name: (link("majority-nope-s0", one.path), "#page h1")
+    for one in all_pages.PAGES
+    if one.name.lower() not in PAGES
 }
+
+
+CELLS = """() => [...document.querySelectorAll("#grid .ag-center-cols-container .ag-row")]
+  .sort((a, b) => a.getAttribute("row-index") - b.getAttribute("row-index"))
+  .map((row) => [...row.querySelectorAll("[col-id]:not([col-id^=ag-Grid])")]
+    .map((cell) => cell.getAttribute("col-id") + ": " + cell.innerHTML.replace(/ (id|row-id)="[^"]*"/g, "")))"""
+
+
+def cells(page: Any, rows: int) -> Any:
+    """The markup of every cell, row by row, once the grid has this many rows and theory has answered."""
+    settled(page, lambda: page.locator("#grid .ag-center-cols-container .ag-row").count() == rows)
+    settled(page, lambda: "asking" not in page.inner_text("#grid"))
+    return page.evaluate(CELLS)
+
+
+def test_every_cell_shows_after_a_toggle_of_seeds_what_it_shows_after_a_reload(page: Any, gallery: str) -> None:
+    page.goto(gallery)
+    single = cells(page, 12)
+    page.get_by_text("Seeds together", exact=True).click()
+    toggled = cells(page, 10)
+    flip_flop = page.locator("#grid .ag-center-cols-container .ag-row", has_text="flip_flop_rotary").inner_text()
+    texts = ("2 of 2 seeds", "48 at first", "2 seeds", "0.61 to 0.63", "291 to 800")
+    assert [text for text in texts if text not in flip_flop] == []
+    page.reload()
+    assert toggled == cells(page, 10)
+    page.get_by_text("Single runs", exact=True).click()
+    assert cells(page, 12) == single
+
+
+def test_a_mark_that_would_hide_another_stands_beside_it(page: Any, gallery: str) -> None:
+    """Summary and position of compiled/majority read nearly the same: both marks are seen."""
+    page.goto(f"{gallery}/")
+    settled(page, lambda: page.locator("#grid svg.pair circle").count() > 0)
+    boxes = """() => [...document.querySelectorAll("#grid svg.pair")].map((svg) => ["circle", "rect"]
+      .map((name) => svg.querySelector(name)).map((mark) => mark && mark.getBoundingClientRect().toJSON()))"""
+    pairs = [(circle, rect) for circle, rect in page.evaluate(boxes) if circle and rect]
+    assert pairs
+    for circle, rect in pairs:
+        apart = circle["left"] >= rect["right"] or rect["left"] >= circle["right"]
+        assert apart or circle["top"] >= rect["bottom"] or rect["top"] >= circle["bottom"], (circle, rect)
 
 
 def test_two_runs_and_their_difference_at_one_cursor(page: Any, address: str) -> None:
@@ -74,6 +116,29 @@ def test_two_runs_and_their_difference_at_one_cursor(page: Any, address: str) ->
     mentions(page, "#cmp-said-d", "B is higher")
     page.go_back()
     settled(page, lambda: page.input_value("#run-select") == "majority-nope-s0")
+
+
+def test_the_select_of_b_shows_the_verdict_that_stands_beside_it(page: Any, tmp_path: Path) -> None:
+    """A's last step is 3,000 and B's is 2,000: B has no verdict at A's step."""
+    for fake, steps in ((fakes.FAKES[0], (0, 1000, 3000)), (fakes.FAKES[2], (0, 2000))):
+        fakes.write_rows(fakes.write_run(tmp_path, fake, steps), fakes.all_rows(fake, steps))
+
+    def marks(side: str) -> list[str]:
+        return [str(mark.get_attribute("class")) for mark in page.locator(f".side.{side} .glyph").all()]
+
+    def stands(verdict: str) -> bool:
+        return marks("b") == [f"icon glyph {verdict}"] * 2
+
+    with visiting(page, tmp_path) as address:
+        page.goto(f"{address}{COMPARE}")
+        settled(page, lambda: stands("length-coupled"))
+        slider = page.get_by_role("slider", name="Training step")
+        slider.focus()
+        page.keyboard.press("Home")
+        settled(page, lambda: stands("not-fitted"))
+        assert marks("a") == ["icon glyph not-fitted"] * 2
+        page.keyboard.press("End")
+        settled(page, lambda: stands("length-coupled"))
 
 
 def test_the_line_in_b_stands_at_the_step_that_b_is_paired_at(page: Any, tmp_path: Path) -> None:
@@ -149,7 +214,7 @@ def test_a_sweep_link_to_what_is_not_there_says_so(page: Any, address: str) -> N
     for part in (
         "names the axis <script>alert(1)</script>, which no run here has",
         "names the quantity a|b",
-        "names step 1,200, which no run here has. Shown: step 1,000, the nearest earlier one.",
+        "names step 1,200, which no run here has. The page shows step 1,000, the nearest earlier one.",
     ):
         mentions(page, "#banner", part)
     settled(page, lambda: page.inner_text("#sweep-step-value") == "1,000")
@@ -273,7 +338,8 @@ def faults(page: Any, name: str, width: int, height: int) -> list[str]:
     if width < 1180 and name == "runs":
         page.click("#nav-toggle")
     return [
-        f"{name}, {width} wide: {fault['id']} ({fault['help']}): {'; '.join(node['html'][:160] for node in fault['nodes'][:3])}"
+        f"{name}, {width} wide: {fault['id']} ({fault['help']}): "
+        f"{'; '.join(node['html'][:160] for node in fault['nodes'][:3])}"
         for fault in page.evaluate(SCAN)
     ]
 
@@ -295,6 +361,8 @@ def seen(request: pytest.FixtureRequest, profile: Any, address: str) -> Iterator
             made.saved |= {(name, kind): saved(page, PANELS[name], kind) for kind in BEGINS}
         if AXE:
             page.mouse.move(0, 0)
+            # Half faded, the message about a saved file has half of its contrast.
+            settled(page, lambda: page.evaluate("getComputedStyle(document.getElementById('toast')).opacity") == "0")
             page.evaluate(AXE.Axe().axe_script)
             for width, height in WINDOWS:
                 made.faults += faults(page, name, width, height)
@@ -306,7 +374,7 @@ def seen(request: pytest.FixtureRequest, profile: Any, address: str) -> Iterator
 
 def test_no_page_says_anything_in_the_console_and_all_that_is_offered_is_saved(seen: Seen) -> None:
     """Under the policy that forbids a page to run text: grids, plots, and pictures made in the browser."""
-    assert len(seen.policies) == len(PAGES | OTHERS) == len(listed.PAGES)
+    assert len(seen.policies) == len(PAGES | OTHERS) == len(all_pages.PAGES)
     for name, policy in seen.policies.items():
         assert "script-src 'self' 'sha256-" in policy, name
     assert seen.saved.keys() == {(name, kind) for name in PANELS for kind in BEGINS}

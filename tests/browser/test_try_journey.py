@@ -164,7 +164,7 @@ def test_a_part_is_reached_and_left_by_keys(page: Any, address: str) -> None:
 def test_a_hostile_link_is_answered_in_words(page: Any, address: str) -> None:
     page.goto(f"{address}/try?run={RUN}&seq=<img src=x onerror=alert(1)>&edits=__import__&pos=..%2F..&site=9")
     page.wait_for_selector("#try-clean-body.stated")
-    parts = ("edits cannot be read", "is no prefix length", "names layer “9”")
+    parts = ("edits cannot be read", "is not a prefix length", "names layer “9”")
     settled(page, lambda: all(part in page.inner_text("#banner") for part in parts))
     mentions(page, "#try-board-note", "Unknown token “<img”")
     assert page.locator("#try-board-note img").count() == 0
@@ -186,7 +186,7 @@ def test_a_string_that_is_wrong_opens_in_try_it_under_the_repair_that_mends_it(p
     page.goto(f"{address}/run?run=flip_flop_rotary_s1")
     ask = page.locator("#wrong-strings-ask")
     ask.scroll_into_view_if_needed()
-    settled(page, lambda: ask.inner_text() == "Show what it gets most confidently wrong at 64")
+    settled(page, lambda: ask.inner_text() == "Show the most confident errors at length 64")
     ask.click()
     page.wait_for_selector("#wrong-strings table", timeout=90_000)
     assert not ask.is_visible()

@@ -26,7 +26,7 @@ OPERATIONS = "\noperations "
 IMPORTED = (
     "workbench.cli.run_config",
     "workbench.training.trainer",
-    "workbench.measure.behaviour.fitted",
+    "workbench.measure.behaviour.solves_trained_lengths",
     "workbench.cli.measure_plan",
     "workbench.measure.running.plan",
     "workbench.jobs.processes",
@@ -83,7 +83,10 @@ def _options() -> Any:
 
     from workbench.cli.main import app
 
-    return typer.main.get_command(app)
+    group: Any = typer.main.get_command(app)
+    for name in group.commands:  # a look at each imports and builds it
+        group.commands[name]
+    return group
 
 
 def start(

@@ -42,11 +42,11 @@ HEAVY = ("torch", "numpy", "scipy.stats", "pandas", "pyarrow.parquet", "duckdb",
 """Imported once, before any child is forked."""
 MOST_FILES = 12
 """Test files that are run for a bug at most, those that name its module most often; the kits of its room come besides."""
-FROZEN_CONSTANTS, FROZEN_SPECS = "tests/unit/test_frozen_constants.py", "tests/unit/measure/test_frozen_specs.py"
+DEFAULTS, FROZEN_SPECS = "tests/unit/test_defaults.py", "tests/unit/measure/test_frozen_specs.py"
 OF_MEASUREMENTS = (
     "tests/unit/measure/test_registry.py",
     FROZEN_SPECS,
-    "tests/unit/measure/settings/test_other_settings.py",
+    "tests/unit/measure/test_other_settings.py",
     "tests/unit/measure/test_check_measurement.py",
 )
 KITS: Mapping[str, tuple[str, ...]] = {
@@ -164,7 +164,7 @@ def tests_of(root: Path, file: str) -> list[str]:
     of_room = (root / "tests" / "unit" / room).rglob("test_*.py") if room else []
     beside = root / "tests" / "unit" / Path(file.removeprefix("workbench/")).parent
     every = [*(chosen[:MOST_FILES] or sorted(of_room)), *sorted(beside.glob("test_*.py"))]
-    kits = [one for one in (FROZEN_CONSTANTS, *_holding(root, room), *KITS.get(room, ())) if (root / one).is_file()]
+    kits = [one for one in (DEFAULTS, *_holding(root, room), *KITS.get(room, ())) if (root / one).is_file()]
     science = sorted(
         str(path.relative_to(root)) for path in (root / "tests/science" / (room or "-")).rglob("test_*.py")
     )

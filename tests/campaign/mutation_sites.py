@@ -83,6 +83,8 @@ GUARDS = frozenset(["strict", "repr"])
 """Arguments that compute nothing: one asserts that lengths are equal, one is for printing."""
 LOOKED_AT = frozenset(("flag", "constant", "swapped arguments"))
 """Kinds that a figure shows rather than computes."""
+STYLES = frozenset(["width", "size", "opacity", "dash", "font", "margin", "pad", "thickness", "arrowwidth"])
+"""Properties of a figure that say how it looks; tests of figures hold none of them."""
 INDEX = 10
 """Whole numbers of a figure from here on are pixels and font sizes; below, they are places and counts."""
 
@@ -174,8 +176,13 @@ class _Finder(ast.NodeVisitor):
         """Sentences."""
 
     def visit_keyword(self, node: ast.keyword) -> None:
-        if node.arg not in GUARDS:
+        if node.arg not in GUARDS and not (self.room == "figures" and node.arg in STYLES):
             self.visit(node.value)
+
+    def visit_Dict(self, node: ast.Dict) -> None:
+        for key, value in zip(node.keys, node.values, strict=True):
+            if not (self.room == "figures" and isinstance(key, ast.Constant) and key.value in STYLES):
+                self.visit(value)
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
         if not any(isinstance(one, ast.JoinedStr) or _is_text(one) for one in (node.left, node.right)):

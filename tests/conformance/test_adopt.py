@@ -27,11 +27,11 @@ def test_models_of_transformer_lens_come_in_with_equal_logits(
 
     code, _, said = command("folded_1.pth", tmp_path / "folded")
     assert code == 2
-    assert "folded_1.pth: it holds no LayerNorm weights; its LayerNorms were folded into the weights" in said
+    assert "folded_1.pth: it contains no LayerNorm weights; its LayerNorms were folded into the weights" in said
     code, said, _ = command("step_*", tmp_path / "run")
     assert code == 0
     assert "2 checkpoints, last at step 300" in said
-    assert "Its tokens must be those of majority: 0 <bos>, 1 0, 2 1." in said
+    assert "The tokens of the model must be those of majority: 0 <bos>, 1 0, 2 1." in said
     run, expected = Run.open(tmp_path / "run"), load_file(theirs / kind / "logits.expected")
     tokens = load_file(theirs / "tokens.tensor")["tokens"]
     for step in (0, 300):

@@ -28,7 +28,7 @@ def test_an_item_that_kills_its_worker_costs_itself_only(tmp_path):
     results = Processes(workers=2, retries=2).map(work, names, on_done=lambda index, _: seen.append(index))
     failure = results[2]
     assert isinstance(failure, Failure)
-    assert failure.item == "deadly"
+    assert failure.job == "deadly"
     assert "killed" in failure.error
     assert [r for r in results if r is not failure] == ["A", "B", "C", "D", "E"]
     assert sorted(seen) == list(range(6))

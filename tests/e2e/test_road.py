@@ -125,7 +125,7 @@ def test_every_measurement_leaves_rows_of_both_checkpoints(measured: Path) -> No
 def test_measuring_again_finds_everything_there(measured: Path) -> None:
     again = forked("measure", measured, "--steps", f"0,{LAST}", "--sequences", 64)
     assert "Nothing left to measure in 1 run" in again.said
-    assert f"{2 * len(made())} measurements were already there" in again.said
+    assert f"{2 * len(made())} measurements existed already" in again.said
 
 
 def test_serial_and_parallel_measuring_agree(measured: Path, tmp_path: Path) -> None:
@@ -248,7 +248,7 @@ def test_a_task_from_a_file_trains_and_is_measured(tmp_path: Path) -> None:
     (["train", "flip_flop", "--set", "task.write_probability=2"], "write_probability"),
     (["train", "nothing.py:MyTask"], "nothing.py"),
     (["measure", "nowhere"], "there is no folder nowhere"),
-    (["measure", "."], "holds no run"),
+    (["measure", "."], "contains no run"),
     (["measure", ".", "--executor", "procesess"], "did you mean processes"),
     (["show", "."], "is not a run"),
     (["mesure", "."], "measure"),
@@ -266,7 +266,7 @@ def test_bad_input_gets_one_sentence_and_a_non_zero_exit(
 def test_bad_measure_options_on_a_real_run(measured: Path, here: Here) -> None:
     for words, sentence in (
         (["--only", "hardmax"], "did you mean circuits.hardmax"),
-        (["--lengths", "10"], "the next admissible length is 11"),
+        (["--lengths", "10"], "the next length it has is 11"),
         (["--steps", "5"], "no checkpoint at step 5"),
         (["--set", "behaviour.x=1"], "behaviour has no setting 'x'"),
     ):

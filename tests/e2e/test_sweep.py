@@ -69,7 +69,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = subprocess.run(command(write(folder)), capture_output=True, text=True, timeout=HANGS_S)
     assert done.returncode == 0, done.stderr
     assert "4 cells" in done.stdout
-    assert "4 trained now, 0 were there" in done.stdout
+    assert "4 trained now, 0 existed already" in done.stdout
     return folder
 
 
@@ -87,8 +87,8 @@ def test_again_nothing_is_done(trained: Path, here: Here) -> None:
     before = hashes(trained / "runs")
     status, out, said = here(trained / "sweep.yaml")
     assert status == 0, said
-    assert "0 trained now, 4 were there" in out
-    assert "4 measurements were already there" in out
+    assert "0 trained now, 4 existed already" in out
+    assert "4 measurements existed already" in out
     assert hashes(trained / "runs") == before
 
 
@@ -138,7 +138,7 @@ def test_a_damaged_cell_is_named_and_the_rest_goes_on(trained: Path, tmp_path: P
     assert status == 1
     assert "cell majority-seed1: " in said
     assert "is damaged" in said
-    assert "1 trained now, 2 were there" in out
+    assert "1 trained now, 2 existed already" in out
     parities = {k: v for k, v in hashes(trained / "runs").items() if "parity" in k}
     assert hashes(tmp_path / "runs").items() >= parities.items()
 
@@ -148,7 +148,7 @@ def test_a_damaged_cell_is_named_and_the_rest_goes_on(trained: Path, tmp_path: P
     ("base: {task: mod_p_mean}\ngrid: {task.p: [3, 99]}", ["cell p99 (task.p: 99): mod_p_mean: p must be an integer at least 1 and at most 64"]),
     ("base: {task: majority}\ngrid: {positions: [none, rotry]}", ["cell rotry (positions: rotry)", "did you mean rotary"]),
     ("base: {task: majority}\ngrid: {seed: [0]}\nmeasure: {only: [behavior]}", ["did you mean behaviour"]),
-    ("base: {task: majority}\ngrid: {seed: [0]}\nmeasure: {only: [behaviour], lengths: [100]}", ["the next admissible length is 101"]),
+    ("base: {task: majority}\ngrid: {seed: [0]}\nmeasure: {only: [behaviour], lengths: [100]}", ["the next length it has is 101"]),
     ("base: {task: majority, training.regularizers.positional: 1}\ngrid: {positions: [none, learned]}",
      ["cell none (positions: none): the regularizer positional needs"]),
 ])  # fmt: skip
@@ -169,7 +169,7 @@ def test_a_folder_of_another_run_is_refused_before_training(trained: Path, tmp_p
     shutil.rmtree(tmp_path / "runs" / "parity-seed0")
     status, _, said = here(write(tmp_path, steps=301))
     assert status == 2
-    assert "holds another run (its training differs: training." in said
+    assert "contains another run (its training differs: training." in said
     assert not (tmp_path / "runs" / "parity-seed0").exists()
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from tests.campaign.forked import Ended
 from tests.support.hostile.command_lines import LIMIT_S, Places, command_line, wrong
+from tests.support.hostile.effort import AddTally, effort
 from tests.support.hostile.forked_commands import (
     ENCODINGS,
     SEED,
@@ -40,22 +41,24 @@ def in_process(words: Sequence[str], folder: Path, encoding: str) -> Ended:
 
 
 def test_hostile_command_lines_end_by_themselves(
-    places: Places, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    places: Places, tally: AddTally, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(places.folder)
     begun = time.monotonic()
-    statuses, found = tried(places, 2000, SEED)
+    count = effort(2000)
+    statuses, found = tried(places, count, SEED)
     with capsys.disabled():
         counts = ", ".join(f"{count:,} with status {status}" for status, count in sorted(statuses.items()))
-        print(f"\n2,000 forked command lines in {time.monotonic() - begun:,.0f} s ({counts}): {len(found)} wrong")
+        print(f"\n{count:,} forked command lines in {time.monotonic() - begun:,.0f} s ({counts}): {len(found)} wrong")
+    tally("command lines", count, found)
     assert found == []
 
 
 def test_hostile_command_lines_end_in_processes_of_their_own(
-    places: Places, capsys: pytest.CaptureFixture[str]
+    places: Places, tally: AddTally, capsys: pytest.CaptureFixture[str]
 ) -> None:
     dice, statuses, found = random.Random(SEED + 1), Counter[int](), []
-    while statuses.total() < 60:
+    while statuses.total() < effort(60):
         words = command_line(dice, places, 100_000 + statuses.total())
         if any("\0" in word for word in words):
             continue  # no process can be started with one
@@ -65,7 +68,8 @@ def test_hostile_command_lines_end_in_processes_of_their_own(
             found.append(f"{[word[:80] for word in words]}: {said}")
     with capsys.disabled():
         counts = ", ".join(f"{count:,} with status {status}" for status, count in sorted(statuses.items()))
-        print(f"\n60 command lines as processes ({counts}): {len(found)} wrong")
+        print(f"\n{statuses.total()} command lines as processes ({counts}): {len(found)} wrong")
+    tally("command lines", statuses.total(), found)
     assert found == []
 
 

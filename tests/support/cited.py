@@ -11,8 +11,9 @@ from typing import Any
 import pandas as pd
 
 from workbench.core import thresholds
-from workbench.figures.rows.claims import CURSOR, DIFFERENCE, PLACE, RUN, SETTING, THRESHOLD, Cite, Claim
+from workbench.figures.rows.claims import CURSOR, DIFFERENCE, RUN, SETTING, THRESHOLD, Cite, Claim
 from workbench.figures.rows.frame import Frame
+from workbench.figures.rows.select_rows import PLACE
 
 NUMBER = re.compile(r"\u2212?\d[\d,]*(?:\.\d+)?")
 
@@ -125,6 +126,8 @@ def _difference(one: Cite, rows: Rows) -> list[str]:
     if any(len(part["value"]) != 1 for part in found):
         return [f"{one}: not one row stands at each place"]
     a, b = ({name: values[0] for name, values in part.items()} for part in found)
+    for part in (a, b):  # an exact value is its own limits
+        part |= {end: part["value"] for end in ("low", "high") if part[end] is None or part[end] != part[end]}
     apart = a["value"] - b["value"]
     limits = {
         "value": apart,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ import pytest
 RELATIVE = 1e-4
 """Differences up to this share pass: processors differ in last bits, and iterations carry them."""
 ABSOLUTE = 1e-7
+ROW = 320
+"""Characters of a row of a file that people read."""
 Held = Callable[[Any], None]
 
 
@@ -91,12 +94,34 @@ def plain(value: Any) -> Any:
     return value
 
 
-def write(file: Path, name: str, values: Any) -> None:
-    """Hold these values of a test from now on."""
+def write(file: Path, name: str, values: Any, in_rows: bool = False) -> None:
+    """Hold these values of a test from now on; a test is a line of the file, or with ``in_rows`` a block of short lines."""
     file.parent.mkdir(exist_ok=True)
     table = {**_table(file), name: plain(values)}
-    lines = (f"{json.dumps(key)}: {json.dumps(table[key])}" for key in sorted(table))
+    text = short_lines if in_rows else json.dumps
+    lines = (f"{json.dumps(key)}: {text(table[key])}" for key in sorted(table))
     file.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def short_lines(value: Any, depth: int = 1) -> str:
+    """JSON in lines of about :data:`ROW` characters; short items of a list or a table share a line."""
+    text = json.dumps(value, ensure_ascii=False)
+    if len(text) <= ROW or not (isinstance(value, Mapping) or _is_list(value)):
+        return text
+    keys = (
+        [f"{json.dumps(key, ensure_ascii=False)}: " for key in value]
+        if isinstance(value, Mapping)
+        else [""] * len(value)
+    )
+    items = list(value.values()) if isinstance(value, Mapping) else value
+    lines = [""]
+    for key, one in zip(keys, items, strict=True):
+        item = key + short_lines(one, depth + 1)
+        joined = f"{lines[-1]}, {item}" if lines[-1] else item
+        lines = [*lines[:-1], joined] if "\n" not in joined and len(joined) <= ROW else [*lines, item]
+    begin, end = "{}" if isinstance(value, Mapping) else "[]"
+    separator = ",\n" + " " * depth
+    return begin + separator[1:] + separator.join(filter(None, lines)) + end
 
 
 def compare(file: Path, name: str, values: Any) -> None:
@@ -114,6 +139,16 @@ def _table(file: Path) -> dict[str, Any]:
 @pytest.fixture
 def held(request: pytest.FixtureRequest) -> Held:
     """``held(values)``: these equal what is held of this test (its name, parameters included), in ``held/`` beside it."""
+    return _fixture(request, write)
+
+
+@pytest.fixture
+def held_rows(request: pytest.FixtureRequest) -> Held:
+    """As ``held``, in a file of short lines; all tests of a module take the same of the two."""
+    return _fixture(request, partial(write, in_rows=True))
+
+
+def _fixture(request: pytest.FixtureRequest, write_values: Callable[[Path, str, Any], None]) -> Held:
     file = Path(request.path).parent / "held" / f"{request.path.stem}.json"
-    act = write if request.config.getoption("--write-held") else compare
+    act = write_values if request.config.getoption("--write-held") else compare
     return lambda values: act(file, request.node.name, values)

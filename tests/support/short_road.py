@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from workbench.measure.behaviour import floors
+from workbench.measure.behaviour import baselines
+from workbench.measure.request import MeasureRequest
 from workbench.measure.running.plan import execute, plan
 from workbench.models import ModelConfig
 from workbench.models.positions import ENCODINGS, ID_SAMPLERS
@@ -67,8 +68,8 @@ def small_floors() -> Iterator[None]:
     what they are; `tests/unit/measure/behaviour` and `tests/science` say what they must be.
     """
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(floors, "STRINGS", floors.BLOCK)
-        patched.setattr(floors, "_FLOORS", {})
+        patched.setattr(baselines, "STRINGS", baselines.BLOCK)
+        patched.setattr(baselines, "_FLOORS", {})
         yield
 
 
@@ -88,13 +89,15 @@ def travel(folder: Path, name: str, positions: str, ids: str) -> None:
     )  # fmt: skip
     run = Trainer(RunConfig(task=task, model=model, training=law), folder).run()
     assert run.steps == [0, STEPS]
-    todo = plan([run.path], only=sorted(MEASURED), steps=[STEPS], sequences=SEQUENCES)
+    todo = plan(
+        MeasureRequest([run.path], only=sorted(MEASURED), steps=[STEPS], sequences=SEQUENCES, executor="serial")
+    )
     with small_floors():
-        assert execute(todo, "serial") == []
+        assert execute(todo) == []
     table = Table.load(run.path)
     assert table.problems == []
     assert set(table.frame()["measurement"]) == MEASURED
-    check_accuracy(table, task, positions, ids, longest, readable=todo.items[0].grid.lengths[-1])
+    check_accuracy(table, task, positions, ids, longest, readable=todo.jobs[0].grid.lengths[-1])
     odd = table.sql("select * from rows where status = 'ok' and value is null and label = ''")
     assert odd.empty, odd
 

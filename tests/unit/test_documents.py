@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import tomllib
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 import yaml
 
 from tests.support.places import ROOT
+from tests.support.scripts import script
 
 TARGET = re.compile(r"\bmake ((?:[a-z]+(?:-[a-z]+)*)(?: [a-z]+(?:-[a-z]+)*)*)")
-
-
-def script(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def targets() -> set[str]:
@@ -60,14 +50,6 @@ def test_what_a_page_names_is_there(page: str) -> None:
     called = set(re.findall(r"(?:`|^)make ([a-z-]+)", text, re.MULTILINE))
     assert called
     assert called <= targets()
-
-
-@pytest.mark.parametrize("page", [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")], ids=lambda file: file.name)
-def test_what_a_page_links_is_there(page: Path) -> None:
-    """The glossary is written when the site is built."""
-    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text())
-    there = [(page.parent / link).resolve() for link in links]
-    assert [str(file) for file in there if not file.exists() and file != ROOT / "docs" / "glossary.md"] == []
 
 
 def test_the_reading_order_has_ten_files() -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeVar
 
 from workbench.claims.errors import ClaimError
+from workbench.claims.papers import Source
 from workbench.claims.trained_cells import TrainedCell
 
 Kind = Literal["E", "C", "T", "TM"]
@@ -17,6 +18,14 @@ KINDS = {
     "TM": "training and mechanism",
 }
 Side = Literal["holds", "fails", "open"]
+
+
+T = TypeVar("T", Source, "Condition")
+
+
+def as_tuple(value: T | Sequence[T]) -> tuple[T, ...]:
+    """One source or condition, or several, as a tuple."""
+    return tuple(value) if isinstance(value, Sequence) else (value,)
 
 
 @dataclass(frozen=True)
@@ -37,6 +46,12 @@ class Row:
         fitted: whether the run is fitted on its trained lengths; None without a run.
         entered: runs, pairs of runs or cells that the number rests on, where it is one number about several.
         planned: how many there would be if all were fitted.
+        floor: the share of right answers at which the number is 0: 0 for a share, more for a skill; None for any other
+            number.
+        freedom: of a number about several runs, the degrees of freedom of its spread over seeds; None where it has no
+            such spread.
+        fewest: of a number about several runs, how many seeds entered of the cell with the fewest.
+        each: of a difference paired by seed, that of each pair.
     """
 
     quantity: str
@@ -52,6 +67,10 @@ class Row:
     fitted: bool | None = None
     entered: int | None = None
     planned: int | None = None
+    floor: float | None = None
+    freedom: float | None = None
+    fewest: int | None = None
+    each: tuple[float, ...] = ()
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -81,7 +100,7 @@ class Condition:
 
     def __post_init__(self) -> None:
         if self.at_least is None and self.at_most is None and self.near is None:
-            raise ClaimError(f"the condition on {self.quantity} asks for nothing; give it a bound")
+            raise ClaimError(f"the condition on {self.quantity} has no bound; give it one")
         if (self.fails_below is not None and (self.at_least is None or self.fails_below > self.at_least)) or (
             self.fails_above is not None and (self.at_most is None or self.fails_above < self.at_most)
         ):
@@ -92,7 +111,7 @@ class Condition:
         sides: list[Side] = []
         if self.near is not None:
             if expected is None:
-                raise ClaimError(f"a row of {self.quantity} says no expected value")
+                raise ClaimError(f"a row of {self.quantity} has no expected value")
             sides.append(_side(low, high, expected - self.near, expected + self.near))
         if self.at_least is not None:
             below = self.at_least if self.fails_below is None else self.fails_below
@@ -123,7 +142,7 @@ class Claim:
     Attributes:
         id: e.g. ``QB01``.
         kind: see :data:`KINDS`.
-        source: the paper and where in it.
+        sources: the papers, where in each, and whether the paper states the claim or we read it so.
         prediction: what is claimed, in one sentence.
         statistic: what is computed.
         conditions: all must hold, for every item. Empty for a description, which is neither held nor refuted.
@@ -139,13 +158,18 @@ class Claim:
         note: what the reader must know beside the verdict.
         settled: what of statistic, settings or thresholds was chosen with the numbers known, so that the verdict tells
             nothing about a prediction made in advance; "" where all was stated before.
+        outside: of an exact claim, why what was computed lies outside the range of the theorem that it is about; where
+            it does not hold, it is then no failure of the theorem. "" where it lies inside.
+        former: its verdict under the rule that held until November 2026, where the rule of seeds changed it at first;
+            else "". The former rule took the envelope of all intervals of the fitted runs, and let two seeds decide
+            where two were planned.
         cells: the runs that a trained claim rests on; none for an exact one.
         arguments: what ``rows`` is given beside them.
     """
 
     id: str
     kind: Kind
-    source: str
+    sources: tuple[Source, ...]
     prediction: str
     statistic: str
     conditions: tuple[Condition, ...]
@@ -158,8 +182,19 @@ class Claim:
     exempt: bool = False
     note: str = ""
     settled: str = ""
+    outside: str = ""
+    former: str = ""
     cells: tuple[TrainedCell, ...] = ()
     arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    def formerly(self, verdict: str) -> Claim:
+        """The claim with a verdict as :attr:`former`."""
+        return replace(self, former=verdict)
+
+    @property
+    def source(self) -> str:
+        """The sources in plain text."""
+        return "; ".join(map(str, self.sources))
 
     @property
     def holds_if(self) -> str:

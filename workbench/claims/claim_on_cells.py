@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.claims.claim import Claim, Condition, Kind
+from workbench.claims.claim import Claim, Condition, Kind, as_tuple
+from workbench.claims.papers import Source
 from workbench.claims.trained_cells import TrainedCell
 
 REDUCTIONS = "workbench.claims.trained.reductions"
@@ -14,7 +15,7 @@ RELATIONS = "workbench.claims.trained.relations"
 
 def claim_on(
     number: str,
-    source: str,
+    source: Source | tuple[Source, ...],
     prediction: str,
     statistic: str,
     conditions: Condition | Sequence[Condition],
@@ -34,7 +35,8 @@ def claim_on(
 
     Args:
         number: its id.
-        source, prediction, statistic, conditions, kind, exempt, settings_tried, note, settled: as of every claim.
+        source: the paper with the place, or several.
+        prediction, statistic, conditions, kind, exempt, settings_tried, note, settled: as of every claim.
         cells: the runs that it rests on.
         reduce: the function of ``trained.reductions`` that makes its rows, or the address ``package.module:function``
             of one that lies elsewhere.
@@ -47,10 +49,10 @@ def claim_on(
     return Claim(
         id=number,
         kind=kind,
-        source=source,
+        sources=as_tuple(source),
         prediction=prediction,
         statistic=statistic,
-        conditions=(conditions,) if isinstance(conditions, Condition) else tuple(conditions),
+        conditions=as_tuple(conditions),
         scale=scale or "; ".join(scales),
         rows=reduce if ":" in reduce else f"{REDUCTIONS}:{reduce}",
         minutes=0.0 if shared else round(sum(cell.seconds * len(cell.seeds) for cell in cells) / 60, 1),

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from workbench.claims.claim import KINDS, Claim, Row, Suite
-from workbench.claims.claims_table import Evidence, current, judged, read_evidence
-from workbench.claims.judging import CAUSES, LABELS, Judgement, chance, number, verdict_text
+from workbench.claims.claims_table import Evidence, current_evidence, judge_stored, read_evidence
+from workbench.claims.labels import DEPENDS, LABELS, NOT_RUN, verdict_text
+from workbench.claims.papers import PAPERS, Source
 from workbench.claims.suites.registry import SUITES
-from workbench.claims.surprises import drawing, told
-from workbench.storage.atomic import replacing
+from workbench.claims.surprises import SURPRISES, Surprise, current_surprises, drawing
+from workbench.claims.typical_run import SIGN_TEST, STUDENT
+from workbench.claims.verdict_rule import CAUSES, EXACT, SEVERAL, Judgement, decided_by, number
+from workbench.storage.atomic import write_atomic
+from workbench.storage.below import remove_file
 
 MOST_ROWS = 12
 """Rows of a claim that its page shows; the table holds all."""
@@ -26,58 +31,142 @@ def write_pages(folder: Path) -> None:
     evidence = read_evidence(folder)
     suites = list(SUITES.values())
     pages = {"index.md": index_page(suites, evidence)} | {f"{s.name}.md": suite_page(s, evidence) for s in suites}
-    for name, text in {**pages, **figures(suites, evidence)}.items():
-        with replacing(folder / name) as stream:
-            stream.write(text.encode())
+    drawings = figures(suites, evidence)
+    for name, text in {**pages, **drawings}.items():
+        write_atomic(folder, name, text.encode())
+    for surprise in SURPRISES:  # a figure of what came out otherwise before
+        if (name := figure_name(surprise)) not in drawings:
+            remove_file(folder, name)
 
 
 def index_page(suites: Sequence[Suite], evidence: Mapping[str, Evidence]) -> str:
     """One table of all claims, with counts."""
-    verdicts = {claim.id: judged(claim, evidence) for suite in suites for claim in suite.claims}
+    verdicts = {claim.id: judge_stored(claim, evidence) for suite in suites for claim in suite.claims}
+    labels = [label for label in LABELS if any(judgement.verdict == label for judgement in verdicts.values())]
     lines = [
         "# Claims",
         "",
-        "What papers on length generalization claim, as experiments that run by name. Each page tells what was "
-        "computed, from which settings, and when the claim would not hold. All numbers are in `claims.parquet`.",
+        "What papers on length generalization claim, as experiments that run by name. Each page says what was "
+        "computed, with which settings, and when the claim would not hold. All numbers are in `claims.parquet`.",
         "",
         "    lengthlens reproduce --list",
         "    lengthlens reproduce crasp-exact",
+        "    lengthlens reproduce HE07 --again",
         "",
         _counts(list(verdicts.values())),
         "",
         f"{sum(bool(c.settled) for suite in suites for c in suite.claims)} of these claims had their statistic, "
-        "their settings or a threshold settled with their numbers known: each says what. Their verdicts say that the "
-        "claim is true of what was computed, not that a prediction made in advance came true.",
+        "their settings or a threshold settled with their numbers known. Each of them says what was settled. Their "
+        "verdicts say that the claim is true of what was computed, not that a prediction made in advance came true.",
         "",
-        "A claim about trained models is decided by runs that are shown to be fitted on their trained "
-        "lengths, three at least: by the whole envelope of their intervals, from the least lower limit to the "
-        "greatest upper one. Where that lies on both sides of a threshold the claim is undecided, and says "
-        "whether too few runs were fitted, the seeds differ, or one interval holds the threshold. A claim "
-        "that fails here fails at this scale: the papers' models are larger. What was measured of each run is "
-        "in `runs.parquet`; nothing else is needed to go on.",
+        *RULE_IN_WORDS,
         "",
-        "| suite | " + " | ".join(LABELS) + " | all |",
-        "|---|" + "---|" * (len(LABELS) + 1),
+        "| suite | " + " | ".join(labels) + " | all |",
+        "|---|" + "---|" * (len(labels) + 1),
     ]
     for suite in suites:
-        found = Counter(verdicts[claim.id].verdict for claim in suite.claims)
-        cells = [str(found[label] or "") for label in LABELS]
+        counts = Counter(verdicts[claim.id].verdict for claim in suite.claims)
+        cells = [str(counts[label] or "") for label in labels]
         lines.append(f"| [{suite.name}]({suite.name}.md) | " + " | ".join(cells) + f" | {len(suite.claims)} |")
+    lines += _papers(suites)
+    lines += _changes([claim for suite in suites for claim in suite.claims], verdicts)
     lines += _surprises(suites, evidence)
-    lines += ["", "| claim | suite | what is claimed | verdict | observed |", "|---|---|---|---|---|"]
+    lines += ["", "## All claims", "", f"Seeds: how many lie on the claim's side, with the {INTERVAL_OF_SHARE}.", ""]
+    lines += ["| claim | suite | what is claimed | verdict | seeds | observed |", "|---|---|---|---|---|---|"]
     for suite in suites:
         for claim in suite.claims:
-            said = verdicts[claim.id]
+            judgement = verdicts[claim.id]
+            text = verdict_text(claim, judgement.verdict, judgement.why)
             lines.append(
                 f"| [{claim.id}]({suite.name}.md#{claim.id.lower()}) | {suite.name} | {_cell(claim.prediction)} | "
-                f"{verdict_text(claim, said)} | {_cell(said.observation)} |"
+                f"{text} | {judgement.share or ''} | {_cell(judgement.observation)} |"
             )
     return "\n".join(lines) + "\n"
 
 
+INTERVAL_OF_SHARE = "exact interval of their share (Clopper-Pearson, 95 %)"
+RULE_IN_WORDS = (
+    "**How trained claims are decided.** A claim about training is a claim about seeds. Only runs that solve their "
+    "trained lengths enter. The claim is about the *typical run*, the median over seeds.",
+    "",
+    "- With six or more seeds the two-sided sign test decides at level 0.05. It needs 6 of 6, 7 of 7, 8 of 8, 8 of 9 "
+    "or 9 of 10 seeds on one side. If the typical run lies on the threshold, it decides in at most 5 % of draws.",
+    "- With three to five seeds a t interval of the mean decides, for accuracies in logits. The verdict then names "
+    "the number of seeds. If the typical run lies on the threshold, it decides in at most 7.5 % of draws.",
+    "- With fewer than three seeds the claim is undecided. The number of seeds alone says which test applies.",
+    "- A claim *depends on the seed* if its own sequences show at least one seed on each side.",
+    "- A claim about several items or conditions holds if all of them do. It does not hold if one of them is shown on "
+    "the other side at 0.05 divided by their number, or by twice their number for a t interval.",
+    "- A number about several runs, such as a correlation, has an interval from drawing seeds within cells.",
+    "",
+    "A claim that fails here fails *at this scale*: the models of the papers are larger. Exact claims have no scale. "
+    "If what we computed lies outside the range of a theorem, the verdict says so, and nothing is refuted. "
+    "`runs.parquet` holds what was measured of each run.",
+)
+
+
+def _changes(claims: Sequence[Claim], verdicts: Mapping[str, Judgement]) -> list[str]:
+    """The verdicts that the former rule decided otherwise, by former and present verdict."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for before in LABELS:
+        for claim in claims:
+            if claim.former == before and verdicts[claim.id].verdict not in (before, NOT_RUN):
+                groups.setdefault((before, verdicts[claim.id].verdict), []).append(claim.id)
+    if not groups:
+        return []
+    total = sum(map(len, groups.values()))
+    lines = ["", "## Verdicts that the rule of seeds has changed", ""]
+    lines += [
+        "Until November 2026 the envelope of all intervals decided, and two seeds were enough where two were planned. "
+        f"The rule above changed {total} of {len(verdicts)} verdicts. Each claim's page says why.",
+        "",
+        "| before | now | claims |",
+        "|---|---|---|",
+    ]
+    return [*lines, *(f"| {old} | {new} | {len(names)}: {', '.join(names)} |" for (old, new), names in groups.items())]
+
+
+def _papers(suites: Sequence[Suite]) -> list[str]:
+    """The papers, and how many claims each of them states and how many are our readings."""
+    sources = Counter(source for suite in suites for claim in suite.claims for source in claim.sources)
+    counts: Counter[tuple[str, str]] = Counter()
+    for source, times in sources.items():
+        counts[source.paper.key if source.paper else "", source.kind] += times
+    own = counts["", "our own question"]
+    lines = [
+        "",
+        "## Papers",
+        "",
+        "Each claim names its paper, the place in it, and who makes the claim. A *statement of the paper* is a "
+        "theorem, a sentence or a published result at that place. *Our reading* is a consequence that we draw, or a "
+        f"claim whose place in the paper we could not check. No paper states the {own} questions of our own. A claim "
+        "about two papers counts for both. BibTeX entries: [references.bib](../references.bib).",
+        "",
+        "| paper | title | identifier | statements | our readings |",
+        "|---|---|---|---|---|",
+    ]
+    for paper in PAPERS:
+        doi = f", [doi {paper.doi}](https://doi.org/{paper.doi})" if paper.doi else ""
+        stated_and_read = [counts[paper.key, kind] or "" for kind in ("statement of the paper", "our reading")]
+        cells = [paper.name, _cell(paper.title), f"[arXiv {paper.arxiv}]({paper.url}){doi}", *map(str, stated_and_read)]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def _linked(source: Source) -> str:
+    """A source whose paper leads to the index's table of papers and whose identifier leads to the paper."""
+    paper = source.paper
+    return source.text(f"[{paper.name}](index.md#papers), [arXiv {paper.arxiv}]({paper.url})" if paper else "")
+
+
 def figures(suites: Sequence[Suite], evidence: Mapping[str, Evidence]) -> dict[str, str]:
     """Name of the file and SVG of each figure of the index."""
-    return {f"{one.claim.lower()}.svg": drawing(one, rows) for one, _, rows in told(_by_id(suites), evidence)}
+    return {figure_name(each): drawing(each, rows) for each, _, rows in current_surprises(_by_id(suites), evidence)}
+
+
+def figure_name(surprise: Surprise) -> str:
+    """Name of the file of a surprise's figure."""
+    return f"{surprise.claim.lower()}.svg"
 
 
 def _by_id(suites: Sequence[Suite]) -> dict[str, Claim]:
@@ -86,18 +175,18 @@ def _by_id(suites: Sequence[Suite]) -> dict[str, Claim]:
 
 def _surprises(suites: Sequence[Suite], evidence: Mapping[str, Evidence]) -> list[str]:
     """What came out furthest from what was published, a paragraph and a figure each."""
-    found = told(_by_id(suites), evidence)
+    shown = current_surprises(_by_id(suites), evidence)
     page = {claim.id: f"{suite.name}.md#{claim.id.lower()}" for suite in suites for claim in suite.claims}
-    lines = ["", "## Furthest from what was published"] if found else []
-    for one, text, _ in found:
-        lines += ["", f"**{one.title}** ([{one.claim}]({page[one.claim]})). {text}", ""]
-        lines += [f"![{one.title}: runs here against what was published]({one.claim.lower()}.svg)"]
-    return [*lines, "", "## All claims"] if found else lines
+    lines = ["", "## Furthest from what was published"] if shown else []
+    for surprise, text, _ in shown:
+        lines += ["", f"**{surprise.title}** ([{surprise.claim}]({page[surprise.claim]})). {text}", ""]
+        lines += [f"![{surprise.title}: runs here against what was published]({figure_name(surprise)})"]
+    return lines
 
 
 def suite_page(suite: Suite, evidence: Mapping[str, Evidence]) -> str:
     """Everything about the claims of one suite."""
-    verdicts = [judged(claim, evidence) for claim in suite.claims]
+    verdicts = [judge_stored(claim, evidence) for claim in suite.claims]
     lines = [
         f"# {suite.title}",
         "",
@@ -106,32 +195,35 @@ def suite_page(suite: Suite, evidence: Mapping[str, Evidence]) -> str:
         _counts(verdicts),
         "",
         *([NOT_HAD, ""] if any(claim.trained for claim in suite.claims) else []),
-        "| claim | verdict | observed |",
-        "|---|---|---|",
+        "| claim | verdict | seeds on its side | observed |",
+        "|---|---|---|---|",
         *(
-            f"| [{claim.id}](#{claim.id.lower()}) | {verdict_text(claim, said)} | {_cell(said.observation)} |"
-            for claim, said in zip(suite.claims, verdicts, strict=True)
+            f"| [{claim.id}](#{claim.id.lower()}) | {verdict_text(claim, judgement.verdict, judgement.why)} | "
+            f"{judgement.share or ''} | {_cell(judgement.observation)} |"
+            for claim, judgement in zip(suite.claims, verdicts, strict=True)
         ),
     ]
-    for claim, said in zip(suite.claims, verdicts, strict=True):
-        found = current(claim, evidence)
-        lines += _section(claim, said, found.rows if found else ())
+    for claim, judgement in zip(suite.claims, verdicts, strict=True):
+        stored = current_evidence(claim, evidence)
+        lines += _section(claim, judgement, stored.rows if stored else ())
     return "\n".join(lines) + "\n"
 
 
-def _section(claim: Claim, said: Judgement, rows: Sequence[Row]) -> list[str]:
+def _section(claim: Claim, judgement: Judgement, rows: Sequence[Row]) -> list[str]:
     facts = {
         "Claimed": claim.prediction,
-        "Source": claim.source,
+        "Source": "; ".join(map(_linked, claim.sources)),
         "Kind": KINDS[claim.kind],
         "Measured": claim.statistic,
         "Settings": claim.scale,
         "Settings tried": str(claim.settings_tried) if claim.trained else "",
         "Holds if": claim.holds_if,
-        "Verdict": f"**{said.verdict}**" + (f" ({said.why})" if said.why else ""),
-        "Observed": said.observation,
-        "Runs": f"{said.fitted} of {said.seeds} fitted" if said.seeds else "",
-        "Beside": claim.note,
+        "Verdict": f"**{judgement.verdict}**" + (f" ({judgement.why})" if judgement.why else ""),
+        "Observed": judgement.observation,
+        "Runs": f"{judgement.fitted} of {judgement.seeds} fitted" if judgement.seeds else "",
+        "Seeds on its side": str(judgement.share or ""),
+        "Outside the theorem's range": claim.outside,
+        "Note": claim.note,
         "Settled with the numbers known": claim.settled,
         "Run it": f"`lengthlens reproduce {claim.id}`",
     }
@@ -146,7 +238,7 @@ def _rows(rows: Sequence[Row]) -> list[str]:
         "of": lambda r: r.item,
         "quantity": lambda r: r.quantity,
         "value": lambda r: number(r.value),
-        "95 %": lambda r: "" if r.low is None or r.high is None else f"{number(r.low)} to {number(r.high)}",
+        "95 %": _limits,
         "expected": lambda r: "" if r.expected is None else number(r.expected),
         "seed": lambda r: "" if r.seed is None else str(r.seed),
         "n": lambda r: "" if r.n is None else f"{r.n:,}",
@@ -162,29 +254,30 @@ def _rows(rows: Sequence[Row]) -> list[str]:
     return [*lines, *(["", f"and {more:,} more rows, in `claims.parquet`"] if more > 0 else [])]
 
 
+def _limits(row: Row) -> str:
+    """The interval of a row; nothing where it has none."""
+    if row.low is None or row.high is None or math.isinf(row.high - row.low):
+        return ""
+    return f"{number(row.low)} to {number(row.high)}"
+
+
+TESTS = {
+    SIGN_TEST: "on six seeds or more (sign test)",
+    STUDENT: "on three to five seeds (t interval)",
+    SEVERAL: "on numbers about several runs",
+    DEPENDS: "on single seeds that disagree",
+    EXACT: "on exact numbers",
+}
+
+
 def _counts(judgements: Sequence[Judgement]) -> str:
-    found = Counter(j.verdict for j in judgements)
-    told = ", ".join(f"{found[label]} {label}" for label in LABELS if found[label])
-    luck = chance(judgements)
-    rest = (
-        f"{luck.by_interval} of the {luck.decided} decided ones rest on intervals at 95 %; by chance alone at most "
-        f"{luck.false_by_chance:.1f} of them would be decided wrongly"
-        if luck.by_interval
-        else f"all {luck.decided} decided ones are exact"
-        if luck.decided > 1
-        else "the one that is decided is exact"
-        if luck.decided
-        else "none is decided"
-    )
-    causes = Counter(str(j.cause) for j in judgements)
-    because: dict[str, str] = {
-        "fit": "too few runs fitted",
-        "seeds": "seeds on both sides",
-        "threshold": "at the threshold",
-    }
-    open_ones = ", ".join(f"{causes[cause]} by {because[cause]}" for cause in CAUSES if causes[cause])
-    undecided = f" Undecided: {open_ones}." if open_ones else ""
-    return f"{len(judgements)} claims: {told}. {rest[0].upper()}{rest[1:]}.{undecided}"
+    verdicts = Counter(j.verdict for j in judgements)
+    summary = ", ".join(f"{verdicts[label]} {label}" for label in LABELS if verdicts[label])
+    tests, causes = decided_by(judgements), Counter(str(j.cause) for j in judgements)
+    decided = ", ".join(f"{tests[name]} {text}" for name, text in TESTS.items() if tests[name])
+    rest = f" {tests.total()} are decided: {decided}." if decided else " None is decided."
+    because = ", ".join(f"{causes[cause]} with {text}" for cause, text in CAUSES.items() if causes[cause])
+    return f"{len(judgements)} claims: {summary}.{rest}" + (f" Undecided: {because}." if because else "")
 
 
 def _cell(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The table of claims: one Parquet file, a row a claim, which holds the reduced rows that its verdict rests on.
+"""The table of claims: one sealed Parquet file, a row a claim, which holds the reduced rows that its verdict rests on.
 
 The reduced rows are all that is needed to go on and to judge again: the runs may be gone.
 """
@@ -6,36 +6,50 @@ The reduced rows are all that is needed to go on and to judge again: the runs ma
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from workbench import __version__
 from workbench.claims.claim import Claim, Row
 from workbench.claims.errors import ClaimError
-from workbench.claims.judging import Judgement, judge
-from workbench.storage import bounded
-from workbench.storage.atomic import replacing
-from workbench.storage.bounded import read_bytes
-from workbench.table.parquet import read_columns
+from workbench.claims.labels import NOT_RUN, RULE, verdict_text
+from workbench.claims.sealed_table import read_sealed, write_sealed
+
+if TYPE_CHECKING:  # judging takes scipy, which a list of stored verdicts does without
+    from workbench.claims.verdict_rule import Judgement
 
 FILE = "claims.parquet"
-_TYPES = {"str": pa.string(), "float": pa.float64(), "int": pa.int64(), "bool": pa.bool_()}
+KIND = "table of claims"
+_TYPES = {
+    "str": pa.string(),
+    "float": pa.float64(),
+    "int": pa.int64(),
+    "bool": pa.bool_(),
+    "tuple[float,": pa.list_(pa.float64()),
+}
 _ROW = pa.struct([pa.field(f.name, _TYPES[str(f.type).split(" ")[0]]) for f in fields(Row)])
+_COUNTS = ("seeds", "fitted", "on_side", "of_seeds", "needs", "settings_tried", "version", "rule")
 _TEXTS = ("claim", "suite", "kind", "source", "prediction", "statistic", "holds_if", "observation", "verdict", "scale")
 SCHEMA = pa.schema(
     [
         *((name, pa.string()) for name in _TEXTS),
-        *((name, pa.float64()) for name in ("low", "high")),
-        *((name, pa.int64()) for name in ("seeds", "fitted", "settings_tried", "version")),
-        *((name, pa.string()) for name in ("rows", "note")),
+        *((name, pa.float64()) for name in ("low", "high", "share_low", "share_high")),
+        *((name, pa.int64()) for name in _COUNTS),
+        *((name, pa.string()) for name in ("why", "cause", "rows", "note", "computed", "program")),
         ("complete", pa.bool_()),
         ("reduced", pa.list_(_ROW)),
     ]
 )
-"""Columns of the table; ``rows`` says what gives the reduced rows, ``reduced`` holds them."""
+"""Columns of the table.
+
+``rows`` says what gives the reduced rows, ``reduced`` holds them. ``on_side`` of ``of_seeds`` seeds lie on the claim's
+side; ``share_low`` and ``share_high`` are the exact limits of their share at 95 %. ``computed`` and ``program`` are the
+day and the version of the program, and ``rule`` is that of the verdict.
+"""
 
 
 @dataclass(frozen=True)
@@ -46,44 +60,149 @@ class Evidence:
         rows: in the order in which they came.
         version: of the claim's computation that they were made with.
         complete: whether they are all that the claim asks for.
+        computed: the day on which they were made, ``2026-11-25``; "" for rows that were made just now.
+        program: version of LengthLens that made them; "" as above.
     """
 
     rows: tuple[Row, ...]
     version: int
     complete: bool
+    computed: str = ""
+    program: str = ""
 
 
 def read_evidence(folder: Path) -> dict[str, Evidence]:
     """The reduced rows by claim; empty where there is no table yet.
 
     Raises:
-        ClaimError: for a file that is no table of claims.
+        ClaimError: for a file that is no table of claims, or that was changed since it was written.
     """
-    path = folder / FILE
+    columns = ["claim", "version", "complete", "computed", "program", "reduced"]
+    table = read_sealed(folder / FILE, KIND, columns)
     try:
-        # Not pq.read_table, which loads pandas.
-        table = read_columns(read_bytes(path, bounded.SHARD), ["claim", "version", "complete", "reduced"])
         return {
-            one["claim"]: Evidence(tuple(Row(**row) for row in one["reduced"]), one["version"], one["complete"])
-            for one in table.to_pylist()
+            line["claim"]: Evidence(
+                tuple(Row(**{**row, "each": tuple(row["each"] or ())}) for row in line["reduced"]),
+                line["version"],
+                line["complete"],
+                line["computed"],
+                line["program"],
+            )
+            for line in (table.to_pylist() if table is not None else ())
         }
-    except FileNotFoundError:
-        return {}
-    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise ClaimError(f"{path} is no table of claims ({reason}); move it away and reproduce again") from error
+    except (TypeError, KeyError) as error:
+        reason = f"is no {KIND} of this version ({error}); move it away and reproduce again"
+        raise ClaimError(f"{folder / FILE} {reason}") from error
 
 
-def current(claim: Claim, evidence: Mapping[str, Evidence]) -> Evidence | None:
+def today() -> str:
+    """The day in UTC, so that machines in all time zones write the same table."""
+    return datetime.now(UTC).date().isoformat()
+
+
+def with_dates(
+    stored: Mapping[str, Evidence], new_rows: Mapping[str, Evidence], again: bool = False
+) -> dict[str, Evidence]:
+    """The rows of claims with those made just now in place of older ones.
+
+    Args:
+        stored: the older ones.
+        new_rows: those made just now.
+        again: whether rows that came out as they were take today's day (UTC); else they keep theirs.
+    """
+    day, newest = today(), dict(stored)
+    for name, new in new_rows.items():
+        old = None if again else stored.get(name)
+        same = old is not None and (old.rows, old.version, old.complete) == (new.rows, new.version, new.complete)
+        newest[name] = old if same and old is not None else replace(new, computed=day, program=__version__)
+    return newest
+
+
+def current_evidence(claim: Claim, evidence: Mapping[str, Evidence]) -> Evidence | None:
     """What is stored of a claim, if it was made with the claim's version."""
-    found = evidence.get(claim.id)
-    return found if found is not None and found.version == claim.version else None
+    stored = evidence.get(claim.id)
+    return stored if stored is not None and stored.version == claim.version else None
 
 
-def judged(claim: Claim, evidence: Mapping[str, Evidence]) -> Judgement:
+def judge_stored(claim: Claim, evidence: Mapping[str, Evidence]) -> Judgement:
     """The verdict on a claim from what is stored."""
-    found = current(claim, evidence)
-    return judge(claim, found.rows, found.complete) if found else judge(claim, ())
+    from workbench.claims.verdict_rule import judge
+
+    stored = current_evidence(claim, evidence)
+    return judge(claim, stored.rows, stored.complete) if stored else judge(claim, ())
+
+
+@dataclass(frozen=True)
+class StoredVerdict:
+    """A line of the table as lists show it.
+
+    Attributes:
+        verdict: one of :data:`workbench.claims.labels.LABELS`.
+        text: the verdict with its reason.
+        observation: the decisive number in words.
+        seeds: how many seeds lie on the claim's side, ``3 of 3 [0.29, 1.00]``; "" where there are none.
+        computed: the day on which its rows were made; "" where there are none.
+        program: the version of LengthLens that made them.
+    """
+
+    verdict: str
+    text: str
+    observation: str = ""
+    seeds: str = ""
+    computed: str = ""
+    program: str = ""
+
+
+def read_verdicts(folder: Path, claims: Sequence[Claim]) -> dict[str, StoredVerdict]:
+    """The verdicts that a folder's table holds on some claims; *not run* where it holds none.
+
+    They are judged again only where the claim or the rule of verdicts has changed since.
+
+    Raises:
+        ClaimError: for a file that is no table of claims, or that was changed since it was written.
+    """
+    columns = ["claim", "version", "verdict", "why", "observation", "computed", "program"]
+    columns += ["on_side", "of_seeds", "share_low", "share_high"]
+    table = read_sealed(folder / FILE, KIND, [*columns, "rule", "holds_if"])
+    lines = {line["claim"]: line for line in (table.to_pylist() if table is not None else ())}
+    stale = [claim for claim in claims if claim.id in lines and not _judged_so(claim, lines[claim.id])]
+    evidence = read_evidence(folder) if stale else {}
+    for claim in stale:
+        lines[claim.id] |= _judgement(judge_stored(claim, evidence))
+    return {claim.id: _stored(claim, lines.get(claim.id)) for claim in claims}
+
+
+def _judged_so(claim: Claim, line: Mapping[str, Any]) -> bool:
+    """Whether a stored verdict is that of today's claim and rule."""
+    return (line["rule"], line["holds_if"], line["version"]) == (RULE, claim.holds_if, claim.version)
+
+
+def _stored(claim: Claim, line: Mapping[str, Any] | None) -> StoredVerdict:
+    if line is None or line["verdict"] == NOT_RUN:
+        return StoredVerdict(NOT_RUN, verdict_text(claim, NOT_RUN, line["why"] if line else ""))
+    text = verdict_text(claim, line["verdict"], line["why"])
+    share = "{on_side} of {of_seeds} [{share_low:.2f}, {share_high:.2f}]"
+    seeds = share.format_map(line) if line["of_seeds"] else ""
+    return StoredVerdict(line["verdict"], text, line["observation"], seeds, line["computed"], line["program"])
+
+
+def _judgement(judgement: Judgement) -> dict[str, Any]:
+    """The columns of a verdict."""
+    return {
+        "observation": judgement.observation,
+        "verdict": judgement.verdict,
+        "low": judgement.low,
+        "high": judgement.high,
+        "seeds": judgement.seeds,
+        "fitted": judgement.fitted,
+        "on_side": judgement.share.on_side if judgement.share else None,
+        "of_seeds": judgement.share.seeds if judgement.share else None,
+        "share_low": judgement.share.ends[0] if judgement.share else None,
+        "share_high": judgement.share.ends[1] if judgement.share else None,
+        "needs": judgement.needs,
+        "why": judgement.why,
+        "cause": judgement.cause,
+    }
 
 
 def write_table(folder: Path, claims: Sequence[tuple[str, Claim]], evidence: Mapping[str, Evidence]) -> None:
@@ -96,13 +215,15 @@ def write_table(folder: Path, claims: Sequence[tuple[str, Claim]], evidence: Map
         claims: (suite, claim), all there are.
         evidence: the reduced rows by claim.
     """
-    rows = [_table_row(suite, claim, found) for suite, claim in claims if (found := current(claim, evidence))]
-    with replacing(folder / FILE) as stream:
-        pq.write_table(pa.Table.from_pylist(rows, schema=SCHEMA), stream, compression="zstd")
+    rows = [
+        _table_row(suite, claim, stored) for suite, claim in claims if (stored := current_evidence(claim, evidence))
+    ]
+    write_sealed(folder, FILE, pa.Table.from_pylist(rows, schema=SCHEMA))
 
 
-def _table_row(suite: str, claim: Claim, found: Evidence) -> dict[str, Any]:
-    said = judge(claim, found.rows, found.complete)
+def _table_row(suite: str, claim: Claim, stored: Evidence) -> dict[str, Any]:
+    from workbench.claims.verdict_rule import judge
+
     return {
         "claim": claim.id,
         "suite": suite,
@@ -111,17 +232,15 @@ def _table_row(suite: str, claim: Claim, found: Evidence) -> dict[str, Any]:
         "prediction": claim.prediction,
         "statistic": claim.statistic,
         "holds_if": claim.holds_if,
-        "observation": said.observation,
-        "verdict": said.verdict,
         "scale": claim.scale,
-        "low": said.low,
-        "high": said.high,
-        "seeds": said.seeds,
-        "fitted": said.fitted,
+        **_judgement(judge(claim, stored.rows, stored.complete)),
         "settings_tried": claim.settings_tried,
-        "version": found.version,
+        "version": stored.version,
         "rows": claim.rows,
-        "note": "; ".join(filter(None, (said.why, claim.note))),
-        "complete": found.complete,
-        "reduced": [asdict(row) for row in found.rows],
+        "note": claim.note,
+        "computed": stored.computed,
+        "program": stored.program,
+        "rule": RULE,
+        "complete": stored.complete,
+        "reduced": [asdict(row) for row in stored.rows],
     }

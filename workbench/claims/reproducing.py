@@ -6,15 +6,17 @@ joins the table of runs; their rows are then made from that table alone, so that
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
+from itertools import zip_longest
 from pathlib import Path
 
 from workbench.claims.claim import Claim, Row, Suite
 from workbench.claims.claim_pages import write_pages
-from workbench.claims.claims_table import Evidence, current, read_evidence, write_table
+from workbench.claims.claims_table import Evidence, current_evidence, read_evidence, with_dates, write_table
 from workbench.claims.suites.registry import SUITES
 from workbench.claims.trained.run_rows import RunTable, read_runs
 from workbench.claims.trained.training_runs import (
@@ -26,6 +28,8 @@ from workbench.claims.trained.training_runs import (
     train_missing,
 )
 from workbench.claims.trained_cells import PlannedRun
+from workbench.core.failures import isolated
+from workbench.storage.atomic import remove_leftovers
 
 Tell = Callable[[str], None]
 
@@ -41,6 +45,7 @@ class Plan:
         runs: the runs to be trained or measured for trained ones, the longest first.
         seeds: of each cell, at most; None = those that its claims plan.
         problems: a sentence for each run that failed, and for each claim whose rows could not be made of its runs.
+        again: whether what is there is computed and trained anew.
     """
 
     claims: tuple[tuple[Suite, Claim], ...]
@@ -49,6 +54,7 @@ class Plan:
     runs: tuple[PlannedRun, ...] = ()
     seeds: int | None = None
     problems: tuple[str, ...] = ()
+    again: bool = False
 
     @property
     def minutes(self) -> float:
@@ -57,15 +63,16 @@ class Plan:
         return exact + sum(run.cell.seconds for run in self.runs) / 60
 
 
-def plan(claims: Sequence[tuple[Suite, Claim]], folder: Path, seeds: int | None = None) -> Plan:
+def plan(claims: Sequence[tuple[Suite, Claim]], folder: Path, seeds: int | None = None, again: bool = False) -> Plan:
     """What is missing of some claims, by the tables in a folder.
 
     Args:
         claims: them.
         folder: of the tables.
         seeds: of each cell, at most, in place of those that claims plan.
+        again: whether everything counts as missing.
     """
-    stored, runs = read_evidence(folder), read_runs(folder)
+    stored, runs = ({}, RunTable()) if again else (read_evidence(folder), read_runs(folder))
     missing = [claim for _, claim in claims if claim.rows and not _whole(claim, stored, runs)]
     # Once for all suites: a run that two of them ask something else of is trained once, and begins with the first.
     lacking = missing_runs(planned_runs([cell for _, claim in claims for cell in claim.cells], seeds), runs, folder)
@@ -73,13 +80,13 @@ def plan(claims: Sequence[tuple[Suite, Claim]], folder: Path, seeds: int | None 
     suites = list(dict.fromkeys(suite.name for suite, _ in claims))
     lacking.sort(key=lambda run: suites.index(claims[place[run.recipe]][0].name))
     unbuilt = tuple(claim for _, claim in claims if not claim.rows)
-    return Plan(tuple(claims), tuple(missing), unbuilt, tuple(lacking), seeds)
+    return Plan(tuple(claims), tuple(missing), unbuilt, tuple(lacking), seeds, again=again)
 
 
 def _whole(claim: Claim, stored: Mapping[str, Evidence], runs: RunTable) -> bool:
     """Whether all rows of a claim are there."""
-    found = current(claim, stored)
-    return found is not None and found.complete and not missing_runs(planned_runs(claim.cells), runs)
+    evidence = current_evidence(claim, stored)
+    return evidence is not None and evidence.complete and not missing_runs(planned_runs(claim.cells), runs)
 
 
 def reproduce(
@@ -102,6 +109,7 @@ def reproduce(
     Returns:
         what is missing then.
     """
+    remove_leftovers(folder)
     begun = time.time()
     until = None if minutes is None else begun + 60 * minutes
     exact = [claim for claim in todo.missing if not claim.cells]
@@ -109,12 +117,12 @@ def reproduce(
         if until is not None and time.time() > until:
             break
         tell(f"{claim.id} ({at} of {len(exact)}): {claim.prediction}")
-        keep(claim, computed(claim), folder)
+        store_rows(claim, compute_rows(claim), folder, again=todo.again)
     runs = read_runs(folder)
     workers = workers or Workers()
     problems = train_missing(todo.runs, runs, folder, workers, until, tell, _starts_needed(todo.claims, runs))
     remove_starts(folder, _starts_needed(todo.claims, runs), workers.runs)
-    problems += keep_trained([claim for _, claim in todo.claims if claim.cells], runs, folder)
+    problems += store_trained_rows([claim for _, claim in todo.claims if claim.cells], runs, folder, todo.again)
     write_pages(folder)
     return replace(plan(todo.claims, folder, todo.seeds), problems=tuple(problems))
 
@@ -124,39 +132,40 @@ def _starts_needed(claims: Sequence[tuple[Suite, Claim]], runs: RunTable) -> set
 
     A claim about a pretrained model alone is thereby reproduced without its model being trained again for others.
     """
-    asked = [claim for _, claim in claims]
-    cells = [cell for claim in (*asked, *(claim for _, claim in every_claim())) for cell in claim.cells]
+    chosen = [claim for _, claim in claims]
+    cells = [cell for claim in (*chosen, *(claim for _, claim in every_claim())) for cell in claim.cells]
     return starts_of(missing_runs(planned_runs(cells), runs))
 
 
-def keep_trained(claims: Sequence[Claim], runs: RunTable, folder: Path) -> list[str]:
+def store_trained_rows(claims: Sequence[Claim], runs: RunTable, folder: Path, again: bool = False) -> list[str]:
     """Write the rows of trained claims, made from the table of runs alone; a claim that lacks runs has those it can.
 
     Returns:
         a sentence for each claim whose rows cannot be made of its runs; it is then without rows, and harms no other.
     """
-    made, problems = {}, []
+    new_rows: dict[str, Evidence] = {}
+    problems: list[str] = []
     for claim in claims:
-        try:
-            made[claim.id] = Evidence(*reduced(claim, runs))
-        except Exception as error:  # noqa: BLE001 - whatever is wrong with one claim
-            made[claim.id] = Evidence((), claim.version, complete=False)
-            problems.append(f"{claim.id}: {type(error).__name__}: {error}")
+        new_rows[claim.id] = Evidence((), claim.version, complete=False)
+        sentences: list[str] = []
+        with isolated(sentences.append, ""):
+            new_rows[claim.id] = Evidence(*reduce_runs(claim, runs))
+        problems += [f"{claim.id}: {sentence}" for sentence in sentences]
     # Also where nothing was missing: the texts of claims may be newer than the table.
-    write_table(folder, every_claim(), read_evidence(folder) | made)
+    write_table(folder, every_claim(), with_dates(read_evidence(folder), new_rows, again))
     return problems
 
 
-def reduced(claim: Claim, runs: RunTable) -> tuple[tuple[Row, ...], int, bool]:
+def reduce_runs(claim: Claim, runs: RunTable) -> tuple[tuple[Row, ...], int, bool]:
     """The rows of a trained claim from those of its runs; its version; and whether no run is missing."""
     whole = not missing_runs(planned_runs(claim.cells), runs)
     return (tuple(_function(claim)(claim, runs, **claim.arguments)) if whole else ()), claim.version, whole
 
 
-def computed(claim: Claim) -> list[Row]:
+def compute_rows(claim: Claim) -> list[Row]:
     """The rows of an exact claim, computed now."""
-    found: list[Row] = _function(claim)()
-    return found
+    rows: list[Row] = _function(claim)()
+    return rows
 
 
 def _function(claim: Claim) -> Callable[..., list[Row]]:
@@ -166,10 +175,24 @@ def _function(claim: Claim) -> Callable[..., list[Row]]:
     return function
 
 
-def keep(claim: Claim, rows: Sequence[Row], folder: Path, complete: bool = True) -> None:
+def store_rows(claim: Claim, rows: Sequence[Row], folder: Path, complete: bool = True, again: bool = False) -> None:
     """Write a claim's rows into the table, in place of those that it had."""
-    stored = read_evidence(folder) | {claim.id: Evidence(tuple(rows), claim.version, complete)}
-    write_table(folder, every_claim(), stored)
+    new_rows = {claim.id: Evidence(tuple(rows), claim.version, complete)}
+    write_table(folder, every_claim(), with_dates(read_evidence(folder), new_rows, again))
+
+
+def differences(before: Evidence, after: Evidence) -> int:
+    """In how many rows two computations of a claim differ by more than rounding, or in rows that only one has."""
+    pairs = list(zip_longest(before.rows, after.rows))
+    return sum(old is None or new is None or not _alike(old, new) for old, new in pairs)
+
+
+def _alike(old: Row, new: Row) -> bool:
+    """Whether two rows say the same, numbers within 1e-9 of each other."""
+    if (old.quantity, old.item, old.seed, old.n) != (new.quantity, new.item, new.seed, new.n):
+        return False
+    numbers = [(getattr(old, name), getattr(new, name)) for name in ("value", "low", "high", "expected")]
+    return all(a == b if a is None or b is None else math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9) for a, b in numbers)
 
 
 def every_claim() -> list[tuple[str, Claim]]:

@@ -1,8 +1,10 @@
-"""Intervals over runs: differences paired by seed, and correlations over runs of several cells."""
+"""Intervals over seeds of one number about several runs: differences paired by seed, and correlations over runs."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -10,11 +12,20 @@ from numpy.typing import ArrayLike
 from scipy.stats import kendalltau
 
 from workbench.claims.errors import ClaimError
+from workbench.claims.typical_run import BY_SIGNS, ERROR, student_quantile
 
 RESAMPLES = 4_000
+SEED_RESAMPLES = 2_000
+"""Draws of the seeds of all cells: their standard deviation is wanted, not a tail."""
+PART_RESAMPLES = 200
+"""Draws of the seeds of one cell, for its share in the variance."""
+SAME = 1e-12
+"""A standard error below this share of its number is none."""
 TAILS = (2.5, 97.5)
 Statistic = Callable[[np.ndarray, np.ndarray], float]
 """Of two arrays over runs."""
+OfRuns = Callable[[np.ndarray], float | None]
+"""Of the indices of some runs; None where they give none."""
 
 
 class Share(NamedTuple):
@@ -31,8 +42,98 @@ class Share(NamedTuple):
     floor: float = 0.0
 
 
-def paired_difference(by_seed: Sequence[ArrayLike], rng: np.random.Generator) -> tuple[float, float, float]:
-    """Mean of per-string differences of pairs of runs, with its 95 % interval: seeds are drawn, then strings of each.
+@dataclass(frozen=True)
+class OverSeeds:
+    """A number about several runs, and what the seeds show of it.
+
+    Attributes:
+        value: the number.
+        low: lower end of its interval at 95 %; minus infinity where few seeds and their sequences show no spread.
+        high: upper end.
+        freedom: degrees of freedom of the spread over seeds.
+        fewest: seeds of the cell with the fewest.
+    """
+
+    value: float
+    low: float
+    high: float
+    freedom: float
+    fewest: int
+
+
+def over_seeds(
+    cells: Sequence[object],
+    statistic: OfRuns,
+    rng: np.random.Generator,
+    strings: Callable[[], ArrayLike] | None = None,
+    bounds: tuple[float, float] = (-math.inf, math.inf),
+) -> OverSeeds | None:
+    """A statistic of runs with its 95 % interval from drawing seeds within cells; None where it is undefined.
+
+    Of a cell with n seeds n - 1 are drawn, with replacement, so that the variance of a mean is that of its seeds over
+    n, without bias (Rao and Wu 1988). The interval is Student's. Its degrees of freedom follow from the share of each
+    cell in the variance (Satterthwaite 1946): two in the least, where all of it is of one cell with three seeds.
+
+    Args:
+        cells: ``[run]`` which cell each run is of; of pairs of runs, which pair of cells.
+        statistic: of the indices of some runs; None where these give none, and then others are drawn.
+        rng: the only source of randomness.
+        strings: draws of the statistic with the strings of all runs drawn anew and the seeds as they are. The standard
+            error is not taken to be smaller than theirs.
+        bounds: the least and the greatest value that there can be; the interval ends there.
+    """
+    members = [np.flatnonzero([cell == name for cell in cells]) for name in dict.fromkeys(cells)]
+    value = statistic(np.arange(len(cells)))
+    if value is None:
+        return None
+    resampled = _resampled(statistic, members, list(range(len(members))), rng, SEED_RESAMPLES)
+    variance = float(np.var(resampled)) if len(resampled) else 0.0
+    parts = [_part(statistic, members, place, rng) if len(own) > 1 else 0.0 for place, own in enumerate(members)]
+    counts = [len(own) for own in members]
+    squares = sum(part**2 / (n - 1) for part, n in zip(parts, counts, strict=True) if part)
+    freedom = sum(parts) ** 2 / squares if squares else float(max(min(counts) - 1, 0))
+    noise = float(np.std(np.asarray(strings(), dtype=float))) if strings is not None else 0.0
+    error = max(math.sqrt(variance), noise)
+    if error <= SAME * max(1.0, abs(value)):
+        # Six seeds that agree exactly are enough for the sign test, and fewer say nothing of their spread.
+        alike = sum(counts) - len(counts)
+        ends = (value, value) if alike >= BY_SIGNS - 1 else (-math.inf, math.inf)
+        return OverSeeds(value, *ends, float(alike), min(counts))
+    if freedom <= 0:
+        return OverSeeds(value, -math.inf, math.inf, freedom, min(counts))
+    half = student_quantile(freedom, ERROR) * error
+    return OverSeeds(value, max(bounds[0], value - half), min(bounds[1], value + half), freedom, min(counts))
+
+
+def _resampled(
+    statistic: OfRuns,
+    members: Sequence[np.ndarray],
+    varied: Sequence[int],
+    rng: np.random.Generator,
+    times: int,
+) -> np.ndarray:
+    """The statistic with the seeds of some cells drawn; those of the other cells stay as they are."""
+    values: list[float] = []
+    for _ in range(2 * times):
+        chosen = [
+            own[rng.integers(0, len(own), len(own) - 1)] if place in varied and len(own) > 1 else own
+            for place, own in enumerate(members)
+        ]
+        if (value := statistic(np.concatenate(chosen))) is not None:
+            values.append(value)
+        if len(values) == times:
+            break
+    return np.array(values)
+
+
+def _part(statistic: OfRuns, members: Sequence[np.ndarray], place: int, rng: np.random.Generator) -> float:
+    """The variance of the statistic that comes from the seeds of one cell."""
+    resampled = _resampled(statistic, members, [place], rng, PART_RESAMPLES)
+    return float(np.var(resampled)) if len(resampled) else 0.0
+
+
+def paired_difference(by_seed: Sequence[ArrayLike], rng: np.random.Generator) -> OverSeeds:
+    """Mean of per-string differences of pairs of runs, with its 95 % interval; see :func:`over_seeds`.
 
     Args:
         by_seed: per seed the differences ``[string]`` of the two runs of that seed.
@@ -44,33 +145,22 @@ def paired_difference(by_seed: Sequence[ArrayLike], rng: np.random.Generator) ->
     values = [np.asarray(one, dtype=np.float64) for one in by_seed]
     if not values or any(one.size == 0 for one in values):
         raise ClaimError("a paired difference needs a seed, and strings of each")
-    drawn: list[float] = []
-    for _ in range(RESAMPLES):
-        seeds = rng.integers(0, len(values), len(values))
-        drawn.append(float(np.mean([values[s][rng.integers(0, len(values[s]), len(values[s]))].mean() for s in seeds])))
-    low, high = np.percentile(drawn, TAILS)
-    return float(np.mean([one.mean() for one in values])), float(low), float(high)
 
+    def strings() -> np.ndarray:
+        means = [v[rng.integers(0, len(v), (RESAMPLES, len(v)))].mean(1) for v in values]
+        found: np.ndarray = np.stack(means).mean(0)
+        return found
 
-def difference_of_shares(
-    by_seed: Sequence[tuple[Share, Share]], rng: np.random.Generator
-) -> tuple[float, float, float]:
-    """Mean over seeds of one share less another, with its 95 % interval; see :func:`contrast_of_shares`.
-
-    Args:
-        by_seed: per seed the two shares.
-        rng: the only source of randomness.
-
-    Raises:
-        ClaimError: without seeds.
-    """
-    return contrast_of_shares(by_seed, (1, -1), rng)
+    return _mean_of(np.array([one.mean() for one in values]), [0] * len(values), rng, strings)
 
 
 def contrast_of_shares(
-    by_seed: Sequence[Sequence[Share]], signs: Sequence[int], rng: np.random.Generator
-) -> tuple[float, float, float]:
-    """Mean over seeds of a sum of shares with signs, and its 95 % interval: seeds are drawn, then strings of each.
+    by_seed: Sequence[Sequence[Share]],
+    signs: Sequence[int],
+    rng: np.random.Generator,
+    cells: Sequence[object] | None = None,
+) -> OverSeeds:
+    """Mean over seeds of a sum of shares with signs, and its 95 % interval; see :func:`over_seeds`.
 
     The strings are gone, and their counts say all: a share of ``k`` of ``n`` is drawn from Beta(k + 1/2, n - k + 1/2),
     which also has a width where all were right; a skill is drawn as the share that it was made from. A share that was
@@ -80,21 +170,42 @@ def contrast_of_shares(
         by_seed: per seed the shares.
         signs: of each share.
         rng: the only source of randomness.
+        cells: which pair of cells each seed's shares are of; None = all of one.
 
     Raises:
         ClaimError: without seeds.
     """
     if not by_seed:
         raise ClaimError("a paired difference needs a seed")
-    seeds = rng.integers(0, len(by_seed), (RESAMPLES, len(by_seed)))
-    drawn = np.zeros(RESAMPLES)
-    for place, shares in enumerate(by_seed):
-        chosen = seeds == place
-        parts = [sign * drawn_shares(share, chosen.shape, rng) for sign, share in zip(signs, shares, strict=True)]
-        drawn += (sum(parts) * chosen).sum(1)
-    low, high = np.percentile(drawn / len(by_seed), TAILS)
-    values = [sum(sign * share.value for sign, share in zip(signs, shares, strict=True)) for shares in by_seed]
-    return float(np.mean(values)), float(low), float(high)
+
+    def strings() -> np.ndarray:
+        drawn = np.zeros(RESAMPLES)
+        for shares in by_seed:
+            for sign, share in zip(signs, shares, strict=True):
+                drawn += sign * drawn_shares(share, RESAMPLES, rng)
+        return drawn / len(by_seed)
+
+    reach = float(len(signs))  # of shares; skills can lie below 0 and go farther
+    bounds = (-reach / 2, reach / 2) if all(not share.floor for shares in by_seed for share in shares) else None
+    values = np.array([contrast(shares, signs) for shares in by_seed])
+    return _mean_of(values, [0] * len(values) if cells is None else cells, rng, strings, bounds)
+
+
+def contrast(shares: Sequence[Share], signs: Sequence[int]) -> float:
+    """The sum of shares with signs."""
+    return sum(sign * share.value for sign, share in zip(signs, shares, strict=True))
+
+
+def _mean_of(
+    values: np.ndarray,
+    cells: Sequence[object],
+    rng: np.random.Generator,
+    strings: Callable[[], np.ndarray],
+    bounds: tuple[float, float] | None = None,
+) -> OverSeeds:
+    found = over_seeds(cells, lambda i: float(values[i].mean()), rng, strings, bounds or (-math.inf, math.inf))
+    assert found is not None
+    return found
 
 
 def drawn_shares(share: Share, shape: tuple[int, ...] | int, rng: np.random.Generator) -> np.ndarray:
@@ -105,34 +216,6 @@ def drawn_shares(share: Share, shape: tuple[int, ...] | int, rng: np.random.Gene
     right = round((value * (1 - floor) + floor) * n)
     drawn: np.ndarray = (rng.beta(right + 0.5, n - right + 0.5, shape) - floor) / (1 - floor)
     return drawn
-
-
-def over_cells(
-    cells: Sequence[object], statistic: Callable[[np.ndarray], float | None], rng: np.random.Generator
-) -> tuple[float, float, float] | None:
-    """A statistic of runs with its 95 % interval from drawing whole cells; None where it is undefined.
-
-    Args:
-        cells: ``[run]`` which cell each run is of; runs of one cell are not independent.
-        statistic: of the indices of some runs; None where these give none, and then others are drawn.
-        rng: the only source of randomness.
-
-    Raises:
-        ClaimError: for fewer than three cells.
-    """
-    members = [[i for i, cell in enumerate(cells) if cell == name] for name in dict.fromkeys(cells)]
-    if len(members) < 3:
-        raise ClaimError(f"a correlation over runs needs three cells at least, not {len(members)}")
-    value = statistic(np.arange(len(cells)))
-    if value is None:
-        return None
-    drawn: list[float] = []
-    while len(drawn) < RESAMPLES:
-        chosen = np.concatenate([members[i] for i in rng.integers(0, len(members), len(members))])
-        if (found := statistic(chosen)) is not None:
-            drawn.append(found)
-    low, high = np.percentile(drawn, TAILS)
-    return value, float(low), float(high)
 
 
 def spearman(x: np.ndarray, y: np.ndarray) -> float:
@@ -161,26 +244,28 @@ def _ranks(values: np.ndarray) -> np.ndarray:
 
 def cell_correlation(
     x: ArrayLike, y: ArrayLike, cells: Sequence[object], rng: np.random.Generator, statistic: Statistic = spearman
-) -> tuple[float, float, float]:
-    """A correlation over runs, Spearman's by default, with its 95 % interval from drawing whole cells.
+) -> OverSeeds:
+    """A correlation over runs, Spearman's by default, with its 95 % interval; see :func:`over_seeds`.
 
     Args:
         x: ``[run]``.
         y: ``[run]``.
-        cells: ``[run]`` which cell each run is of; runs of one cell are not independent.
+        cells: ``[run]`` which cell each run is of.
         rng: the only source of randomness.
         statistic: which correlation.
 
     Raises:
         ClaimError: for fewer than three cells, or where one of the two is the same in all runs.
     """
+    if len(set(cells)) < 3:
+        raise ClaimError(f"a correlation over runs needs three cells at least, not {len(set(cells))}")
     one, other = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
 
     def correlated(chosen: np.ndarray) -> float | None:
         varies = np.ptp(one[chosen]) > 0 and np.ptp(other[chosen]) > 0
         return statistic(one[chosen], other[chosen]) if varies else None
 
-    found = over_cells(cells, correlated, rng)
+    found = over_seeds(cells, correlated, rng, bounds=(-1.0, 1.0))
     if found is None:
         raise ClaimError("a correlation over runs needs two quantities that differ between runs")
     return found

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from html import escape
 
 from workbench.claims.claim import Claim, Row
-from workbench.claims.claims_table import Evidence, current, judged
-from workbench.claims.judging import Judgement, number
+from workbench.claims.claims_table import Evidence, current_evidence, judge_stored
+from workbench.claims.verdict_rule import Judgement, number
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Surprise:
     Attributes:
         claim: its id.
         title: what came out, in a few words.
-        told: the paragraph; ``{quantity}`` becomes the least and the greatest value of that quantity over runs, and
+        template: the paragraph; ``{quantity}`` becomes the least and the greatest value of that quantity over runs, and
             ``{fitted}`` how many runs were fitted.
         published: quantity -> what the paper has, for the figure.
         names: quantity -> its name in the figure.
@@ -31,7 +31,7 @@ class Surprise:
 
     claim: str
     title: str
-    told: str
+    template: str
     published: Mapping[str, float]
     names: Mapping[str, str]
     mark: str = "published"
@@ -70,23 +70,25 @@ SURPRISES = (
 )  # fmt: skip
 
 
-def told(claims: Mapping[str, Claim], evidence: Mapping[str, Evidence]) -> list[tuple[Surprise, str, Sequence[Row]]]:
+def current_surprises(
+    claims: Mapping[str, Claim], evidence: Mapping[str, Evidence]
+) -> list[tuple[Surprise, str, Sequence[Row]]]:
     """Those whose rows are there and say what the paragraph presumes: each with its text and the rows of its figure."""
-    found: list[tuple[Surprise, str, Sequence[Row]]] = []
-    for one in SURPRISES:
-        claim = claims.get(one.claim)
-        held = current(claim, evidence) if claim else None
-        if claim is None or held is None or (said := judged(claim, evidence)).verdict != one.verdict:
+    surprises: list[tuple[Surprise, str, Sequence[Row]]] = []
+    for surprise in SURPRISES:
+        claim = claims.get(surprise.claim)
+        stored = current_evidence(claim, evidence) if claim else None
+        if claim is None or stored is None or (judgement := judge_stored(claim, evidence)).verdict != surprise.verdict:
             continue
-        rows = [row for row in held.rows if row.quantity in one.published]
-        found.append((one, paragraph(one, rows, said), rows))
-    return found
+        rows = [row for row in stored.rows if row.quantity in surprise.published]
+        surprises.append((surprise, paragraph(surprise, rows, judgement), rows))
+    return surprises
 
 
-def paragraph(one: Surprise, rows: Sequence[Row], said: Judgement) -> str:
+def paragraph(surprise: Surprise, rows: Sequence[Row], judgement: Judgement) -> str:
     """The text with the numbers of its rows."""
-    spans = {name: span([row for row in rows if row.quantity == name]) for name in one.published}
-    return one.told.format(**spans, fitted=f"{said.fitted} of {said.seeds} seeds fitted")
+    spans = {name: span([row for row in rows if row.quantity == name]) for name in surprise.published}
+    return surprise.template.format(**spans, fitted=f"{judgement.fitted} of {judgement.seeds} seeds fitted")
 
 
 def span(rows: Sequence[Row]) -> str:
@@ -107,7 +109,7 @@ WIDTH, LINE, LEFT, RIGHT, TOP = 640, 22, 190, 30, 34
 INK, SOFT, BLUE, RED = "#1f2933", "#6b7785", "#1f6feb", "#c2185b"
 
 
-def drawing(one: Surprise, rows: Sequence[Row]) -> str:
+def drawing(surprise: Surprise, rows: Sequence[Row]) -> str:
     """An SVG: a line per run with its interval, and what was published as a diamond above each quantity."""
     limits = [end for row in rows for end in (row.value, row.low, row.high) if end is not None]
     low, high = -1.0 if min(limits) < 0 else 0.0, 1.0
@@ -119,12 +121,12 @@ def drawing(one: Surprise, rows: Sequence[Row]) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
         f'role="img" font-family="system-ui, sans-serif" font-size="12">',
-        f"<title>{escape(one.title)}</title>",
+        f"<title>{escape(surprise.title)}</title>",
         f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
         f'<circle cx="{LEFT + 4}" cy="14" r="4" fill="{BLUE}"/>'
         f'<text x="{LEFT + 14}" y="18" fill="{INK}">a run here, 95 %</text>',
         f'<path d="{_diamond(LEFT + 144, 14)}" fill="none" stroke="{RED}" stroke-width="1.5"/>'
-        f'<text x="{LEFT + 154}" y="18" fill="{INK}">{one.mark}</text>',
+        f'<text x="{LEFT + 154}" y="18" fill="{INK}">{surprise.mark}</text>',
     ]
     bottom = TOP + LINE * len(rows)
     for tick in sorted({low, 0.0, 0.5, 1.0}):
@@ -133,14 +135,14 @@ def drawing(one: Surprise, rows: Sequence[Row]) -> str:
         parts.append(f'<text x="{x:.1f}" y="{bottom + 16}" fill="{SOFT}" text-anchor="middle">{number(tick)}</text>')
     for index, row in enumerate(rows):
         y = TOP + LINE * (index + 0.5)
-        name = one.names[row.quantity] if index == 0 or rows[index - 1].quantity != row.quantity else ""
+        name = surprise.names[row.quantity] if index == 0 or rows[index - 1].quantity != row.quantity else ""
         parts.append(f'<text x="{LEFT - 12}" y="{y + 4:.1f}" fill="{INK}" text-anchor="end">{escape(name)}</text>')
         if row.low is not None and row.high is not None:
             x1, x2 = across(row.low), across(row.high)
             ends = f'x1="{x1:.1f}" x2="{x2:.1f}" y1="{y:.1f}" y2="{y:.1f}"'
             parts.append(f'<line {ends} stroke="{BLUE}" stroke-width="2"/>')
         parts.append(f'<circle cx="{across(row.value):.1f}" cy="{y:.1f}" r="4" fill="{BLUE}"/>')
-        x = across(one.published[row.quantity])
+        x = across(surprise.published[row.quantity])
         parts.append(f'<path d="{_diamond(x, y)}" fill="none" stroke="{RED}" stroke-width="1.5"/>')
     return "\n".join([*parts, "</svg>", ""])
 

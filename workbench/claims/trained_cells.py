@@ -21,7 +21,7 @@ SPEED = 0.93e-10
 """Seconds of one core for one multiplication of the model's widths with a token; see :func:`TrainedCell.seconds`."""
 STEP = 3.1e-3
 """Seconds of one core for a step through a layer, however small."""
-ASKING = {
+STATISTIC_SECONDS = {
     "fit": 0.2,
     "bins": 0.4,
     "lengths": 0.5,
@@ -35,17 +35,17 @@ ASKING = {
     "circuits.ablation": 4.0,
     "circuits.heads": 2.0,
 }
-"""Seconds of one core for what is asked, roughly; 1 for what is not named."""
+"""Seconds of one core for a statistic, roughly; 1 for one that is not named."""
 LOSSES = 0.05
 """Seconds of one core for losses to 32 N, for each layer and each token of N."""
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Something to be measured of every run of a cell.
+class Request:
+    """A request for a statistic of every run of a cell.
 
     Attributes:
-        name: of one of ``workbench.claims.trained.measured.MEASURED``, or of a measurement of the workbench.
+        name: of a statistic of :mod:`workbench.claims.trained.run_statistics`, or of a measurement of the workbench.
         settings: what it takes.
     """
 
@@ -58,25 +58,22 @@ class Asked:
         return f"{self.name} {canonical(dict(self.settings))}" if self.settings else self.name
 
 
-VERSIONS = {
-    "fit": 1, "bins": 1, "lengths": 1, "losses": 1, "gates": 2, "class attention": 1, "copies": 1, "transitions": 1,
-    "steps": 1, "tokens": 1, "last byte": 1, "few tokens": 1, "few tokens of two": 1,
-    "zero-shot copies": 1, "needed tokens": 1,
-    "behaviour": 4, "circuits.positional": 3,
-    "circuits.hardmax": 3, "circuits.sparsity": 2, "bound": 1, "circuits.ablation": 3, "circuits.heads": 2,
-}  # fmt: skip
-"""Of what measures; raised when the numbers would come out otherwise: rows of another version are made again."""
-
-
-def version_of(asked: Asked) -> int:
-    """The version of what measures it."""
-    return VERSIONS[asked.name]
-
-
-FIT = Asked("fit")
-BINS = Asked("bins")
-CHALLENGE = Asked("bins", {"law": "challenge"})
-VERDICT = Asked("behaviour", {"lengths": [2, 4, 8], "sequences": 256, "only": ["verdict", "failure_length", "skill"]})
+STILL_VALID: dict[str, tuple[int, ...]] = {
+    "behaviour": (4,),
+    "bins": (1,),
+    "lengths": (1,),
+    "circuits.positional": (3,),
+}
+"""Earlier versions whose rows stay. Versions 5 and 6 of behaviour added rows that no claim reads, and evaluate each
+sequence once at lengths with at most 512 of them, where version 4 drew from the same distribution: the same quantity
+with its sampling noise. Version 2 of bins and lengths lists the sequences of the challenge law where it can, and
+computes the floor of a skill; version 1 estimated the same floor from 4,096 sequences. Accuracies are equal.
+Version 4 of circuits.positional differs where the scores of each query are equal, which is so in no stored row of
+version 3: none has a translation variance of 0."""
+FIT = Request("fit")
+BINS = Request("bins")
+CHALLENGE = Request("bins", {"law": "challenge"})
+VERDICT = Request("behaviour", {"lengths": [2, 4, 8], "sequences": 256, "only": ["verdict", "failure_length", "skill"]})
 """The verdict to 8N, on 6 lengths with 256 strings each."""
 
 
@@ -91,7 +88,7 @@ class TrainedCell:
         model: fields of the model's config, without the vocabulary.
         training: fields of the training config.
         seeds: each is that of the weights and of the data.
-        asked: what is measured of each run, at its last step.
+        requests: the statistics that are computed of each run, at its last step.
         start: the cell from whose run of the same seed, at its last step, each run begins; None = random weights.
     """
 
@@ -101,7 +98,7 @@ class TrainedCell:
     model: Settings
     training: Settings
     seeds: Sequence[int] = SEEDS
-    asked: tuple[Asked, ...] = (FIT, BINS)
+    requests: tuple[Request, ...] = (FIT, BINS)
     start: TrainedCell | None = None
 
     def config(self, seed: int, start: Start | None = None) -> RunConfig:
@@ -133,9 +130,9 @@ class TrainedCell:
         begun = {"start": self.start.recipe(seed)} if self.start else {}
         return key_of({**stated, **begun, "seed": seed})
 
-    def also(self, *asked: Asked) -> TrainedCell:
+    def also(self, *requests: Request) -> TrainedCell:
         """The same cell with more that is measured."""
-        return replace(self, asked=(*self.asked, *(one for one in asked if one not in self.asked)))
+        return replace(self, requests=(*self.requests, *(each for each in requests if each not in self.requests)))
 
     def on(self, *seeds: int) -> TrainedCell:
         """The same cell on other seeds."""
@@ -154,8 +151,8 @@ class TrainedCell:
         scan, slow = (7.0, 1.5) if self.model.get("architecture") == "ssm" else (1.0, 1.0)
         step = layers * (slow * STEP + scan * SPEED * tokens * (12 * width**2 + 2**14))
         losses = LOSSES * layers * self.longest
-        asking = sum(losses if one.name == "losses" else ASKING.get(one.name, 1.0) for one in self.asked)
-        return float(steps * step + asking)
+        seconds = (losses if each.name == "losses" else STATISTIC_SECONDS.get(each.name, 1.0) for each in self.requests)
+        return float(steps * step + sum(seconds))
 
     @property
     def scale(self) -> str:
@@ -178,13 +175,13 @@ class PlannedRun:
         recipe: what stands for it in the table of runs.
         cell: what it is one of; where several cells describe the same run, the first that was met.
         seed: of weights and data.
-        asked: what is to be measured of it; nothing where it is there for others to begin from alone.
+        requests: the statistics to be computed of it; none where it is there for others to begin from alone.
     """
 
     recipe: str
     cell: TrainedCell
     seed: int
-    asked: tuple[Asked, ...]
+    requests: tuple[Request, ...]
 
     @property
     def start(self) -> str:
@@ -239,7 +236,7 @@ def cell(
     low: int = 1,
     reach: int = 8,
     seeds: Sequence[int] = SEEDS,
-    asked: tuple[Asked, ...] = (FIT, BINS),
+    requests: tuple[Request, ...] = (FIT, BINS),
     model: Settings | None = None,
     training: Settings | None = None,
     start: TrainedCell | None = None,
@@ -258,7 +255,7 @@ def cell(
         low: the shortest trained length.
         reach: see :func:`encoding`.
         seeds: of the runs.
-        asked: what is measured.
+        requests: the statistics that are computed of each run.
         model, training: further fields of their configs.
         start: the cell whose runs it begins from.
     """
@@ -282,6 +279,6 @@ def cell(
             **(training or {}),
         },
         seeds=tuple(seeds),
-        asked=asked,
+        requests=requests,
         start=start,
     )

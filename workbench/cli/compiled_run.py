@@ -12,6 +12,7 @@ import torch
 
 from workbench.cli.errors import UsageError
 from workbench.cli.options import assignments
+from workbench.core.errors import listed, shown
 from workbench.core.suggest import nearest
 from workbench.models import HookedTransformer
 from workbench.runs import Run
@@ -29,6 +30,8 @@ from workbench.theory.crasp.zoo import ZOO
 SUFFIX = ".crasp"
 LARGEST_FILE = 1 << 16
 """Bytes of a program's file."""
+LONGEST_TRAINED = 4096
+"""Longest length that counts as trained: attention on strings of it takes a second."""
 STEP = 1
 """Step of the compiled weights; at step 0 there is a random model of the same shape, for comparison."""
 
@@ -74,12 +77,19 @@ def compiled_run(
     """
     source = known_source(program) if isinstance(program, str) else program
     high = lengths[1]
+    if high > LONGEST_TRAINED:
+        raise UsageError(
+            f"--lengths of a compiled program takes lengths up to {LONGEST_TRAINED:,}, not {high:,}, as all are "
+            "checked; give shorter --lengths and a larger --up-to"
+        )
     if up_to < high:
         raise UsageError(
-            f"compiled for prefixes up to {up_to} it cannot be right at {high}; give --up-to {high} or more"
+            f"a program compiled for prefixes up to {up_to} cannot be correct at {high}; give --up-to {high} or more"
         )
     if first_keys is not None and first_keys < high:
-        raise UsageError(f"with the first {first_keys} keys alone it cannot be right at {high}; show it {high} or more")
+        raise UsageError(
+            f"a model of the first {first_keys} keys cannot be correct at {high}; give --first-keys {high} or more"
+        )
     made = compiled_of(source.program, up_to, first_keys=first_keys, log_scaled=log_scaled)
     _agree(made, source, lengths)
     cfg = made.model.cfg
@@ -103,17 +113,17 @@ def known_source(program: str, task: str | None = None) -> ProgramSource:
     with_task = [name for name, case in ZOO.items() if case.task]
     if program not in with_task:
         if program in ZOO:
-            raise UsageError(f"{program} has no task to be measured on; choose one that has: {', '.join(with_task)}")
+            raise UsageError(f"{program} has no task on which it can be measured; choose one of {', '.join(with_task)}")
         if program in task_names():
             raise UsageError(
-                f"no program is called {program!r}; choose one of {', '.join(with_task)}, or give a file that ends in "
-                f"{SUFFIX}. {_theory(program)}"
+                f"there is no program {shown(program)}; choose one of {', '.join(with_task)}, or a file that ends "
+                f"in {SUFFIX}. {_theory(program)}"
             )
-        raise UsageError(f"no program is called {program!r}; {nearest(program, with_task)}; a file ends in {SUFFIX}")
-    if task is not None:
         raise UsageError(
-            f"the program {program} has a task of its own; leave out --task, which is for programs of a file"
+            f"there is no program {shown(program)}; {nearest(program, with_task)}; a file ends in {SUFFIX}"
         )
+    if task is not None:
+        raise UsageError(f"the program {program} has its own task, so --task works only with a file; leave --task out")
     case = ZOO[program]
     assert case.task is not None
     name, parameters = case.task
@@ -140,12 +150,17 @@ def file_source(file: Path, task: str | None, settings: Sequence[str] = ()) -> P
             other tokens or answers.
     """
     try:
+        str(file).encode()
         text = read_bytes(file, LARGEST_FILE).decode()
         program = parse(text)
     except UnreadableError as error:
-        raise UsageError(f"{file} is no program's file: {error}") from None
+        raise UsageError(f"{file} is not a program file: {error}") from None
+    except UnicodeEncodeError:
+        raise UsageError(
+            f"the name of {file} is not UTF-8 text; rename the file, as its run has the same name"
+        ) from None
     except UnicodeDecodeError as error:
-        raise UsageError(f"{file} is no text in UTF-8 (byte {error.start}); save it as such") from None
+        raise UsageError(f"{file} is not UTF-8 text (byte {error.start}); save it as UTF-8") from None
     except CraspError as error:
         raise UsageError(f"{file}, {error}") from None
     if task is None:
@@ -154,8 +169,8 @@ def file_source(file: Path, task: str | None, settings: Sequence[str] = ()) -> P
     symbols = made.tokens_names[1:] if made.bos else ()
     if symbols != program.alphabet:
         raise UsageError(
-            f"{file} is a program over {' '.join(program.alphabet)}, and the tokens of {made.name} are "
-            f"{' '.join(made.tokens_names)}: write them as its alphabet, in this order, without {BOS}"
+            f"{file} is a program over {listed(program.alphabet)}, but the tokens of {made.name} are "
+            f"{listed(made.tokens_names)}: write them as its alphabet, in this order, without {BOS}"
         )
     answers = max(2, len(program.outputs))
     if made.real or made.d_vocab_out != answers:
@@ -171,7 +186,7 @@ def _parameters(settings: Sequence[str]) -> dict[str, Any]:
     found = {}
     for path, value in assignments(settings):
         if len(path) != 2 or path[0] != "task":
-            raise UsageError(f"of a program only its task has settings, task.PARAMETER, not {'.'.join(path)}")
+            raise UsageError(f"--set takes only task.PARAMETER for a compiled program, not {'.'.join(path)}")
         found[path[1]] = value
     return found
 
@@ -184,7 +199,7 @@ def _alike(program: Program) -> str:
             task = make_task(name)
             if task.tokens_names[1:] == program.alphabet and not task.real:
                 alike.append(name)
-    return f"those over {' '.join(program.alphabet)} are {', '.join(alike) or 'none'}"
+    return f"those over {listed(program.alphabet)} are {', '.join(alike) or 'none'}"
 
 
 def _agree(made: Compiled, source: ProgramSource, lengths: tuple[int, int]) -> None:
@@ -197,12 +212,12 @@ def _agree(made: Compiled, source: ProgramSource, lengths: tuple[int, int]) -> N
             right = task.correct(answers, batch) | ~batch.mask
         if not bool(right.all()):
             row, place = (~right).nonzero()[0].tolist()
-            string = " ".join(task.tokens_names[token] for token in batch.tokens[row, int(task.bos) : place + 1])
+            string = listed(task.tokens_names[token] for token in batch.tokens[row, int(task.bos) : place + 1])
             names = task.output_names or ()
             wanted, given = names[int(batch.targets[row, place])], names[int(answers[row, place].argmax())]
             raise UsageError(
-                f"the compiled {source.name} does not answer {task.name}: after {string} the answer of {task.name} is "
-                f"{wanted}, and that of the program is {given}; mend the program, or name the task that it answers"
+                f"the compiled {source.name} does not solve {task.name}: after {string} the answer is {wanted}, not "
+                f"{given}; correct the program, or name another task with --task"
             )
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from workbench.cli.errors import UsageError
-from workbench.cli.options import CURRICULA, GATES, ONLY, length_range
+from workbench.cli.options import ONLY, TRAIN_OPTIONS, length_range
+from workbench.cli.train_request import TrainRequest
 from workbench.core.declared_fields import declared_fields, plain_fields
 from workbench.core.errors import shown
+from workbench.core.names import CURRICULA, GATES, RUN_PARTS
 from workbench.core.suggest import nearest
 from workbench.models.positions.registry import ENCODINGS, ID_SAMPLERS
 from workbench.tasks.errors import TaskError
@@ -18,7 +20,7 @@ from workbench.tasks.known_tasks import TASKS
 from workbench.training.errors import TrainingError
 from workbench.training.learning_rate_schedules import RATE_SCHEDULES
 
-PARTS = ("task", "model", "training", "seeds")
+PARTS = RUN_PARTS
 _CONFIGS = {
     "training": ("workbench.training.config", "TrainingConfig"),
     "seeds": ("workbench.training.config", "Seeds"),
@@ -27,25 +29,16 @@ _CONFIGS = {
     "ssm": ("workbench.models.ssm.config", "SSMConfig"),
 }
 """Where the settings of each part of a run are declared."""
-_SET_BY = {
-    "layers": ("model", "n_layers"), "d_model": ("model", "d_model"), "n_ctx": ("model", "n_ctx"),
-    "heads": ("model", "n_heads"), "steps": ("training", "steps"), "batch_size": ("training", "batch_size"),
-    "learning_rate": ("training", "learning_rate"), "seed": ("seeds", "init"),
-}  # fmt: skip
-"""Option -> the setting that is its value as it stands."""
 
 
-def refuse_early(task: str, options: Mapping[str, Any], settings: Sequence[tuple[Sequence[str], Any]]) -> None:
+def refuse_early(request: TrainRequest) -> None:
     """Refuse names, lengths and plain values that no run has; what several together show, the configs refuse later.
-
-    Args:
-        task, options, settings: as for :func:`workbench.cli.run_config.build`.
 
     Raises:
         TaskError, PositionError, TrainingError, UsageError: in the words in which the run itself would be refused.
     """
-    refuse_no_task(task)
-    given = {name: value for name, value in options.items() if value is not None}
+    refuse_no_task(request.task)
+    given = {name: value for name, value in request.options.items() if value is not None}
     if isinstance(given.get("positions"), str):
         ENCODINGS.refuse_unknown(given["positions"])
     if isinstance(given.get("ids"), str):
@@ -56,10 +49,13 @@ def refuse_early(task: str, options: Mapping[str, Any], settings: Sequence[tuple
             raise error(f"unknown {name} {shown(given[name])}; {nearest(given[name], known)}")
     if "lengths" in given:
         length_range(str(given["lengths"]))
-    stated = [str(value) for path, value in settings if list(path) == ["model", "architecture"]]
+    stated = [str(value) for path, value in request.settings if list(path) == ["model", "architecture"]]
     architecture = [str(given.get("architecture", "transformer")), *stated][-1]
-    as_settings = [(place, given[name]) for name, place in _SET_BY.items() if name in given]
-    for path, value in [*as_settings, *settings]:
+    plain = [
+        (option.settings[0], given[name]) for name, option in TRAIN_OPTIONS.items() if option.plain and name in given
+    ]
+    as_settings = [(path.split("."), value) for path, value in plain]
+    for path, value in [*as_settings, *request.settings]:
         if not (architecture not in ONLY and path[0] == "model"):  # another package's has settings of its own
             _refuse_setting(path, value, architecture)
 

@@ -12,9 +12,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from workbench.cli.error_log import Tracebacks, debug_option, keeping_tracebacks
 from workbench.core.errors import LensError
+from workbench.core.failures import debugging, explained, is_defect, is_expected, log_failure
 
 INTERRUPTED = 130
+DEFECT = 70
+"""The exit status of a defect in LengthLens: EX_SOFTWARE of sysexits.h."""
 LONGEST = 3000
 """Characters of what is said."""
 GOES_ON = "Interrupted; what was finished is kept, and the same command continues."
@@ -29,8 +33,19 @@ class Stopping(SystemExit):
 
 
 def guarded(command: Callable[..., Any]) -> int:
-    """Call a command; print one sentence for a known error, and return the exit status."""
+    """Call a command; print one sentence for an error, keep its traceback, and return the exit status.
+
+    With ``--debug`` among the arguments, or ``LENGTHLENS_DEBUG=1``, every error is raised again instead.
+    """
     readable_everywhere()
+    with debug_option(sys.argv), keeping_tracebacks() as log:
+        status = _ended(command, log)
+        if (hint := log.hint()) and not sys.stderr.closed:
+            print(f"note: {hint}", file=sys.stderr)
+        return status
+
+
+def _ended(command: Callable[..., Any], log: Tracebacks) -> int:
     try:
         with terminable():
             command()
@@ -56,12 +71,13 @@ def guarded(command: Callable[..., Any]) -> int:
         sys.stderr.close()  # the reader of our output is gone; saying so would fail as well
         return 0
     except Exception as error:
-        sentence = say(error)
-        if sentence is None:
+        if debugging():
             raise
-        print(f"error: {sentence}", file=sys.stderr)
+        sentence = say(error) or _cut(log_failure(error))
+        hint = log.hint()
+        print(f"error: {sentence}{hint and f'; {hint}'}", file=sys.stderr)
         _drop_unwritable()
-        return 2
+        return DEFECT if is_defect(error) else 2
     return 0
 
 
@@ -130,16 +146,8 @@ def terminable() -> Iterator[None]:
 
 
 def say(error: BaseException) -> str | None:
-    """The sentence for an error that the user can mend, or None for a defect of ours."""
-    from pydantic import ValidationError
-
-    if isinstance(error, ValidationError):
-        return _cut("; ".join(_field(e) for e in error.errors()))
-    if isinstance(error, OSError):
-        return _cut(f"{error.filename or ''}: {error.strerror or error}".removeprefix(": "))
-    if isinstance(error, MemoryError):
-        return "there is not enough memory for this; choose smaller sizes, shorter lengths or fewer sequences"
-    return _cut(str(error)) if isinstance(error, LensError) else None
+    """The sentence for an error that the user can mend, or None for any other one."""
+    return _cut(explained(error)) if is_expected(error) else None
 
 
 def _cut(sentence: str) -> str:
@@ -149,9 +157,3 @@ def _cut(sentence: str) -> str:
 
 class UsageError(LensError, ValueError):
     """An option whose value cannot be read."""
-
-
-def _field(error: Any) -> str:
-    where = ".".join(str(part) for part in error["loc"])
-    message = str(error["msg"]).removeprefix("Value error, ")
-    return f"{where}: {message}" if where else message

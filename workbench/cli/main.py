@@ -1,4 +1,4 @@
-"""The command ``lengthlens``: collects what ``commands/`` holds, a file a command.
+"""The command ``lengthlens``: its commands by name, each with a file in ``commands/`` that is imported when it runs.
 
 Commands import what they need when called, so that --help is instant.
 """
@@ -6,79 +6,89 @@ Commands import what they need when called, so that --help is instant.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from workbench import __version__
-from workbench.cli.commands.adopt import adopt
-from workbench.cli.commands.app import serve_app
-from workbench.cli.commands.check import check
-from workbench.cli.commands.compile import compile_program
-from workbench.cli.commands.demo import demo
-from workbench.cli.commands.fetch import fetch
-from workbench.cli.commands.gallery import open_gallery
-from workbench.cli.commands.in_context.answers import answers
-from workbench.cli.commands.in_context.open import open_model
-from workbench.cli.commands.in_context.prompts import prompts
-from workbench.cli.commands.measure import measure
-from workbench.cli.commands.new import new
-from workbench.cli.commands.predict import predict
-from workbench.cli.commands.prescribe import prescribe
-from workbench.cli.commands.reproduce import reproduce
-from workbench.cli.commands.sharing.export import export
-from workbench.cli.commands.sharing.publish import publish
-from workbench.cli.commands.sharing.report import report
-from workbench.cli.commands.show import show
-from workbench.cli.commands.sweep import sweep
-from workbench.cli.commands.tasks import tasks
-from workbench.cli.commands.train import train
 
-COMMANDS: Mapping[str, Callable[..., None]] = {
-    "train": train,
-    "sweep": sweep,
-    "measure": measure,
-    "adopt": adopt,
-    "open": open_model,
-    "prompts": prompts,
-    "answers": answers,
-    "compile": compile_program,
-    "app": serve_app,
-    "gallery": open_gallery,
-    "tasks": tasks,
-    "new": new,
-    "predict": predict,
-    "reproduce": reproduce,
-    "show": show,
-    "prescribe": prescribe,
-    "report": report,
-    "publish": publish,
-    "export": export,
-    "fetch": fetch,
-    "check": check,
-    "demo": demo,
+COMMANDS: Mapping[str, str] = {
+    "train": "workbench.cli.commands.train:train",
+    "sweep": "workbench.cli.commands.sweep:sweep",
+    "measure": "workbench.cli.commands.measure:measure",
+    "adopt": "workbench.cli.commands.adopt:adopt",
+    "open": "workbench.cli.commands.in_context.open:open_model",
+    "prompts": "workbench.cli.commands.in_context.prompts:prompts",
+    "answers": "workbench.cli.commands.in_context.answers:answers",
+    "compile": "workbench.cli.commands.compile:compile_program",
+    "app": "workbench.cli.commands.app:serve_app",
+    "gallery": "workbench.cli.commands.gallery:open_gallery",
+    "tasks": "workbench.cli.commands.tasks:tasks",
+    "new": "workbench.cli.commands.new:new",
+    "predict": "workbench.cli.commands.predict:predict",
+    "reproduce": "workbench.cli.commands.reproduce:reproduce",
+    "show": "workbench.cli.commands.show:show",
+    "prescribe": "workbench.cli.commands.prescribe:prescribe",
+    "report": "workbench.cli.commands.sharing.report:report",
+    "publish": "workbench.cli.commands.sharing.publish:publish",
+    "export": "workbench.cli.commands.sharing.export:export",
+    "fetch": "workbench.cli.commands.fetch:fetch",
+    "check": "workbench.cli.commands.check:check",
+    "demo": "workbench.cli.commands.demo:demo",
 }
-"""The commands by name, in the order of --help."""
+"""Name -> where the command's function is; in the order of --help."""
+
+
+class BuiltCommands(Mapping[str, Any]):
+    """The commands as typer builds them from their functions, each when it is first looked up."""
+
+    def __init__(self) -> None:
+        self._built: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._built:
+            module, _, function = COMMANDS[name].partition(":")
+            single = typer.Typer(add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False)
+            single.command(name)(getattr(import_module(module), function))
+            self._built[name] = typer.main.get_command(single)
+        return self._built[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class CommandGroup(TyperGroup):
+    """A group that imports only the command that runs; --help imports them all."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**{**attributes, "commands": BuiltCommands()})
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*COMMANDS]
+
 
 app = typer.Typer(
     name="lengthlens",
+    cls=CommandGroup,
     invoke_without_command=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
-    help="""Is a model scale-robust or length-coupled, what in it makes it so, and since when in training?
+    help="""Test whether a model still works on inputs longer than those it was trained on, and find out why.
 
-Train a model on a scale-invariant task, measure its checkpoints over training and prefix length,
-and look at the result in a browser:
+Train a model, measure its checkpoints at many prefix lengths, and open the results in a browser:
 
     lengthlens train majority --positions none --lengths 1-50 --out checkpoints/majority
     lengthlens measure checkpoints
     lengthlens app checkpoints
 """,
 )
-for name, command in COMMANDS.items():
-    app.command(name)(command)
 
 
 def _version(asked: bool) -> None:
@@ -91,8 +101,15 @@ def _version(asked: bool) -> None:
 def whole(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which it is.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
+    debug: Annotated[
+        bool,
+        typer.Option(
+            "--debug",
+            help="Show the traceback of an error instead of one sentence. You can also write it after the command.",
+        ),
+    ] = False,  # taken out of the words by workbench.cli.errors.guarded
 ) -> None:
     if context.invoked_subcommand is None:
         print(context.get_help())

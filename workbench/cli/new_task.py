@@ -9,6 +9,8 @@ from pathlib import Path
 
 from workbench.cli.errors import UsageError
 from workbench.core.errors import shown
+from workbench.storage.atomic import make_folder
+from workbench.storage.below import write_new
 
 TEMPLATE = Path(__file__).parents[1] / "tasks" / "testing" / "template_task.py"
 TEST = '''"""Does the task template_task keep what a task promises? Run by: pytest test_template_task.py"""
@@ -44,17 +46,19 @@ def write_task(name: str, folder: Path) -> tuple[Path, Path, str]:
     from workbench.tasks import task_names
 
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,60}", name) or keyword.iskeyword(name):
-        raise UsageError(f"a task's name is small letters, digits and _, e.g. my_task, not {shown(name)}")
+        raise UsageError(f"the name of a task takes small letters, digits and _, e.g. my_task, not {shown(name)}")
     if name in task_names():
-        raise UsageError(f"there is a task {name} already (lengthlens tasks {name}); choose another name")
+        raise UsageError(f"the task {name} exists already (lengthlens tasks {name}); choose another name")
     cls = "".join(part.capitalize() for part in name.split("_"))
     task, test = folder / f"{name}.py", folder / f"test_{name}.py"
     for file in (task, test):
         if file.exists():
-            raise UsageError(f"{file} is there already; choose another name, or another folder by --to")
+            raise UsageError(f"{file} exists already; choose another name, or another folder with --to")
     if find_spec(name) is not None:
-        raise UsageError(f"{name} is the name of an installed module, which its test would import; choose another name")
-    folder.mkdir(parents=True, exist_ok=True)
+        raise UsageError(
+            f"{name} is the name of an installed module, and the test would import that module; choose another name"
+        )
+    make_folder(folder)
     for file, text in ((task, TEMPLATE.read_text(encoding="utf-8")), (test, TEST)):
-        file.write_text(text.replace("template_task", name).replace("TemplateTask", cls), encoding="utf-8")
+        write_new(folder, file.name, text.replace("template_task", name).replace("TemplateTask", cls).encode())
     return task, test, cls

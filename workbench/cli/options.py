@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -15,6 +15,7 @@ from workbench.cli.plain_data import DEPTH, refuse_strange
 from workbench.core.errors import shown
 from workbench.core.limits import COUNT, LONGEST
 from workbench.core.suggest import nearest
+from workbench.jobs.choose import executor_help
 from workbench.jobs.share import WHOLE, Share
 from workbench.models.compute_device import DEVICES, DTYPES
 from workbench.tasks.known_tasks import TASKS
@@ -22,12 +23,45 @@ from workbench.tasks.known_tasks import TASKS
 if TYPE_CHECKING:
     from workbench.tasks.base import Task
 
-DEFAULTS: Mapping[str, Any] = {
-    "architecture": "transformer", "gates": "nonnegative", "positions": "none", "ids": "arange",
-    "curriculum": "uniform", "lengths": "1-50", "steps": 2000, "layers": 2,
-    "d_model": 64, "heads": 4, "n_ctx": 512, "learning_rate": 1e-3, "batch_size": 64, "seed": 0,
-}  # fmt: skip
-"""Options of ``lengthlens train``, with what holds where neither the user nor the task says otherwise."""
+
+class TrainOption(NamedTuple):
+    """An option of ``lengthlens train`` that is stored with the run.
+
+    A new option is one entry of :data:`TRAIN_OPTIONS` and one parameter of ``lengthlens train``. Sweeps, notebooks,
+    early errors, the run's configuration and the command line of a run follow from the entry.
+
+    Attributes:
+        default: its value where neither the user nor the task says otherwise.
+        settings: paths of the settings of a run that it sets.
+        only: the architecture that alone has it; "" = every architecture.
+        plain: whether the settings take the value as it stands. Else the value is a name from a list or needs parsing.
+    """
+
+    default: Any
+    settings: tuple[str, ...]
+    only: str = ""
+    plain: bool = False
+
+
+TRAIN_OPTIONS: Mapping[str, TrainOption] = {
+    "architecture": TrainOption("transformer", ("model.architecture",)),
+    "gates": TrainOption("nonnegative", ("model.gates",), only="ssm"),
+    "positions": TrainOption("none", ("model.positions",), only="transformer"),
+    "ids": TrainOption("arange", ("model.ids",), only="transformer"),
+    "curriculum": TrainOption("uniform", ("training.curriculum.law",)),
+    "lengths": TrainOption("1-50", ("training.curriculum.low", "training.curriculum.high")),
+    "steps": TrainOption(2000, ("training.steps",), plain=True),
+    "layers": TrainOption(2, ("model.n_layers",), plain=True),
+    "d_model": TrainOption(64, ("model.d_model",), plain=True),
+    "heads": TrainOption(4, ("model.n_heads",), only="transformer", plain=True),
+    "n_ctx": TrainOption(512, ("model.n_ctx",), plain=True),
+    "learning_rate": TrainOption(1e-3, ("training.learning_rate",), plain=True),
+    "batch_size": TrainOption(64, ("training.batch_size",), plain=True),
+    "seed": TrainOption(0, ("seeds.init", "seeds.data"), plain=True),
+}
+"""Options of ``lengthlens train`` that are stored with the run."""
+DEFAULTS: Mapping[str, Any] = {name: option.default for name, option in TRAIN_OPTIONS.items()}
+"""Their values where neither the user nor the task says otherwise."""
 
 
 def completing(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
@@ -47,36 +81,48 @@ TrustCode = Annotated[
     typer.Option(
         "--trust-code",
         metavar="FILE",
-        help="A Python file whose code may be run for the runs whose task it is; no other file that a run names is. "
-        "Repeatable.",
+        help="Allow the code of this Python file to run, for runs whose task is defined in it. No other code of a run "
+        "is executed. Repeatable.",
     ),
 ]
 """What a command takes that opens the tasks of runs, which are data."""
 
 ShardOption = Annotated[
     str | None,
-    typer.Option("--shard", metavar="K/M", help="Do one of M shares of the work, K from 1 to M: for job arrays."),
+    typer.Option(
+        "--shard",
+        metavar="K/M",
+        help="Do only share K of M of the work, for job arrays. K is from 1 to M; default: all.",
+    ),
 ]
 ExecutorOption = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="serial, processes (of this machine), or dask=tcp://HOST:PORT (the workers of a running cluster).",
+        help=f"Run the work with {executor_help()}. Use only a scheduler that you trust: it can run code on this "
+        "machine.",
     ),
 ]
 DeviceOption = Annotated[
-    str, typer.Option(metavar="NAME", help=f"Where models compute: {DEVICES}. Statistics stay on the processor.")
+    str,
+    typer.Option(
+        metavar="NAME",
+        help=f"Compute models on this device: {DEVICES}. Only cpu has been tested. Statistics stay on cpu.",
+    ),
 ]
 DtypeOption = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help=f"Numbers that models compute in: {' or '.join(DTYPES)}; default as stored."),
+    typer.Option(
+        metavar="NAME", help=f"Compute models in {' or '.join(DTYPES)}. Default: the dtype of the stored weights."
+    ),
 ]
 TimeLimitOption = Annotated[
     str | None,
     typer.Option(
         "--time-limit",
         metavar="TIME",
-        help="Stop and save before it, e.g. 55m. The exit status then is 75: run the same command again.",
+        help="Save and stop before this time is over, e.g. 55m. The exit status is then 75. Run the same command again "
+        "to resume. Default: no limit.",
     ),
 ]
 """What a command takes that may be one of many on a cluster; see docs/scale.md."""
@@ -90,11 +136,10 @@ def trusting(task: Task) -> str:
     return trust_option(stored(task))
 
 
-CURRICULA = ("uniform", "fixed", "growing", "few_long", "mixture")
-"""Laws of training lengths, as :data:`workbench.training.curriculum.CURRICULA` has them; known here without torch."""
-GATES = ("nonnegative", "signed")
-"""Gates of a state-space model; as its config has them."""
-ONLY: Mapping[str, tuple[str, ...]] = {"transformer": ("positions", "ids", "heads"), "ssm": ("gates",)}
+ONLY: Mapping[str, tuple[str, ...]] = {
+    kind: tuple(name for name, option in TRAIN_OPTIONS.items() if option.only == kind)
+    for kind in ("transformer", "ssm")
+}
 """Options that one architecture alone has."""
 
 
@@ -128,7 +173,7 @@ def resolved(options: Mapping[str, Any], suggested: Mapping[str, Any], task: str
     """
     for name in suggested:
         if name not in DEFAULTS:
-            raise UsageError(f"{task} suggests {name!r}, which is no option of train; {nearest(name, DEFAULTS)}")
+            raise UsageError(f"{task} suggests {name!r}, which is not an option of train; {nearest(name, DEFAULTS)}")
     given = {name: value for name, value in options.items() if value is not None}
     found = {**DEFAULTS, **suggested, **given}
     architecture = found["architecture"]
@@ -155,9 +200,7 @@ def length_range(text: str) -> tuple[int, int]:
     if low < 1:
         raise UsageError(f"--lengths takes LOW-HIGH with LOW at least 1, e.g. 1-50, not {shown(text)}")
     if high > LONGEST:
-        raise UsageError(
-            f"--lengths {shown(text)}: the longest that can be trained on is {LONGEST:,}; choose a shorter one"
-        )
+        raise UsageError(f"--lengths {shown(text)}: the longest training length is {LONGEST:,}; choose a shorter one")
     if low > high:
         raise UsageError(f"--lengths {text}: the shortest length exceeds the longest; write {high}-{low}")
     return low, high
@@ -217,10 +260,26 @@ def assignments(pairs: Sequence[str]) -> list[tuple[list[str], Any]]:
             raise UsageError(f"--set takes PATH=VALUE, e.g. training.weight_decay=0.1, not {shown(pair)}")
         parts = path.split(".")
         if not all(parts):
-            raise UsageError(f"--set takes PATH=VALUE, and in {shown(path)} a part of the path is empty")
+            raise UsageError(
+                f"--set takes PATH=VALUE, but {shown(path)} has an empty part; write it as in training.weight_decay=0.1"
+            )
         if len(parts) > DEPTH:
-            raise UsageError(f"--set {shown(path)}: a path has at most {DEPTH} parts")
+            raise UsageError(f"--set {shown(path)} has {len(parts)} parts, and a path has at most {DEPTH}; shorten it")
         found.append((parts, _value(text, f"--set {shown(path)}")))
+    return found
+
+
+def settings_of(pairs: Sequence[tuple[Sequence[str], Any]]) -> dict[str, dict[str, Any]]:
+    """``circuits.hardmax.window=8``, read as a path and a value, as settings per measurement.
+
+    Raises:
+        UsageError: for a path that names no setting.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for path, value in pairs:
+        if len(path) < 2:
+            raise UsageError(f"--set takes MEASUREMENT.SETTING=VALUE, e.g. circuits.hardmax.window=8, not {path[0]}")
+        found.setdefault(".".join(path[:-1]), {})[path[-1]] = value
     return found
 
 
@@ -250,7 +309,7 @@ def _value(text: str, where: str) -> Any:
     except ValueError:
         value = text
     except RecursionError:
-        raise UsageError(f"{where} is nested more than {DEPTH} levels deep; write it flatter") from None
+        raise UsageError(f"{where} is nested more than {DEPTH} levels deep; reduce the nesting") from None
     refuse_strange(value, where)
     return value
 

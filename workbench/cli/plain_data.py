@@ -28,14 +28,14 @@ def refuse_strange(value: Any, where: str) -> None:
     for _ in range(DEPTH + 1):
         seen += len(level)
         if seen > MOST:
-            raise UsageError(f"{where} holds more than {MOST:,} values; make it smaller")
+            raise UsageError(f"{where} contains more than {MOST:,} values; make it smaller")
         for one in level:
             _refuse(one, where)
         # Not by recursion: what is nested too deep, or holds itself, would end that.
         level = [inner for one in level for inner in _inside(one)]
         if not level:
             return
-    raise UsageError(f"{where} is nested more than {DEPTH} levels deep; write it flatter")
+    raise UsageError(f"{where} is nested more than {DEPTH} levels deep; reduce the nesting")
 
 
 def _inside(value: Any) -> list[Any]:
@@ -49,15 +49,15 @@ def _refuse(value: Any, where: str) -> None:
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise UsageError(f"{where} holds text that is no Unicode: {value[:40]!a}; leave that out") from None
+            raise UsageError(f"{where} contains text that is not valid Unicode: {value[:40]!a}; remove it") from None
         if "\0" in value:
-            raise UsageError(f"{where} holds a NUL character, which no name or path can have; leave it out")
+            raise UsageError(f"{where} contains a NUL character, which names and paths cannot contain; remove it")
     elif isinstance(value, int):
         if abs(value) >= 1 << 64:
-            raise UsageError(f"{where} holds a whole number beyond 2^64; choose a smaller one")
+            raise UsageError(f"{where} contains a whole number beyond 2^64; choose a smaller one")
     elif isinstance(value, float):
         if not math.isfinite(value):
-            raise UsageError(f"{where} holds {value}, which is no number that can be stored; choose a finite one")
+            raise UsageError(f"{where} holds {value}, which is not a finite number; choose a finite one")
     elif value is not None and not isinstance(value, dict | list):
         kind = type(value).__name__
-        raise UsageError(f"{where} holds {shown(value)}, a {kind}; if it is meant as text, put it in quotes")
+        raise UsageError(f"{where} holds {shown(value)}, a {kind}; if you mean text, put it in quotes")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from itertools import repeat
 from typing import Any
 
 from workbench.cli.early_refusal import PARTS, refuse_early
 from workbench.cli.errors import UsageError
-from workbench.cli.options import length_range, put, resolved, suggestions
+from workbench.cli.options import DEFAULTS, TRAIN_OPTIONS, length_range, put, resolved, suggestions
+from workbench.cli.train_request import TrainRequest
 from workbench.core.construct import construct
 from workbench.core.errors import shown
 from workbench.models.architectures import config_class
@@ -18,41 +20,33 @@ from workbench.training.config import RunConfig, Seeds, TrainingConfig
 from workbench.training.errors import TrainingError
 from workbench.training.starting_weights import StartingWeights
 
-Settings = Sequence[tuple[Sequence[str], Any]]
+OF_THE_MODEL = tuple(
+    name for name, option in TRAIN_OPTIONS.items() if option.settings[0].startswith("model.") and name != "ids"
+)
+"""Options that say what model there is. The id sampler is a matter of training."""
 
 
-OF_THE_MODEL = ("architecture", "gates", "positions", "layers", "d_model", "heads", "n_ctx")
-"""Options that say what model there is."""
-
-
-def build(task: str, options: Mapping[str, Any], settings: Settings, start: StartingWeights | None = None) -> RunConfig:
-    """The run that a ``train`` command line, or a cell of a sweep, describes.
-
-    Args:
-        task: task name or ``file.py:Class``.
-        options: the named options of the command; one that is None or missing is taken from what the
-            task suggests, else from the general defaults.
-        settings: (path, value) pairs, which win over the options.
-        start: weights to begin from; the model is theirs then.
+def build(request: TrainRequest) -> RunConfig:
+    """The configuration of the run that a request describes.
 
     Raises:
         TaskError, PositionError, TrainingError, UsageError: for whatever does not exist or fit.
     """
-    refuse_early(task, options, settings)
+    refuse_early(request)
     tree: dict[str, Any] = {part: {} for part in PARTS}
-    for path, value in settings:
+    for path, value in request.settings:
         if path[0] == "task":
             put(tree, path, value)
-    made = make_task(task, **tree["task"])
-    tree |= sections(resolved(options, suggestions(made, options), made.name))
-    if start:
-        tree["model"] = _model_of(start, options)
-        tree["training"]["start"] = start.start
-    for path, value in settings:
+    task = make_task(request.task, **tree["task"])
+    tree |= sections(resolved(request.options, suggestions(task, request.options), task.name))
+    if request.start:
+        tree["model"] = _model_of(request.start, request.options)
+        tree["training"]["start"] = request.start.start
+    for path, value in request.settings:
         put(tree, path, value)
-    sizes = {"d_vocab": made.d_vocab, "d_vocab_out": made.d_vocab_out}
+    sizes = {"d_vocab": task.d_vocab, "d_vocab_out": task.d_vocab_out}
     return RunConfig(
-        task=made,
+        task=task,
         model=construct(config_class(tree["model"]), {**tree["model"], **sizes}, "model", TrainingError),
         training=construct(TrainingConfig, tree["training"], "training", TrainingError),
         seeds=construct(Seeds, tree["seeds"], "seeds", TrainingError),
@@ -80,7 +74,7 @@ def starting_weights(named: str | None) -> StartingWeights | None:
 def _model_of(start: StartingWeights, options: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of the model of given weights; only its id sampler, a matter of training, may be another."""
     if given := [name for name in OF_THE_MODEL if options.get(name) is not None]:
-        raise UsageError(f"with --start the model is that of the weights; leave out --{given[0].replace('_', '-')}")
+        raise UsageError(f"--start fixes the model to that of the weights; leave out --{given[0].replace('_', '-')}")
     return {**start.model, **({} if options.get("ids") is None else {"ids": options["ids"]})}
 
 
@@ -90,18 +84,12 @@ def sections(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     # Refused here by their own names, before --set turns them into dicts.
     make_encoding(options["positions"])
     id_sampler(options["ids"])
-    model = {"n_layers": options["layers"], "d_model": options["d_model"], "n_ctx": options["n_ctx"]}
-    if options["architecture"] == "ssm":
-        model |= {"architecture": "ssm", "gates": options["gates"]}
-    else:
-        model |= {"positions": options["positions"], "ids": options["ids"], "n_heads": options["heads"]}
-    return {
-        "model": model,
-        "training": {
-            "steps": options["steps"],
-            "batch_size": options["batch_size"],
-            "learning_rate": options["learning_rate"],
-            "curriculum": {"law": options["curriculum"], "low": low, "high": high},
-        },
-        "seeds": {"init": options["seed"], "data": options["seed"]},
-    }
+    tree: dict[str, dict[str, Any]] = {"model": {}, "training": {}, "seeds": {}}
+    for name, option in TRAIN_OPTIONS.items():
+        if option.only in ("", options["architecture"]):
+            values = (low, high) if name == "lengths" else repeat(options[name])
+            for path, value in zip(option.settings, values, strict=False):
+                put(tree, path.split("."), value)
+    if options["architecture"] == DEFAULTS["architecture"]:
+        del tree["model"]["architecture"]  # a run's configuration leaves the usual one out
+    return tree

@@ -14,6 +14,8 @@ from workbench.tasks.registry import allowed, find_task
 
 CHANCE_AT = 64
 """Chance is stated at this length, or at the next one the task admits."""
+NOT_LOADED = "could not be loaded"
+"""Stands in the place of a family over tasks of other packages that cannot be imported."""
 
 Entry = tuple[str, str, Task | str]
 """A task's family, its name, and the task with its default parameters, or why there is none."""
@@ -55,7 +57,7 @@ COLUMNS: dict[str, Callable[[Task], str]] = {
     "kind": lambda task: task.kind,
     "chance": lambda task: share(task.chance("matched", task.next_length(CHANCE_AT))),
     "theory, without / with positions": predictions,
-    "summary that answers": lambda task: task.summary,
+    "task state": lambda task: task.summary,
 }
 """What is told about a task beside its name: the heading and where the text comes from."""
 
@@ -67,8 +69,11 @@ def by_family(entries: list[Entry]) -> list[Entry]:
 
 
 def entry(name: str) -> Entry:
-    """The entry of a task known by name."""
-    found = find_task(name)
+    """The entry of a task known by name. A task that cannot be imported is listed with the reason."""
+    try:
+        found = find_task(name)
+    except TaskError as error:
+        return NOT_LOADED, name, str(error)
     try:
         return found.family, name, found()
     except TaskError as error:  # a rule between its default parameters
@@ -101,7 +106,7 @@ def table(entries: list[Entry]) -> Grid:
 def tell(task: Task | str) -> None:
     """All about one task: its documentation, parameters, and what suits it."""
     cls = find_task(task) if isinstance(task, str) else type(task)
-    print(f"{cls.name} ({cls.kind}). Summary: {cls.summary}.\n\n{inspect.cleandoc(cls.__doc__ or '')}\n")
+    print(f"{cls.name} ({cls.kind}). Task state: {cls.summary}.\n\n{inspect.cleandoc(cls.__doc__ or '')}\n")
     for name, field in cls.model_fields.items():
         default = "required" if field.is_required() else f"default {field.get_default(call_default_factory=True)!r}"
         print(f"  --set task.{name}=..  {allowed(field)}; {default}")

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Mapping
+from functools import reduce
+from operator import getitem
 from typing import Any
 
 from workbench.cli.early_refusal import PARTS
 from workbench.cli.errors import UsageError
-from workbench.cli.options import DEFAULTS
+from workbench.cli.options import DEFAULTS, TRAIN_OPTIONS
 from workbench.cli.run_config import build
+from workbench.cli.train_request import TrainRequest
 from workbench.diagnosis.prescription import Prescription
 
 DERIVED = {("model", "d_vocab"), ("model", "d_vocab_out"), ("training", "trained_length")}
@@ -31,21 +34,14 @@ def no_command(run: Mapping[str, Any]) -> str:
 
 def options_of(run: Mapping[str, Any]) -> dict[str, Any]:
     """The named options of ``lengthlens train`` for a run."""
-    model, training, law = run["model"], run["training"], run["training"]["curriculum"]
-    found: dict[str, Any] = {
-        "architecture": model.get("architecture", "transformer"),
-        "curriculum": law["law"],
-        "lengths": f"{law['low']}-{law['high']}",
-        "layers": model["n_layers"],
-        "d_model": model["d_model"],
-        "n_ctx": model["n_ctx"],
-        "seed": run["seeds"]["init"],
-        **{name: training[name] for name in ("steps", "batch_size", "learning_rate")},
-    }
-    if found["architecture"] == "ssm":
-        return {**found, "gates": model["gates"]}
-    named = {name: model[name]["name"] for name in ("positions", "ids")}
-    return {**found, **named, "heads": model["n_heads"]}
+    architecture = run["model"].get("architecture", DEFAULTS["architecture"])
+    law = run["training"]["curriculum"]
+    options = {"architecture": architecture, "lengths": f"{law['low']}-{law['high']}"}
+    for name, option in TRAIN_OPTIONS.items():
+        if name not in options and option.only in ("", architecture):
+            value = reduce(getitem, option.settings[0].split("."), run)
+            options[name] = value["name"] if isinstance(value, Mapping) else value
+    return options
 
 
 def settings_of_run(run: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -59,9 +55,7 @@ def settings_of_run(run: Mapping[str, Any], options: Mapping[str, Any]) -> dict[
     found |= {f"training.curriculum.{name}": value for name, value in law.items() if name not in LAW}
     # What an option implies is known only once it is built; a second look finds nothing where all is said.
     for _ in range(3):
-        built = build(
-            run["task"]["name"], options, [(path.split("."), value) for path, value in found.items()]
-        ).as_json()
+        built = build(_request(run, options, found)).as_json()
         more = {
             ".".join((part, *path)): value
             for part in PARTS[1:]
@@ -72,9 +66,14 @@ def settings_of_run(run: Mapping[str, Any], options: Mapping[str, Any]) -> dict[
             return _needed(run["task"]["name"], options, found)
         found |= more
     raise UsageError(
-        f"no command line makes this run: {', '.join(more)} cannot be set; train it from Python, by "
+        f"no command line can train this run, as {', '.join(more)} cannot be set; train it from Python with "
         "workbench.training.trainer.Trainer"
     )
+
+
+def _request(run: Mapping[str, Any], options: Mapping[str, Any], settings: Mapping[str, Any]) -> TrainRequest:
+    """The request with the task of a run and settings by path."""
+    return TrainRequest(run["task"]["name"], options, [(path.split("."), value) for path, value in settings.items()])
 
 
 def _needed(task: str, options: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -106,7 +105,7 @@ def with_change(run: Mapping[str, Any], change: Prescription) -> tuple[dict[str,
         settings = {path: value for path, value in settings.items() if not path.startswith("training.curriculum.")}
     settings |= change.settings
     options |= change.options
-    build(run["task"]["name"], options, [(path.split("."), value) for path, value in settings.items()])
+    build(_request(run, options, settings))
     return options, settings
 
 

@@ -17,6 +17,10 @@ PLAIN = {
 """What the types of plain fields are made of, beside pydantic's ``Field``."""
 
 
+NAMED = ("workbench.models.base.", "workbench.core.names")
+"""Modules from which a config takes types that have a name."""
+
+
 def declared_fields(module: str, cls: str) -> list[str]:
     """Names of the fields that a pydantic class itself declares, in their order; not those of its bases.
 
@@ -44,8 +48,8 @@ def plain_fields(module: str, cls: str, known: type[Any] | None = None) -> type[
 
     tree = _parsed(module)
     names = _plain()
-    for node in tree.body:  # types that have a name: the module's own, and those that it takes from a config beside it
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("workbench.models.base."):
+    for node in tree.body:  # types that have a name: the module's own, and those that it imports
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(NAMED):
             taken = {alias.name for alias in node.names}
             names |= {name: kind for name, kind in _named_types(_parsed(str(node.module))).items() if name in taken}
     names |= _named_types(tree)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Iterable
 
 
 class LensError(Exception):
@@ -14,6 +15,8 @@ class LensError(Exception):
     """
 
 
+LONGEST_LIST = 1_000
+"""Characters of a list of names in a sentence."""
 _SHORT = reprlib.Repr()
 _SHORT.maxlevel, _SHORT.maxstring, _SHORT.maxlong, _SHORT.maxother = 4, 80, 40, 80
 
@@ -30,3 +33,19 @@ def shown(value: object) -> str:
         return _SHORT.repr(value)
     except Exception:  # noqa: BLE001 - a value that cannot even be written is named by its class
         return f"a {type(value).__name__}"
+
+
+def listed(names: Iterable[str], separator: str = " ") -> str:
+    """Names in a row, as a sentence lists them: the first ones and how many there are, where there are many.
+
+    Example:
+
+        >>> listed(["a", "b"], ", "), listed(["ab"] * 500)[-22:]
+        ('a, b', 'ab ab ... (500 in all)')
+    """
+    every = list(names)
+    whole = separator.join(every)
+    if len(whole) <= LONGEST_LIST:
+        return whole
+    begun = whole[: LONGEST_LIST + 1].rpartition(separator)[0] or whole[:LONGEST_LIST]
+    return f"{begun} ... ({len(every):,} in all)"

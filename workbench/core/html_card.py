@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
+from workbench.core.direction_marks import without_direction_marks
+
 
 def card(title: str, facts: Iterable[tuple[str, object]], text: str = "") -> str:
     """HTML of an object; everything in it is escaped.
@@ -20,4 +22,5 @@ def card(title: str, facts: Iterable[tuple[str, object]], text: str = "") -> str
         if value not in ("", None)
     )
     lines = f"<pre>{escape(text)}</pre>" if text else ""
-    return f"<div><b>{escape(title)}</b>{f'<table>{rows}</table>' if rows else ''}{lines}</div>"
+    html = f"<div><b>{escape(title)}</b>{f'<table>{rows}</table>' if rows else ''}{lines}</div>"
+    return without_direction_marks(html)

@@ -11,6 +11,7 @@ from importlib.metadata import EntryPoint
 from typing import Generic, TypeVar, cast
 
 from workbench.core.errors import LensError, shown
+from workbench.core.failures import log_failure
 from workbench.core.suggest import nearest
 
 __all__ = ["Registry"]
@@ -141,7 +142,8 @@ class Registry(Mapping[str, T], Generic[T]):
         try:
             found = EntryPoint(name=name, value=offer, group=self.group).load()
         except Exception as error:
-            raise self.error(f"the {self.kind} {name!r} ({offer}) could not be imported: {error}") from error
+            what = f"the {self.kind} {name!r} ({offer}) could not be imported"
+            raise self.error(f"{what}: {log_failure(error, what, foreign=True)}") from error
         return cast(T, found) if self._check is None else self._check(name, found, offer)
 
     # ---- as a mapping ----------------------------------------------------------------------------

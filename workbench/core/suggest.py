@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from workbench.core.errors import listed
+
 LONGEST_NAME = 100
 """Characters of a name to which near ones are looked for: comparing takes time in proportion to its length."""
 MOST_NAMED = 3
@@ -39,4 +41,4 @@ def nearest(name: object, known: Iterable[str]) -> str:
     names = sorted(known) if isinstance(known, set | frozenset) else list(dict.fromkeys(known))
     if near := near_names(name, names):
         return f"did you mean {' or '.join(near)}?"
-    return f"known: {', '.join(names) or 'none'}"
+    return f"known: {listed(names, ', ') or 'none'}"

@@ -14,17 +14,23 @@ from pathlib import Path
 from typing import Any
 
 from dash import Dash
+from flask import Response
 from waitress.server import create_server
 
-from workbench.dashboard import command_palette, downloads, measure_now, request_shapes, router, view_shelf
+from workbench.core.direction_marks import without_direction_marks_utf8
+from workbench.core.failures import logging_to
+from workbench.dashboard import command_palette, downloads, measure_now, request_check, router, saved_views
 from workbench.dashboard.components import head_files, page_frame, theme
 from workbench.dashboard.guard import LOCAL, READ_BYTES, Hosts, guarded, policy
 from workbench.dashboard.pages import cursor_page
-from workbench.dashboard.pages.listed import PAGES
+from workbench.dashboard.pages.all_pages import PAGES
 from workbench.dashboard.panels import guided_tour
 from workbench.dashboard.panels.panel_updates import drawing
 from workbench.dashboard.panels.prefetch import Prefetch
+from workbench.dashboard.server.compression import compress_answers
+from workbench.dashboard.server.connection_limits import IDLE_SECONDS, limit_connections
 from workbench.dashboard.server.context import Context
+from workbench.dashboard.server.error_log import error_handler, log_uncaught
 from workbench.dashboard.server.worker import Worker
 from workbench.dashboard.state.request_gate import taking_turns
 from workbench.dashboard.state.store import Store
@@ -65,24 +71,35 @@ def create_app(root: Path | Sequence[Path], host: str = LOCAL[0], device: Comput
     )
     head_files.add(app)
     app.index_string = theme.index_string()
-    app.layout = page_frame.layout(roots, measure_now.strip(), view_shelf.drawer())
+    app.layout = page_frame.layout(roots, measure_now.strip(), saved_views.drawer())
     workers = {"worker": Worker(device=device), "measurer": Worker(device=device)}
     context = Context(Store(roots), **workers, prefetch=Prefetch(drawing))
     router.connect(app, context)
     cursor_page.connect(app, context, PAGES)
     measure_now.connect(app, context)
-    view_shelf.connect(app, context)
+    saved_views.connect(app, context)
     for page in PAGES:
         page.connect(app, context)
     downloads.connect(app.server, context)
     command_palette.connect(app.server, context)
     guided_tour.connect(app.server, context)
-    request_shapes.connect(app)
+    request_check.connect(app)
+    log_uncaught(app.server)
+    compress_answers(app.server)
+    app.server.json.ensure_ascii = False  # type: ignore[attr-defined]  # text as it is, for what follows
+    app.server.after_request(plain_direction)  # before it is compressed: what is registered last comes first
     app.server.extensions["lengthlens"] = context
     scripts = [*app.csp_hashes(), theme.early_hash()]
     # What is refused takes no turn.
     app.server.wsgi_app = guarded(taking_turns(app.server.wsgi_app), Hosts(host), policy(scripts))
     return app
+
+
+def plain_direction(response: Response) -> Response:
+    """An answer that a page shows, without the characters that turn the direction of text."""
+    if response.mimetype in ("application/json", "text/html"):
+        response.set_data(without_direction_marks_utf8(response.get_data()))
+    return response
 
 
 def serve(
@@ -119,27 +136,28 @@ def serve(
         there = [] if host == LOCAL[0] else ["--host", host]
         again = shlex.join([*typed, *there, "--port", str(port + 1 if port < 65535 else 8050)])
         raise SystemExit(f"port {port} on {host} is taken; choose another: {again}")
-    app = create_app(roots, host, device)
-    address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
-    print(
-        f"LengthLens reads {', '.join(page_frame.folder_text(r) for r in _listed(roots))} and serves {address} "
-        "(Ctrl-C ends it)",
-        flush=True,
-    )
-    threading.Thread(target=app.server.extensions["lengthlens"].store.refresh, daemon=True).start()  # read ahead
-    if host not in LOCAL:
-        print(f"warning: everybody who reaches {host}:{port} can read these folders; there is no login", flush=True)
-    if open_browser:
-        threading.Timer(1.0, webbrowser.open, [address]).start()
-    try:
-        if debug:
-            app.run(host=host, port=port, debug=True, use_reloader=False)
-        else:
-            quiet_server(app, host, port).run()
-    except KeyboardInterrupt:
-        pass
-    finally:
-        app.server.extensions["lengthlens"].close()
+    with logging_to(error_handler()):
+        app = create_app(roots, host, device)
+        address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+        print(
+            f"LengthLens reads {', '.join(page_frame.folder_text(r) for r in _listed(roots))} and serves {address} "
+            "(Ctrl-C ends it)",
+            flush=True,
+        )
+        threading.Thread(target=app.server.extensions["lengthlens"].store.refresh, daemon=True).start()  # read ahead
+        if host not in LOCAL:
+            print(f"warning: everybody who reaches {host}:{port} can read these folders; there is no login", flush=True)
+        if open_browser:
+            threading.Timer(1.0, webbrowser.open, [address]).start()
+        try:
+            if debug:
+                app.run(host=host, port=port, debug=True, use_reloader=False)
+            else:
+                quiet_server(app, host, port).run()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            app.server.extensions["lengthlens"].close()
 
 
 def quiet_server(app: Dash, host: str, port: int) -> Any:
@@ -149,16 +167,19 @@ def quiet_server(app: Dash, host: str, port: int) -> Any:
     and a thread for each would cost more than most context. A page that waits for a worker holds a thread as long.
     """
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
-    return create_server(
+    server = create_server(
         app.server,
         host=host,
         port=port,
         threads=THREADS,
         connection_limit=1000,
+        channel_timeout=IDLE_SECONDS,
+        cleanup_interval=5,
         max_request_body_size=READ_BYTES,
         asyncore_use_poll=True,
         ident=None,
     )
+    return limit_connections(server)
 
 
 def _require(root: Path) -> None:

@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 
 from flask import Flask, Response, jsonify
 
+from workbench.core.verdicts import WORDS
 from workbench.dashboard.components.terms import TERMS, anchor
-from workbench.dashboard.pages.listed import PAGES
+from workbench.dashboard.pages.all_pages import PAGES
 from workbench.dashboard.panels.run_panels import CIRCUIT, DEEPER, PANELS, WHY
 from workbench.dashboard.server.context import Context
-from workbench.dashboard.state.cursor import VERDICTS, link
+from workbench.dashboard.state.cursor import link
+from workbench.tasks.known_tasks import task_label
 
 
 class Entry(NamedTuple):
@@ -46,8 +48,8 @@ def entries(context: Context) -> list[Entry]:
     ]
     for name, run in runs.items():
         last = run.brief.last
-        verdict = VERDICTS.get(run.brief.verdicts.get(last, ""), "") if last is not None else ""
-        said = " · ".join(part for part in (verdict, run.task.replace("_", " "), run.positions) if part)
+        verdict = WORDS.get(run.brief.verdicts.get(last, ""), "") if last is not None else ""
+        said = " · ".join(part for part in (verdict, task_label(run.task).replace("_", " "), run.positions) if part)
         made.append(Entry("Run", name, said, "go", link(name)))
     return [*made, *_quantities(context), *_terms()]
 

@@ -18,14 +18,14 @@ import pandas as pd
 import plotly.graph_objects as go
 from flask import Flask, Response, request
 
-from workbench.core.apart import clause
 from workbench.core.errors import LensError
-from workbench.dashboard.pages.listed import PAGES
+from workbench.core.failures import as_sentence, clause, isolated
+from workbench.dashboard.pages.all_pages import PAGES
 from workbench.dashboard.panels.panel_spec import SIZE, Panel, PanelCursor
-from workbench.dashboard.panels.sequence.sequence_query import Busy
+from workbench.dashboard.panels.sequence.sequence_query import Busy, NotComputed
 from workbench.dashboard.paper_figure import INCHES, Column, for_paper, is_column, page, size_of
 from workbench.dashboard.report.report_page import report_html
-from workbench.dashboard.request_shapes import said
+from workbench.dashboard.request_check import said
 from workbench.dashboard.server.chromium import PrintError, printed
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Cursor, parse, resolve
@@ -33,7 +33,8 @@ from workbench.dashboard.state.request_gate import aside
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import whole
-from workbench.figures.style.design_tokens import Theme
+from workbench.figures.look import Theme
+from workbench.table.schema import WHOLE
 from workbench.table.text_tables import latex, markdown, text_cells
 
 KINDS = {
@@ -45,7 +46,7 @@ KINDS = {
     "json": "application/json",
     "py": "text/x-python",
 }
-COUNTED = ("step", "length", "layer", "head", "n", "runs", "seed")
+COUNTED = (*WHOLE, "runs", "seed")
 """Columns of whole numbers, which stay whole where some are missing."""
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -59,7 +60,7 @@ class Unknown(LookupError):
 
 @runtime_checkable
 class Computed(Protocol):
-    """A panel whose data are computed for it; its methods raise LookupError where they cannot be had."""
+    """A panel whose data are computed for it; its methods raise NotComputed where they cannot be had."""
 
     id: str
     title: str
@@ -101,16 +102,19 @@ def connect(server: Flask, context: Context) -> None:
 
     @server.get("/data/<name>.<kind>")
     def data(name: str, kind: str) -> Response:
-        try:
-            return answer(context, name, kind, request.query_string.decode(), request.args.get("theme", "light"))
-        except Busy as busy:
-            return said(503, str(busy), {"Retry-After": str(busy.seconds)})
-        except (NotMeasured, LookupError) as error:
-            return said(404, str(error.args[0] if error.args else error))
-        except PrintError as error:
-            return said(503, f"{error}.")
-        except Exception as error:  # noqa: BLE001 - whatever rows one run has, that is said of its panel
-            return said(422, f"What is stored for {name} is not what it shows ({clause(error)}).")
+        problems: list[str] = []
+        with isolated(problems.append, f"the data of {name}"):
+            try:
+                return answer(context, name, kind, request.query_string.decode(), request.args.get("theme", "light"))
+            except Busy as busy:
+                return said(503, str(busy), {"Retry-After": str(busy.seconds)})
+            except (NotMeasured, Unknown, NotComputed) as error:
+                return said(404, str(error))
+            except PrintError as error:
+                return said(503, f"{error}.")
+            except LensError as error:
+                return said(422, f"What is stored for {name} is not what it shows ({clause(error)}).")
+        return said(500, as_sentence(problems[0]))
 
     @server.get("/report.html")
     def report() -> Response:
@@ -182,6 +186,9 @@ class Export:
                 raise Unknown(f"there is no run {asked.get('run', '')!r} here")
             self.cursor, _ = resolve(search, self.run)
             self.at = PanelCursor.asked(context.store, self.run, self.cursor, asked)
+            lacking = [name for name in panel.takes if name not in self.at.values] if isinstance(panel, Panel) else []
+            if lacking:
+                raise Unknown(f"{panel.id} is exported with its {' and '.join(lacking)} in the address")
         self.file = file_name(*([self.run.name] if self.run else []), panel.id)
 
     def rows(self) -> pd.DataFrame:

@@ -133,14 +133,14 @@ def refusal(environ: Mapping[str, Any], hosts: Hosts) -> tuple[int, str] | None:
         return 421, f"This dashboard is not called {host[:60]!a}; {ways}."
     origin = environ.get("HTTP_ORIGIN")
     if environ.get("REQUEST_METHOD") not in ("GET", "HEAD") and origin is not None and not _same(origin, host):
-        return 403, f"A page of {origin[:60]!a} may not ask this dashboard for anything."
+        return 403, f"A page of {origin[:60]!a} may not send requests to this dashboard."
     # Browsers say which page a request comes from; following a link to a view from elsewhere is fine.
     from_elsewhere = environ.get("HTTP_SEC_FETCH_SITE", "none") not in ("same-origin", "none")
     if from_elsewhere and environ.get("HTTP_SEC_FETCH_MODE") != "navigate":
-        return 403, "A page of another site may not ask this dashboard for anything."
+        return 403, "A page of another site may not send requests to this dashboard."
     length = environ.get("CONTENT_LENGTH") or "0"
     if not (length.isascii() and length.isdigit()):
-        return 400, "The request does not say how long it is."
+        return 400, "The request does not state its length."
     if len(length) > 12 or int(length) > MOST_BYTES:
         return 413, f"The request is longer than {MOST_BYTES >> 20} MB."
     return None

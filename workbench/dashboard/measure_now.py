@@ -8,17 +8,38 @@ from __future__ import annotations
 
 import re
 import time
-from typing import Any
+from typing import Any, NotRequired
 
 from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.exceptions import PreventUpdate
+from typing_extensions import TypedDict
 
 from workbench.dashboard.components.icons import icon
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Job
 from workbench.dashboard.server.worker_addresses import MEASURE_RUN
 from workbench.dashboard.state.cursor import integer
+from workbench.dashboard.state.request_values import Name, declare
 from workbench.figures.labels import time_left
+
+
+class Measure(TypedDict):
+    """A wish to measure, or to stop measuring."""
+
+    run: NotRequired[Name]
+    only: NotRequired[Name]
+    cancel: NotRequired[Any]
+
+
+class Measuring(TypedDict):
+    """What is being measured."""
+
+    key: Name
+    run: Name
+    what: Name
+
+
+declare({"measure-ask.data": Measure | None, "measure-job.data": Measuring | None})
 
 POLL_MS = 500
 NAME = re.compile(r"[\w.]{0,64}")

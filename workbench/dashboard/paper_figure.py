@@ -14,8 +14,8 @@ from typing import Any, Literal, TypeGuard
 
 import plotly.graph_objects as go
 
+from workbench.dashboard.components.plotly_bundle import plotly_js
 from workbench.dashboard.components.theme import ASSETS
-from workbench.dashboard.report.plotly_bundle import plotly_js
 
 Column = Literal["single", "double"]
 INCHES: Mapping[Column, tuple[float, float]] = {"single": (3.25, 2.25), "double": (6.75, 3.2)}

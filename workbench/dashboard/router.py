@@ -13,10 +13,11 @@ from typing import Any
 from dash import Dash, Input, Output, State, ctx, dcc, no_update
 from dash.exceptions import PreventUpdate
 
-from workbench.core.apart import clause
+from workbench.core.errors import LensError
+from workbench.core.failures import as_sentence, clause, isolated
 from workbench.dashboard.components.page_frame import nav
+from workbench.dashboard.pages.all_pages import PAGES, page_at
 from workbench.dashboard.pages.base import Astray, Visit
-from workbench.dashboard.pages.listed import PAGES, page_at
 from workbench.dashboard.panels.callbacks import browser
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Notice
@@ -71,22 +72,30 @@ def page(context: Context, path: str, search: str, last: str = "") -> tuple[list
     """
     runs = context.store.runs()
     shown = page_at(path)
-    try:
-        if shown is None:
-            notice = Notice(f"This link names the page {path}, which does not exist.", "Shown: all runs.", "Keep")
-            raise Astray(notice)
-        drawn = shown.draw(context, Visit(path, search, last))
-    except Astray as astray:
+    drawn, notices = None, list[Notice]()
+    if shown is None:
+        notices.append(_instead(f"This link names the page {path}, which does not exist."))
+    else:
+        with isolated(lambda problem: notices.append(_instead(as_sentence(problem))), f"the page {path}"):
+            try:
+                drawn = shown.draw(context, Visit(path, search, last))
+            except Astray as astray:
+                notices.append(astray.notice)
+            except LensError as error:
+                why = f"The page {path} could not be drawn from what is stored ({clause(error)})."
+                notices.append(_instead(why))
+    if drawn is None or shown is None:
         shown = PAGES[0]
-        drawn = shown.draw(context, Visit(path, search, last, [astray.notice]))
-    except Exception as error:  # noqa: BLE001 - what one run's rows hold must not take the pages of the others
-        said = f"The page {path} could not be drawn from what is stored ({clause(error)})."
-        shown = PAGES[0]
-        drawn = shown.draw(context, Visit(path, search, last, [Notice(said, "Shown: all runs.", "Keep")]))
+        drawn = shown.draw(context, Visit(path, search, last, notices))
     back = drawn.run or (last if last in runs else _first(runs))
     here = {"run": drawn.run, "title": f"{drawn.title} \u00b7 LengthLens", "waits": drawn.waits}
     told = [dcc.Store(id=f"page-{name}") for name in SAID_TO_PAGES]
     return [*told, *drawn.content], nav(PAGES, shown, back), here
+
+
+def _instead(why: str) -> Notice:
+    """What the page of all runs says in place of another page."""
+    return Notice(why, "The page shows all runs.", "Keep")
 
 
 def arrived(context: Context, here: dict[str, Any] | None) -> bool:

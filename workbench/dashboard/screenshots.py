@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from workbench.dashboard.app import create_app, quiet_server
-from workbench.dashboard.pages.listed import PAGES
+from workbench.dashboard.pages.all_pages import PAGES
 from workbench.dashboard.server.chromium import ARGUMENTS as ARGUMENTS
 from workbench.dashboard.server.chromium import find_browser as find_browser
 from workbench.dashboard.state.cursor import link
 from workbench.dashboard.state.store import Store
+from workbench.storage.atomic import make_folder, write_atomic
 
 SIZE = (1440, 900)
 THEMES = ("light", "dark")
@@ -28,7 +29,7 @@ SETTLED = (
     "[...document.querySelectorAll('.body')].every(e => e.matches('.ready, .stated') || e.closest('.lazy'))"
     " && !document.querySelector('.state .bar') && document.querySelector('#page h1, #cursorbar')"
     " && !/fitting (probes|the )/.test(document.body.textContent)"
-    " && !document.body.textContent.includes('Asking what theory')"
+    " && !document.body.textContent.includes('Computing what theory')"
     " && ![...document.querySelectorAll('.says')].some(e => e.textContent.includes('Working it out') || !e.textContent)"
 )
 """When everything on a page is drawn, or says why it is not; but for what is drawn only once it is in view."""
@@ -107,7 +108,7 @@ def take(
     if not measured:
         raise SystemExit(f"{root} holds no measured run: lengthlens measure {root} makes the rows")
     shown = {page.path.strip("/") or "runs": _address(page.path, page.needs_run, run or measured[0]) for page in PAGES}
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     taken: list[Path] = []
     with served(root) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=browser_path, args=ARGUMENTS)
@@ -121,7 +122,7 @@ def take(
                 settled(page)
                 page.wait_for_timeout(800)
                 file = out / f"{name}-{theme}.png"
-                page.screenshot(path=file)
+                write_atomic(out, file.name, page.screenshot())
                 taken += [file, *(_part(page, out, *part, theme) for part in PARTS.get(name, ()))]
             page.context.close()
         browser.close()
@@ -135,7 +136,7 @@ def _part(page: Any, out: Path, name: str, selector: str, theme: str) -> Path:
     page.wait_for_timeout(400)
     settled(page)
     page.wait_for_timeout(1600)
-    part.screenshot(path=file)
+    write_atomic(out, file.name, part.screenshot())
     return file
 
 

@@ -14,14 +14,14 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from circuits.passes import pieces
-from workbench.diagnosis.repaired_pass import TIE, asking, clearly_right
-from workbench.figures.sequence.wrong_string import Twin, WrongString, WrongStrings
-from workbench.measure.edits.edited_forward import Trained, check_repair, edited_forward
+from workbench.diagnosis.intervened_pass import TIE, asking, clearly_right
+from workbench.measure.edits.edit import Edit, EditError, parse_edits
+from workbench.measure.edits.edited_forward import Trained, check_intervention, edited_forward
 from workbench.measure.edits.one_sequence import Progress, quiet, trained_of
+from workbench.measure.edits.reading import Twin, WrongString, WrongStrings
 from workbench.measure.grid import make_grid
 from workbench.measure.model_study import ModelStudy
 from workbench.models.base.protocol import HookedModel
-from workbench.models.interventions import Edit, EditError, parse_edits
 from workbench.runs.run import Run
 from workbench.tasks.base import Batch, Task
 from workbench.tasks.tokens import write_tokens
@@ -66,9 +66,13 @@ def find_wrong_strings(
     model, task = run.load(step), run.task
     edits = parse_edits(repair)
     for edit in edits:
-        check_repair(model, edit)
+        check_intervention(model, edit)
     study = ModelStudy(
-        model, task, make_grid(task, run.trained_length, [length]), STRINGS, run.config["seeds"]["evaluation"]
+        model,
+        task,
+        make_grid(task, run.trained_length, [length], run.shortest_trained),
+        STRINGS,
+        run.config["seeds"]["evaluation"],
     )
     batch = asking(study.batch(law, length))
     trained = trained_of(run, step, batch.bos)
@@ -101,7 +105,7 @@ def wrong_strings(
     if task.real or batch.prompt is not None or task.output_names is None:
         return WrongStrings([], 0, 0, **shared, problem="answers are no classes, so that none is given with confidence")
     if len(edits) > 1 or any(edit.kind != "repair" for edit in edits):
-        raise EditError("wrong strings are tried under one repair at most")
+        raise EditError("wrong sequences can be tried under at most one intervention")
     logits = last_logits(model, batch)
     lead = leads(logits, batch.targets[:, -1])
     right = lead > slack(logits)

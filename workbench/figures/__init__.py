@@ -1,13 +1,18 @@
 """Figures: pure functions from rows of the measurement table to plotly figures. No torch, no files.
 
-What is importable from here is registered where it is defined (:mod:`workbench.figures.registry`, ``door``,
-``offered``) and loaded when first asked for, since plotly is slow to load. Type checkers and editors read the lines
-below instead, which take over all public names that a module defines.
+Every public name is offered where it is defined (:mod:`workbench.figures.offered`). It is loaded when first asked for,
+since plotly is slow to load. Type checkers and editors read the lines below instead, which take over all public names
+that a module defines.
 """
 
 from __future__ import annotations
 
+import sys
+import warnings
+from collections.abc import Callable
+from functools import cache
 from importlib import import_module
+from pkgutil import walk_packages
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -38,77 +43,60 @@ if TYPE_CHECKING:
     from workbench.figures.panels.restored_shares import *
     from workbench.figures.panels.selectivity import *
     from workbench.figures.panels.training_curves import *
-    from workbench.figures.registry import Registered
+    from workbench.figures.registry import Figure
     from workbench.figures.sequence.attention_pattern import *
     from workbench.figures.sequence.sequence_data import *
     from workbench.figures.sequence.sequence_view import *
+    from workbench.figures.sequence.wrong_string import *
     from workbench.figures.style.design_tokens import *
     from workbench.figures.style.multiples_axis import *
     from workbench.figures.style.sparklines import *
     from workbench.figures.style.verdict_styles import *
-    from workbench.figures.text.sentences import *
-
-HOMES = (
-    "circuit.circuit_graph",
-    "circuit.connection_curve",
-    "errors",
-    "heads.head_curves",
-    "heads.head_facts",
-    "heads.head_map",
-    "heads.head_maps",
-    "heads.head_pictures",
-    "in_context.changed_heads",
-    "in_context.held_by_layer",
-    "in_context.in_context_curve",
-    "in_context.inducing_heads",
-    "panels.accuracy",
-    "panels.any_quantity",
-    "panels.any_quantity_notebook",
-    "panels.bound_parts",
-    "panels.code_coupling",
-    "panels.decodability",
-    "panels.differences",
-    "panels.failure_length",
-    "panels.many_configurations",
-    "panels.many_seeds",
-    "panels.phase_diagram",
-    "panels.plateau",
-    "panels.restored_shares",
-    "panels.selectivity",
-    "panels.training_curves",
-    "sequence.attention_pattern",
-    "sequence.sequence_data",
-    "sequence.sequence_view",
-    "style.design_tokens",
-    "style.multiples_axis",
-    "style.sparklines",
-    "style.verdict_styles",
-    "text.sentences",
-)
-"""Modules that register what is offered here."""
+    from workbench.figures.text.diagnosis_sentence import *
+    from workbench.figures.text.evidence import *
+    from workbench.figures.text.in_context_sentence import *
+    from workbench.figures.text.run_sentences import *
 
 
+@cache
 def _offered() -> dict[str, Any]:
-    for home in HOMES:
-        import_module(f"{__name__}.{home}")
+    for module in walk_packages(__path__, f"{__name__}."):
+        import_module(module.name)
     offered: dict[str, Any] = import_module(f"{__name__}.offered").OFFERED
     return offered
 
 
-def registered(name: str) -> Registered:
-    """A figure by its name, with the function that gives its rows; raises KeyError for any other name."""
-    _offered()
-    figures: dict[str, Registered] = import_module(f"{__name__}.registry").FIGURES
-    return figures[name]
+def registered(name: str) -> Figure[...]:
+    """A figure by its name; raises KeyError for any other name."""
+    public = _offered()[name]
+    if not isinstance(public, import_module(f"{__name__}.registry").Figure):
+        raise KeyError(name)
+    figure: Figure[...] = public
+    return figure
 
 
 def __getattr__(name: str) -> Any:
     if name == "__all__":
         return sorted(_offered())
-    found = None if name.startswith("__") else _offered().get(name)
-    if found is None:
+    public = None if name.startswith("__") else _offered().get(name)
+    if public is None and name.endswith("_data"):
+        return _data_of(name)
+    if public is None:
         raise AttributeError(f"workbench.figures has no {name!r}")
-    return found
+    return public
+
+
+def _data_of(name: str) -> Callable[..., Any]:
+    """The rows of a figure by the name that their function had up to version 0.1."""
+    figure = name.removesuffix("_data")
+    try:
+        rows = registered(figure).data
+    except KeyError:
+        raise AttributeError(f"workbench.figures has no {name!r}") from None
+    # The caller is two frames up, or three if the name came through lengthlens.figures.
+    level = 4 if sys._getframe(2).f_globals.get("__name__") == "lengthlens._forwarding" else 3
+    warnings.warn(f"{name} is now {figure}.data; version 0.2 removes the old name", DeprecationWarning, level)
+    return rows
 
 
 def __dir__() -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.core.errors import LensError
 from workbench.figures.offered import offered
 
 
@@ -36,3 +37,8 @@ class Undefined(NotMeasured):
 @offered
 class NotShared(NotMeasured):
     """Two runs were measured, but nowhere at the same place; the message says at which each was."""
+
+
+@offered
+class AmbiguousRows(LensError, ValueError):
+    """A figure is given rows of which several could be meant; the message says by which column to keep one."""

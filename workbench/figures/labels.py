@@ -6,6 +6,8 @@ import math
 import re
 from collections.abc import Sequence
 
+from workbench.core.thresholds import LEVEL_TEXT
+
 MINUS = "\u2212"
 MISSING = "\u2013"
 AT_LENGTH = re.compile(r"at length (\d+(?:,\d{3})*)")
@@ -57,6 +59,11 @@ def whole(x: float | None) -> str:
 def span_of_steps(first: int, last: int) -> str:
     """One checkpoint, or those from one to another: ``step 70``, ``steps 0 to 17``."""
     return f"step {whole(first)}" if first == last else f"steps {whole(first)} to {whole(last)}"
+
+
+def span_of_lengths(first: int, last: int) -> str:
+    """One length, or those from one to another: ``length 256``, ``lengths 3 to 8``."""
+    return f"length {whole(first)}" if first == last else f"lengths {whole(first)} to {whole(last)}"
 
 
 def time_left(seconds: float) -> str:
@@ -116,6 +123,38 @@ def estimate(value: float | None, low: float | None, high: float | None, decimal
     return f"{proportion(value, decimals)} {interval(low, high, decimals)}".rstrip()
 
 
+def whole_answers(accuracy: str, tokens: float) -> str:
+    """Accuracy where an answer is several tokens: ``whole answers right: 0.09 [0.07, 0.12] (0.76 of tokens)``.
+
+    Args:
+        accuracy: with its interval, as it is written.
+        tokens: share of the tokens that are right.
+    """
+    return f"whole answers right: {accuracy} ({proportion(tokens)} of tokens)"
+
+
+_BAND = re.compile(r"lengths (\d+ to \d+)$")
+_ALL = re.compile(r"all \d+ sequences?$")
+
+
+def band_of(note: object) -> str:
+    """The lengths that a row is of, as its note ends, ``3 to 4``; "" where the row is of one length."""
+    found = _BAND.search(str(note or ""))
+    return found.group(1) if found else ""
+
+
+def length_said(length: float, note: object) -> str:
+    """``length 4``, or ``lengths 3 to 4`` where a row's note says that it is of several."""
+    band = band_of(note)
+    return f"lengths {band}" if band else f"length {whole(length)}"
+
+
+def all_counted(note: object) -> str:
+    """``all 16 sequences``, where a row's note ends in that: its value is exact; else ""."""
+    found = _ALL.search(str(note or ""))
+    return found.group() if found else ""
+
+
 def beyond(x: float) -> str:
     """A length past everything measured, ``> 1,024``."""
     return f"> {whole(x)}"
@@ -136,19 +175,19 @@ def over_length(step: float) -> str:
     return f"over prefix length at step {whole(step)}"
 
 
+def over_axis(step: float | None, length: float | None, trained: float) -> str:
+    """What a line is taken at: :func:`over_length` where a step is given, else :func:`over_training`."""
+    return over_training(length or 0, trained) if step is None else over_length(step)
+
+
 def dotted(*parts: str) -> str:
     """Short statements in one line, those that are empty left out: ``per head · n 512 · 95 % CI``."""
     return " \u00b7 ".join(part for part in parts if part)
 
 
-def sample_size(n: int | None) -> str:
-    """``n 512 · 95 % CI``; empty where n is unknown."""
-    return "" if n is None else f"n {whole(n)} \u00b7 95 % CI"
-
-
-def head_name(layer: int, head: int) -> str:
-    """``L0 H3``."""
-    return f"L{layer} H{head}"
+def sample_size(n: int | None, or_more: bool = False) -> str:
+    """``n 512 · 95 % CI``, or ``n 64 or more``, where values rest on several numbers; empty where n is unknown."""
+    return "" if n is None else f"n {whole(n)}{' or more' * or_more} \u00b7 {LEVEL_TEXT} CI"
 
 
 def layer_name(layer: int) -> str:

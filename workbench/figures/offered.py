@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 One = TypeVar("One", bound=Callable[..., Any])
 
 OFFERED: dict[str, Any] = {}
-"""Everything on offer by name; complete once the modules that :mod:`workbench.figures` lists are imported."""
+"""Everything on offer by name; complete once :mod:`workbench.figures` has imported its modules."""
 
 
 def offered(one: One) -> One:

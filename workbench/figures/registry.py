@@ -1,93 +1,188 @@
-"""Every figure, registered where it is defined: ``@figure`` the figure, ``@data_of(it)`` exactly the rows it draws."""
+"""What a figure is: ``@figure(rows=...)`` makes and offers one object of the rows and the drawing of a figure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload, runtime_checkable
+import inspect
+from collections.abc import Callable, Mapping
+from functools import update_wrapper
+from typing import Any, Concatenate, Generic, Literal, ParamSpec, Protocol, cast, overload, runtime_checkable
 
+import pandas as pd
 import plotly.graph_objects as go
 
-from workbench.figures.offered import One, offered
-from workbench.figures.rows.door import OfRows, OfTwo, RowsOfRows, RowsOfTwo, door
+from workbench.figures.arguments import with_arguments
+from workbench.figures.look import with_look
+from workbench.figures.offered import offered
+from workbench.figures.rows.conversion import frame_parameters, in_kind_of
 from workbench.figures.rows.frame import Frame, Rows
 from workbench.figures.style.plain_figure import Drawing, plain_figures
 
 P = ParamSpec("P")
-R = TypeVar("R")
+Q = ParamSpec("Q")
 
 
-@dataclass
-class Registered:
-    """A figure and its data.
+class Figure(Generic[Q]):
+    """A figure: call it to draw; :meth:`data` returns exactly the rows that it draws.
 
-    Attributes:
-        draw: gives plotly's figure.
-        data: gives exactly the rows that it draws; None where no function does.
+    Each of both functions is passed the arguments that it names. Callers may pass any kind of rows, and ``theme`` and
+    ``size`` in place of ``look``.
+
+    Args:
+        draw: draws the figure. Its parameters are those of the figure, and ``data``, the rows, if it draws these.
+        rows: returns the rows.
     """
 
-    draw: Callable[..., go.Figure]
-    data: Callable[..., Any] | None = None
+    __name__: str
 
-    def plain(self, *frames: Rows, **given: Any) -> Drawing:
+    def __init__(self, draw: Callable[..., Drawing], rows: Callable[..., Frame | pd.DataFrame]) -> None:
+        update_wrapper(self, draw)
+        self._draw, self._rows = draw, rows
+        self._frames = frame_parameters(rows)
+        self._drawing, row_arguments = (inspect.signature(function).parameters for function in (draw, rows))
+        frames = [row_arguments[name].replace(annotation="Rows") for name in self._frames]
+        options = [option for name, option in self._drawing.items() if name not in ("data", *self._frames)]
+        self.__signature__ = inspect.Signature([*frames, *options], return_annotation="go.Figure")
+        self.__doc__ = with_arguments(draw.__doc__, self.__signature__.parameters)
+        self._picking = inspect.Signature([*frames, *(option for option in options if option.name in row_arguments)])
+
+    def __call__(self, *args: Q.args, **kwargs: Q.kwargs) -> go.Figure:
+        """The figure."""
+        keywords = with_look(kwargs) if "look" in self._drawing else kwargs
+        values = self._bound(self.__signature__, args, keywords)
+        values |= {name: Frame.of(values[name]) for name in self._frames}
+        if "data" in self._drawing:
+            values["data"] = self._rows(**{name: values[name] for name in self._picking.parameters})
+        return self._draw(**{name: values[name] for name in self._drawing})
+
+    @overload
+    def data(self, frame: Frame, /, *args: Any, **kwargs: Any) -> Frame: ...
+    @overload
+    def data(self, *args: Any, **kwargs: Any) -> pd.DataFrame: ...
+    def data(self, *args: Any, **kwargs: Any) -> Any:
+        """Exactly the rows that the figure draws, in the kind they came in.
+
+        Takes the arguments of the figure. Those that only the drawing needs are optional.
+        """
+        unused = {"theme", "size", *self.__signature__.parameters} - {*self._picking.parameters}
+        keywords = {name: value for name, value in kwargs.items() if name not in unused}
+        values = self._bound(self._picking, args, keywords)
+        frames = {name: values[name] for name in self._frames}
+        rows = self._rows(**values | {name: Frame.of(frame) for name, frame in frames.items()})
+        return in_kind_of(frames.values(), rows)
+
+    def plain(self, *args: Any, **kwargs: Any) -> Drawing:
         """The figure without plotly's checks, see :mod:`workbench.figures.style.plain_figure`."""
         with plain_figures():
-            return self.draw(*frames, **given)
+            return self(*args, **kwargs)
 
+    def __repr__(self) -> str:
+        return f"<figure {self.__name__}{self.__signature__}>"
 
-FIGURES: dict[str, Registered] = {}
-"""Every figure by name; complete once the modules that :mod:`workbench.figures` lists are imported."""
-
-
-@overload
-def figure(function: Callable[Concatenate[Frame, Frame, P], Drawing]) -> OfTwo[P, go.Figure]: ...
-@overload
-def figure(function: Callable[Concatenate[Frame, P], Drawing]) -> OfRows[P, go.Figure]: ...
-def figure(function: Any) -> Any:
-    """Register a figure of rows, and offer it."""
-    made = offered(door(function))
-    FIGURES[function.__name__] = Registered(made)
-    return made
-
-
-def figure_of_pass(function: Callable[P, Drawing]) -> Callable[P, go.Figure]:
-    """Register a figure of one pass through a model, which takes arrays and no rows, and offer it."""
-    FIGURES[function.__name__] = Registered(function)
-    return offered(function)
+    def _bound(self, signature: inspect.Signature, args: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{self.__name__}: {error}") from None
+        bound.apply_defaults()
+        return bound.arguments
 
 
 @runtime_checkable
-class _Twin(Protocol):
-    @overload
-    def __call__(self, function: Callable[Concatenate[Frame, Frame, P], Frame]) -> RowsOfTwo[P]: ...
-    @overload
-    def __call__(self, function: Callable[Concatenate[Frame, P], Frame]) -> RowsOfRows[P]: ...
+class OfRows(Protocol):
+    """Makes the figure of the rows of one run or table."""
+
+    def __call__(self, draw: Callable[Concatenate[Frame, Frame, P], Drawing], /) -> Figure[Concatenate[Rows, P]]: ...
 
 
-def data_of(drawn: Callable[..., go.Figure]) -> _Twin:
-    """Register the function that gives exactly the rows a figure draws, as ``<name of the figure>_data``.
+@runtime_checkable
+class OfTwo(Protocol):
+    """Makes the figure of the rows of two runs."""
 
-    Raises:
-        ValueError: under another name.
+    def __call__(
+        self, draw: Callable[Concatenate[Frame, Frame, Frame, P], Drawing], /
+    ) -> Figure[Concatenate[Rows, Rows, P]]: ...
+
+
+@runtime_checkable
+class OfPass(Protocol):
+    """Makes the figure of one pass through a model."""
+
+    def __call__(self, draw: Callable[P, Drawing], /) -> Figure[P]: ...
+
+
+@overload
+def figure(*, rows: Callable[Concatenate[Frame, Frame, ...], Frame]) -> OfTwo: ...
+@overload
+def figure(*, rows: Callable[Concatenate[Frame, ...], Frame]) -> OfRows: ...
+def figure(*, rows: Any) -> Any:
+    """Offer a figure of the rows of one run or of two.
+
+    The drawing takes the rows that it draws as ``data``, then all rows of each run, as ``rows`` does.
+
+    Args:
+        rows: returns exactly the rows that the figure draws.
+    """
+    return lambda draw: offered(Figure(draw, rows))
+
+
+def figure_of_pass(*, rows: Callable[..., pd.DataFrame]) -> OfPass:
+    """Offer a figure of one pass through a model.
+
+    The drawing takes arrays and no rows.
+
+    Args:
+        rows: returns exactly the numbers that the figure draws, of the same arrays.
+    """
+    return cast(OfPass, lambda draw: offered(Figure(draw, rows)))
+
+
+class Lines(Generic[Q]):
+    """A description of lines over training and over prefix length, of which :meth:`over` makes the two figures.
+
+    Both functions take ``step`` and ``length``, of which one is None: lines over training are at one prefix length,
+    lines over prefix length at one step.
+
+    Args:
+        draw: the drawing. Its name ends in ``_lines``. Its docstring says ``{over}`` in place of axis and place.
+        rows: the rows.
     """
 
-    def register(function: Any) -> Any:
-        return _twin(drawn.__name__, door(function, back=True))
+    def __init__(self, draw: Callable[..., Drawing], rows: Callable[..., Frame]) -> None:
+        self.draw, self.rows = draw, rows
 
-    return cast(_Twin, register)
+    def over(self, axis: Literal["step", "length"]) -> Figure[Q]:
+        """The figure over ``step`` (at one prefix length) or over ``length`` (at one step), offered."""
+        place, ending, words = _OVER[axis]
+        signature = inspect.signature(self.draw)
+        parameters = dict(signature.parameters)
+        del parameters[axis]
+        parameters[place] = parameters[place].replace(default=inspect.Parameter.empty, annotation="int")
+
+        def draw(**arguments: Any) -> Drawing:
+            return self.draw(**arguments)
+
+        update_wrapper(draw, self.draw)
+        draw.__name__ = draw.__qualname__ = self.draw.__name__.removesuffix("_lines") + ending
+        draw.__doc__ = (self.draw.__doc__ or "").format(over=words)
+        vars(draw)["__signature__"] = signature.replace(parameters=[*parameters.values()])
+        figure: Figure[Q] = offered(Figure(draw, self.rows))
+        return figure
 
 
-def data_of_pass(drawn: Callable[..., go.Figure]) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """As :func:`data_of`, of a figure of one pass through a model."""
-
-    def register(function: Callable[P, R]) -> Callable[P, R]:
-        return _twin(drawn.__name__, function)
-
-    return register
+_OVER = {
+    "step": ("length", "_over_training", "over training at one prefix length"),
+    "length": ("step", "_over_length", "over prefix length at one step"),
+}
+"""Axis -> the parameter that says where the lines are, the end of the figure's name, and words for its docstring."""
 
 
-def _twin(name: str, function: One) -> One:
-    if function.__name__ != f"{name}_data":
-        raise ValueError(f"the rows of {name} are given by {name}_data, not by {function.__name__}")
-    FIGURES[name].data = function
-    return offered(function)
+@runtime_checkable
+class OfLines(Protocol):
+    """Describes the lines of the rows of one run."""
+
+    def __call__(self, draw: Callable[Concatenate[Frame, Frame, P], Drawing], /) -> Lines[Concatenate[Rows, P]]: ...
+
+
+def lines(*, rows: Callable[Concatenate[Frame, ...], Frame]) -> OfLines:
+    """Describe lines over both axes, see :class:`Lines`."""
+    return cast(OfLines, lambda draw: Lines(draw, rows))

@@ -1,1 +1,1 @@
-"""Executors: one function over many items, in this process or in several."""
+"""Executors: one function over many jobs, in this process or in several."""

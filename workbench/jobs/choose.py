@@ -1,42 +1,90 @@
-"""Choosing an executor by its name."""
+"""The executors by name. Nothing is imported for one until it is made."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.core.suggest import nearest
 from workbench.jobs.executors import Executor, ExecutorError, Serial
-from workbench.jobs.processes import Processes
 
-#: names for :func:`make_executor`
-NAMES = ("serial", "processes", "dask=tcp://HOST:PORT")
+
+@dataclass(frozen=True)
+class ExecutorKind:
+    """An executor as commands name it.
+
+    Attributes:
+        form: how it is written, e.g. ``dask=tcp://HOST:PORT``: its name, and ``=`` where an address follows.
+        words: what works, for the help.
+        make: from the address, the number of workers (None = not given) and the folders of jobs.
+        remote: whether workers may be on other machines, where files appear late.
+    """
+
+    form: str
+    words: str
+    make: Callable[[str, int | None, Sequence[Path]], Executor]
+    remote: bool = False
+
+
+def _serial(address: str, workers: int | None, folders: Sequence[Path]) -> Executor:
+    if workers not in (None, 1):
+        raise ExecutorError(f"serial has one worker, not {workers}: use the executor 'processes'")
+    return Serial()
+
+
+def _processes(address: str, workers: int | None, folders: Sequence[Path]) -> Executor:
+    from workbench.jobs.processes import Processes
+
+    return Processes(workers)
+
+
+def _dask(address: str, workers: int | None, folders: Sequence[Path]) -> Executor:
+    from workbench.jobs.cluster import Dask  # needs an extra
+
+    if workers is not None:
+        raise ExecutorError(f"the cluster sets the number of workers of dask, not {workers}: leave the number out")
+    return Dask(address, folders)
+
+
+EXECUTORS: Mapping[str, ExecutorKind] = {
+    "serial": ExecutorKind("serial", "this process", _serial),
+    "processes": ExecutorKind("processes", "processes of this machine", _processes),
+    "dask": ExecutorKind("dask=tcp://HOST:PORT", "a running Dask cluster", _dask, remote=True),
+}
+"""Name -> executor. A new one is its class and one entry; commands, their help and refusals follow."""
+
+
+def executor_help() -> str:
+    """Every executor with what works, as a list in words."""
+    *most, last = [f"{kind.form} ({kind.words})" for kind in EXECUTORS.values()]
+    return f"{', '.join(most)} or {last}"
+
+
+def executor_kind(name: str) -> ExecutorKind:
+    """The executor of a name; what follows ``=`` is its address.
+
+    Raises:
+        ExecutorError: for an unknown name.
+    """
+    kind = EXECUTORS.get(name.partition("=")[0])
+    if kind is None or (name != kind.form and "=" not in kind.form):
+        raise ExecutorError(f"unknown executor {name!r}; {nearest(name, [kind.form for kind in EXECUTORS.values()])}")
+    return kind
 
 
 def make_executor(name: str, workers: int | None = None, folders: Sequence[Path] = ()) -> Executor:
     """An executor by name.
 
     Args:
-        name: ``serial``, ``processes``, or ``dask=`` and the address of a running scheduler.
+        name: of one of :data:`EXECUTORS`, with its address after ``=`` where it has one.
         workers: number of worker processes; None is one per available core.
-        folders: what the items read and write, where workers may be on other machines; the first can be written.
+        folders: what the jobs read and write, where workers may be on other machines; the first can be written.
 
     Raises:
         ExecutorError: for an unknown name, a number of workers it cannot have, or an executor that is not installed.
     """
-    kind, _, address = name.partition("=")
-    if name not in NAMES and kind != "dask":
-        raise ExecutorError(f"unknown executor {name!r}; {nearest(name, NAMES)}")
+    kind = executor_kind(name)
     if workers is not None and workers < 1:
-        raise ExecutorError(f"an executor has 1 worker or more, not {workers}")
-    if kind == "dask":
-        from workbench.jobs.cluster import Dask  # needs an extra
-
-        if workers is not None:
-            raise ExecutorError(f"dask has the workers that its cluster has, not {workers}: leave the number out")
-        return Dask(address, folders)
-    if name == "serial":
-        if workers not in (None, 1):
-            raise ExecutorError(f"serial has one worker, not {workers}: use the executor 'processes'")
-        return Serial()
-    return Processes(workers)
+        raise ExecutorError(f"an executor has at least 1 worker, not {workers}")
+    return kind.make(name.partition("=")[2], workers, folders)

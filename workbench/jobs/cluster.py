@@ -1,11 +1,11 @@
-"""The executor ``dask``: items on the workers of a Dask cluster that is there already, each in a child process.
+"""The executor ``dask``: jobs on the workers of a Dask cluster that is there already, each in a child process.
 
 Dask gives a task whose worker died to another worker, three times, and then waits for ever where no worker is left.
-Here each item is given to one worker by name, and never more than the worker has room for. So when a worker is gone,
-the items that were on it are known: each is tried again on a worker that has nothing else, where a second death can
-only be its own; then it fails by name. Twenty workers that are taken away cost twenty items their beginning.
+Here each job is given to one worker by name, and never more than the worker has room for. So when a worker is gone,
+the jobs that were on it are known: each is tried again on a worker that has nothing else, where a second death can
+only be its own; then it fails by name. Twenty workers that are taken away cost twenty jobs their beginning.
 
-An item must be files in, files out, and safe to do twice, even at once: a worker that only lost its connection may
+A job must be files in, files out, and safe to do twice, even at once: a worker that only lost its connection may
 still be at it while the second try begins.
 """
 
@@ -24,9 +24,10 @@ from typing import Any, TypeVar
 
 from workbench.jobs.cluster_workers import ClusterError, Scheduler, connected, marked, require_address
 from workbench.jobs.executors import Failure
-from workbench.jobs.item_process import GRACE_S, end_idle, packed, run_item, unpacked
+from workbench.jobs.job_process import GRACE_S, end_idle, packed, run_job, unpacked
+from workbench.storage.below import remove_file, write_new
 
-Item = TypeVar("Item")
+Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 LOOK_S = 1.0
@@ -41,12 +42,12 @@ KILLED = (
 
 
 class Dask:
-    """Items on the workers of a running Dask cluster, as many at once as their threads and memory allow.
+    """Jobs on the workers of a running Dask cluster, as many at once as their threads and memory allow.
 
     Args:
         address: the scheduler's, e.g. ``tcp://10.0.0.1:8786``.
-        folders: what the items read and write; a worker that does not see them is refused. In the first a stop file
-            is written when the map ends early; without folders, running items are left to end.
+        folders: what the jobs read and write; a worker that does not see them is refused. In the first a stop file
+            is written when the map ends early; without folders, running jobs are left to end.
         patience: seconds for which there may be no worker.
 
     Raises:
@@ -68,22 +69,22 @@ class Dask:
 
     def map(
         self,
-        function: Callable[[Item], Result],
-        items: Iterable[Item],
+        function: Callable[[Job], Result],
+        jobs: Iterable[Job],
         *,
         on_done: Callable[[int, Result | Failure], None] | None = None,
         memory_per_worker: int | None = None,
     ) -> list[Result | Failure]:
         """See :meth:`Executor.map <workbench.jobs.executors.Executor.map>`.
 
-        What ends the map early (Ctrl-C, a raising ``on_done``) has running items stopped by SIGTERM, which training
+        What ends the map early (Ctrl-C, a raising ``on_done``) has running jobs stopped by SIGTERM, which training
         takes for a wish to save, and waits for them.
 
         Raises:
             ClusterError: if the scheduler cannot be reached or is lost, a worker has another version of the package
                 or does not see the folders, or there is no worker for too long.
         """
-        listed = list(items)
+        listed = list(jobs)
         if not listed:
             return []
         results: dict[int, Result | Failure] = {}
@@ -99,7 +100,7 @@ class Dask:
                             on_done(index, outcome)
                 except BaseException:
                     if stop is not None:
-                        stop.write_text("stop\n")
+                        write_new(stop.parent, stop.name, b"stop\n")
                         out.drain(GRACE_S)
                     raise
                 with suppress(Exception):  # they end by themselves, later
@@ -115,7 +116,7 @@ def _stopping(folders: Sequence[Path]) -> Iterator[Path | None]:
         yield stop
     finally:
         if stop is not None:
-            stop.unlink(missing_ok=True)
+            remove_file(stop.parent, stop.name)
 
 
 @dataclass
@@ -124,7 +125,7 @@ class _Worker:
 
     Attributes:
         name: its address.
-        room: items that it may have at once.
+        room: jobs that it may have at once.
         out: those it has.
         alone: whether what it has is tried alone there.
     """
@@ -179,14 +180,14 @@ class _Workers:
         if now - self.seen > self.patience:
             why = f"; {self._why_refused()}" if self.refused else ""
             raise ClusterError(
-                f"there has been no worker at the Dask scheduler {self.scheduler.address} for {self.patience:,.0f} s: "
+                f"there is no worker at the Dask scheduler {self.scheduler.address} for {self.patience:,.0f} s: "
                 f"`dask worker {self.scheduler.address}` starts one; what was finished is kept, and the same command "
                 f"continues{why}"
             )
         return gone
 
     def _room(self, worker: Mapping[str, Any]) -> int:
-        """How many items a worker may have: one a thread, and no more than its memory holds."""
+        """How many jobs a worker may have: one a thread, and no more than its memory holds."""
         threads, memory = int(worker["nthreads"]), int(worker["memory_limit"] or 0)
         return max(1, min(threads, memory // self.memory) if memory and self.memory else threads)
 
@@ -197,19 +198,19 @@ class _Workers:
 
 
 class _Out:
-    """The items of one map: those that wait, those that are out, and those that are under suspicion."""
+    """The jobs of one map: those that wait, those that are out, and those that are under suspicion."""
 
     def __init__(
         self,
         scheduler: Scheduler,
         workers: _Workers,
         function: Callable[[Any], Any],
-        items: list[Any],
+        jobs: list[Any],
         stop: Path | None,
     ) -> None:
-        self.scheduler, self.workers, self.function, self.items = scheduler, workers, function, items
+        self.scheduler, self.workers, self.function, self.jobs = scheduler, workers, function, jobs
         self.stop = "" if stop is None else str(stop)
-        self.waiting = deque(range(len(items)))
+        self.waiting = deque(range(len(jobs)))
         self.suspects: deque[int] = deque()
         self.deaths: Counter[int] = Counter()
         self.out: dict[int, tuple[Any, _Worker]] = {}
@@ -217,8 +218,8 @@ class _Out:
         self.looked = time.monotonic()
 
     def outcomes(self) -> Iterator[tuple[int, Any]]:
-        """What came of each item, as it comes. Raises ClusterError."""
-        left = len(self.items)
+        """What came of each job, as it comes. Raises ClusterError."""
+        left = len(self.jobs)
         while left:
             for outcome in self._go_on():
                 left -= 1
@@ -269,16 +270,16 @@ class _Out:
 
     def _give(self, index: int, worker: _Worker) -> None:
         try:
-            request = packed(self.function, index, self.items[index])
-        except Exception as error:  # noqa: BLE001 - what cannot travel is a failure of its item
+            request = packed(self.function, index, self.jobs[index])
+        except Exception as error:  # noqa: BLE001 - what cannot travel is a failure of its job
             self._free(worker, index)
-            self.ended.put((index, Failure.of(index, self.items[index], error)))
+            self.ended.put((index, Failure.of(index, self.jobs[index], error, foreign=True)))
             return
         future = self.scheduler.client.submit(
-            run_item,
+            run_job,
             request,
             self.stop,
-            key=f"{getattr(self.function, '__name__', 'item')}-{index}-{secrets.token_hex(4)}",
+            key=f"{getattr(self.function, '__name__', 'job')}-{index}-{secrets.token_hex(4)}",
             workers=[worker.name],
             allow_other_workers=False,
             pure=False,
@@ -299,7 +300,7 @@ class _Out:
         worker.alone = worker.alone and bool(worker.out)
 
     def _release(self, index: int, ended: Any) -> bool:
-        """Whether what ended is what is out of that item now, and no earlier try; it no longer is."""
+        """Whether what ended is what is out of that job now, and no earlier try; it no longer is."""
         if index not in self.out or self.out[index][0] is not ended:
             return False
         self._free(self.out.pop(index)[1], index)
@@ -317,7 +318,7 @@ class _Out:
             self._fetch_again(index, ended)
         except CancelledError:  # nobody here did that to what is out: the connection broke
             raise self.scheduler.gone() from None
-        except Exception as error:  # noqa: BLE001 - nothing of the item itself is raised here
+        except Exception as error:  # noqa: BLE001 - a failure of its job, which is logged
             self._release(index, ended)
             yield from self._raised(index, error)
         else:
@@ -325,12 +326,12 @@ class _Out:
             if answer is None:
                 yield from self._died(index)
             else:
-                yield index, _named(unpacked(answer), index, self.items[index])
+                yield index, _named(unpacked(answer), index, self.jobs[index])
 
     def _fetch_again(self, index: int, ended: Any) -> None:
-        """Of an item that ended and whose answer does not come: ask again, or, where its worker is gone, do it again.
+        """Of a job that ended and whose answer does not come: ask again, or, where its worker is gone, do it again.
 
-        Dask would wait for the very worker to come back. The item itself is under no suspicion; the worker is looked
+        Dask would wait for the very worker to come back. The job itself is under no suspicion; the worker is looked
         for next, before it is given anything.
         """
         if self.out[index][1].name in self.scheduler.workers():
@@ -347,19 +348,19 @@ class _Out:
         if isinstance(error, KilledWorker):
             yield from self._died(index)
         else:
-            yield index, Failure.of(index, self.items[index], error)
+            yield index, Failure.of(index, self.jobs[index], error, foreign=True)
 
     def _died(self, index: int) -> Iterator[tuple[int, Any]]:
-        """Put an item under suspicion, or give it up."""
+        """Put a job under suspicion, or give it up."""
         self.deaths[index] += 1
         if self.deaths[index] >= TRIES:
-            yield index, Failure(index, self.items[index], KILLED)
+            yield index, Failure(index, self.jobs[index], KILLED)
         else:
             self.suspects.append(index)
 
 
-def _named(outcome: Any, index: int, item: Any) -> Any:
-    """A failure with its item, which did not travel back."""
+def _named(outcome: Any, index: int, job: Any) -> Any:
+    """A failure with its job, which did not travel back."""
     if isinstance(outcome, Failure):
-        return Failure(index, item, outcome.error, outcome.traceback)
+        return Failure(index, job, outcome.error, outcome.traceback)
     return outcome

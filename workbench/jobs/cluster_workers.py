@@ -1,6 +1,6 @@
 """The scheduler of a Dask cluster and those of its workers that can be used: same package, same data.
 
-Everything that a worker lacks is found before it is given an item.
+Everything that a worker lacks is found before it is given a job.
 """
 
 from __future__ import annotations
@@ -9,6 +9,10 @@ import contextlib
 import logging
 import re
 import secrets
+import socket
+import struct
+import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,13 +21,15 @@ from typing import Any
 
 from workbench.core.errors import LensError, shown
 from workbench.jobs.executors import ExecutorError
-from workbench.storage.errors import storing
+from workbench.storage.below import remove_file, write_new
 
 CONNECT_S = 10.0
 """How long a scheduler is waited for."""
 ANSWER_S = 60.0
 """How long its answer is waited for; a machine may be busy."""
 ADDRESS = re.compile(r"(tcp|tls)://[^\s/]+:[0-9]{1,5}")
+GREETING_BYTES = 1 << 20
+"""What a scheduler says first is some hundred bytes; a longer announcement is no scheduler's."""
 LOOKED_AT = 20
 """Folders that each worker must show that it sees; more are of the same disks."""
 
@@ -46,7 +52,7 @@ def require_address(address: str) -> None:
     try:
         import distributed  # noqa: F401
     except ImportError:
-        raise ExecutorError("the executor dask needs an extra: pip install 'lengthlens[dask]'") from None
+        raise ExecutorError("the executor dask needs two packages: pip install cloudpickle distributed") from None
 
 
 class Scheduler:
@@ -80,8 +86,8 @@ class Scheduler:
     def gone(self) -> ClusterError:
         """The error for a scheduler that does not answer any more."""
         return ClusterError(
-            f"the Dask scheduler at {self.address} is lost; what was finished is kept, and the same command continues "
-            "once there is a scheduler"
+            f"the Dask scheduler at {self.address} does not answer any more; finished work is kept. "
+            "Start a scheduler, and run the same command to resume"
         )
 
     def refused(self, names: Sequence[str], marks: Mapping[str, str]) -> dict[str, str]:
@@ -98,7 +104,7 @@ class Scheduler:
         for name in names:
             answer = told.get(name)
             if isinstance(answer, BaseException) or answer is None:
-                found[name] = f"cannot be looked at ({answer})"
+                found[name] = f"cannot be inspected ({answer})"
                 continue
             there, unseen = answer
             differing = [what for what in here if there.get(what) != here[what]]
@@ -117,23 +123,112 @@ def connected(address: str) -> Iterator[Scheduler]:
     """A connection to a scheduler, closed at the end; Dask's own messages are kept from the user's screen.
 
     Raises:
-        ClusterError: if there is no scheduler at the address.
+        ClusterError: if no scheduler answers at the address in time.
     """
-    from distributed import Client
-
     with _silent():
-        try:
-            client = Client(address, timeout=CONNECT_S, set_as_default=False)
-        except (OSError, ValueError, TypeError):
-            raise ClusterError(
-                f"there is no Dask scheduler at {address}: `dask scheduler` starts one, and `dask worker {address}` "
-                "on each machine its workers"
-            ) from None
+        require_greeting(address)
+        client = _client(address)
         try:
             yield Scheduler(address, client)
         finally:
             with contextlib.suppress(Exception):  # of a scheduler that is gone
                 client.close(timeout=2)
+
+
+def require_greeting(address: str) -> None:
+    """Refuse an address where nobody listens, or where what answers does not begin as a Dask scheduler does.
+
+    A scheduler greets first: eight bytes with the length of a message, then the message. Dask's own client trusts that
+    length, and waits without end for a port that accepts and says nothing. Over TLS only the port is tried.
+
+    Raises:
+        ClusterError: in one sentence with the address.
+    """
+    protocol, _, place = address.partition("://")
+    host, _, port = place.rpartition(":")
+    until = time.monotonic() + CONNECT_S
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_S) as connection:
+            if protocol == "tls":
+                return require_certificates(address)
+            head = _received(connection, 8, until)
+            length = struct.unpack("<Q", head)[0] if len(head) == 8 else 0
+            if not 0 < length <= GREETING_BYTES or len(_received(connection, length, until)) < length:
+                raise ClusterError(
+                    f"what listens at {address} does not answer as a Dask scheduler does; give the address that "
+                    "`dask scheduler` prints"
+                )
+    except (OSError, OverflowError, UnicodeError):
+        raise _nobody(address) from None
+
+
+def require_certificates(address: str) -> None:
+    """Refuse an address of TLS where Dask's settings name no certificates.
+
+    Raises:
+        ClusterError: saying which settings these are.
+    """
+    from distributed.security import Security
+
+    if not Security().get_connection_args("client").get("ssl_context"):
+        raise ClusterError(
+            f"{address} needs certificates: name them in Dask's settings distributed.comm.tls.ca-file, .client.cert "
+            "and .client.key (docs/scale.md)"
+        )
+
+
+def _received(connection: socket.socket, count: int, until: float) -> bytes:
+    """So many bytes of a connection, or fewer where they do not come in time."""
+    data = b""
+    while len(data) < count and time.monotonic() < until:
+        connection.settimeout(max(0.01, until - time.monotonic()))
+        try:
+            part = connection.recv(min(1 << 16, count - len(data)))
+        except OSError:
+            break
+        if not part:
+            break
+        data += part
+    return data
+
+
+def _nobody(address: str) -> ClusterError:
+    return ClusterError(
+        f"there is no Dask scheduler at {address}: start one with `dask scheduler`, and its workers with "
+        f"`dask worker {address}` on each machine"
+    )
+
+
+def _client(address: str) -> Any:
+    """Dask's client. It is made in a thread of its own, because making one may wait without end.
+
+    Raises:
+        ClusterError: if it is not connected in time, or not at all.
+    """
+    from distributed import Client
+
+    made: list[Any] = []
+
+    def make() -> None:
+        try:
+            made.append(Client(address, timeout=CONNECT_S, set_as_default=False))
+        except BaseException as error:  # noqa: BLE001 - raised below, in the caller's thread
+            made.append(error)
+
+    thread = threading.Thread(target=make, daemon=True)
+    thread.start()
+    thread.join(2 * CONNECT_S)
+    client = made[0] if made else None
+    if isinstance(client, OSError | TypeError):
+        raise _nobody(address) from client
+    if client is None or isinstance(client, Exception):
+        raise ClusterError(
+            f"what listens at {address} stopped answering as a Dask scheduler does; give the address that "
+            "`dask scheduler` prints"
+        ) from client
+    if isinstance(client, BaseException):
+        raise client
+    return client
 
 
 @contextmanager
@@ -163,14 +258,13 @@ def marked(folders: Sequence[Path]) -> Iterator[dict[str, str]]:
     try:
         for folder in folders[::every]:
             token = secrets.token_hex(8)
-            path = folder.resolve() / f".seen-{token}"
-            with storing(folder):
-                path.write_text(token)
-            marks[str(path)] = token
+            name = f".seen-{token}"
+            write_new(folder.resolve(), name, token.encode())
+            marks[str(folder.resolve() / name)] = token
         yield marks
     finally:
         for path_text in marks:
-            Path(path_text).unlink(missing_ok=True)
+            remove_file(Path(path_text).parent, Path(path_text).name)
 
 
 def looker() -> Callable[[Mapping[str, str]], tuple[dict[str, str], list[str]]]:

@@ -1,40 +1,24 @@
-"""Not beginning an item once the time for it is up."""
+"""Not beginning a job once the time for it is up."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Generic, TypeVar
 
 from workbench.core.errors import LensError
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
-
 
 class TimeIsUp(LensError):
-    """An item was not begun, or not finished, because the time for it was up."""
+    """A job was not begun, or not finished, because the time for it was up."""
 
 
-@dataclass(frozen=True)
-class Before(Generic[Item, Result]):
-    """A function of one item that refuses items from some time on; travels to worker processes.
+def refuse_late(until: float | None) -> None:
+    """Refuse to begin a job.
 
-    Attributes:
-        function: what is called.
-        until: seconds since the epoch; None = no limit.
+    Args:
+        until: the time from which on none is begun, in seconds since the epoch; None = no limit.
+
+    Raises:
+        TimeIsUp: if the time is up.
     """
-
-    function: Callable[[Item], Result]
-    until: float | None = None
-
-    def __call__(self, item: Item) -> Result:
-        """The function's result.
-
-        Raises:
-            TimeIsUp: if the time is up.
-        """
-        if self.until is not None and time.time() >= self.until:
-            raise TimeIsUp("not begun")
-        return self.function(item)
+    if until is not None and time.time() >= until:
+        raise TimeIsUp("not begun")

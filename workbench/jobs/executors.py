@@ -1,23 +1,27 @@
-"""Executors: call one function for many items, here or in worker processes, and lose no item in silence.
+"""Executors: call one function for many jobs, here or in worker processes, and lose no job in silence.
 
-An item must be files in, files out, and safe to do twice, even at once: an item whose worker was killed is tried
+A job must be files in, files out, and safe to do twice, even at once: a job whose worker was killed is tried
 again, and a worker on another machine that only lost its connection may still be at it.
 """
 
 from __future__ import annotations
 
+import logging
 import signal
 import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from logging.handlers import QueueHandler
+from queue import SimpleQueue
 from types import FrameType
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from workbench.core.errors import LensError
+from workbench.core.failures import Repeats, debugging, log_failure, logging_to
 
-Item = TypeVar("Item")
+Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 
@@ -27,32 +31,35 @@ class ExecutorError(LensError, ValueError):
 
 @dataclass(frozen=True)
 class Failure:
-    """Stands in the results for an item that gave none.
+    """Stands in the results for a job that gave none.
 
     Attributes:
-        index: the item's place among the items.
-        item: the item itself.
+        index: the job's place among the jobs.
+        job: the job itself.
         error: what went wrong, in one line.
-        traceback: the traceback where the function raised, or "" where its worker was killed.
+        traceback: where the function raised; "" for an error that was written for readers, and for a killed worker.
     """
 
     index: int
-    item: Any
+    job: Any
     error: str
     traceback: str = field(default="", repr=False)
 
     @classmethod
-    def of(cls, index: int, item: Any, error: BaseException) -> Failure:
-        """The failure of an item whose function raised ``error``."""
-        name = type(error).__name__
-        said = str(error)
-        whole = "".join(traceback.format_exception(error))
-        return cls(index, item, f"{name}: {said}" if said else name, whole)
+    def of(cls, index: int, job: Any, error: BaseException, foreign: bool = False) -> Failure:
+        """The failure of a job whose function raised ``error``, which is logged.
+
+        ``foreign`` says that the error came up on the way to or from another process, in no code of LengthLens.
+        """
+        sentence = log_failure(error, f"job {index}", foreign=foreign, again=False)
+        if isinstance(error, LensError):
+            return cls(index, job, f"{type(error).__name__}: {sentence}")
+        return cls(index, job, sentence, "".join(traceback.format_exception(error)))
 
 
 @runtime_checkable
 class Executor(Protocol):
-    """Calls a function for each of some items."""
+    """Calls a function for each of some jobs."""
 
     def check(self) -> None:
         """Refuse before any work what is needed and not there; nothing on one machine."""
@@ -60,18 +67,18 @@ class Executor(Protocol):
 
     def map(
         self,
-        function: Callable[[Item], Result],
-        items: Iterable[Item],
+        function: Callable[[Job], Result],
+        jobs: Iterable[Job],
         *,
         on_done: Callable[[int, Result | Failure], None] | None = None,
         memory_per_worker: int | None = None,
     ) -> list[Result | Failure]:
-        """Results in the order of the items, with a :class:`Failure` for each item that raised.
+        """Results in the order of the jobs, with a :class:`Failure` for each job that raised.
 
         Args:
-            function: called with one item; what it raises (any Exception) concerns that item only.
-            items: the items.
-            on_done: called here, once per item as soon as it is done, with the item's index and its
+            function: called with one job; what it raises (any Exception) concerns that job only.
+            jobs: the jobs.
+            on_done: called here, once per job as soon as it is done, with the job's index and its
                 result or failure. What it raises ends the map.
             memory_per_worker: bytes one worker needs at its peak, to bound the number of workers.
         """
@@ -79,15 +86,15 @@ class Executor(Protocol):
 
 
 class Serial:
-    """One item after another, in this process."""
+    """One job after another, in this process."""
 
     def check(self) -> None:
         """See :meth:`Executor.check`."""
 
     def map(
         self,
-        function: Callable[[Item], Result],
-        items: Iterable[Item],
+        function: Callable[[Job], Result],
+        jobs: Iterable[Job],
         *,
         on_done: Callable[[int, Result | Failure], None] | None = None,
         memory_per_worker: int | None = None,
@@ -95,8 +102,8 @@ class Serial:
         """See :meth:`Executor.map`; ``memory_per_worker`` changes nothing here."""
         results: list[Result | Failure] = []
         with noting_interrupts() as interrupted:
-            for index, item in enumerate(items):
-                outcome = attempt(function, index, item)
+            for index, job in enumerate(jobs):
+                outcome = raised_again(attempt(function, index, job))
                 if interrupted:
                     raise KeyboardInterrupt
                 results.append(outcome)
@@ -110,7 +117,7 @@ def noting_interrupts() -> Iterator[list[int]]:
     """A list that is no longer empty once Ctrl-C was pressed inside the block, or what raises like it arrived.
 
     Libraries written in C may lose the KeyboardInterrupt that is raised within them and raise
-    something else in its place, which would make a failed item of what was meant to end the work.
+    something else in its place, which would make a failed job of what was meant to end the work.
     """
     noted: list[int] = []
     if threading.current_thread() is not threading.main_thread():
@@ -133,9 +140,75 @@ def noting_interrupts() -> Iterator[list[int]]:
             signal.signal(number, handler)
 
 
-def attempt(function: Callable[[Item], Result], index: int, item: Item) -> Result | Failure:
-    """The function's result for an item, or the failure it raised; leaving the program is one too."""
+def attempt(function: Callable[[Job], Result], index: int, job: Job) -> Result | Failure:
+    """The function's result for a job, or the failure it raised; leaving the program is one too."""
     try:
-        return function(item)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it is, the others go on
-        return Failure.of(index, item, error)
+        return function(job)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a failure of its job, which is logged
+        return Failure.of(index, job, error)
+
+
+# ---- what crosses the boundary of a process ------------------------------------------------------------------
+class WorkerError(Exception):
+    """An error of a worker process, raised again here while errors are debugged; its message is the traceback."""
+
+
+class Answer(NamedTuple):
+    """What a worker process sends back for a job: its result or failure, and what it logged meanwhile."""
+
+    outcome: Any
+    records: tuple[logging.LogRecord, ...]
+
+
+class Forwarding(QueueHandler):
+    """Hands on what is logged, with the traceback as text, so that it can be pickled."""
+
+    def __init__(self, send: Callable[[logging.LogRecord], object]) -> None:
+        super().__init__(SimpleQueue())
+        self.addFilter(Repeats())
+        self._send = send
+
+    def enqueue(self, record: logging.LogRecord) -> None:
+        self._send(record)
+
+
+def attempt_in_worker(function: Callable[[Job], Any], index: int, job: Job) -> Answer:
+    """:func:`attempt`, in a worker process, for :func:`received`."""
+    records: list[logging.LogRecord] = []
+    with forwarding(records.append):
+        outcome = attempt(function, index, job)
+    return Answer(outcome, tuple(records))
+
+
+@contextmanager
+def forwarding(send: Callable[[logging.LogRecord], object]) -> Iterator[None]:
+    """Hand every record that LengthLens logs in this block to ``send``, for :func:`log_again` in another process."""
+    with logging_to(Forwarding(send)):
+        yield
+
+
+def log_again(record: logging.LogRecord) -> None:
+    """Log here what another process logged."""
+    logging.getLogger(record.name).handle(record)
+
+
+def received(answer: Answer) -> Any:
+    """The result or failure that a worker sent. What it logged is logged here.
+
+    Raises:
+        WorkerError: for a failure that was not written for readers, while errors are debugged.
+    """
+    for record in answer.records:
+        log_again(record)
+    return raised_again(answer.outcome)
+
+
+def raised_again(outcome: Any) -> Any:
+    """The outcome, unless it is a failure that is debugged.
+
+    Raises:
+        WorkerError: with the traceback.
+    """
+    if isinstance(outcome, Failure) and outcome.traceback and debugging():
+        raise WorkerError(f"{outcome.error}\n\n{outcome.traceback}")
+    return outcome

@@ -1,7 +1,7 @@
 """The executor ``processes``: loky workers with one numerical thread each.
 
-Never more items are out than there are workers. So when the operating system kills a worker, which
-breaks its whole pool, the few items that were out are known: each of these is tried again alone,
+Never more jobs are out than there are workers. So when the operating system kills a worker, which
+breaks its whole pool, the few jobs that were out are known: each of these is tried again alone,
 where a second death can only be its own, and the rest go on in a fresh pool.
 """
 
@@ -21,28 +21,28 @@ from typing import Any, TypeVar
 
 from joblib.externals.loky import ProcessPoolExecutor
 
-from workbench.jobs.executors import ExecutorError, Failure, attempt
+from workbench.jobs.executors import Answer, ExecutorError, Failure, attempt_in_worker, raised_again, received
 from workbench.jobs.resources import THREADS, importing_no_neighbours, worker_count
 
-Item = TypeVar("Item")
+Job = TypeVar("Job")
 Result = TypeVar("Result")
 Outcomes = Generator[tuple[int, Result | Failure], None, None]
 
 
 class Processes:
-    """Items in worker processes, which end when the map ends, however it ends.
+    """Jobs in worker processes, which end when the map ends, however it ends.
 
     Args:
         workers: number of processes; None is one per available core. It is lowered where there are
-            fewer items, or memory for fewer workers.
-        retries: how often an item is tried again, alone, after a worker was killed while it was out.
+            fewer jobs, or memory for fewer workers.
+        retries: how often a job is tried again, alone, after a worker was killed while it was out.
     """
 
     def __init__(self, workers: int | None = None, retries: int = 1) -> None:
         if workers is not None and workers < 1:
-            raise ExecutorError(f"an executor has 1 worker or more, not {workers}")
+            raise ExecutorError(f"an executor has at least 1 worker, not {workers}")
         if retries < 1:
-            raise ExecutorError(f"a suspect is tried again once or more, not {retries} times")
+            raise ExecutorError(f"retries must be at least 1, not {retries} times")
         self.workers = workers
         self.retries = retries
 
@@ -51,90 +51,92 @@ class Processes:
 
     def map(
         self,
-        function: Callable[[Item], Result],
-        items: Iterable[Item],
+        function: Callable[[Job], Result],
+        jobs: Iterable[Job],
         *,
         on_done: Callable[[int, Result | Failure], None] | None = None,
         memory_per_worker: int | None = None,
     ) -> list[Result | Failure]:
         """See :meth:`Executor.map <workbench.jobs.executors.Executor.map>`.
 
-        Function, items and results travel by cloudpickle, so that lambdas and functions of a notebook
+        Function, jobs and results travel by cloudpickle, so that lambdas and functions of a notebook
         work. KeyboardInterrupt, and whatever else ends the map early, kills the workers.
         """
-        listed = list(items)
+        listed = list(jobs)
         workers = worker_count(len(listed), requested=self.workers, memory_per_worker=memory_per_worker)
         results: dict[int, Result | Failure] = {}
         # closing: a raising on_done must end the pool now, not when the generator is collected.
         with closing(self._outcomes(function, listed, workers)) as outcomes:
             for index, outcome in outcomes:
                 if isinstance(outcome, Failure):
-                    outcome = replace(outcome, item=listed[index])
+                    outcome = replace(outcome, job=listed[index])
                 results[index] = outcome
                 if on_done is not None:
                     on_done(index, outcome)
         return [results[index] for index in range(len(listed))]
 
-    def _outcomes(self, function: Callable[[Item], Result], items: list[Item], workers: int) -> Outcomes[Result]:
-        waiting = deque(enumerate(items))
+    def _outcomes(self, function: Callable[[Job], Result], jobs: list[Job], workers: int) -> Outcomes[Result]:
+        waiting = deque(enumerate(jobs))
         while waiting:
-            suspects: list[tuple[int, Item]] = []
+            suspects: list[tuple[int, Job]] = []
             yield from _until_broken(function, waiting, workers, suspects)
-            for index, item in suspects:
-                yield index, self._alone(function, index, item)
+            for index, job in suspects:
+                yield index, self._alone(function, index, job)
 
-    def _alone(self, function: Callable[[Item], Result], index: int, item: Item) -> Result | Failure:
+    def _alone(self, function: Callable[[Job], Result], index: int, job: Job) -> Result | Failure:
         for _ in range(self.retries):
             with _pool(1) as pool:
-                outcome = _outcome(pool.submit(attempt, function, index, item), index, item)
+                outcome: Result | Failure | _Killed = _outcome(
+                    pool.submit(attempt_in_worker, function, index, job), index, job
+                )
             if not isinstance(outcome, _Killed):
                 return outcome
-        return Failure(index, item, "its worker process was killed: out of memory, or a crash in native code")
+        return Failure(index, job, "its worker process was killed: out of memory, or a crash in native code")
 
 
 class _Killed:
-    """In place of an outcome: the pool broke while the item was out."""
+    """In place of an outcome: the pool broke while the job was out."""
 
 
-def _outcome(future: Future[Result | Failure], index: int, item: Any) -> Result | Failure | _Killed:
-    """What came of an item: the result, a :class:`Failure`, or :class:`_Killed`."""
+def _outcome(future: Future[Answer], index: int, job: Any) -> Any:
+    """What came of a job: the result, a :class:`Failure`, or :class:`_Killed`."""
     error = future.exception()
     if error is None:
-        return future.result()
+        return received(future.result())
     if isinstance(error, BrokenProcessPool):
         return _Killed()
     # The function's own errors are results by now; this one came up on the way, e.g. in pickling.
-    return Failure.of(index, item, error)
+    return raised_again(Failure.of(index, job, error, foreign=True))
 
 
 def _until_broken(
-    function: Callable[[Item], Result],
-    waiting: deque[tuple[int, Item]],
+    function: Callable[[Job], Result],
+    waiting: deque[tuple[int, Job]],
     workers: int,
-    suspects: list[tuple[int, Item]],
+    suspects: list[tuple[int, Job]],
 ) -> Outcomes[Result]:
-    """Outcomes of the waiting items as they come, until none is left or the pool breaks.
+    """Outcomes of the waiting jobs as they come, until none is left or the pool breaks.
 
-    Takes items from ``waiting``; those that were out when the pool broke are put into ``suspects``.
+    Takes jobs from ``waiting``; those that were out when the pool broke are put into ``suspects``.
     """
-    out: dict[Future[Result | Failure], tuple[int, Item]] = {}
+    out: dict[Future[Answer], tuple[int, Job]] = {}
     whole = True
     with _pool(min(workers, len(waiting))) as pool:
         while out or (waiting and whole):
             while waiting and whole and len(out) < workers:
                 try:
-                    future = pool.submit(attempt, function, *waiting[0])
+                    future = pool.submit(attempt_in_worker, function, *waiting[0])
                 except BrokenProcessPool:  # a worker died just now, or while it had nothing to do
                     whole = False
                 else:
                     out[future] = waiting.popleft()
             done, _ = wait(out, return_when=FIRST_COMPLETED)
             for future in done:
-                index, item = out.pop(future)
-                outcome = _outcome(future, index, item)
+                index, job = out.pop(future)
+                outcome = _outcome(future, index, job)
                 if isinstance(outcome, _Killed):
                     whole = False
-                    suspects.append((index, item))
+                    suspects.append((index, job))
                 else:
                     yield index, outcome
 

@@ -92,15 +92,15 @@ def _limit(path: Path) -> list[int]:
         return []
 
 
-def worker_count(items: int, *, requested: int | None = None, memory_per_worker: int | None = None) -> int:
-    """Number of workers for so many items: at least one, and no more than there is work or room for.
+def worker_count(jobs: int, *, requested: int | None = None, memory_per_worker: int | None = None) -> int:
+    """Number of workers for so many jobs: at least one, and no more than there is work or room for.
 
     Args:
-        items: number of items of work.
+        jobs: how many there are.
         requested: wanted number of workers; None is one per available core.
         memory_per_worker: bytes one worker is expected to need at its peak; None sets no limit.
     """
-    count = min(available_cores() if requested is None else requested, items)
+    count = min(available_cores() if requested is None else requested, jobs)
     if memory_per_worker:
         count = min(count, available_memory() // memory_per_worker)
     return max(1, count)

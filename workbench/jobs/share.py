@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Share:
-    """One of ``of`` shares, counted from 1; each item of a plan is in exactly one, by its key alone.
+    """One of ``of`` shares, counted from 1; each job of a plan is in exactly one, by its key alone.
 
     Example:
 
@@ -20,7 +20,7 @@ class Share:
     of: int = 1
 
     def has(self, key: str) -> bool:
-        """Whether the item of that key is in this share. Does not depend on which items there are beside it."""
+        """Whether the job of that key is in this share. Does not depend on which jobs there are beside it."""
         return int.from_bytes(hashlib.sha256(key.encode()).digest(), "big") % self.of == self.number - 1
 
 

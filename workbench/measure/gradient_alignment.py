@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, PrivateAttr
 
+from workbench.core.names import MATCHED
 from workbench.measure.intervals import interval
 from workbench.measure.measurement import Measurement, Quantity, Study
 from workbench.measure.settings import Count
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 FACTORS = (0.5, 2, 4, 8)
-"""The lengths compared with N, as multiples of it."""
-LAW = "matched"
+"""The lengths compared with N, as multiples of it; lengths that the caller names are compared as well."""
+LAW = MATCHED
 CHUNK = 1 << 20
 """Parameters per piece of an inner product, which bounds its memory."""
 
@@ -83,7 +84,8 @@ class Dynamics(Measurement):
 
     def finish(self, study: Study) -> list[Row]:
         longest = study.grid.trained
-        wanted = sorted({study.task.next_length(longest * factor) for factor in FACTORS} - {longest})
+        multiples = {study.task.next_length(longest * factor) for factor in FACTORS}
+        wanted = sorted({*multiples, *study.grid.named} - {longest})
         lengths = [longest, *(n for n in wanted if n in study.grid.lengths)]
         size = max(1, self._wanted // self.batches)
         vectors = {n: gradients(study, n, self.batches, size) for n in lengths}

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, betaincinv, ndtri, stdtrit
 
-LEVEL = 0.95
+from workbench.core.thresholds import LEVEL as LEVEL
+
 HALVINGS = 60
 """Of a bisection: from a width of 1 down to the last bits."""
 Array = NDArray[np.float64]

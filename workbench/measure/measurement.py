@@ -99,12 +99,16 @@ class Grid:
         lengths: all measured lengths, ascending.
         inside: G_in: those of N/4, N/2, N (each rounded up to an admissible length).
         outside: G_out: the measured lengths beyond N.
+        named: the lengths that the caller named, which every measurement measures or refuses; empty = none.
+        shortest: length of the shortest trained strings; no length inside is shorter.
     """
 
     trained: int
     lengths: tuple[int, ...]
     inside: tuple[int, ...]
     outside: tuple[int, ...]
+    named: tuple[int, ...] = ()
+    shortest: int = 1
 
 
 @runtime_checkable
@@ -221,7 +225,7 @@ def show(observer: Observer, cache: Mapping[str, Tensor]) -> None:
         KeyError: for an activation that the cache lacks.
     """
     if missing := [name for names in observer.groups.values() for name in names if name not in cache]:
-        raise KeyError(f"the cache holds no {missing[0]}")
+        raise KeyError(f"the cache contains no {missing[0]}")
     for key, names in observer.groups.items():
         observer.see(key, slice(0, len(observer.batch)), observer.batch, {name: cache[name] for name in names})
     if (again := observer.close()) is not None:
@@ -264,6 +268,8 @@ class Measurement(BaseModel):
     """See :class:`Spec`."""
     deepens: ClassVar[bool] = False
     """See :class:`Spec`."""
+    lists: ClassVar[bool] = False
+    """Whether it evaluates each sequence once where the task lists a test set."""
     on_request: ClassVar[bool] = False
     """Whether it is made only where it is named: one that costs much, or that has yet to be proven."""
     presented: ClassVar[Literal["no", "also", "only"]] = "no"
@@ -274,6 +280,8 @@ class Measurement(BaseModel):
         "circuits.in_context, circuits.in_context_rows and probes.in_context"
     )
     """Why it is not made of models that were given a task in their prompt, where it is not."""
+    in_prompt: ClassVar[str] = ""
+    """Which measurement takes its place where it is named for a model that was given the task in its prompt."""
     about: ClassVar[tuple[str, ...]] = ()
     """Which targets it is about, ``summary`` and ``position``: what ``python -m probes --targets`` chooses by."""
 
@@ -303,6 +311,10 @@ class Measurement(BaseModel):
             needs=self.needs,
             deepens=self.deepens,
         )
+
+    def unmeasured(self, grid: Grid) -> str:
+        """Why it cannot measure a length that the caller named, in a sentence; "" where it measures all of them."""
+        return ""
 
     @abstractmethod
     def hooks(self, cfg: Architecture) -> list[str]:

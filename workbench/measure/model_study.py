@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from torch import Tensor, nn
 
 from workbench.core.canonical import canonical
-from workbench.measure.grid import make_grid
+from workbench.measure.grid import make_grid, named_lengths
 from workbench.measure.measurement import Grid, Measurement, Observer
 from workbench.measure.result import Result
 from workbench.measure.running.applicable import lacking, not_applicable
@@ -41,7 +41,7 @@ class _NoTask:
 
     def __getattr__(self, name: str) -> Any:
         raise MeasurementError(
-            f"the measurement needs the task ({name}), which batches do not tell; give it beside them: "
+            f"the measurement needs the task ({name}), which batches do not contain; give both: "
             "run(measurement, model, batches, task=task)"
         )
 
@@ -93,7 +93,7 @@ class ModelStudy:
         if self._given is None:
             return self._evaluation.batch(law, length).rows(0, self.task.affordable(length, self._sequences))
         if (law, length) not in self._given:
-            raise MeasurementError(f"no batch of the law {law} and length {length} was given")
+            raise MeasurementError(f"no batch of the test set {law} and length {length} was given")
         return self._given[law, length]
 
     def cache(
@@ -118,7 +118,7 @@ class ModelStudy:
         self, law: str, length: int, start: int, stop: int, names: Sequence[str], word: str = "evaluate"
     ) -> Iterator[tuple[Batch, Mapping[str, Tensor]]]:
         if self._given is not None:
-            raise MeasurementError("further strings cannot be drawn where batches were given; give the task alone")
+            raise MeasurementError("more sequences cannot be drawn from batches; give only the task")
         self.passes += 1
         for batch in self._evaluation.further(law, length, start, stop, word):
             yield batch, forward(self.model, batch, names)
@@ -144,7 +144,7 @@ def run(
     sequences: int | None = None,
     untrained: HookedModel | None = None,
     seed: int = 0,
-    step: int = 0,
+    step: int | None = None,
 ) -> Result:
     """Run one measurement on a model in memory.
 
@@ -157,19 +157,20 @@ def run(
         labels: of plain tokens; see :func:`workbench.measure.running.plain_tokens.batches_of`.
         task: of given batches, for the measurements that ask it; of plain tokens, in place of labels.
         trained: N, the longest trained length; of given batches it may be left out.
-        lengths: all prefix lengths of drawn strings; None = the grid of a run. One that the task does not admit is
-            rounded up to the next that it does, and a warning says so.
+        lengths: all prefix lengths of drawn strings; None = the grid of a run. Each is measured, or refused with the
+            reason.
         inside: the lengths inside training; None = those up to N.
         sequences: drawn strings per law and length; None = what the measurement wants.
         untrained: the same architecture before training, for controls.
         seed: of strings, choices and bootstrap; another one than 0 stands in the rows' setting as ``evaluation_seed``
             where strings are drawn.
-        step: what the rows say as their step.
+        step: what the rows say as their step; None = that of the checkpoint that the model was loaded from, else 0.
+            Their run is the one that it was loaded from, or empty.
 
     Example:
 
         >>> from workbench.models.handmade.transformers import majority
-        >>> from workbench.measure.behaviour.behaviour import Behaviour
+        >>> from workbench.measure.behaviour.measurement import Behaviour
         >>> from workbench.tasks import make_task
         >>> found = run(Behaviour(), majority(), make_task("majority"), trained=9, sequences=64)
         >>> found.value("accuracy", law="matched", length=9, mode="teacher_forced")
@@ -178,7 +179,7 @@ def run(
     Raises:
         MeasurementError: for no batch, two of one law and length, a law that the measurement does not read, a task
             without ``trained``, or tokens without the labels that the measurement reads.
-        TaskError: for a length that no string is drawn at.
+        TaskError: for a length that is no whole number from 1 on, or that the task does not have.
     """
     given = None if isinstance(data, Task) else _by_law(_given(measurement, data, labels, task))
     if isinstance(data, Task):
@@ -189,9 +190,11 @@ def run(
         _refuse_laws(measurement, given)
         grid = _parted(trained, sorted({length for _, length in given}))
     if inside is not None:
-        grid = Grid(grid.trained, grid.lengths, tuple(inside), grid.outside)
+        grid = replace(grid, inside=tuple(named_lengths(None, inside)))
     spec = measurement.spec
-    model = readable_model(model)
+    if why := measurement.unmeasured(grid):
+        raise MeasurementError(why)
+    model = readable_model(model, task)
     study = ModelStudy(model, task, grid, sequences or spec.sequences, seed, untrained, given)
     if why := lacking(measurement, model, task):
         rows = not_applicable(spec, why)
@@ -200,12 +203,17 @@ def run(
         rows = measurement.finish(study)
     # Strings of the first seed are what a run has unless it says otherwise.
     setting = canonical({**spec.settings, **({EVALUATION_SEED: seed} if seed and given is None else {})})
-    filled = {"run": "", "step": step, "measurement": spec.name, "setting": setting}
+    name, loaded = getattr(model, "loaded_from", None) or ("", 0)
+    filled = {"run": name, "step": loaded if step is None else step, "measurement": spec.name, "setting": setting}
     return Result(spec.name, [{**r, **filled} for r in rows], trained)
 
 
-def readable_model(model: Any) -> HookedModel:
+def readable_model(model: Any, task: Task | None = None) -> HookedModel:
     """A model as measurements read it: one of ours as it is, another one once it is known to be what it shows.
+
+    Args:
+        model: the model; a module without hooks is read for what it answers, if the task is given.
+        task: which says how many tokens and outputs such a module has.
 
     Raises:
         NotebookModelError: as :func:`workbench.models.interop.notebook_model.notebook_model`.
@@ -214,7 +222,7 @@ def readable_model(model: Any) -> HookedModel:
         return cast("HookedModel", model)
     from workbench.models.interop.notebook_model import notebook_model
 
-    return notebook_model(model)
+    return notebook_model(model, None if task is None else (task.d_vocab, task.d_vocab_out))
 
 
 def observe(measurement: Measurement, study: ModelStudy, given: Iterable[tuple[str, int]] | None = None) -> None:
@@ -238,32 +246,26 @@ def _given(
     plain = any(isinstance(one, Tensor) for one in listed)
     if plain and labels is None and task is None and not measurement.unlabelled:
         raise MeasurementError(
-            f"{measurement.name} reads answers or summaries: give labels beside the tokens, or the task by task="
+            f"{measurement.name} needs answers or task states: give labels with the tokens, or give task="
         )
     laws = measurement.spec.laws
     return batches_of(listed, [labels] if isinstance(labels, Tensor) else labels, task, laws[0] if laws else "matched")
 
 
 def drawn_grid(task: Task, trained: int | None, lengths: Sequence[int] | None) -> Grid:
-    """The lengths at which strings of a task are drawn: as asked for, rounded up where the task has none."""
+    """The lengths at which sequences of a task are drawn: those named, or the grid of a run."""
     if trained is None:
-        raise MeasurementError("strings of a task are drawn around N: say trained=N, the longest trained length")
+        raise MeasurementError("sequences of a task are drawn around N: give trained=N, the longest trained length")
     if lengths is None:
         return make_grid(task, trained)
-    admitted = [task.next_length(n) for n in lengths]
-    for n, taken in zip(lengths, admitted, strict=True):
-        if n != taken:
-            warnings.warn(
-                f"{task.name} has no strings of length {n}: measured at {taken}, the next there is", stacklevel=4
-            )
-    return _parted(trained, sorted(set(admitted)))
+    return _parted(trained, named_lengths(task, lengths))
 
 
 def _parted(trained: int | None, lengths: Sequence[int]) -> Grid:
     """Lengths inside and outside training; none is known to be either without N, which then is 0."""
     n = trained or 0
     inside, outside = tuple(x for x in lengths if x <= n), tuple(x for x in lengths if x > n)
-    return Grid(n, tuple(lengths), inside, outside if n else ())
+    return Grid(n, tuple(lengths), inside, outside if n else (), tuple(lengths))
 
 
 def _by_law(batches: Iterable[Batch]) -> dict[tuple[str, int], Batch]:
@@ -272,7 +274,7 @@ def _by_law(batches: Iterable[Batch]) -> dict[tuple[str, int], Batch]:
     if not found:
         raise MeasurementError("a measurement needs at least one batch")
     if len(found) < len(listed):
-        raise MeasurementError("a measurement takes one batch per law and length; join those of equal length")
+        raise MeasurementError("a measurement takes one batch per test set and length; join those of equal length")
     return found
 
 
@@ -280,4 +282,6 @@ def _refuse_laws(measurement: Measurement, given: Iterable[tuple[str, int]]) -> 
     laws = measurement.spec.laws
     other = sorted({law for law, _ in given if law not in laws})
     if other and laws and not measurement.any_law:
-        raise MeasurementError(f"{measurement.name} reads strings of the law {' or '.join(laws)}, not of {other[0]}")
+        raise MeasurementError(
+            f"{measurement.name} needs sequences of the test set {' or '.join(laws)}, not of {other[0]}"
+        )

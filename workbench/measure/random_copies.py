@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from workbench.core.names import MATCHED
 from workbench.measure.measurement import Measurement, Quantity, Study
 from workbench.measure.rows import mean_row, missing_row
 from workbench.measure.settings import Count
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from workbench.models.base.architecture import Architecture
     from workbench.tasks.base import Batch
 
-LAW = "matched"
+LAW = MATCHED
 FIRST, SECOND = "first", "second"
 """Modes: of which copy the tokens are."""
 

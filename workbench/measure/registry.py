@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from workbench.core.errors import shown
+from workbench.core.failures import isolated
 from workbench.core.registry import entry_points
 from workbench.measure.known_measurements import BUILT_IN, GROUP, unknown
 from workbench.measure.measurement import Measurement
@@ -19,11 +20,11 @@ from workbench.tasks.base import EVALUATION_LAWS
 
 
 @dataclass(frozen=True)
-class FoundMeasurements:
-    """The measurements of this installation.
+class PlugIns:
+    """The measurements that other packages announce.
 
     Attributes:
-        classes: by name, built-in ones first.
+        classes: by name, in the order of their entry points.
         broken: one sentence for each plug-in that is passed over.
     """
 
@@ -31,37 +32,41 @@ class FoundMeasurements:
     broken: tuple[str, ...]
 
 
-def measurements() -> dict[str, type[Measurement]]:
-    """All known measurement classes by name, built-in ones first. Plug-ins that are :func:`broken` are left out."""
-    return _found().classes
+def measurements(family: str = "") -> dict[str, type[Measurement]]:
+    """Measurement classes by name, built-in ones first; plug-ins that are :func:`broken` are left out.
+
+    Args:
+        family: the beginning of their names, e.g. ``probes.``; no other built-in measurement is imported. "" = all.
+    """
+    built_in = {name: _built_in(name) for name in BUILT_IN if name.startswith(family)}
+    return built_in | {name: cls for name, cls in _plug_ins().classes.items() if name.startswith(family)}
 
 
 def broken() -> tuple[str, ...]:
     """One sentence for each plug-in that announces a measurement and cannot be used, naming it."""
-    return _found().broken
+    return _plug_ins().broken
 
 
 @cache
-def _found() -> FoundMeasurements:
-    classes = {name: _built_in(name) for name in BUILT_IN}
+def _plug_ins() -> PlugIns:
     announced: dict[str, list[tuple[EntryPoint, type[Measurement]]]] = {}
-    broken = []
+    classes: dict[str, type[Measurement]] = {}
+    broken: list[str] = []
     for entry in dict.fromkeys(entry_points(GROUP)):
-        try:
+        problems: list[str] = []
+        with isolated(problems.append, "", foreign=True, exits=True):
             cls = _plugged_in(entry)
             announced.setdefault(cls.name, []).append((entry, cls))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it raises, the other measurements are there
-            said = str(error) if isinstance(error, MeasurementError) else f"{type(error).__name__}: {error}"
-            broken.append(f"the plug-in {entry.name} ({entry.value}) is passed over: {said}")
+        broken += [f"the plug-in {entry.name} ({entry.value}) is passed over: {problem}" for problem in problems]
     for name, offers in announced.items():
         places = " and ".join(entry.value for entry, _ in offers)
-        if name in classes:
+        if name in BUILT_IN:
             broken.append(f"the plug-in {places} is passed over: a built-in measurement is called {name}")
         elif len({cls for _, cls in offers}) > 1:
             broken.append(f"the plug-ins {places} are passed over: both call a measurement {name}; uninstall one")
         else:
             classes[name] = offers[0][1]
-    return FoundMeasurements(classes, tuple(broken))
+    return PlugIns(classes, tuple(broken))
 
 
 @cache
@@ -82,58 +87,65 @@ def _plugged_in(entry: EntryPoint) -> type[Measurement]:
             raise MeasurementError(f"the module {found.__name__} has no MEASUREMENT")
         found = found.MEASUREMENT
     if not isinstance(found, type):
-        raise MeasurementError(f"{shown(found)} is no class")
+        raise MeasurementError(f"{shown(found)} is not a class")
     if not issubclass(found, Measurement):
-        raise MeasurementError(f"{found.__name__} is no workbench.measure.Measurement: derive it from that class")
+        raise MeasurementError(f"{found.__name__} is not a workbench.measure.Measurement: derive it from that class")
     if inspect.isabstract(found):
         missing = ", ".join(sorted(found.__abstractmethods__))
         raise MeasurementError(f"{found.__name__} does not implement {missing}")
     unsaid = [part for part in ("name", "title", "quantities") if not hasattr(found, part)]
     if unsaid:
-        raise MeasurementError(f"{found.__name__} does not say its {unsaid[0]}")
+        raise MeasurementError(f"{found.__name__} does not state its {unsaid[0]}")
     found()  # with settings that all have defaults
     return found
 
 
 def make_measurement(name: str, settings: Mapping[str, Any] | None = None) -> Measurement:
-    """A measurement with settings.
+    """A measurement with settings; imports the module of no other built-in one.
 
     Raises:
         MeasurementError: for an unknown name or setting, with the nearest ones, or a value that it cannot have.
     """
-    made = _class(name)(**(settings or {}))
-    for law in made.spec.laws:
+    measurement = measurement_class(name)(**(settings or {}))
+    for law in measurement.spec.laws:
         if law not in EVALUATION_LAWS:
             raise MeasurementError(
-                f"{name}: there is no law {shown(law)}; the laws are {' and '.join(EVALUATION_LAWS)}"
+                f"{name}: there is no test set {shown(law)}; the test sets are {' and '.join(EVALUATION_LAWS)}"
             )
-    return made
+    return measurement
 
 
-def _class(name: str) -> type[Measurement]:
+def measurement_class(name: str) -> type[Measurement]:
+    """The class of a measurement; imports the module of no other built-in one.
+
+    Raises:
+        MeasurementError: for an unknown name, with the nearest ones.
+    """
     if name in BUILT_IN:  # without looking for what other packages announce
         return _built_in(name)
-    known = measurements()
-    if name not in known:
-        passed = "".join(f"; {sentence}" for sentence in broken())
-        raise unknown(name, known, passed)
-    return known[name]
+    classes = _plug_ins().classes
+    if name not in classes:
+        raise unknown(name, {**BUILT_IN, **classes}, "".join(f"; {sentence}" for sentence in broken()))
+    return classes[name]
 
 
 def choose(only: Sequence[str] | None) -> list[str]:
-    """Names asked for; a trailing dot asks for a family (``probes.``), None for all: both without those on request.
+    """The names of the requested measurements, each once.
+
+    Args:
+        only: names, or families with a trailing dot (``probes.``); None = all. Families and None leave out the
+            measurements that are made on request only.
 
     Raises:
         MeasurementError: for a name or family that does not exist.
     """
-    known = measurements()
-    if only is None:
-        return [name for name, cls in known.items() if not cls.on_request]
     chosen: list[str] = []
-    for name in only:
-        family = [k for k, cls in known.items() if name.endswith(".") and k.startswith(name) and not cls.on_request]
+    for name in [""] if only is None else only:
+        family: list[str] = []
+        if only is None or name.endswith("."):
+            family = [member for member, cls in measurements(name).items() if not cls.on_request]
         if not family:
             make_measurement(name)
             family = [name]
-        chosen += [k for k in family if k not in chosen]
+        chosen += [member for member in family if member not in chosen]
     return chosen

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from workbench.table.schema import FIELDS, Row
 from workbench.table.text_tables import latex, markdown, text_cells
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Result:
-    """Rows of the table's format; ``run`` is empty, for there is no run.
+    """Rows of the table's format; ``run`` and ``step`` are those that the model was loaded from, else empty and 0.
 
     Attributes:
         measurement: its name.
@@ -26,6 +27,8 @@ class Result:
     measurement: str
     rows: list[Row]
     trained: int | None
+    figure_address: ClassVar[str] = "workbench.figures:causes"
+    """The function that :meth:`figure` draws with. It is imported when called: measuring needs no figures."""
 
     def frame(self) -> pd.DataFrame:
         """The rows as a DataFrame with the columns of the table."""
@@ -66,12 +69,15 @@ class Result:
         Raises:
             ValueError: if nothing has a value.
         """
-        from workbench.figures import causes
-
         named = quantity or next((r["quantity"] for r in self.rows if r["value"] is not None), None)
         if named is None:
             raise ValueError(f"{self.measurement} found no value to draw: {self.rows[0]['note'] if self.rows else ''}")
-        return causes(self.frame(), self.measurement, named, trained=self.trained, **style)
+        return self._draw(self.measurement, named, trained=self.trained, **style)
+
+    def _draw(self, *arguments: Any, **keywords: Any) -> go.Figure:
+        """Draw the rows with the figure of this class of results."""
+        figure: go.Figure = resolve_name(self.figure_address)(self.frame(), *arguments, **keywords)
+        return figure
 
     def _repr_html_(self) -> str:
         """The table, as notebooks show it."""

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -114,14 +115,6 @@ class Shown:
     guard: Callable[[], AbstractContextManager[None]] = nullcontext
     lost: bool = False
 
-    def see(self, key: int, rows: slice, part: Batch, seen: Mapping[str, Tensor]) -> None:
-        """Let the observer see a group."""
-        if not self.lost:
-            self.lost = True
-            with self.guard():
-                self.observer.see(key, rows, part, seen)
-                self.lost = False
-
     def close(self) -> list[Shown]:
         """Close the observer; what must see the strings again."""
         if not self.lost:
@@ -149,13 +142,21 @@ def show_pass(model: HookedModel, batch: Batch, shown: Sequence[Shown], chunk: i
     passes = 0
     while shown:
         if wanting := [one for one in shown if one.observer.groups]:
-            _pass_once(model, batch, wanting, chunk)
+            for tokens, ids, part in _parts(model, batch, wanting, chunk):
+                with torch.no_grad(), model.hooks(fwd_hooks=part.hooks):
+                    # Outputs may be the largest tensor of all.
+                    logits = model(tokens, ids) if LOGITS in part.waiting else model(tokens, ids, return_type=None)
+                if logits is not None:
+                    part.take(LOGITS, logits)
             passes += 1
         shown = [following for one in shown for following in one.close()]
     return passes
 
 
-def _pass_once(model: HookedModel, batch: Batch, shown: Sequence[Shown], chunk: int | None) -> None:
+def _parts(
+    model: HookedModel, batch: Batch, shown: Sequence[Shown], chunk: int | None
+) -> Iterator[tuple[Tensor, Tensor, _PassPart]]:
+    """Tokens, ids and observers of some sequences of a pass at a time, as far as anybody observes them."""
     names = {name for one in shown for group in one.observer.groups.values() for name in group}
     if unknown := sorted(names - {*model.hook_dict, LOGITS}):
         raise KeyError(f"the model has no hook {unknown[0]!r}")
@@ -164,13 +165,7 @@ def _pass_once(model: HookedModel, batch: Batch, shown: Sequence[Shown], chunk: 
     for tokens, ids in chunks(model, batch, chunk=chunk):
         if start >= most:
             return
-        part = _PassPart(shown, slice(start, start + len(tokens)))
-        hooks = [(name, part.fired) for name in part.waiting if name != LOGITS]
-        with torch.no_grad(), model.hooks(fwd_hooks=hooks):
-            # Outputs may be the largest tensor of all.
-            logits = model(tokens, ids) if LOGITS in part.waiting else model(tokens, ids, return_type=None)
-        if logits is not None:
-            part.take(LOGITS, logits)
+        yield tokens, ids, _PassPart(shown, slice(start, start + len(tokens)))
         start += len(tokens)
 
 
@@ -192,17 +187,22 @@ class _PassPart:
                 self._open += [(one, key, names, own, part) for key, names in one.observer.groups.items()]
         self.waiting = Counter(name for _, _, names, _, _ in self._open for name in dict.fromkeys(names))
 
-    def fired(self, value: Tensor, hook: Any) -> None:
-        """A forward hook."""
-        self.take(hook.name, value)
+    @property
+    def hooks(self) -> list[tuple[str, Callable[..., None]]]:
+        """The forward hooks of the activations that are waited for."""
+        return [(name, partial(self.take, name)) for name in self.waiting if name != LOGITS]
 
-    def take(self, name: str, value: Tensor) -> None:
-        """An activation, which may complete some groups."""
+    def take(self, name: str, value: Tensor, hook: object = None) -> None:
+        """An activation, which may complete some groups; ``hook`` is given by a model and not read."""
         self._held[name] = value.detach()
         for one, key, names, rows, part in self._open:
             if name not in names or not all(n in self._held for n in names):
                 continue
-            one.see(key, rows, part, {n: _cut(self._held[n], part.tokens.shape) for n in names})
+            if not one.lost:
+                one.lost = True
+                with one.guard():
+                    one.observer.see(key, rows, part, {n: _cut(self._held[n], part.tokens.shape) for n in names})
+                    one.lost = False
             self.waiting.subtract(dict.fromkeys(names, 1))
         self._held = {n: tensor for n, tensor in self._held.items() if self.waiting[n]}
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from workbench.core.canonical import canonical
 from workbench.core.errors import LensError
-from workbench.measure.measurement import Measurement, Quantity
+from workbench.measure.measurement import Grid, Measurement, Quantity
 from workbench.measure.model_study import run
 from workbench.measure.running.applicable import lacking
 from workbench.measure.settings import MeasurementError
@@ -58,6 +58,12 @@ class TrialSubject:
         trained = task.next_length(8)
         lengths = sorted({task.next_length(trained * factor) for factor in (0.25, 0.5, 1, 2, 4, 8)})
         return cls(made[0], task, trained, tuple(lengths), made[1])
+
+    def lengths_for(self, measurement: Measurement) -> tuple[int, ...]:
+        """The lengths that a measurement takes: all of them, or those from N on."""
+        past = tuple(n for n in self.lengths if n >= self.trained)
+        grid = Grid(self.trained, self.lengths, (self.trained,), past[1:], self.lengths)
+        return past if measurement.unmeasured(grid) else self.lengths
 
 
 def _small(task: Task, architecture: str, seed: int, options: Mapping[str, Any]) -> HookedModel:
@@ -185,8 +191,10 @@ def _trials(
     for one in able:
 
         def rows(seed: int, one: TrialSubject = one) -> Sequence[Row]:
-            options: dict[str, Any] = {"trained": one.trained, "lengths": one.lengths, "untrained": one.untrained}
-            return run(cls(**settings), one.model, one.task, sequences=sequences, seed=seed, **options).rows
+            made = cls(**settings)
+            lengths = one.lengths_for(made)
+            options: dict[str, Any] = {"trained": one.trained, "lengths": lengths, "untrained": one.untrained}
+            return run(made, one.model, one.task, sequences=sequences, seed=seed, **options).rows
 
         trials.append(Trial(cls(**settings), one, rows(SEEDS[0]), rows(SEEDS[0]), rows(SEEDS[1])))
     return trials, []

@@ -15,7 +15,7 @@ from workbench.models.transformer.config import ModelConfig
 
 def _an_architecture(name: str, found: object, place: str) -> type[Architecture]:
     if not (isinstance(found, type) and issubclass(found, Architecture)):
-        raise ArchitectureError(f"{place}, announced as the architecture {name!r}, is no subclass of Architecture")
+        raise ArchitectureError(f"{place}, announced as the architecture {name!r}, is not a subclass of Architecture")
     if found.kind != name:
         raise ArchitectureError(f"{place} is announced as the architecture {name!r} but calls itself {found.kind!r}")
     return found

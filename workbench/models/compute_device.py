@@ -69,9 +69,13 @@ class ComputeDevice:
             return ComputeDevice([*there, "cpu"][0], self.dtype)
         count, index = _count(torch, self.kind), int(self.device.partition(":")[2] or 0)
         if not count:
-            raise DeviceError(f"torch {torch.__version__} finds no {self.kind} device here; --device cpu computes here")
+            raise DeviceError(
+                f"torch {torch.__version__} finds no {self.kind} device on this machine; choose --device cpu"
+            )
         if index >= count:
-            raise DeviceError(f"there is no {self.device} here: torch finds {count} of that kind, from 0 on")
+            raise DeviceError(
+                f"there is no {self.device} on this machine: torch finds {count} of that kind, numbered from 0"
+            )
         return self
 
 

@@ -124,7 +124,7 @@ def settings(encoding: Encoding) -> None:
     if encoding.name != name or not isinstance(name, str):
         raise EncodingFault(f'the class states no name of its own; write name: Literal["{encoding.name}"] = ...')
     if name in ENCODINGS and ENCODINGS[name] is not cls:
-        raise EncodingFault(f"{ENCODINGS[name].__name__} has that name already; choose another")
+        raise EncodingFault(f"{ENCODINGS[name].__name__} has this name already; choose another")
     written = json.loads(encoding.model_dump_json())
     if {*written} != {*cls.model_fields} or cls(**written) != encoding:
         raise EncodingFault(f"it is more than {written}, all that is written of it; let every setting be a plain field")
@@ -151,13 +151,13 @@ def determinism(encoding: Encoding) -> None:
         if not torch.equal(a, b):
             raise EncodingFault(f"two passes over the same tokens and ids {what} differ; draw nothing in a pass")
     if not torch.equal(before, torch.get_rng_state()):
-        raise EncodingFault("the global random state was used; draw from a generator of one's own")
+        raise EncodingFault("the global random state was used; draw from your own generator")
 
 
 def declarations(encoding: Encoding) -> None:
     """What it does is what it declares."""
     if (encoding.turn(torch.arange(POS)[None], 8, torch.float64) is not None) != encoding.turns:
-        raise EncodingFault(f"turns is {encoding.turns}, but turn() says otherwise; let both say the same")
+        raise EncodingFault(f"turns is {encoding.turns}, but turn() disagrees; make both agree")
     own = {*encoding.attention_parameters(2), *encoding.shared_parameters(2)}
     if own and not encoding.bias_hook:
         raise EncodingFault(f"it learns {', '.join(own)}, which no cache would hold; name a bias_hook")
@@ -170,7 +170,7 @@ def hooks(encoding: Encoding) -> None:
     for hook in own_hooks(model):
         seen, _ = model.run_with_cache(some_tokens(), ids, names_filter=[hook])
         if distance(seen, clean) > NEAR:
-            raise EncodingFault(f"looking at {hook} changes the outputs; compute the same with and without a hook")
+            raise EncodingFault(f"observing {hook} changes the outputs; compute the same with and without a hook")
         with torch.no_grad():
             edited = model.run_with_hooks(some_tokens(), ids, fwd_hooks=[(hook, _edited)])
         if distance(edited, clean) < FAR:
@@ -199,7 +199,7 @@ def scores(encoding: Encoding) -> None:
                 if distance(made, expected) > NEAR or distance(part, expected[1:, 1:, -1:]) > NEAR:
                     raise EncodingFault(
                         f"scores made from a cache are not the model's (layer {layer}, ids {what}, log_scaling "
-                        f"{scaling}); let bias_weights, fixed_weights and bias_at say the same"
+                        f"{scaling}); let bias_weights, fixed_weights and bias_at agree"
                     )
 
 
@@ -209,7 +209,7 @@ def fused(encoding: Encoding) -> None:
     for what, ids in some_ids().items():
         seen, _ = model.run_with_cache(some_tokens(), ids)
         if distance(logits(model, some_tokens(), ids), seen) > NEAR:
-            raise EncodingFault(f"outputs depend on whether scores are looked at (ids {what}); add biases by bias_at")
+            raise EncodingFault(f"outputs depend on whether scores are observed (ids {what}); add biases by bias_at")
 
 
 def causality(encoding: Encoding) -> None:
@@ -219,7 +219,7 @@ def causality(encoding: Encoding) -> None:
         whole, prefix = logits(model, some_tokens(), ids), logits(model, some_tokens()[:, :7], ids[:, :7])
         if distance(whole[:, :7], prefix) > NEAR:
             raise EncodingFault(
-                f"a prefix has other outputs alone than inside a longer string (ids {what}); "
+                f"a prefix has other outputs by itself than in a longer sequence (ids {what}); "
                 "let an id mean the same whatever ids follow it"
             )
 
@@ -243,7 +243,7 @@ def shifts(encoding: Encoding) -> None:
         return distance(logits(model, some_tokens(), ids + by), logits(model, some_tokens(), ids))
 
     if (encoding.shift is None) != encoding.absolute:
-        raise EncodingFault(f"absolute is {encoding.absolute}, but shift is {encoding.shift}; let both say the same")
+        raise EncodingFault(f"absolute is {encoding.absolute}, but shift is {encoding.shift}; make both agree")
     if encoding.shift is None:
         if min(change(1), change(POS)) < FAR:
             raise EncodingFault("it declares to read ids absolutely, but moving all changes nothing; declare otherwise")
@@ -276,7 +276,7 @@ def memory(encoding: Encoding) -> None:
     if largest.elements >= LONG * LONG // 2:
         raise EncodingFault(
             f"an array of {largest.elements:,} numbers was made for {LONG:,} tokens; let bias_at work on the lags that "
-            "it is given, and the rest on ids alone"
+            "it is given, and the rest only on ids"
         )
 
 
@@ -305,7 +305,7 @@ def bias_table(encoding: Encoding) -> None:
     for layer in range(2):
         table = encoding.bias_by_lag(model, layer, POS)
         if (table is not None) != encoding.biased:
-            raise EncodingFault(f"biased is {encoding.biased}, but bias_by_lag says otherwise; let both say the same")
+            raise EncodingFault(f"biased is {encoding.biased}, but bias_by_lag disagrees; make both agree")
         last = cache[f"blocks.{layer}.attn.hook_attn_scores"][0, :, -1].flip(-1)
         if distance(last, torch.zeros_like(last) if table is None else table) > NEAR:
             raise EncodingFault(f"scores of layer {layer} without content are not bias_by_lag; let it use bias_at")
@@ -317,7 +317,7 @@ def limit_terms(encoding: Encoding) -> None:
     for layer in range(2):
         terms = encoding.limit_terms(model, layer)
         if (terms is not None) != encoding.limit:
-            raise EncodingFault(f"limit is {encoding.limit}, but limit_terms says otherwise; let both say the same")
+            raise EncodingFault(f"limit is {encoding.limit}, but limit_terms disagrees; make both agree")
         if terms is None:
             continue
         ids = torch.arange(3 * len(terms.vectors))
@@ -365,10 +365,10 @@ def conversion(encoding: Encoding) -> None:
         fields = upstream_fields(cfg)
     except UpstreamError as refusal:
         if encoding.upstream or f"positions {encoding.name}" not in str(refusal):
-            raise EncodingFault(f"the refusal does not say that it is about the positions: {refusal}") from None
+            raise EncodingFault(f"the refusal does not name the positions: {refusal}") from None
         return
     if not encoding.upstream or fields.get("positional_embedding_type") != encoding.upstream:
-        raise EncodingFault("upstream_fields does not say upstream; begin with super().upstream_fields(d_head)")
+        raise EncodingFault("upstream_fields does not return upstream; begin with super().upstream_fields(d_head)")
 
 
 CHECKS: Mapping[str, Callable[[Encoding], None]] = {

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.runs.run import Run, write_atomic
-from workbench.storage.atomic import is_temporary, make_folder, remove_leftovers, sync_folder, temporary_name
-from workbench.storage.errors import storing
+from workbench.runs.run import Run
+from workbench.storage.atomic import is_temporary, remove_leftovers, replacing_folder, write_atomic
+from workbench.storage.below import remove_folder, write_new
 from workbench.storage.seal import sealed_json
+
+STEPS = "steps"
 
 
 def write_config(folder: Path, config: Mapping[str, Any]) -> None:
     """Write ``run.json``, sealed."""
-    write_atomic(folder / "run.json", sealed_json(config, indent=1))
+    write_atomic(folder, "run.json", sealed_json(config, indent=1))
 
 
 def write_checkpoint(
@@ -41,7 +41,6 @@ def write_checkpoint(
     Raises:
         StorageError: if it cannot be written; nothing is left of it then.
     """
-    final = run.step_path(step)
     meta = {"run": run.id, "step": step, "trained_ids": trained_ids, **facts}
     files = {}
     if weights is not None:
@@ -50,19 +49,9 @@ def write_checkpoint(
         meta["log_sha256"] = sha256(log)
         files["log.parquet"] = log
     files["meta.json"] = sealed_json(meta)
-    temporary = temporary_name(final)
-    with storing(final.parent):
-        make_folder(final.parent)
-        try:
-            temporary.mkdir()
-            for name, data in files.items():
-                _write_synced(temporary / name, data)
-            sync_folder(temporary)
-            os.replace(temporary, final)
-        except BaseException:
-            shutil.rmtree(temporary, ignore_errors=True)
-            raise
-        sync_folder(final.parent)
+    with replacing_folder(run.path, run.step_path(step).relative_to(run.path)) as temporary:
+        for name, data in files.items():
+            write_new(temporary, name, data)
 
 
 def sha256(data: bytes) -> str:
@@ -70,16 +59,11 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _write_synced(path: Path, data: bytes) -> None:
-    with open(path, "xb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
 def remove_unfinished(folder: Path) -> None:
     """Remove what a killed writer of a run left unfinished. For the holder of the run's lock only."""
     remove_leftovers(folder)
     # Under the lock nobody else writes checkpoints, so every one that is unfinished was left behind.
-    for unfinished in filter(is_temporary, (folder / "steps").glob(".*.tmp")):
-        shutil.rmtree(unfinished, ignore_errors=True)
+    if (folder / STEPS).is_dir() and not (folder / STEPS).is_symlink():
+        for unfinished in filter(is_temporary, (folder / STEPS).glob(".*.tmp")):
+            if unfinished.is_dir():
+                remove_folder(folder, f"{STEPS}/{unfinished.name}")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from workbench.core.apart import apart
+from workbench.core.failures import isolated
 from workbench.runs.errors import RunError
 from workbench.runs.run import Run, run_id, sha256_of
 from workbench.runs.tensors import Tensor, read_header
@@ -35,11 +35,11 @@ def run_problems(run: Run) -> list[str]:
     checks += [(run.path / "resume.safetensors", partial(_resume, run)), (run.path / "live.jsonl", partial(_live, run))]
     checks.append((run.path / "timing.json", partial(_timing, run)))
     for path, check in checks:
-        with apart(problems.append, f"{path} could not be checked"):
+        with isolated(problems.append, f"{path} could not be checked"):
             check()
-    with apart(problems.append, f"{run.path} could not be checked for equal weights"):
+    with isolated(problems.append, f"{run.path} could not be checked for equal weights"):
         problems += [f"{run.name}: steps {a} and {b} hold equal weights" for a, b in run.equal_steps()]
-    with apart(problems.append, f"the rows of {run.path} could not be checked"):
+    with isolated(problems.append, f"the rows of {run.path} could not be checked"):
         problems += audit(run.path)
     return problems
 
@@ -50,7 +50,7 @@ def _timing(run: Run) -> None:
     try:
         read_timing(run.path)
     except (SealError, OSError) as error:
-        raise RunError(f"{path} is damaged ({error}): delete it; nothing hangs on it") from None
+        raise RunError(f"{path} is damaged ({error}): delete it; nothing depends on it") from None
 
 
 def _own_id(run: Run) -> None:
@@ -59,7 +59,7 @@ def _own_id(run: Run) -> None:
     if made != run.id:
         raise RunError(
             f"{run.path / 'run.json'} has the id {run.id}, but task, model, training and seeds as it states them have "
-            f"{made}: it was changed by hand; restore it"
+            f"{made}: the file was edited; restore it"
         )
 
 
@@ -80,7 +80,7 @@ def _checkpoint(run: Run, step: int, shapes: dict[str, list[int]]) -> None:
     shapes.update({} if shapes else own)
     if own != shapes:
         name = min(n for n in own.keys() | shapes.keys() if own.get(n) != shapes.get(n))
-        raise RunError(f"checkpoint {file} is foreign: tensor {name} is not what it is at the run's first step")
+        raise RunError(f"checkpoint {file} is of another run: tensor {name} differs from that of the run's first step")
 
 
 def _log(file: Path, sha256: str) -> None:
@@ -100,10 +100,10 @@ def _finite(path: Path) -> dict[str, Tensor]:
             if tensor.dtype in WIDTHS:
                 first, last = tensor.data_offsets
                 if last - first != tensor.numbers * np.dtype(WIDTHS[tensor.dtype]).itemsize:
-                    raise ValueError(f"tensor {name} has not the bytes of its shape")
+                    raise ValueError(f"tensor {name} has another size in bytes than its shape needs")
                 file.seek(start + first)
                 if not np.isfinite(np.frombuffer(file.read(last - first), dtype=WIDTHS[tensor.dtype])).all():
-                    raise ValueError(f"it holds values that are not finite in tensor {name}")
+                    raise ValueError(f"it contains values that are not finite in tensor {name}")
     return tensors
 
 
@@ -130,11 +130,11 @@ def _live(run: Run) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise RunError(f"{path} is damaged ({error}): delete it; training makes it anew") from None
+        raise RunError(f"{path} is damaged ({error}): delete it; training writes it again") from None
     for number, line in enumerate(lines, start=1):
         try:
             open_json(line)
         except SealError as error:
             raise RunError(
-                f"{path} is damaged at line {number} ({error}): training rewrites it, nothing is lost"
+                f"{path} is damaged at line {number} ({error}): training writes it again; nothing is lost"
             ) from None

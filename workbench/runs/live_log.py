@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.storage import bounded
+from workbench.storage.below import remove_file, write_in_place
 from workbench.storage.bounded import require_regular
 from workbench.storage.errors import storing
 from workbench.storage.seal import sealed_json
@@ -20,24 +21,23 @@ class Live:
     """The file, one sealed JSON object a line: ``step``, the scores and ``time`` (seconds since 1970)."""
 
     def __init__(self, folder: Path) -> None:
-        self.path = folder / NAME
+        self.folder, self.path = folder, folder / NAME
 
     def restart(self, lines: Sequence[Mapping[str, Any]] = ()) -> None:
         """Begin anew, with these lines. Raises StorageError if it cannot be written."""
         with storing(self.path.parent):
             if os.path.lexists(self.path):
                 require_regular(self.path, bounded.LIVE)  # a pipe would be waited for
-            self.path.write_bytes(b"".join(map(_sealed, lines)))
+            write_in_place(self.folder, NAME, b"".join(map(_sealed, lines)))
 
     def add(self, line: Mapping[str, Any]) -> None:
         """Append a line. Raises StorageError if it cannot be written."""
         # Not kept open: a full disk would be reported a second time, without its name, when it is closed.
-        with storing(self.path.parent), open(self.path, "ab") as file:
-            file.write(_sealed(line))
+        write_in_place(self.folder, NAME, _sealed(line), append=True)
 
     def remove(self) -> None:
         """Remove the file, where there is one."""
-        self.path.unlink(missing_ok=True)
+        remove_file(self.folder, NAME)
 
 
 def _sealed(line: Mapping[str, Any]) -> bytes:

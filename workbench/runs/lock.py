@@ -10,6 +10,7 @@ from pathlib import Path
 
 from workbench.runs.errors import BeingWritten, RunError
 from workbench.storage.atomic import make_folder
+from workbench.storage.below import open_to_lock, remove_file
 from workbench.storage.errors import storing
 from workbench.storage.locks import hold
 
@@ -32,10 +33,9 @@ def writer_lock(folder: Path) -> Iterator[None]:
         RunError: if the file system has no locks.
         StorageError: if the folder cannot be written.
     """
-    path = folder / NAME
     with storing(folder):
         make_folder(folder)
-        descriptor = _take(path)
+        descriptor = _take(folder)
     try:
         with storing(folder):
             os.ftruncate(descriptor, 0)
@@ -43,14 +43,15 @@ def writer_lock(folder: Path) -> Iterator[None]:
         yield
     finally:
         # While it is still held: whoever has the file open then finds that it is gone, and makes a new one.
-        path.unlink(missing_ok=True)
+        remove_file(folder, NAME)
         os.close(descriptor)
 
 
-def _take(path: Path) -> int:
-    """Descriptor of the file now at ``path``, with its lock held."""
+def _take(folder: Path) -> int:
+    """Descriptor of the lock file now in a folder, with its lock held."""
+    path = folder / NAME
     while True:
-        descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
+        descriptor = open_to_lock(folder, NAME)
         try:
             if not _held(descriptor, path):
                 holder = os.read(descriptor, 200).decode(errors="replace").strip() or "another process"
@@ -68,8 +69,8 @@ def _held(descriptor: int, path: Path) -> bool:
         return hold(descriptor)
     except OSError as error:
         raise RunError(
-            f"the file system of {path.parent} has no file locks ({error.strerror}), so a second writer could not be "
-            f"refused; train into a folder on another one"
+            f"the file system of {path.parent} has no file locks ({error.strerror}), so a second writer cannot be "
+            f"refused; choose a folder on another file system"
         ) from None
 
 

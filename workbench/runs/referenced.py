@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from workbench.core.canonical import canonical
+from workbench.models.interop.hugging_face.families import PretrainedError
+from workbench.models.interop.hugging_face.folder_files import files_read
 from workbench.runs.errors import RunError
 from workbench.storage.bounded import is_folder, sha256_of_file
 
 SUFFIXES = (".safetensors", ".json", ".model", ".txt")
-"""Files that say what a model computes and what its tokens are."""
+"""Files that say what a model computes and what its tokens are; all that :func:`files_read` names end so."""
 
 
 def hashed_files(folder: Path) -> dict[str, str]:
-    """SHA-256 by name of the files of a folder that count.
+    """SHA-256 by name of the files of a folder that count: those that are read, and others of the same kinds.
 
     Raises:
         RunError: if one cannot be read.
@@ -44,7 +46,7 @@ def verify_names(meta: Mapping[str, Any], run: str) -> str:
     """
     files = meta.get("files")
     if not isinstance(files, Mapping) or sha256_of_files(files) != meta["sha256"]:
-        raise RunError(f"checkpoint {meta['step']} of run {run} is damaged: meta.json does not say which files it has")
+        raise RunError(f"checkpoint {meta['step']} of run {run} is damaged: meta.json does not list its files")
     return str(meta["sha256"])
 
 
@@ -52,26 +54,38 @@ def verify_folder(folder: Path, meta: Mapping[str, Any], run: str) -> str:
     """The hash of a checkpoint after comparing every file it names with that in the folder.
 
     Raises:
-        RunError: for a folder that is not there, or a file that is missing or changed, with the way out.
+        RunError: for a folder that is not there, a file that is missing or changed, or one that is read and has no
+            hash, with the way out.
     """
     sha256_of_all = verify_names(meta, run)
     if not is_folder(folder):
-        raise RunError(f"the weights of run {run} lay in {folder}, and there is no such folder; {how_to_relink(run)}")
+        raise RunError(
+            f"the weights of run {run} were in {folder}, which does not exist any more; {how_to_relink(run)}"
+        )
     for name, sha256 in meta["files"].items():
         path = folder / name
         try:
             found = sha256_of_file(path)
         except OSError as error:
             raise RunError(
-                f"{path}, of which run {run} is made, cannot be read ({error.strerror}); {how_to_relink(run)}"
+                f"{path}, a file of run {run}, cannot be read ({error.strerror}); {how_to_relink(run)}"
             ) from None
         if found != sha256:
             raise RunError(
                 f"{path} has changed since run {run} was opened on it; restore it, or open it as another run"
             )
+    try:
+        added = [name for name in files_read(folder) if name not in meta["files"]]
+    except PretrainedError as error:
+        raise RunError(f"{error}; run {run} was opened on it") from None
+    if added:
+        raise RunError(
+            f"{folder / added[0]} was added after run {run} was opened, and would be read; remove it, or open the "
+            "folder as another run"
+        )
     return sha256_of_all
 
 
 def how_to_relink(run: str) -> str:
     """What puts a moved folder right."""
-    return f"lengthlens open FOLDER --relink {run} says where it is now"
+    return f"lengthlens open FOLDER --relink {run} updates its path"

@@ -8,14 +8,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from workbench.core.apart import apart
 from workbench.core.canonical import key_of
+from workbench.core.failures import isolated
 from workbench.core.html_card import card
 from workbench.runs.errors import RunError
 from workbench.runs.referenced import how_to_relink, verify_folder, verify_names
-from workbench.storage.atomic import replacing
 from workbench.storage.bounded import is_folder, sha256_of_file
 from workbench.storage.seal import SealError
 from workbench.table.errors import TableError
@@ -44,12 +43,6 @@ def run_id(config: dict[str, Any]) -> str:
 def sha256_of(path: Path) -> str:
     """SHA-256 of a file's bytes, in hex."""
     return sha256_of_file(path)
-
-
-def write_atomic(path: Path, data: bytes) -> None:
-    """Write a file so that readers see the old or the new one, never a part."""
-    with replacing(path) as file:
-        file.write(data)
 
 
 @dataclass(frozen=True)
@@ -124,6 +117,11 @@ class Run:
         return int(self.config["training"]["trained_length"])
 
     @property
+    def shortest_trained(self) -> int:
+        """The length of the shortest strings that were trained on."""
+        return int((self.config["training"].get("curriculum") or {}).get("low", 1))
+
+    @property
     def ended(self) -> str:
         """Why training ended before its last planned step, in one clause; "" where it did not.
 
@@ -148,20 +146,26 @@ class Run:
             RunError: if the step has no checkpoint, or its ``meta.json`` is damaged or that of another
                 step or run.
         """
+        if isinstance(step, bool) or not hasattr(step, "__index__"):
+            known = f"run {self.name} has {self._checkpoints()}"
+            raise RunError(f'step must be a whole number, or "last" for load, not {step!r}; {known}')
         folder = self.step_path(step)
         if not is_folder(folder):
-            steps = self.steps
-            have = f"it has {len(steps)}: {_few(steps)}" if steps else "it has none yet"
-            raise RunError(f"run {self.name} has no checkpoint at step {step}; {have}")
+            raise RunError(f"run {self.name} has no checkpoint at step {step}; it has {self._checkpoints()}")
         try:
             meta = read_meta(self.path, step)
         except (OSError, SealError, StoredError) as error:
             raise RunError(f"checkpoint {folder} is damaged: meta.json: {error}") from None
         if meta["step"] != step:
-            raise RunError(f"checkpoint {folder} is damaged: meta.json says step {meta['step']}")
+            raise RunError(f"checkpoint {folder} is damaged: its meta.json is of step {meta['step']}")
         if meta.get("run", self.id) != self.id:
             raise RunError(f"checkpoint {folder} is of another run (id {meta['run']}, here {self.id})")
         return meta
+
+    def _checkpoints(self) -> str:
+        """How many checkpoints it has, and some of their steps."""
+        steps = self.steps
+        return f"{len(steps)}: {_few(steps)}" if steps else "none yet"
 
     def verify(self, step: int) -> str:
         """The checkpoint's sha256 after comparing it with the file.
@@ -205,8 +209,8 @@ class Run:
     def weightless(self) -> str:
         """Why nothing more can be computed with its weights here, as a clause; "" where nothing forbids it."""
         if self.answered:
-            return "it holds answers of a model behind an API, and no weights to look into"
-        return f"rows only: its weights are {self.rows_only}, not here" if self.rows_only else ""
+            return "it contains answers of a model behind an API, but no weights"
+        return f"results only, as the weights of {self.rows_only} are not stored here" if self.rows_only else ""
 
     def folder(self, step: int) -> Path:
         """The folder of others that holds the weights of a step.
@@ -216,7 +220,7 @@ class Run:
         """
         folders = self.config.get("folders")
         if not isinstance(folders, dict) or not isinstance(folders.get(str(step)), str):
-            raise RunError(f"run {self.name} names no folder for step {step}; {how_to_relink(self.name)}")
+            raise RunError(f"run {self.name} has no folder for step {step}; {how_to_relink(self.name)}")
         return Path(folders[str(step)])
 
     def equal_steps(self) -> list[tuple[int, int]]:
@@ -257,25 +261,54 @@ class Run:
         """
         code = code_of(self.config["task"])
         if code is None:
-            raise TaskError(f"the task of run {self.name} is known by its name: no file is to be trusted for it")
+            raise TaskError(f"the task of run {self.name} is part of LengthLens; leave out the file")
         trust(Path(file), code)
         if said := on_trust(code):
             warnings.warn(f"run {self.name}: {said}", stacklevel=2)
         return self
 
-    def load(self, step: int) -> Hooked:
-        """The model at ``step``, verified.
+    def load(self, step: int | Literal["last"] = "last") -> Hooked:
+        """The model at ``step``, verified; its ``loaded_from`` names the run and the step.
+
+        Args:
+            step: a step that has a checkpoint, or ``"last"``.
+
+        Example:
+
+            >>> run = Run.open("checkpoints/gallery/majority_nope_s0")
+            >>> run.load().loaded_from
+            Checkpoint(run='majority_nope_s0', step=1000)
 
         Raises:
-            RunError: if the checkpoint is missing or damaged in any way (hash, shapes, NaN).
+            RunError: if ``step`` is neither, or the checkpoint is missing or damaged in any way (hash, shapes, NaN).
         """
+        from workbench.models.base.hooked import Checkpoint
+
+        step = self._last_step() if isinstance(step, str) and step == "last" else step
+        self.verify(step)
+        model = self._load(step)
+        model.loaded_from = Checkpoint(self.name, int(step))
+        return model
+
+    def _last_step(self) -> int:
+        """The last step that has a checkpoint.
+
+        Raises:
+            RunError: if there is none.
+        """
+        steps = self.steps
+        if not steps:
+            raise RunError(f"run {self.name} has no checkpoint yet; train it first")
+        return steps[-1]
+
+    def _load(self, step: int) -> Hooked:
+        """The model at a step that is verified."""
         from workbench.runs.weights import load_model, load_referenced, model_config
         from workbench.tasks.tokens import TaskTokenizer
 
-        self.verify(step)
         if self.weightless:
             way_out = f"; {how_to_relink(str(self.path))}" if self.referenced else ""
-            raise RunError(f"nothing can be computed with the weights of run {self.name}: {self.weightless}{way_out}")
+            raise RunError(f"the weights of run {self.name} cannot be used: {self.weightless}{way_out}")
         described = self.path / "run.json"
         if self.referenced:
             return load_referenced(self.folder(step), described)
@@ -303,7 +336,7 @@ def find_runs(root: str | os.PathLike[str], problems: list[str] | None = None) -
         raise RunError(str(error)) from None
     runs = []
     for name, path in found:
-        with apart(said.append, f"{path} cannot be opened"):
+        with isolated(said.append, f"{path} cannot be opened"):
             runs.append(replace(Run.open(path), name=name))
     if problems is None:
         for sentence in said:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.core.errors import LensError
-from workbench.storage.atomic import replacing
+from workbench.storage.atomic import write_atomic
 from workbench.storage.bounded import read_bytes
 
 NOTE, TAGS = "notes.md", "tags.txt"
@@ -86,28 +86,26 @@ def write_notes(run_path: Path, text: str, tags: Iterable[str], seen: str) -> Ru
     """
     now = read_notes(run_path)
     if now.problems:
-        raise NotesError(f"{now.problems[0]}: move it away first, for it would be written over")
+        raise NotesError(f"{now.problems[0]}: move it away first, as it would be overwritten")
     if now.state != seen:
-        raise NotesError(f"the notes in {run_path} were changed meanwhile: load the page again, and write there")
+        raise NotesError(f"the notes in {run_path} were changed meanwhile: reload the page, then write again")
     chosen = list(dict.fromkeys(tag for tag in map(_tag, tags) if tag))
     long = next((tag for tag in chosen if len(tag) > LONGEST_TAG), None)
     if long is not None:
         raise NotesError(f"the tag {long[:LONGEST_TAG]}\u2026 is longer than {LONGEST_TAG} characters: shorten it")
     if len(chosen) > MOST_TAGS:
-        raise NotesError(f"there are {len(chosen)} tags, and {MOST_TAGS} are the most of a run: leave some out")
+        raise NotesError(f"a run has at most {MOST_TAGS} tags, not {len(chosen)}: remove some")
     body = text.replace("\r\n", "\n").strip()
     if len(body.encode()) >= MOST:
-        raise NotesError(f"the note has more than {MOST:,} bytes: keep it shorter, or as a file of your own")
+        raise NotesError(f"the note has more than {MOST:,} bytes: shorten it")
     for name, content in ((NOTE, body), (TAGS, "\n".join(chosen))):
-        _put(Path(run_path) / name, content)
+        _put(Path(run_path), name, content)
     return read_notes(run_path)
 
 
-def _put(path: Path, content: str) -> None:
-    if not content and not os.path.lexists(path):
-        return
-    with replacing(path) as file:
-        file.write(f"{content}\n".encode() if content else b"")
+def _put(run_path: Path, name: str, content: str) -> None:
+    if content or os.path.lexists(run_path / name):
+        write_atomic(run_path, name, f"{content}\n".encode() if content else b"")
 
 
 def _tag(text: str) -> str:

@@ -7,15 +7,14 @@ part of any run. What is no such file is named, never followed and never written
 from __future__ import annotations
 
 import json
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.core.errors import LensError
-from workbench.storage.atomic import replacing
+from workbench.storage.atomic import remove_leftovers, write_atomic
+from workbench.storage.below import remove_file
 from workbench.storage.bounded import names_in, read_bytes
-from workbench.storage.errors import storing
 from workbench.storage.seal import json_object
 
 FOLDER = "views"
@@ -85,14 +84,15 @@ def save_view(root: Path, name: str, link: str) -> SavedView:
     if folder.is_symlink():
         raise ViewError(problems[0])
     if any(view.name == called for view in views):
-        raise ViewError(f"there is a view called {called} already: delete it first, or choose another name")
+        raise ViewError(f"the view {called} exists already: delete it first, or choose another name")
     held = set(names_in(folder))
     if len(held) >= MOST_VIEWS:
-        raise ViewError(f"{folder} holds {len(held)} files, and {MOST_VIEWS} are the most: delete a view first")
+        raise ViewError(f"{folder} contains {len(held)} files, at most {MOST_VIEWS} are allowed: delete a view first")
     stem = re.sub(r"[^a-z0-9]+", "-", called.casefold()).strip("-") or "view"
     file = next(one for one in (stem, *(f"{stem}-{k}" for k in range(2, MOST_VIEWS + 2))) if f"{one}.json" not in held)
-    with replacing(folder / f"{file}.json") as stream:
-        stream.write((json.dumps({"name": called, "link": link}, indent=1, ensure_ascii=False) + "\n").encode())
+    text = json.dumps({"name": called, "link": link}, indent=1, ensure_ascii=False) + "\n"
+    remove_leftovers(folder)
+    write_atomic(Path(root), f"{FOLDER}/{file}.json", text.encode())
     return SavedView(called, link, file)
 
 
@@ -105,21 +105,19 @@ def delete_view(root: Path, file: str) -> SavedView:
     """
     found = next((view for view in read_views(root)[0] if view.file == file), None)
     if found is None:
-        raise ViewError("there is no such view any more")
-    folder = Path(root) / FOLDER
-    with storing(folder):
-        os.unlink(folder / f"{found.file}.json")
+        raise ViewError("this view does not exist any more")
+    remove_file(Path(root), f"{FOLDER}/{found.file}.json")
     return found
 
 
 def _read(path: Path) -> SavedView:
     if not FILE.fullmatch(path.stem):
-        raise ViewError("the names of views are small letters, digits and hyphens")
+        raise ViewError("the name of a view takes small letters, digits and hyphens")
     if path.is_symlink():
         raise ViewError("it leads elsewhere")
     content = json_object(read_bytes(path, MOST))
     if set(content) != {"name", "link"} or not all(isinstance(value, str) for value in content.values()):
-        raise ViewError("it has a name and a link, both text, and nothing else")
+        raise ViewError("a view has only a name and a link, both text")
     _check(content["name"], content["link"])
     return SavedView(content["name"], content["link"], path.stem)
 
@@ -128,4 +126,4 @@ def _check(name: str, link: str) -> None:
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
         raise ViewError(f"a view has a name of 1 to {LONGEST_NAME} printable characters")
     if len(link) > LONGEST_LINK or not LINK.fullmatch(link):
-        raise ViewError(f"the link {link[:40]!r} is no page of the dashboard")
+        raise ViewError(f"the link {link[:40]!r} is not a page of the dashboard")

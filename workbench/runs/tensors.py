@@ -44,11 +44,11 @@ def read_header(file: BinaryIO) -> tuple[dict[str, Tensor], dict[str, Any], int]
     """
     size = int.from_bytes(file.read(8), "little")
     if size > LONGEST:
-        raise ValueError("it does not begin like a safetensors file")
+        raise ValueError("it does not begin as a safetensors file does")
     content = json_object(file.read(size))
     metadata = content.pop(METADATA, {})
     if not isinstance(metadata, dict):
-        raise ValueError("its metadata are no JSON object")
+        raise ValueError("its metadata are not a JSON object")
     try:
         tensors = _Tensors.validate_python(content)
     except ValidationError as error:
@@ -57,5 +57,5 @@ def read_header(file: BinaryIO) -> tuple[dict[str, Tensor], dict[str, Any], int]
     for name, tensor in tensors.items():
         first, last = tensor.data_offsets
         if min(tensor.shape, default=0) < 0 or not 0 <= first <= last <= room:
-            raise ValueError(f"tensor {name:.100} lies outside of the file")
+            raise ValueError(f"tensor {name:.100} is outside the file")
     return tensors, metadata, 8 + size

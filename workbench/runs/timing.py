@@ -13,8 +13,8 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from workbench.runs.run import write_atomic
 from workbench.storage import bounded
+from workbench.storage.atomic import write_atomic
 from workbench.storage.bounded import read_bytes
 from workbench.storage.seal import SealError, open_json, sealed_json
 
@@ -50,9 +50,9 @@ def read_timing(folder: Path) -> Timing | None:
     found = open_json(data)
     updates, seconds, peak = (found.get(name) for name in ("updates", "seconds", "peak_bytes"))
     if not (isinstance(updates, int) and isinstance(peak, int) and isinstance(seconds, float | int)):
-        raise SealError(f"it does not tell a time: {json.dumps(found)[:100]}")
+        raise SealError(f"it contains no time: {json.dumps(found)[:100]}")
     if updates < 0 or peak < 0 or not 0 <= seconds < math.inf:
-        raise SealError(f"it tells what no time can be: {json.dumps(found)[:100]}")
+        raise SealError(f"it contains a time that is not possible: {json.dumps(found)[:100]}")
     return Timing(updates, float(seconds), peak)
 
 
@@ -80,7 +80,7 @@ class Stopwatch:
             self.before.seconds + time.monotonic() - self.begun,
             max(self.before.peak_bytes, peak_bytes()),
         )
-        write_atomic(self.folder / NAME, sealed_json(asdict(now)))
+        write_atomic(self.folder, NAME, sealed_json(asdict(now)))
 
 
 def peak_bytes() -> int:

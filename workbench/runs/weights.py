@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
 from workbench.models.architectures import make_config, make_model
-from workbench.models.base.elsewhere import compute_elsewhere
+from workbench.models.base.other_device import compute_elsewhere
 from workbench.models.compute_device import current_device
 from workbench.models.errors import PositionError
 from workbench.runs.errors import RunError
@@ -43,8 +43,8 @@ def load_model(file: Path, cfg: Architecture, described: Path) -> Hooked:
     least = cfg.least_numbers
     if least > held:  # said before a model is made, for which there may not be memory enough
         raise RunError(
-            f"checkpoint {file} holds {held:,} numbers, and the model that {described} describes has "
-            f"{least:,} or more: one of them is of another run"
+            f"checkpoint {file} contains {held:,} numbers, but the model that {described} describes has "
+            f"{least:,} or more: one of the two files is of another run"
         )
     model = make_model(cfg)
     fill(model, weights, str(file))
@@ -100,15 +100,15 @@ def fill(model: torch.nn.Module, weights: dict[str, torch.Tensor], source: str) 
     own = model.state_dict()
     for name in own.keys() ^ weights.keys():
         where = "is missing" if name in own else "is not part of this model"
-        raise RunError(f"checkpoint {source} is damaged or foreign: tensor {name} {where}")
+        raise RunError(f"checkpoint {source} is damaged or of another run: tensor {name:.100} {where}")
     for name, tensor in weights.items():
         if tensor.shape != own[name].shape:
             raise RunError(
-                f"checkpoint {source} is damaged or foreign: tensor {name} has shape {tuple(tensor.shape)}, "
-                f"the model wants {tuple(own[name].shape)}"
+                f"checkpoint {source} is damaged or of another run: tensor {name:.100} has shape "
+                f"{tuple(tensor.shape)}, but the model has {tuple(own[name].shape)}"
             )
         if not bool(tensor.isfinite().all()):
-            raise RunError(f"checkpoint {source} holds values that are not finite in tensor {name}")
+            raise RunError(f"checkpoint {source} contains values that are not finite in tensor {name:.100}")
     model.load_state_dict(weights)
 
 

@@ -99,7 +99,7 @@ def _read(file: BinaryIO, count: int, path: str | os.PathLike[str]) -> bytes:
     """Up to ``count`` bytes; raises where there are none yet and one would have to wait, as for logs of the system."""
     data: bytes | None = file.read(count)
     if data is None:
-        raise UnreadableError(path, "it has nothing to read yet, and is not waited for")
+        raise UnreadableError(path, "it has no data to read yet")
     return data
 
 

@@ -14,6 +14,10 @@ class StorageError(LensError, ValueError):
     """A folder that cannot be written, or a disk without room; the message names the folder and the way out."""
 
 
+class LinkError(StorageError):
+    """A place below a folder of which a part is a link, or that lies outside the folder."""
+
+
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _REFUSED = {errno.EROFS, errno.EACCES, errno.EPERM}
 

@@ -111,9 +111,9 @@ def json_object(data: bytes) -> dict[str, Any]:
     try:
         content = json.loads(data)
     except RecursionError:
-        raise SealError("it is no JSON that can be read: it is nested too deep") from None
+        raise SealError("it is not valid JSON: it is nested too deep") from None
     except ValueError as error:
-        raise SealError(f"it is no JSON: {error}") from None
+        raise SealError(f"it is not valid JSON: {error}") from None
     if not isinstance(content, dict):
-        raise SealError("it is no JSON object")
+        raise SealError("it is not a JSON object")
     return content

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from workbench.core.apart import apart
+from workbench.core.failures import clause, isolated
 from workbench.storage.bounded import unzip
 from workbench.storage.seal import SealError
 from workbench.table.errors import TableError
@@ -145,7 +145,7 @@ def _known(run_path: Path, problems: list[str]) -> dict[tuple[str, int, str], Ta
     for shard in shards_of(run_path):
         identity = shard[:3]
         old = recorded.get(identity)
-        with apart(problems.append, f"{shard.path} cannot be read"):
+        with isolated(problems.append, f"{shard.path} cannot be read"):
             modified = state_of(shard.path).st_ctime_ns
             if old is not None and old.modified == modified:
                 parts[identity] = old
@@ -172,7 +172,7 @@ def shard_header(path: Path) -> dict[str, str]:
     if lacking:
         raise TableError(f"{path} has no {', '.join(lacking)} in its metadata: measure again")
     if metadata["key"] != parse_shard(path).key:
-        raise TableError(f"{path} was made under another key, {metadata['key']}: rename it back or delete it")
+        raise TableError(f"{path} has another name than its key {metadata['key']}: rename it or delete it")
     try:
         check_spec_text(metadata["spec"])
     except (SealError, StoredError) as error:
@@ -185,7 +185,7 @@ def shard_rows(shard: Shard) -> pa.Table:
     rows, _ = read_file(shard.path)
     strange = strange_rows(shard, rows)
     if strange:
-        raise TableError(f"{shard.path} holds rows of {strange}: rename it back or delete it")
+        raise TableError(f"{shard.path} contains rows of {strange}: rename it or delete it")
     return rows
 
 
@@ -204,7 +204,7 @@ def _newest_sound(run_path: Path, candidates: list[TablePart], problems: list[st
         if part.rows is not None:
             return part
         path = shard_path(run_path, *part.identity)
-        with apart(problems.append, f"{path} cannot be read"):
+        with isolated(problems.append, f"{path} cannot be read"):
             return replace(part, rows=shard_rows(Shard(*part.identity, path)))
     return None
 
@@ -307,12 +307,19 @@ def _compacted(run_path: Path, problems: list[str]) -> list[TablePart]:
     path = table_path(run_path)
     if not os.path.lexists(path):
         return []
-    with apart(lambda said: problems.append(f"{said}; only the shards of {run_path} are used"), f"{path} is damaged"):
+    with isolated(
+        lambda said: problems.append(f"{said}; only the shards of {run_path} are used"), f"{path} is damaged"
+    ):
         rows, metadata = read_file(path)
         own = _run_id(run_path)
         if metadata.get("run", own) != own:
             raise TableError(f"{path} is of another run (id {metadata['run']}, here {own}): measure again")
-        return from_manifest(metadata, rows)
+        try:
+            return from_manifest(metadata, rows)
+        except ValidationError:  # has a sentence of its own
+            raise
+        except (KeyError, ValueError, TypeError) as error:
+            raise TableError(f"its list of shards is not what LengthLens writes ({clause(error)})") from error
     return []
 
 
@@ -361,7 +368,11 @@ def manifest_entries(metadata: Mapping[str, str]) -> list[ShardEntry]:
 
 
 def from_manifest(metadata: Mapping[str, str], rows: pa.Table) -> list[TablePart]:
-    """The parts that :func:`to_manifest` wrote down, each held one with its slice of ``rows``."""
+    """The parts that :func:`to_manifest` wrote down, each held one with its slice of ``rows``.
+
+    Raises:
+        KeyError, ValueError, TypeError: for metadata that :func:`to_manifest` does not write.
+    """
     texts = _Texts.validate_json(metadata["spec_texts"])
     for text in texts:
         check_spec_text(text)
@@ -381,5 +392,5 @@ def from_manifest(metadata: Mapping[str, str], rows: pa.Table) -> list[TablePart
             start += int(own["rows"])
         parts.append(TablePart(entry.measurement, entry.step, entry.key, own, entry.modified, held))
     if start != rows.num_rows:
-        raise ValueError("its manifest does not account for its rows")
+        raise ValueError("its manifest does not match its rows")
     return parts

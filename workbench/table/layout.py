@@ -45,12 +45,18 @@ def shard_path(run_path: Path, measurement: str, step: int, key: str) -> Path:
         TableError: for a measurement, step or key that cannot be part of a file name.
     """
     if not _MEASUREMENT.fullmatch(measurement):
-        raise TableError(f"{measurement!r} cannot name a measurement: use letters, digits, '.', '_' and '-'")
+        raise TableError(f"{measurement!r} is not a valid name of a measurement: use letters, digits, '.', '_' and '-'")
     if not _KEY.fullmatch(key):
-        raise TableError(f"{key!r} cannot be a shard's key: use letters and digits")
+        raise TableError(f"{key!r} is not a valid key of a shard: use letters and digits")
     if step < 0:
         raise TableError(f"a shard's step is 0 or more, not {step}")
     return Path(run_path) / "measurements" / measurement / f"{step:08d}-{key}.parquet"
+
+
+def run_of(path: Path) -> tuple[Path, Path]:
+    """The run folder of a shard or table, and the file's place below it. A file elsewhere counts as its folder's."""
+    folder = path.parents[2] if len(path.parents) > 2 and path.parent.parent.name == "measurements" else path.parent
+    return folder, path.relative_to(folder)
 
 
 def parse_shard(path: Path) -> Shard:
@@ -58,7 +64,7 @@ def parse_shard(path: Path) -> Shard:
     path = Path(path)
     match = _SHARD.fullmatch(path.name)
     if match is None:
-        raise TableError(f"{path} is not named like a shard, <step>-<key>.parquet: use shard_path")
+        raise TableError(f"{path} is not a valid name of a shard, <step>-<key>.parquet: use shard_path")
     return Shard(path.parent.name, int(match["step"]), match["key"], path)
 
 
@@ -115,11 +121,13 @@ def read_config(run_path: Path) -> dict[str, Any]:
         version = json_object(data).get("format")
         if version != FORMAT:
             raise TableError(
-                f"{path} has run format {version!r:.40}, this version reads {FORMAT}: restore it or remove it"
+                f"{path} has run format {version!r:.40}, but this version reads {FORMAT}: restore it or remove it"
             )
         content = open_json(data)
     except (SealError, OSError) as error:
-        raise TableError(f"{path} is damaged ({error}): restore it, or delete it and train as before") from error
+        raise TableError(
+            f"{path} is damaged ({error}): restore it, or delete it and train again with the same command"
+        ) from error
     try:
         return check_run(content)
     except StoredError as error:
@@ -142,7 +150,7 @@ def run_folders(root: Path, problems: list[str] | None = None) -> list[tuple[str
     if problems is not None:
         problems += found.problems
     if not found.runs and not found.problems and any(map(_is_foreign, root.iterdir())):
-        raise TableError(f"{root} holds no run: `lengthlens train ... --out {root}` makes one there")
+        raise TableError(f"{root} contains no run: `lengthlens train TASK --out {root}` makes one there")
     return found.runs
 
 
@@ -155,11 +163,13 @@ def require_folder(root: Path) -> None:
     if not is_folder(root):
         if os.path.lexists(root):
             kind = "a file" if is_regular(root) else "no folder"
-            raise TableError(f"{root} is {kind}: name a folder, as `lengthlens train ... --out DIR` makes it")
+            raise TableError(f"{root} is {kind}: name a folder of runs, as `lengthlens train TASK --out DIR` makes it")
         store = re.match(r"(\w+):/+(.*)", str(root))
         if store:
             url = f"{store[1]}://{store[2]}"
-            raise TableError(f"{url} is no folder: `lengthlens fetch {url} --out DIR` copies its runs into one")
+            raise TableError(
+                f"{url} is not a local folder: `lengthlens fetch {url} --out DIR` copies its runs into one"
+            )
         way_out = meant(root) or f": `lengthlens train ... --out {root}` makes a run there"
         raise TableError(f"there is no folder {root}{way_out}")
 

@@ -6,9 +6,11 @@ and all. The stores are those of :mod:`pyarrow.fs`: ``s3://``, ``gs://``, ``abfs
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -20,8 +22,10 @@ from pyarrow import fs
 from pydantic import TypeAdapter, ValidationError
 
 from workbench.storage import bounded
-from workbench.storage.atomic import remove_leftovers, replacing
-from workbench.storage.bounded import names_in, read_bytes
+from workbench.storage.atomic import remove_leftovers, write_atomic
+from workbench.storage.below import path_below, refuse_links, remove_file
+from workbench.storage.bounded import is_regular, names_in, read_bytes
+from workbench.storage.errors import StorageError
 from workbench.table.errors import TableError
 
 CATALOGUE = ".fetched.json"
@@ -29,6 +33,12 @@ CATALOGUE = ".fetched.json"
 MOST_OBJECTS = 2_000_000
 AT_ONCE = 16
 """Objects on their way at a time: most of fetching one is waiting."""
+MOST_SHOWN = 200
+"""Characters of an object's place that a sentence holds."""
+_OF_THE_NAME = {errno.ENAMETOOLONG, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.EILSEQ, errno.EINVAL}
+"""What a file system says of a name that it cannot have; everything else is no fault of the object's."""
+UNKNOWN = (-1, -1)
+"""Stands for size and time of an object whose copy may be missing or old; it is fetched again."""
 KINDS = (
     (re.compile(r"run\.json"), bounded.RUN_JSON),
     (re.compile(r"live\.jsonl"), bounded.LIVE),
@@ -93,15 +103,23 @@ def fetch(url: str, folder: Path, progress: Callable[[int, int], None] | None = 
 
     Raises:
         TableError: if the address cannot be read, holds no run, or ``folder`` holds something else.
+        LinkError: if a file to write or remove lies behind a link in ``folder``; nothing is changed then.
+        StorageError: if ``folder`` cannot be written.
     """
     folder = Path(folder)
     before = _catalogue(url, folder)
     store, root = _opened(url)
-    objects = list(_wanted(url, _listed(url, store, root), root))
+    problems: list[str] = []
+    objects = _storable(url, _wanted(url, _listed(url, store, root, problems), root), problems)
+    refuse_links(folder, {CATALOGUE, *before, *(one.place for one in objects)})
     seen: Seen = {one.place: before[one.place] for one in objects if before.get(one.place) == one.state}
-    new = [one for one in objects if one.place not in seen or not (folder / one.place).is_file()]
-    kept, size, problems = len(objects) - len(new), 0, []
-    remove_leftovers(folder)
+    new = [one for one in objects if one.place not in seen or not is_regular(folder / one.place)]
+    kept, size = len(objects) - len(new), 0
+    # Before the first object: a folder whose fetching was interrupted is then known as fetched.
+    unknown: Seen = {one.place: UNKNOWN for one in new}
+    _remember(url, folder, before | unknown)
+    for subfolder in {Path(), *(Path(one.place).parent for one in new)}:
+        remove_leftovers(folder / subfolder)
     try:
         with ThreadPoolExecutor(AT_ONCE) as pool:
             for done, (one, found) in enumerate(
@@ -116,21 +134,23 @@ def fetch(url: str, folder: Path, progress: Callable[[int, int], None] | None = 
                 if progress is not None:
                     progress(done, len(new))
     finally:
-        _remember(url, folder, seen | {place: state for place, state in before.items() if place not in seen})
+        _remember(url, folder, before | unknown | seen)
     gone = sorted(before.keys() - {one.place for one in objects})
     for place in gone:
-        (folder / place).unlink(missing_ok=True)
-    _remember(url, folder, seen)
+        if os.path.lexists(folder / place):
+            remove_file(folder, place)
+    failed = {one.place: UNKNOWN for one in new if one.place not in seen and is_regular(folder / one.place)}
+    _remember(url, folder, seen | failed)
     runs = sum(PurePosixPath(place).name == "run.json" for place in seen)
-    return Fetched(runs, len(new) - len(problems), kept, len(gone), size, tuple(problems))
+    return Fetched(runs, sum(one.place in seen for one in new), kept, len(gone), size, tuple(problems))
 
 
 def _catalogue(url: str, folder: Path) -> Seen:
     """What was fetched before: place -> size and time in the store."""
-    path = folder / CATALOGUE
+    path = path_below(folder, CATALOGUE)
     if not path.exists():
         if names_in(folder):
-            raise TableError(f"{folder} holds something that was not fetched: name a new folder with --out")
+            raise TableError(f"{folder} contains files that were not fetched: name a new folder with --out")
         return {}
     try:
         content = _Catalogue.validate_json(read_bytes(path, bounded.LIVE))
@@ -143,8 +163,7 @@ def _catalogue(url: str, folder: Path) -> Seen:
 
 
 def _remember(url: str, folder: Path, seen: Seen) -> None:
-    with replacing(folder / CATALOGUE) as stream:
-        stream.write(json.dumps({"url": url, "objects": seen}).encode())
+    write_atomic(folder, CATALOGUE, json.dumps({"url": url, "objects": seen}).encode())
 
 
 def _opened(url: str) -> tuple[fs.FileSystem, str]:
@@ -155,26 +174,51 @@ def _opened(url: str) -> tuple[fs.FileSystem, str]:
     return store, root.rstrip("/")
 
 
-def _listed(url: str, store: fs.FileSystem, root: str) -> list[fs.FileInfo]:
+def _listed(url: str, store: fs.FileSystem, root: str, problems: list[str]) -> dict[str, fs.FileInfo]:
+    """The objects by path. One whose name is no UTF-8 is left out, and ``problems`` says so."""
     try:
         infos = store.get_file_info(fs.FileSelector(root, recursive=True))
     except (pa.ArrowException, OSError) as error:
         raise TableError(f"{url} cannot be listed ({_said(error)}): check the address and your credentials") from None
     if len(infos) > MOST_OBJECTS:
-        raise TableError(f"{url} holds more than {MOST_OBJECTS:,} objects: name a folder nearer to the runs")
-    return [info for info in infos if info.type == fs.FileType.File]
+        raise TableError(f"{url} contains more than {MOST_OBJECTS:,} objects: name a folder closer to the runs")
+    objects, unnamed = {}, 0
+    for info in infos:
+        if info.type == fs.FileType.File:
+            try:
+                objects[info.path] = info
+            except UnicodeDecodeError:
+                unnamed += 1
+    if unnamed:
+        problems.append(f"{url} holds {unnamed:,} objects whose names are no UTF-8, which are not fetched: rename them")
+    return objects
 
 
-def _wanted(url: str, infos: list[fs.FileInfo], root: str) -> Iterator[StoredObject]:
+def _wanted(url: str, infos: Mapping[str, fs.FileInfo], root: str) -> Iterator[StoredObject]:
     """The objects of runs that are fetched. Names that are no plain path below the root are passed over."""
-    places = {info.path.removeprefix(root).lstrip("/"): info for info in infos if _is_plain(info.path)}
+    places = {path.removeprefix(root).lstrip("/"): info for path, info in infos.items() if _is_plain(path)}
     runs = {str(PurePosixPath(place).parent) for place in places if PurePosixPath(place).name == "run.json"}
     if not runs:
-        raise TableError(f"{url} holds no run: name a folder that holds run folders")
+        raise TableError(f"{url} contains no run: name a folder that contains run folders")
     for place, info in sorted(places.items()):
         kind = _kind(place)
         if kind is not None and kind[0] in runs:
             yield StoredObject(info.path, place, kind[1], (info.size, info.mtime_ns or 0))
+
+
+def _storable(url: str, objects: Iterable[StoredObject], problems: list[str]) -> list[StoredObject]:
+    """The objects that a folder can hold at once. Beside an object ``a``, ``a/b`` is left out and made a problem."""
+    by_place = {one.place: one for one in objects}
+    storable = []
+    for place, stored in by_place.items():
+        above = next((str(parent) for parent in PurePosixPath(place).parents if str(parent) in by_place), None)
+        if above is None:
+            storable.append(stored)
+        else:
+            problems.append(
+                f"{_short(place)} at {url} cannot be stored here ({_short(above)} is a file): rename the object"
+            )
+    return storable
 
 
 def _is_plain(path: str) -> bool:
@@ -203,9 +247,17 @@ def _fetch(url: str, store: fs.FileSystem, folder: Path, one: StoredObject) -> i
         return f"{one.place} at {url} cannot be read ({_said(error)}): fetch again"
     if len(data) > one.limit:
         return f"{one.place} at {url} has more than {one.limit:,} bytes: it is no such file"
-    with replacing(folder / one.place) as file:
-        file.write(data)
+    try:
+        write_atomic(folder, one.place, data)
+    except StorageError as error:
+        if not isinstance(error.__cause__, OSError) or error.__cause__.errno not in _OF_THE_NAME:
+            raise
+        return f"{_short(one.place)} at {url} cannot be stored here ({error.__cause__.strerror}): rename the object"
     return len(data)
+
+
+def _short(place: str) -> str:
+    return place if len(place) <= MOST_SHOWN else f"{place[: MOST_SHOWN // 2]}...{place[-MOST_SHOWN // 2 :]}"
 
 
 def _said(error: BaseException) -> str:

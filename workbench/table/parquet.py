@@ -12,21 +12,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from workbench.storage import bounded
-from workbench.storage.atomic import replacing
+from workbench.storage.atomic import write_atomic
 from workbench.storage.bounded import read_bytes
 from workbench.storage.seal import BLANK, KEY, check_seal, seal
 from workbench.table.errors import TableError
-from workbench.table.layout import TABLE_NAME
-from workbench.table.schema import FIELDS, SCHEMA, SCHEMA_VERSION, SINCE
-
-_TEXTS = [field.name for field in SCHEMA if field.type == pa.string()]
+from workbench.table.layout import TABLE_NAME, run_of
+from workbench.table.schema import COLUMNS, FIELDS, SCHEMA, SCHEMA_VERSION, TEXTS
 
 #: SCHEMA as it is held in memory: the text columns repeat few values, and are kept as dictionaries
-ENCODED = pa.schema([(f.name, pa.dictionary(pa.int32(), f.type) if f.name in _TEXTS else f.type) for f in SCHEMA])
+ENCODED = pa.schema([(f.name, pa.dictionary(pa.int32(), f.type) if f.name in TEXTS else f.type) for f in SCHEMA])
 
 #: row format -> the columns of its files
 _FORMATS = {
-    str(version): pa.schema([field for field in ENCODED if SINCE.get(field.name, 1) <= version])
+    str(version): pa.schema([ENCODED.field(column.name) for column in COLUMNS if column.since <= version])
     for version in range(1, SCHEMA_VERSION + 1)
 }
 
@@ -51,6 +49,9 @@ def write_file(path: Path, rows: pa.Table, metadata: Mapping[str, str]) -> None:
     """Write rows of :data:`~workbench.table.schema.SCHEMA` with string metadata, sealed and atomically.
 
     The rows may be of :data:`ENCODED` too. Adds ``schema_version`` and ``rows`` to the metadata.
+
+    Raises:
+        StorageError: if a part of the path below the run folder is a link, or the file cannot be written.
     """
     whole = {**metadata, "schema_version": str(SCHEMA_VERSION), "rows": str(rows.num_rows), KEY: BLANK}
     data = io.BytesIO()
@@ -59,8 +60,7 @@ def write_file(path: Path, rows: pa.Table, metadata: Mapping[str, str]) -> None:
         file.write_table(rows.cast(SCHEMA).replace_schema_metadata(None))
         file.add_key_value_metadata(whole)
     sealed = seal(data.getvalue())
-    with replacing(path) as stream:
-        stream.write(sealed)
+    write_atomic(*run_of(Path(path)), sealed)
 
 
 def read_file(path: Path, columns: Sequence[str] | None = None) -> tuple[pa.Table, dict[str, str]]:
@@ -92,8 +92,8 @@ def _completed(table: pa.Table, rows: int, wanted: Sequence[str]) -> pa.Table:
 
 def _defaults(name: str, rows: int) -> pa.Array:
     """The default of a column, as often as there are rows."""
-    kind, default, _ = FIELDS[name]
-    if name in _TEXTS:
+    kind, default = FIELDS[name].type, FIELDS[name].default
+    if name in TEXTS:
         return pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), rows), pa.array([default], kind))
     return pa.repeat(pa.scalar(default, kind), rows)
 
@@ -125,7 +125,7 @@ def _opened(path: Path) -> Iterator[pq.ParquetFile]:
 def _parquet(data: bytes) -> pq.ParquetFile:
     """The file, with text columns as dictionaries. Raises KeyError where it lacks those of every row format."""
     for schema in reversed(_FORMATS.values()):
-        texts = [name for name in schema.names if name in _TEXTS]
+        texts = [name for name in schema.names if name in TEXTS]
         with suppress(KeyError):
             return _open(data, read_dictionary=texts)
     raise KeyError(texts[0])
@@ -156,17 +156,15 @@ def _open(data: bytes, most_rows: int = MOST_ROWS, **options: Any) -> pq.Parquet
     file = pq.ParquetFile(pa.BufferReader(data), **options)
     metadata = file.metadata
     if metadata.num_row_groups > MOST_GROUPS:
-        raise ValueError(f"it has {metadata.num_row_groups:,} row groups, and {MOST_GROUPS:,} are the most")
+        raise ValueError(f"it has {metadata.num_row_groups:,} row groups, at most {MOST_GROUPS:,} are read")
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     rows = max(metadata.num_rows, sum(group.num_rows for group in groups))
     if rows > most_rows or any(group.num_rows < 0 for group in groups):
-        raise ValueError(f"it declares {rows:,} rows, and {most_rows:,} are the most that is read of such a file")
+        raise ValueError(f"it declares {rows:,} rows, at most {most_rows:,} are read from such a file")
     columns = (group.column(number) for group in groups for number in range(group.num_columns))
     size = sum(max(0, column.total_uncompressed_size) for column in columns)
     if size > MOST_UNPACKED:
-        raise ValueError(
-            f"it unpacks to {size:,} bytes, and {MOST_UNPACKED:,} are the most that is read of such a file"
-        )
+        raise ValueError(f"it unpacks to {size:,} bytes, at most {MOST_UNPACKED:,} are read from such a file")
     return file
 
 
@@ -180,7 +178,7 @@ def _checked(path: Path, file: pq.ParquetFile) -> dict[str, str]:
     version = metadata.get("schema_version")
     if version not in _FORMATS:
         held = f"row format {version}" if version else "no row format"
-        raise TableError(f"{path} has {held}, this version reads {', '.join(_FORMATS)}: measure again")
+        raise TableError(f"{path} has {held}, but this version reads {', '.join(_FORMATS)}: measure again")
     if not schema.remove_metadata().equals(_FORMATS[version]):
         raise _foreign(path)
     return {name: text for name, text in metadata.items() if name != KEY}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pyarrow as pa
 
-from workbench.core.apart import apart
+from workbench.core.failures import isolated
 from workbench.core.suggest import nearest
 from workbench.storage.bounded import names_in
 from workbench.table.errors import TableError
@@ -114,7 +114,7 @@ class Table:
         def read(name: str, path: Path) -> tuple[pa.Table, Path, TableReading] | list[str]:
             """What there is of one run, or what is wrong with it."""
             said: list[str] = []
-            with apart(said.append, f"{path} cannot be read and is left out"):
+            with isolated(said.append, f"{path} cannot be read and is left out"):
                 view = to_runs([describe(name, path, read_config(path))])
                 reading = read_run(path, None, evaluation_seed, task_parameters)
                 return view, path, replace(reading, rows=_renamed(reading, name))
@@ -222,7 +222,7 @@ class Table:
     def _select(self, view: str, columns: Sequence[str], equals: Mapping[str, Any]) -> pd.DataFrame:
         for name in equals:
             if name not in columns:
-                raise TableError(f"there is no column {name!r} to select by: {nearest(name, columns)}")
+                raise TableError(f"there is no column {name!r}: {nearest(name, columns)}")
         conditions, parameters = [], []
         for name, wanted in equals.items():
             condition, values = _condition(name, wanted)
@@ -249,7 +249,7 @@ def _named_runs(dirs: Sequence[str | Path], problems: list[str] | None = None) -
             seen.add(path.resolve())
             if name in found:
                 both = f"{found[name]} and {path}"
-                raise TableError(f"{both} would both be run {name!r}: load a folder above both instead")
+                raise TableError(f"{both} would both be named {name!r}: load a folder that contains both instead")
             found[name] = path
     return list(found.items())
 

@@ -3,51 +3,92 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 2
-
-SINCE = {"distinct": 2, "reason": 2}
-"""The version of the row format that brought a column, where not the first. Older files are read with its default."""
-
-REASONS = ("too few strings", "at the bar", "between the bars", "undefined", "horizon")
-"""Why a label is what it is, where it says that something is not known."""
+from workbench.core.thresholds import LEVEL_TEXT
+from workbench.core.verdicts import REASONS
 
 STATUSES = ("ok", "undefined", "unseen_position", "censored", "not_applicable", "sampled")
 
-#: field -> (Arrow type, default, what it is)
-FIELDS: dict[str, tuple[pa.DataType, Any, str]] = {
-    "run": (pa.string(), None, "name of the run: its path below the data root"),
-    "step": (pa.int64(), None, "training step of the checkpoint"),
-    "law": (pa.string(), "", "law of the strings: matched or challenge; empty where none applies"),
-    "length": (pa.int32(), None, "prefix length: task tokens up to and including the query"),
-    "position": (pa.int32(), None, "index of a query, where the row is about one"),
-    "site": (pa.string(), "", "hook name, where the row is about one"),
-    "layer": (pa.int16(), None, "block; -1 is the embedding, before any block"),
-    "head": (pa.int16(), None, "attention head within the block"),
-    "measurement": (pa.string(), None, "the measurement that made the row"),
-    "quantity": (pa.string(), None, "the quantity, as its measurement's spec defines it"),
-    "target": (pa.string(), "", "what the quantity is about, e.g. the concept a probe reads"),
-    "mode": (pa.string(), "", "how it was taken, e.g. transfer, recalibrated, refit"),
-    "control": (pa.string(), "", "the control this row is, or empty for the quantity itself"),
-    "setting": (pa.string(), "{}", "the measurement's settings as canonical JSON"),
-    "value": (pa.float64(), None, "the value, or null"),
-    "label": (pa.string(), "", "the value of a categorical quantity"),
-    "low": (pa.float64(), None, "lower end of the 95 % interval"),
-    "high": (pa.float64(), None, "upper end of the 95 % interval"),
-    "n": (pa.int32(), None, "number of sequences behind the value"),
-    "status": (pa.string(), "ok", "ok, undefined, unseen_position, censored, not_applicable or sampled"),
-    "note": (pa.string(), "", "one clause of explanation, e.g. why a value is undefined"),
-    "distinct": (pa.int32(), None, "number of distinct strings among the draws behind the value"),
-    "reason": (pa.string(), "", f"why a label says that something is not known: {', '.join(REASONS)}"),
-}
+LAST = 99
+"""Rank of an identifying column that a figure tells lines apart by only after all others."""
 
-SCHEMA = pa.schema([pa.field(name, kind) for name, (kind, _, _) in FIELDS.items()])
+
+class Column(NamedTuple):
+    """A column of the row format. A new column is one entry of :data:`COLUMNS`, which every other list is made from.
+
+    Attributes:
+        name: of the column.
+        type: its Arrow type.
+        default: the value where a measurement gives none.
+        doc: what it holds.
+        identifies: whether rows that differ in it are different measurements, whatever else they share.
+        separates: rank among the columns that tell the lines of a figure apart, the most telling first; None for
+            columns that do not identify, and for those of which a figure shows one value or has an axis.
+        since: the version of the row format that brought it. Older files are read with its default.
+        least: the smallest number that a measurement writes; None where the column holds no count or index.
+    """
+
+    name: str
+    type: pa.DataType
+    default: Any
+    doc: str
+    identifies: bool = False
+    separates: int | None = LAST
+    since: int = 1
+    least: int | None = None
+
+
+COLUMNS = (
+    Column("run", pa.string(), None, "name of the run: its path below the data root", True, None),
+    Column("step", pa.int64(), None, "training step of the checkpoint", True, None, least=0),
+    Column("law", pa.string(), "", "law of the strings: matched or challenge; empty where none applies", True, 4),
+    Column("length", pa.int32(), None, "prefix length: task tokens up to and including the query", True, None, least=1),
+    Column("position", pa.int32(), None, "index of a query, where the row is about one", True, least=0),
+    Column("site", pa.string(), "", "hook name, where the row is about one", True, 5),
+    Column("layer", pa.int16(), None, "block; -1 is the embedding, before any block", True, 6, least=-1),
+    Column("head", pa.int16(), None, "attention head within the block", True, 7, least=0),
+    Column("measurement", pa.string(), None, "the measurement that made the row", True, None),
+    Column("quantity", pa.string(), None, "the quantity, as its measurement's spec defines it", True, None),
+    Column("target", pa.string(), "", "what the quantity is about, e.g. the concept a probe reads", True, 2),
+    Column("mode", pa.string(), "", "how it was taken, e.g. transfer, recalibrated, refit", True, 3),
+    Column("control", pa.string(), "", "the control this row is, or empty for the quantity itself", True, 1),
+    Column("setting", pa.string(), "{}", "the measurement's settings as canonical JSON", True, None),
+    Column("value", pa.float64(), None, "the value, or null"),
+    Column("label", pa.string(), "", "the value of a categorical quantity"),
+    Column("low", pa.float64(), None, f"lower end of the {LEVEL_TEXT} interval"),
+    Column("high", pa.float64(), None, f"upper end of the {LEVEL_TEXT} interval"),
+    Column("n", pa.int32(), None, "number of sequences behind the value", least=0),
+    Column("status", pa.string(), "ok", f"{', '.join(STATUSES[:-1])} or {STATUSES[-1]}"),
+    Column("note", pa.string(), "", "one clause of explanation, e.g. why a value is undefined"),
+    Column(
+        "distinct", pa.int32(), None, "number of distinct strings among the draws behind the value", since=2, least=0
+    ),
+    Column("reason", pa.string(), "", f"why a label says that something is not known: {', '.join(REASONS)}", since=2),
+)
+"""Every column of a row, in the order of files."""
+
+SCHEMA_VERSION = max(column.since for column in COLUMNS)
+"""Version of the row format: it rises with the first column that says a higher ``since``."""
+FIELDS: dict[str, Column] = {column.name: column for column in COLUMNS}
+SCHEMA = pa.schema([pa.field(column.name, column.type) for column in COLUMNS])
+IDENTIFYING = tuple(column.name for column in COLUMNS if column.identifies)
+"""Rows that are equal in these columns are the same measurement."""
+SEPARATING = tuple(
+    column.name
+    for column in sorted(COLUMNS, key=lambda column: column.separates or 0)
+    if column.identifies and column.separates is not None
+)
+"""Identifying columns that tell the lines of a figure apart, the most telling first."""
+TEXTS = tuple(column.name for column in COLUMNS if column.type == pa.string())
+"""Columns of text."""
+WHOLE = tuple(column.name for column in COLUMNS if pa.types.is_integer(column.type))
+"""Columns of whole numbers."""
 
 Row = dict[str, Any]
-DEFAULTS: Row = {name: default for name, (_, default, _) in FIELDS.items()}
+DEFAULTS: Row = {column.name: column.default for column in COLUMNS}
 
 
 def row(**fields: Any) -> Row:
@@ -66,12 +107,12 @@ def row(**fields: Any) -> Row:
         raise ValueError(f"unknown reason {made['reason']!r}; known: {', '.join(REASONS)}")
     value = made["value"]
     if value is not None and value != value:
-        raise ValueError(f"{made['quantity']} is NaN: give it a status that says why, and no value")
+        raise ValueError(f"{made['quantity']} is NaN: leave the value out and give a status with the reason")
     return made
 
 
 def to_arrow(rows: Iterable[Mapping[str, Any]]) -> pa.Table:
     """Rows as an Arrow table of :data:`SCHEMA`; integers and floats are converted, not guessed."""
     listed = list(rows)
-    columns = [pa.array([r[name] for r in listed], type=kind) for name, (kind, _, _) in FIELDS.items()]
+    columns = [pa.array([r[column.name] for r in listed], type=column.type) for column in COLUMNS]
     return pa.Table.from_arrays(columns, schema=SCHEMA)

@@ -18,8 +18,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from workbench.core.apart import apart
+from workbench.core.failures import isolated
 from workbench.storage.atomic import remove_leftovers
+from workbench.storage.bounded import names_in
 from workbench.storage.seal import SealError
 from workbench.table.assembly import (
     TablePart,
@@ -186,7 +187,7 @@ def audit(run_path: Path) -> list[str]:
     assembly = assemble(run_path)
     problems = list(assembly.problems)
     for shard in shards_of(run_path):
-        with apart(problems.append, f"{shard.path} cannot be read"):
+        with isolated(problems.append, f"{shard.path} cannot be read"):
             verify_shard(shard.path, assembly.run)
             sha256 = checkpoint_sha256(run_path, shard.step)
             if sha256 not in (None, shard_header(shard.path)["sha256"]):
@@ -206,8 +207,11 @@ def renew(path: Path) -> None:
 
 def remove_shard_leftovers(run_path: Path) -> None:
     """Remove the temporary files that killed writers of shards and tables left; those of living ones stay."""
-    for folder in (Path(run_path), *(Path(run_path) / "measurements").glob("*/")):
-        remove_leftovers(folder)
+    root = Path(run_path) / "measurements"
+    remove_leftovers(Path(run_path))
+    for name in () if root.is_symlink() else names_in(root):
+        if not (root / name).is_symlink():
+            remove_leftovers(root / name)
 
 
 def compact(run_path: Path) -> list[str]:
@@ -221,7 +225,8 @@ def compact(run_path: Path) -> list[str]:
     """
     run_path = Path(run_path)
     if not is_run(run_path):
-        raise TableError(f"{run_path} is no run folder: `lengthlens train ... --out {run_path}` makes one")
+        raise TableError(f"{run_path} is not the folder of a run: `lengthlens train TASK --out {run_path}` makes one")
+    remove_shard_leftovers(run_path)
     state = folder_state(run_path)  # before it is read: what comes meanwhile is not in the table
     assembly = assemble(run_path)
     others = [_kept(run_path, part) for part in assembly.others]

@@ -90,9 +90,9 @@ class ModelPart(Stored):
     def _countable(self) -> ModelPart:
         heads = self.n_layers * self.n_heads
         if heads > MOST_HEADS:
-            raise ValueError(f"it has {heads:,} heads in all layers, and {MOST_HEADS:,} are the most that is shown")
+            raise ValueError(f"it has {heads:,} heads in all layers, at most {MOST_HEADS:,} are shown")
         if self.architecture == "ssm" and "gates" not in self.model_fields_set:
-            raise ValueError("a state-space model states its gates")
+            raise ValueError("a state-space model needs the field gates")
         return self
 
 
@@ -267,9 +267,9 @@ def _require_plain(content: Any) -> None:
             elif isinstance(value, str):
                 _require_text(value)
             elif isinstance(value, float) and not math.isfinite(value):
-                raise StoredError(f"it holds a number that is none, {value}")
+                raise StoredError(f"it contains a number that is not finite, {value}")
             elif isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
-                raise StoredError(f"it holds a number too large to be stored, {shown(value)}")
+                raise StoredError(f"it contains a number that is too large, {shown(value)}")
         level = below
 
 
@@ -277,4 +277,4 @@ def _require_text(text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise StoredError(f"it holds a text that is no UTF-8, {shown(text)}") from None
+        raise StoredError(f"it contains text that is not UTF-8, {shown(text)}") from None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.core.suggest import nearest
 from workbench.table.errors import TableError
+from workbench.table.schema import FIELDS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 #: what each place of the Dataset holds
 VARIABLES = ["value", "low", "high", "n", "status"]
-#: columns that do not tell rows apart
-_OUTCOMES = {*VARIABLES, "label", "note"}
 
 
 def to_dataset(frame: pd.DataFrame, quantity: str, dims: Sequence[str], specs: Mapping[str, Any]) -> xr.Dataset:
@@ -23,7 +22,7 @@ def to_dataset(frame: pd.DataFrame, quantity: str, dims: Sequence[str], specs: M
     try:
         import xarray
     except ImportError:
-        raise TableError("xarray is not installed: `pip install 'lengthlens[cube]'`, or use frame") from None
+        raise TableError("xarray is not installed: `pip install xarray`, or use frame") from None
     _check(frame, quantity, dims)
     dataset = xarray.Dataset.from_dataframe(frame.set_index(list(dims))[VARIABLES].astype({"status": object}))
     dataset["status"] = dataset["status"].fillna("").astype(str)
@@ -31,7 +30,7 @@ def to_dataset(frame: pd.DataFrame, quantity: str, dims: Sequence[str], specs: M
 
 
 def _check(frame: pd.DataFrame, quantity: str, dims: Sequence[str]) -> None:
-    inputs = [name for name in frame.columns if name not in _OUTCOMES]
+    inputs = [name for name in frame.columns if name not in FIELDS or FIELDS[name].identifies]
     for name in dims:
         if name not in inputs:
             raise TableError(f"{name!r} cannot be a dimension: {nearest(name, inputs)}")
@@ -41,7 +40,9 @@ def _check(frame: pd.DataFrame, quantity: str, dims: Sequence[str]) -> None:
         return
     varying = {name: sorted(map(repr, frame[name].unique())) for name in inputs if name not in dims}
     choices = "; ".join(f"{name} in {', '.join(found)}" for name, found in varying.items() if len(found) > 1)
-    raise TableError(f"{quantity} has several rows for one ({', '.join(dims)}): fix or add to dims {choices}")
+    raise TableError(
+        f"{quantity} has several rows per ({', '.join(dims)}): select one value of, or add to dims, {choices}"
+    )
 
 
 def _definition(quantity: str, specs: Mapping[str, Any]) -> dict[str, str]:

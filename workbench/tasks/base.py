@@ -22,18 +22,19 @@ from torch.nn import functional as F
 from workbench.core.errors import shown
 from workbench.core.html_card import card
 from workbench.core.limits import LONGEST
+from workbench.core.names import BOS, DISTRIBUTIONS, TEST_SETS
 from workbench.tasks.automata.dfa import Automaton
-from workbench.tasks.batch import Batch, Support, TaskError
+from workbench.tasks.batch import MOST_LISTED, Batch, Support, TaskError
 from workbench.tasks.best_constant import ROUNDING, best_constant
+from workbench.tasks.random_generator import generator
 from workbench.tasks.rejection import by_rejection
 
 __all__ = ["BOS", "EVALUATION_LAWS", "ROUNDING", "Batch", "Law", "Support", "Task", "TaskError"]
 
 Law = str
-"""``training``, ``matched`` or ``challenge``; a law comes from tables and options, so it is checked when used."""
+"""One of :data:`workbench.core.names.DISTRIBUTIONS`; it comes from tables and options, so it is checked when used."""
 
-EVALUATION_LAWS: tuple[Law, ...] = ("matched", "challenge")
-BOS = "<bos>"
+EVALUATION_LAWS: tuple[Law, ...] = TEST_SETS
 LABELLED_AT_ONCE = 1 << 17
 """Tokens of strings that are labelled together, so that long ones take no more memory than a block of their own."""
 
@@ -45,7 +46,7 @@ def refuse_endless(length: int | float) -> None:
         TaskError: for one beyond :data:`workbench.core.limits.LONGEST`.
     """
     if length > LONGEST:
-        raise TaskError(f"length {shown(length)} is beyond {LONGEST:,}, the longest that strings are drawn at")
+        raise TaskError(f"length {shown(length)} is beyond {LONGEST:,}, the longest length of a sequence")
 
 
 SMALL_SSM: Mapping[tuple[str, str], Mapping[str, Any]] = {
@@ -108,6 +109,8 @@ class Task(BaseModel):
     not name them was written then; see :func:`workbench.tasks.registry.task_of`."""
     strata_names: ClassVar[tuple[str, ...]] = ()
     """Named kinds of hard strings, drawn on purpose, reported beside accuracy and outside the verdict."""
+    strata_kind: ClassVar[str] = "hard inputs"
+    """What these kinds are called together, as the subject of a plural verb, e.g. ``small margins``."""
     outside_floor: ClassVar[frozenset[str]] = frozenset()
     """The shortcut oracles that are told but never count as a floor."""
     presented: ClassVar[bool] = False
@@ -296,7 +299,8 @@ class Task(BaseModel):
             length: task tokens per sequence, BOS excluded; must be admissible.
             generator: the only source of randomness.
             law: ``training``, ``matched`` (the law of the summary is the same at every length; a task for which
-                that holds in the limit only says so) or ``challenge`` (shortcuts score near chance).
+                that holds in the limit only says so) or ``challenge`` (shortcuts score near
+                chance from 8N/3 on, N the ``window``).
             window: the longest training length N, which challenge laws of automata need in order to
                 put the deciding event outside the first N and the last N tokens; None = ``length // 8``.
 
@@ -306,6 +310,31 @@ class Task(BaseModel):
         self._refuse(length, law)
         strings, meta = self.draw_strings(batch, length, generator, law, window)
         return self._batch(strings, law, meta)
+
+    def batch(
+        self, n_sequences: int, length: int, seed: int = 0, test_set: Law = "matched", trained_length: int | None = None
+    ) -> Batch:
+        """Draw sequences of one length: the usual way in notebooks and scripts.
+
+        Args:
+            n_sequences: number of sequences.
+            length: task tokens per sequence, without BOS.
+            seed: the same seed gives the same sequences; each length and test set has its own random stream.
+            test_set: ``matched``, ``challenge``, or ``training`` for sequences as training draws them.
+            trained_length: N, which challenge sets of automata need to place the deciding event outside the first
+                and the last N tokens; None = ``length // 8``.
+
+        Example:
+
+            >>> from workbench.tasks import make_task
+            >>> make_task("parity").batch(4, 16).tokens.shape
+            torch.Size([4, 17])
+
+        Raises:
+            TaskError: for a length or a test set that the task does not have.
+        """
+        stream = generator("batch", seed, test_set, length)
+        return self.sample(n_sequences, length, stream, test_set, trained_length)
 
     def sample_blocks(
         self,
@@ -341,11 +370,11 @@ class Task(BaseModel):
 
     def _refuse(self, length: int, law: str) -> None:
         """Raise TaskError for a length or a law the task does not have."""
-        if law not in ("training", "matched", "challenge"):
-            raise TaskError(f"unknown law {law!r}; the laws are training, matched and challenge")
+        if law not in DISTRIBUTIONS:
+            raise TaskError(f"unknown test set {law!r}; choose one of {', '.join(DISTRIBUTIONS)}")
         if not self.admissible(length):
             raise TaskError(
-                f"{self.name} has no strings of length {length}; "
+                f"{self.name} has no sequences of length {length}; "
                 f"the next admissible length is {self.next_length(length)}"
             )
 
@@ -359,7 +388,7 @@ class Task(BaseModel):
         """
         first = 1 if self.bos else 0
         if strings.shape[1] == 0:
-            raise TaskError(f"{self.name} cannot label empty strings")
+            raise TaskError(f"{self.name} cannot label empty sequences; give at least one token")
         wrong = strings[(strings < first) | (strings >= self.d_vocab)]
         if len(wrong):
             raise TaskError(
@@ -501,6 +530,29 @@ class Task(BaseModel):
         """
         return None
 
+    def _support(
+        self, listed: tuple[Tensor, Tensor] | None, law: Law, meta: dict[str, Tensor] | None = None
+    ) -> Support | None:
+        """A :meth:`support` of strings of symbols counted from 0; None where there is none, or too many.
+
+        A subclass that draws its strings in another way has none, unless it states its own.
+
+        Args:
+            listed: the strings ``[string, length]``, which may repeat, and their probabilities; see
+                :mod:`workbench.tasks.listed_test_sets`.
+            law: which law they are of.
+            meta: as :meth:`draw_strings` gives it, per listed string.
+        """
+        classes = type(self).__mro__
+        drawing, listing = (next(c for c in classes if name in vars(c)) for name in ("draw_strings", "support"))
+        if listed is None or classes.index(drawing) < classes.index(listing):
+            return None
+        strings, probabilities = listed
+        possible = probabilities > 0
+        kept = {name: values[possible] for name, values in (meta or {}).items()}
+        found = Support.of(self._batch(1 + strings[possible], law, kept), probabilities[possible])
+        return found if len(found.batch) <= MOST_LISTED else None
+
     # ---- floors ------------------------------------------------------------------------------
     def chance(self, law: Law, length: int) -> float:
         """Accuracy of the best constant answer at exact prefix length ``length`` under ``law``."""
@@ -508,6 +560,10 @@ class Task(BaseModel):
         if names is None:
             raise NotImplementedError(f"{self.name} must state its chance level")
         return 1.0 / len(names)
+
+    def best_accuracy(self, law: Law, length: int) -> float | None:
+        """Accuracy of the best possible answers at exact prefix length ``length``; None where nobody knows it."""
+        return 1.0
 
     @abstractmethod
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
@@ -585,6 +641,10 @@ class Task(BaseModel):
             batch,
             length,
         )
+
+    def composition(self, length: int) -> Mapping[str, float]:
+        """The share of each stratum among the strings of a length, where every string is of one; empty where not."""
+        return {}
 
     def stratum_chance(self, name: str, law: Law, length: int) -> float:
         """The floor of a stratum: what the best constant answer scores under the law, not knowing the stratum.

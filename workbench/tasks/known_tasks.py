@@ -78,11 +78,34 @@ BUILT_IN: Mapping[str, str] = {
 }
 
 
+LISTINGS: dict[str, int] = {"mixture": 1}
+"""Tasks that came to list test sets when there were runs of them -> how often they did.
+
+Measurements that evaluate a listed test set (``lists``) have the number in the key of their rows, so that they measure
+such runs again and no others.
+"""
+
+
+CALLED: Mapping[str, str] = {"copy": "uf"}
+"""What a task is called beside its name -> its name."""
+
+
+def task_label(name: str) -> str:
+    """A task as pages and commands show it: its name, and what it is called beside it.
+
+    Example:
+
+        >>> task_label("uf"), task_label("flip_flop")
+        ('uf (copy)', 'flip_flop')
+    """
+    return " ".join([name, *(f"({called})" for called, known in CALLED.items() if known == name)])
+
+
 def _a_task(name: str, found: object, place: str) -> type[Task]:
     from workbench.tasks.base import Task
 
     if not (isinstance(found, type) and issubclass(found, Task) and found is not Task):
-        raise TaskError(f"{place}, announced as the task {name!r}, is no subclass of workbench.tasks.Task")
+        raise TaskError(f"{place}, announced as the task {name!r}, is not a subclass of workbench.tasks.Task")
     if found.name != name:
         raise TaskError(f"{place} is announced as the task {name!r} but calls itself {found.name!r}")
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar, Literal
@@ -15,6 +15,7 @@ from torch import Tensor
 
 from workbench.tasks.automata.dfa import Automaton
 from workbench.tasks.base import BOS, Batch, Law, Support, Task, TaskError
+from workbench.tasks.batch import MOST_LISTED
 from workbench.tasks.known_tasks import TASKS
 from workbench.tasks.random_generator import generator as stream
 from workbench.tasks.registry import make_task
@@ -75,7 +76,7 @@ class Mixture(Task):
             raise ValueError(f"components name 1 to {MOST} tasks, not {len(self.components)}")
         parts = _parts(self.components)
         if self.weights and (len(self.weights) != len(parts) or min(self.weights) <= 0):
-            raise ValueError(f"weights are {len(parts)} numbers above 0, one for each component")
+            raise ValueError(f"weights takes {len(parts)} numbers above 0, one for each component")
         if self.only > len(parts):
             raise ValueError(f"only names one of {len(parts)} components, from 1 on, or 0 for all, not {self.only}")
         return self
@@ -142,14 +143,16 @@ class Mixture(Task):
     ) -> Iterator[tuple[int, Bool[Tensor, " batch"], Int[Tensor, "own rest"]]]:
         """Each component that has strings, which they are, and they as its own token ids, without the mark."""
         if not bool((strings[:, 0] >= self._mark(0)).all()):
-            raise TaskError(f"a string of a mixture begins with {self.tokens_names[self._mark(0)]} or another mark")
+            raise TaskError(f"a sequence of a mixture begins with {self.tokens_names[self._mark(0)]} or another mark")
         for k, part in enumerate(self._parts):
             rows = strings[:, 0] == self._mark(k)
             if not bool(rows.any()):
                 continue
             own = part.ids(self.d_vocab)[strings[rows, 1:]]
             if bool((own < 0).any()):
-                raise TaskError(f"a string that is marked as {self.components[k]} has a token that is none of its own")
+                raise TaskError(
+                    f"a sequence with the mark of {self.components[k]} contains a token of another component"
+                )
             yield k, rows, own
 
     def label_strings(
@@ -216,6 +219,18 @@ class Mixture(Task):
         shown = range(len(self.components)) if not self.only else (self.only - 1,)
         return tuple(f"{self.tokens_names[self._mark(k)]} {self.components[k]}" for k in shown)
 
+    @property
+    def strata_kind(self) -> str:  # type: ignore[override]
+        """Strata are the components; those of a mixture of one are what its task calls them."""
+        return "components" if self.marked else self.component(0).strata_kind
+
+    def composition(self, length: int) -> Mapping[str, float]:
+        """The share of each component: at some lengths strings are of some components only."""
+        if not self.marked:
+            return self.component(0).composition(length)
+        shares = {f"{self.tokens_names[self._mark(k)]} {self.components[k]}": share for k, share in self._drawn(length)}
+        return {name: shares.get(name, 0.0) for name in self.strata_names}
+
     def _of_stratum(self, name: str) -> int:
         """Which component a stratum is of, from 0 on."""
         return next(k for k in range(len(self.components)) if name.startswith(self.tokens_names[self._mark(k)]))
@@ -254,7 +269,29 @@ class Mixture(Task):
         return not self.marked and self.component(0).one_string_per_length
 
     def support(self, law: Law, length: int, window: int | None = None) -> Support | None:
-        return None if self.marked else self.component(0).support(law, length, window)
+        """The sequences of all components drawn at this length; None where one of them lists none, or too many."""
+        if not self.marked:
+            return self.component(0).support(law, length, window)
+        self._refuse(length, law)
+        strings, probabilities = list[Tensor](), list[Tensor]()
+        for k, share in self._drawn(length):
+            listed = self.component(k).support(law, length - 1, window) if length > 1 else None
+            if listed is None:
+                return None
+            own = self._parts[k].tokens[listed.batch.tokens[:, int(listed.batch.bos) :]]
+            strings.append(torch.cat([own.new_full((len(own), 1), self._mark(k)), own], 1))
+            probabilities.append(share * listed.probabilities)
+        found = Support.of(self._batch(torch.cat(strings), law, {}), torch.cat(probabilities))
+        return found if len(found.batch) <= MOST_LISTED else None
+
+    def best_accuracy(self, law: Law, length: int) -> float | None:
+        """That of the components that strings of this length are of; None where one of theirs is not known."""
+        shares = [
+            (share, self.component(index).best_accuracy(law, length - self.marked))
+            for index, share in self._drawn(length)
+        ]
+        known = [share * best for share, best in shares if best is not None]
+        return sum(known) if len(known) == len(shares) else None
 
     def automaton(self) -> Automaton | None:
         return None if self.marked else self.component(0).automaton()
@@ -330,9 +367,11 @@ def _names(components: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...
         return tuple(tokens), tuple(answers)
     marks = [f"<{k}>" for k in range(1, len(tasks) + 1)]
     if taken := [mark for mark in marks if mark in tokens]:
-        raise ValueError(f"a component has a token {taken[0]}, which marks one here; leave it out")
+        raise ValueError(
+            f"a component has a token {taken[0]}, which the mixture uses as a mark; leave the component out"
+        )
     if len({task.bos for task in tasks}) > 1:
-        raise ValueError(f"some components begin with {BOS} and some do not; mix one kind alone")
+        raise ValueError(f"some components begin with {BOS} and some do not; mix only one kind")
     return (*tokens, *marks), tuple(answers)
 
 
@@ -345,7 +384,7 @@ def _component(setting: str) -> Task:
     """
     name, *pairs = setting.split() or [""]
     if name == Mixture.name:
-        raise ValueError("a mixture is no component of a mixture; name its components")
+        raise ValueError("a mixture cannot be a component of a mixture; name its components instead")
     TASKS.find(name)  # which knows no files: a component comes from data too, and data run no code
     task = make_task(name, **dict(map(_parameter, pairs)))
     if task.real or task.answer_tokens is not None:
@@ -354,14 +393,14 @@ def _component(setting: str) -> Task:
     length = task.next_length(8)
     strings = task.draw_strings(2, length, stream("mixture"), "matched", None)[0]
     if not bool(task.label_strings(strings, {})[1][:, -1].all()):
-        raise ValueError(f"{name} asks for a symbol that its strings do not hold and cannot be mixed; leave it out")
+        raise ValueError(f"{name} cannot be mixed, as it queries a symbol that is not in its sequences; leave it out")
     return task
 
 
 def _parameter(pair: str) -> tuple[str, Any]:
     name, equals, value = pair.partition("=")
     if not equals:
-        raise ValueError(f"{pair!r} is no parameter of a component; write NAME=VALUE, as in 'ur symbols=8'")
+        raise ValueError(f"{pair!r} is not a parameter of a component; write NAME=VALUE, as in 'ur symbols=8'")
     try:
         return name, json.loads(value)
     except json.JSONDecodeError:

@@ -14,7 +14,8 @@ from typing import Any, Literal, TypeGuard, Union, get_args, get_origin
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from workbench.core.errors import LensError
+from workbench.core.errors import LensError, shown
+from workbench.core.failures import TASK_MODULE, log_failure
 from workbench.core.suggest import nearest
 from workbench.tasks.base import Task, TaskError
 from workbench.tasks.known_tasks import BUILT_IN, ENTRY_POINTS, TASKS
@@ -141,7 +142,7 @@ def _presented(spec: Mapping[str, Any]) -> Task:
     fields = spec[PRESENTED]
     inner = task_of({name: value for name, value in spec.items() if name != PRESENTED})
     if not isinstance(fields, Mapping):
-        raise TaskError(f"how {inner.name} is presented is no JSON object")
+        raise TaskError(f"the presentation of {inner.name} is not a JSON object")
     return present(inner, fields)
 
 
@@ -206,7 +207,8 @@ def contained(task: Task) -> Iterator[None]:
     except (Exception, KeyboardInterrupt):
         raise
     except BaseException as error:
-        raise TaskError(f"the code of the task {task.name} fails: {_said(error)}") from error
+        what = f"the code of the task {task.name} fails"
+        raise TaskError(f"{what}: {log_failure(error, what, foreign=True)}") from error
 
 
 def describe(task: Task) -> str:
@@ -241,7 +243,7 @@ _CODE: dict[type[Task], TaskCode] = {}
 def _run(path: Path, source: bytes) -> _Run:
     """Run these very bytes: neither the file is read again, nor anything compiled that lies beside it."""
     sha256 = sha256_of(source)
-    name = f"lengthlens_task_{hashlib.sha256(str(path).encode() + source).hexdigest()[:16]}"
+    name = f"{TASK_MODULE}{hashlib.sha256(str(path).encode() + source).hexdigest()[:16]}"
     if name in sys.modules:
         return _Run(path, sha256, sys.modules[name])
     module = ModuleType(name)
@@ -253,16 +255,11 @@ def _run(path: Path, source: bytes) -> _Run:
         del sys.modules[name]
         if isinstance(error, KeyboardInterrupt):
             raise
-        raise TaskError(f"the task file {path} does not run: {_said(error)}") from error
+        what = f"the task file {path} does not run"
+        raise TaskError(f"{what}: {log_failure(error, what, foreign=True)}") from error
     run = _Run(path, sha256, module)
     _RUN.setdefault(sha256, run)
     return run
-
-
-def _said(error: BaseException) -> str:
-    if isinstance(error, SystemExit):
-        return f"it ends the program by sys.exit({'' if error.code is None else repr(error.code)})"
-    return f"{type(error).__name__}: {error}"
 
 
 def _made_of(run: _Run, class_name: str, parameters: Mapping[str, Any], stored: bool = False) -> Task:
@@ -276,7 +273,7 @@ def _made_of(run: _Run, class_name: str, parameters: Mapping[str, Any], stored: 
     if unwritten := sorted(found.__abstractmethods__):
         raise TaskError(
             f"the task class {class_name} in {run.path} does not write {' and '.join(unwritten)}; "
-            "help(workbench.tasks.Task) says what each gives, and lengthlens new task NAME writes an example"
+            "help(workbench.tasks.Task) describes them, and lengthlens new task NAME writes an example"
         )
     if not _installed(found):
         _CODE[found] = TaskCode(str(run.path), class_name, run.sha256)
@@ -285,7 +282,8 @@ def _made_of(run: _Run, class_name: str, parameters: Mapping[str, Any], stored: 
     except (LensError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        raise TaskError(f"the task class {class_name} in {run.path} makes no task: {_said(error)}") from error
+        what = f"the task class {class_name} in {run.path} makes no task"
+        raise TaskError(f"{what}: {log_failure(error, what, foreign=True)}") from error
 
 
 def _installed(found: type[Task]) -> bool:
@@ -307,7 +305,7 @@ def _make(cls: type[Task], parameters: Mapping[str, Any], stored: bool = False) 
     except ValidationError as error:
         raise TaskError(_sentence(cls, error)) from None
     except UnicodeEncodeError:  # pydantic writes as UTF-8 what a validator says
-        raise TaskError(f"{cls.name}: a parameter holds half of a character (a lone surrogate): leave it out") from None
+        raise TaskError(f"{cls.name}: a parameter contains half of a character (a lone surrogate): remove it") from None
 
 
 def _sentence(cls: type[Task], error: ValidationError) -> str:
@@ -321,7 +319,7 @@ def _sentence(cls: type[Task], error: ValidationError) -> str:
         return f"{cls.name}: unknown parameter {name!r}; {nearest(name, known)}"
     if first["type"] == "missing":
         return f"{cls.name} needs the parameter {name}, {allowed(cls.model_fields[name])}"
-    return f"{cls.name}: {name} must be {allowed(cls.model_fields[name])}, not {first['input']!r}"
+    return f"{cls.name}: {name} must be {allowed(cls.model_fields[name])}, not {shown(first['input'])}"
 
 
 def allowed(field: FieldInfo) -> str:

@@ -73,7 +73,7 @@ def code_of(spec: Mapping[str, Any]) -> TaskCode | None:
         file, cls, sha256 = (text if isinstance(text := source.get(key), str) else "" for key in KEYS)
         if 0 < len(file) <= LONGEST_PATH and cls.isidentifier() and _SHA256.fullmatch(sha256):
             return TaskCode(file, cls, sha256)
-    raise TaskError(f"the source of the task {name!r} does not say file, class and sha256; restore run.json")
+    raise TaskError(f"the source of the task {name!r} has no file, class and sha256; restore run.json")
 
 
 def trust_option(spec: Mapping[str, Any]) -> str:
@@ -131,10 +131,10 @@ def read_code(path: Path) -> bytes:
         TaskError: if it is no regular file of at most :data:`LONGEST` bytes whose name ends in ``.py``.
     """
     if path.suffix != ".py":
-        raise TaskError(f"{path} is no Python file: the code of a task is a file whose name ends in .py")
+        raise TaskError(f"{path} is not a Python file; give a file whose name ends in .py")
     try:
         if path.exists() and not path.is_file():
-            raise TaskError(f"cannot read the task file {path}: it is no regular file")
+            raise TaskError(f"cannot read the task file {path}: it is not a regular file")
         with path.open("rb") as file:
             source = file.read(LONGEST + 1)
     except OSError as error:
@@ -182,12 +182,12 @@ def check_code(code: TaskCode, path: Path, source: bytes) -> None:
     """
     if code.sha256 and code.sha256 != (found := sha256_of(source)):
         raise UntrustedCode(
-            f"{NOT_RUN}, for {_text(str(path))} is not the file that the run was made with: its sha256 is {found}, the "
-            f"run's is {code.sha256}; give the file as it was then"
+            f"{NOT_RUN}, as {_text(str(path))} is not the file of the run: its sha256 is {found}, the "
+            f"run's is {code.sha256}; restore the file"
         )
     if not code.sha256 and path.name != Path(code.file).name:
         raise UntrustedCode(
-            f"{NOT_RUN}, for it is the class {code.cls} of {_text(Path(code.file).name)}, not of {_text(str(path))}"
+            f"{NOT_RUN}, as it is the class {code.cls} of {_text(Path(code.file).name)}, not of {_text(str(path))}"
         )
 
 
@@ -208,7 +208,7 @@ def _of_that_name(code: TaskCode, held: Mapping[Path, bytes]) -> Path | None:
 def _way_out(code: TaskCode) -> str:
     where = _text(code.file)
     return (
-        f"it is the class {_text(code.cls)} of {where}; if you trust that file, say --trust-code {where}, or in Python "
+        f"it is the class {_text(code.cls)} of {where}; if you trust it, give --trust-code {where}, or in Python "
         f"run.trust({code.file!r})"
     )
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from workbench.core.apart import clause
 from workbench.core.canonical import canonical, leaves
 from workbench.core.errors import shown
+from workbench.core.failures import isolated
 from workbench.models.architectures import make_config
 from workbench.models.errors import PositionError
 from workbench.runs.errors import RunError
@@ -41,12 +41,15 @@ def settings_problems(run: Run) -> list[str]:
         return problems
     for part in ("model",) if elsewhere else PARTS:
         place = f"{run.path / 'run.json'}: {part}"
-        try:
-            PARTS[part](run.config[part])
-        except ValidationError as error:
-            problems.append(f"{place}: {first_problem(error)}")
-        except Exception as error:  # noqa: BLE001 - anything that they do not take is said
-            problems.append(f"{place}: {clause(error)}")
+
+        def report(reason: str, place: str = place) -> None:
+            problems.append(f"{place}: {reason}")
+
+        with isolated(report, ""):
+            try:
+                PARTS[part](run.config[part])
+            except ValidationError as error:
+                problems.append(f"{place}: {first_problem(error)}")
     return problems
 
 
@@ -62,12 +65,12 @@ def refuse_another(run: Run, config: RunConfig) -> None:
     held, given = code_of(run.config["task"]), code_of(wanted["task"])
     if differing == ["task"] and held and given and held.sha256 and held.cls == given.cls:
         raise RunError(
-            f"{run.path} holds a run of another state of {given.file}: its sha256 was {held.sha256}, now it is "
-            f"{given.sha256}; continue with the file as it was, or choose another --out"
+            f"{run.path} contains a run of another version of {given.file}: its sha256 was {held.sha256}, now it is "
+            f"{given.sha256}; restore the file, or choose another --out"
         )
     parts = f"{' and '.join(differing)} differ{'s' if len(differing) == 1 else ''}"
     first = _first_difference(differing[0], run.config, wanted)
-    raise RunError(f"{run.path} holds another run (its {parts}{first}); choose another --out")
+    raise RunError(f"{run.path} contains another run (its {parts}{first}); choose another --out")
 
 
 def as_begun(run: Run, config: RunConfig) -> RunConfig:
@@ -123,5 +126,5 @@ def _first_difference(part: str, held: dict[str, Any], wanted: dict[str, Any]) -
     for name in sorted({**here, **there}, key=lambda name: name not in there or name not in here):
         if name not in there or name not in here or there[name] != here[name]:
             values = [shown(one[name]) if name in one else "not set" for one in (there, here)]
-            return f": {part}.{name} is {values[0]} there, and {values[1]} was asked for"
+            return f": {part}.{name} is {values[0]} there, but {values[1]} was requested"
     return ""

@@ -136,7 +136,7 @@ class TrainingConfig(Config):
     @model_validator(mode="after")
     def _checkpoints_within(self) -> TrainingConfig:
         if late := [step for step in self.checkpoints.at if step > self.steps]:
-            raise ValueError(f"checkpoints.at names step {late[0]}, and there are {self.steps} steps; leave it out")
+            raise ValueError(f"checkpoints.at names step {late[0]}, but training has {self.steps} steps; leave it out")
         return self
 
     @field_validator("rate_law")
@@ -184,7 +184,7 @@ class RunConfig(Config):
         if self.training.strings:
             if self.training.task_schedule:
                 raise TrainingError(
-                    "strings are drawn once, from a task that stays; leave out strings, or the task schedule"
+                    "training.strings and training.task_schedule exclude each other; leave one of them out"
                 )
             StringPool(self.task, lengths, self.training.strings, self.seeds.data)  # refuses too few
         check_schedules(self.task, self.training.task_schedule, law.low, law.high)
@@ -231,8 +231,8 @@ def _check_tied(task: Task, model: Architecture) -> None:
         return
     if task.output_names is None or tuple(task.tokens_names[model.tied_rows]) != tuple(task.output_names):
         raise TrainingError(
-            f"model.tied gives each answer the embedding of the token that it is, and the answers of {task.name} are "
-            "not its tokens (after BOS, in their order); leave out tied, or choose a task such as text"
+            f"model.tied needs answers that are the tokens of the task in their order, unlike those of {task.name}; "
+            "leave out model.tied, or choose a task such as text"
         )
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import torch
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validator, model_validator
 
+from workbench.core import names
 from workbench.core.construct import construct
 from workbench.core.errors import shown
 from workbench.core.limits import COUNT, LONGEST
@@ -97,7 +98,7 @@ class Growing(Curriculum):
     @model_validator(mode="after")
     def _starts_inside(self) -> Growing:
         if not self.low <= self.start <= self.high:
-            raise ValueError(f"start must lie between low {self.low} and high {self.high}, not at {self.start}")
+            raise ValueError(f"start must be from low {self.low} to high {self.high}, not {self.start}")
         return self
 
     def top(self, step: int) -> int:
@@ -183,17 +184,19 @@ class Mixture(Curriculum):
     @classmethod
     def _positive(cls, weights: tuple[float, ...]) -> tuple[float, ...]:
         if min(weights) <= 0:
-            raise ValueError("every weight must be above 0")
+            raise ValueError(f"every weight must be above 0, not {min(weights):g}")
         return weights
 
     @model_validator(mode="after")
     def _fits(self) -> Mixture:
         if len(self.weights) != len(self.components):
-            raise ValueError(f"{len(self.weights)} weights do not fit {len(self.components)} components")
+            raise ValueError(
+                f"{len(self.weights)} weights were given for {len(self.components)} components; give one weight each"
+            )
         for one in self.components:
             if one.low < self.low or one.high > self.high:
                 raise ValueError(
-                    f"the component with {one.describe()} leaves the mixture's bounds {self.low} to {self.high}"
+                    f"the component with {one.describe()} exceeds the bounds of the mixture, {self.low} to {self.high}"
                 )
         return self
 
@@ -214,13 +217,7 @@ class Mixture(Curriculum):
         return "; ".join(f"{weight / total:.3g} of the batches with {one.describe()}" for weight, one in parts)
 
 
-CURRICULA: dict[str, type[Curriculum]] = {
-    "uniform": Uniform,
-    "fixed": Fixed,
-    "growing": Growing,
-    "few_long": FewLong,
-    "mixture": Mixture,
-}
+CURRICULA: dict[str, type[Curriculum]] = {name: globals()[class_name] for name, class_name in names.CURRICULA.items()}
 
 
 def curriculum(value: object) -> Curriculum:
@@ -232,7 +229,7 @@ def curriculum(value: object) -> Curriculum:
     if isinstance(value, Curriculum):
         return value
     if not isinstance(value, Mapping):
-        raise TrainingError(f"a curriculum is a mapping with a law and its settings, not {shown(value)}")
+        raise TrainingError(f"a curriculum is a mapping with 'law' and its settings, not {shown(value)}")
     law = value.get("law", "uniform")
     if not isinstance(law, str) or law not in CURRICULA:
         raise TrainingError(f"unknown curriculum {shown(law)}; {nearest(law, CURRICULA)}")

@@ -52,7 +52,7 @@ def check_id_schedule(task: Task, model: Architecture, schedule: IdSchedule, lon
     for sampler in schedule.values:
         if sampler.predicted or model.ids.predicted:
             raise TrainingError(
-                "training.id_schedule cannot have ids that the model itself says: they are outputs of it, trained from "
-                "the first step; choose ids coupled"
+                "training.id_schedule cannot have ids that the model predicts, as they are trained from the first "
+                "step; choose ids coupled"
             )
         check_training_ids(task, model.model_copy(update={"ids": sampler}), longest)

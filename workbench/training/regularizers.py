@@ -60,7 +60,7 @@ class PositionalPenalty:
         if not cfg.positions.added:
             raise TrainingError(
                 f"the regularizer positional needs position vectors that are added to the embedding, which positions "
-                f"{cfg.positions.name} do not have; take learned, sinusoidal or limit, or leave it out"
+                f"{cfg.positions.name} do not have; use learned, sinusoidal or limit, or leave it out"
             )
         if coefficient < 0:
             raise TrainingError(f"the coefficient of the regularizer positional must be at least 0, not {coefficient}")
@@ -86,7 +86,7 @@ class AttentionEntropy:
         if cfg.attention != "softmax":
             raise TrainingError(
                 f"the regularizer attention_entropy needs softmax attention, not {cfg.attention}: its entropy has no "
-                "gradient, or there is no pattern to take it from"
+                "gradient, or it has no pattern; leave the regularizer out"
             )
 
     def hooks(self, cfg: Architecture) -> list[str]:

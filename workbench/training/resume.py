@@ -14,10 +14,10 @@ from safetensors.torch import load, save
 from torch import nn
 
 from workbench.runs.errors import RunError
-from workbench.runs.run import write_atomic
 from workbench.runs.tensors import read_header
 from workbench.runs.weights import fill
 from workbench.storage import bounded
+from workbench.storage.atomic import write_atomic
 from workbench.storage.bounded import read_bytes
 from workbench.storage.seal import BLANK, KEY, check_seal, seal
 
@@ -78,7 +78,7 @@ def save_state(folder: Path, run: str, model: nn.Module, optimizer: torch.optim.
         for slot, value in slots.items():
             tensors[f"optimizer.{slot}.{names[id(parameter)]}"] = value.contiguous()
     metadata = {"run": run, "state": json.dumps(vars(state)), KEY: BLANK}
-    write_atomic(folder / NAME, seal(save(tensors, metadata=metadata)))
+    write_atomic(folder, NAME, seal(save(tensors, metadata=metadata)))
 
 
 def load_state(folder: Path, run: str, model: nn.Module, optimizer: torch.optim.Optimizer) -> State | None:

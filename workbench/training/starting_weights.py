@@ -68,7 +68,7 @@ class StartingWeights:
         """
         if run.referenced:
             raise TrainingError(
-                f"run {run.name} refers to a pretrained model of another library, and training begins only from "
+                f"run {run.name} refers to a pretrained model of another library, but training starts only from "
                 "weights that were trained here; choose a run of `lengthlens train`"
             )
         run.load(step)  # which refuses what is missing, damaged or not finite
@@ -97,8 +97,7 @@ class StartingWeights:
         held = make_config(self.model)
         if type(held) is not type(cfg):
             raise TrainingError(
-                "the weights to start from are of another architecture; leave the model's settings out, and they are "
-                "theirs"
+                "the weights to start from are of another architecture; leave out the settings of the model"
             )
         there, here = held.model_dump(mode="json"), cfg.model_dump(mode="json")
         for name in sorted((there.keys() | here.keys()) - set(FREE)):
@@ -106,7 +105,7 @@ class StartingWeights:
             if own != wanted:
                 raise TrainingError(
                     f"the weights to start from have model.{name} = {shown(own)}, not {shown(wanted)}; "
-                    "leave the model's settings out, and they are theirs"
+                    "leave out the settings of the model"
                 )
 
 
@@ -116,8 +115,8 @@ def _answers(held: Task, wanted: Task) -> list[int]:
         return _rows(held.output_names, wanted.output_names, "answer")
     if held.output_names is not wanted.output_names or held.d_vocab_out != wanted.d_vocab_out:
         raise TrainingError(
-            f"{wanted.name} cannot start from weights of {held.name}: the one's outputs are answers or numbers that "
-            "the other's are not; choose a run of a task with the same outputs"
+            f"{wanted.name} cannot start from weights of {held.name}: their outputs differ; choose a run of a task "
+            "with the same outputs"
         )
     return list(range(wanted.d_vocab_out))
 

@@ -30,8 +30,8 @@ class StringPool:
     def __init__(self, task: Task, lengths: Sequence[int], strings: int, seed: int) -> None:
         if strings < len(lengths):
             raise TrainingError(
-                f"strings={strings} leaves some of the {len(lengths)} lengths of training without one; give "
-                f"{len(lengths)} or more, or fewer lengths"
+                f"training.strings={strings} gives some of the {len(lengths)} training lengths no sequence; set it to "
+                f"{len(lengths)} or more, or train on fewer lengths"
             )
         self._task, self._seed = task, seed
         each, rest = divmod(strings, len(lengths))

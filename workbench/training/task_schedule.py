@@ -70,7 +70,9 @@ def check_schedules(task: Task, schedules: Sequence[TaskSchedule], low: int, hig
             raise TrainingError(f"{task.name} has no parameter {shown(name)}; {nearest(name, type(task).model_fields)}")
         own = getattr(task, name)
         if schedule.change == "linear" and not all(_is_number(v) for v in (*schedule.values, own)):
-            raise TrainingError(f"the task schedule of {name} cannot be linear: not all its values are numbers")
+            raise TrainingError(
+                f"the task schedule of {name} cannot be linear, as some of its values are not numbers; leave out linear"
+            )
         for value in _visited(schedule, own):
             _check_fits(task, _changed(task, {name: value}), f"{name} = {shown(value)}", low, high)
 
@@ -81,7 +83,7 @@ def _visited(schedule: TaskSchedule, own: Any) -> list[Any]:
         knots = (*schedule.values, own)
         if max(knots) - min(knots) > VISITED:
             raise TrainingError(
-                f"the task schedule of {schedule.parameter} visits more than {VISITED:,} values; choose nearer ones"
+                f"the task schedule of {schedule.parameter} visits more than {VISITED:,} values; choose closer values"
             )
         return list(range(min(knots), max(knots) + 1))
     return list(schedule.values)
@@ -92,8 +94,8 @@ def _check_fits(task: Task, other: Task, what: str, low: int, high: int) -> None
         raise TrainingError(f"the task schedule changes the vocabulary or the answers of {task.name} at {what}")
     if other.lengths(low, high) != task.lengths(low, high):
         raise TrainingError(
-            f"the task schedule changes which lengths between {low} and {high} {task.name} admits, at {what}; "
-            f"choose training lengths that all of its values admit"
+            f"the task schedule changes at {what} which lengths from {low} to {high} {task.name} has; "
+            f"choose training lengths that it has at all values"
         )
 
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
+from workbench.core.errors import LensError
 from workbench.jobs.resources import available_memory
 from workbench.models.architectures import make_model
 from workbench.models.compute_device import ComputeDevice
@@ -29,6 +30,7 @@ from workbench.runs.run import Run
 from workbench.runs.timing import Stopwatch
 from workbench.runs.weights import fill, weights_bytes
 from workbench.storage.atomic import require_room
+from workbench.storage.below import remove_file
 from workbench.tasks.base import Batch, Task, TaskError
 from workbench.tasks.random_generator import generator
 from workbench.tasks.testing.brief import refuse_unsound
@@ -60,7 +62,7 @@ COPIES = 4
 """Of the weights, while training: themselves, their gradients, and two moments of the optimizer."""
 
 
-class Stopped(Exception):
+class Stopped(LensError):
     """Training was asked to stop (SIGTERM or Ctrl-C) and has saved its state."""
 
 
@@ -144,7 +146,7 @@ class Trainer:
             if not run.finished:
                 self._train(run)
             # Here also where the run had been killed after its last checkpoint.
-            (self.folder / NAME).unlink(missing_ok=True)
+            remove_file(self.folder, NAME)
             self.live.remove()
         return run
 
@@ -161,7 +163,9 @@ class Trainer:
             try:
                 run.verify(step)
             except RunError as error:
-                raise RunError(f"{error}; restore it, or remove its folder to go on without it") from None
+                raise RunError(
+                    f"{error}; restore it, or delete its folder to resume from an earlier checkpoint"
+                ) from None
 
     def _train(self, run: Run) -> None:
         """Train from where the run has got to."""
@@ -191,7 +195,7 @@ class Trainer:
             return None
         if self.start is None or named != self.start.start:
             whose = f"run {named.run} at step {named.step}" if named else "no other run"
-            raise TrainingError(f"{self.folder} begins from the weights of {whose}; say so with --start RUN@STEP")
+            raise TrainingError(f"{self.folder} was started from the weights of {whose}; give --start RUN@STEP again")
         return self.start.carried(self.task, self.config.model)
 
     def _from_the_start(self) -> State:
@@ -213,7 +217,7 @@ class Trainer:
         run = Run.open(self.folder)
         if gives_way(run, self.config):
             # What it left is of step 0.
-            (self.folder / NAME).unlink(missing_ok=True)
+            remove_file(self.folder, NAME)
             self.live.remove()
             write_config(self.folder, self.config.as_json())
             run = Run.open(self.folder)
@@ -385,8 +389,8 @@ class Trainer:
             write_checkpoint(run, step, weights, self.state.seen, self._log_bytes(), versions=versions(), **facts)
         elif run.meta(step)["sha256"] != sha256(weights):
             raise RunError(
-                f"{run.step_path(step)} holds other weights than this training gives at step {step}: torch, its build "
-                f"or the thread count changed; train into another folder"
+                f"{run.step_path(step)} contains other weights than this training gives at step {step}: torch, its "
+                f"build or the thread count changed; choose another --out"
             )
         self.state.log = []
 
@@ -431,6 +435,6 @@ def require_memory(config: RunConfig) -> None:
     for need, what in ((weights, "the model, with its gradients and moments,"), (stream, "a batch")):
         if need > free:
             raise TrainingError(
-                f"{what} would take at least {need / 2**30:,.1f} GB of memory, of which {free / 2**30:,.1f} are free; "
+                f"{what} would take at least {need / 2**30:,.1f} GB of memory, but {free / 2**30:,.1f} GB are free; "
                 "choose " + ("a smaller batch_size or shorter lengths" if what == "a batch" else "smaller sizes")
             )

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from workbench.diagnosis.bench.needle_models import TRAINED, NeedleNumbers, WrittenBit
-from workbench.diagnosis.diagnosis import Diagnosis, diagnose
+from workbench.diagnosis.measurement import Diagnosis, diagnose
 from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
 from workbench.measure.grid import make_grid
 from workbench.measure.model_study import ModelStudy
@@ -18,7 +18,7 @@ from workbench.models import HookedTransformer, ModelConfig
 
 def rows_of(length: int, decoys: float = 0.0, sequences: int = 320, **numbers: Any) -> Result:
     model, task = NeedleNumbers(**numbers).build(), WrittenBit(decoys=decoys)
-    lengths, factors = [8, 16, TRAINED, length], (length / TRAINED,)
+    lengths, factors = [TRAINED, length], (length / TRAINED,)
     return diagnose(model, task, trained=TRAINED, lengths=lengths, factors=factors, sequences=sequences, resamples=200)
 
 
@@ -51,8 +51,8 @@ def test_keys_hidden_beyond_n_are_position_and_selection() -> None:
     assert found.value("oracle_key_share", layer=1, control="") == pytest.approx(1, abs=0.05)
     assert found.value("oracle_key_gap", layer=1) == pytest.approx(-52)
     said = sentence(found)
-    assert said.startswith("At 128, fails because positions beyond 32 make L1 H0 attend to wrong keys: ids inside the")
-    assert "restore 1.00 [" in said
+    assert said.startswith("At 128, fails because positions beyond 32 make L1 H0 attend to wrong keys. Ids ")
+    assert "recover 1.00 [" in said
 
 
 @pytest.mark.asserts("code_kept", "answer_readable")
@@ -75,7 +75,7 @@ def test_an_unembedding_that_reads_the_number_of_keys_is_keys_and_read_out() -> 
 def test_a_healthy_model_says_that_there_is_nothing_to_explain() -> None:
     found = rows_of(128)
     assert label(found, "entry") == ("", None, None)
-    assert sentence(found) == "Loss below 0.1: nothing to explain at 128 under the matched law."
+    assert sentence(found) == ("Accuracy drops by less than 0.1: nothing to explain at 128 on the matched test set.")
     shares = [r for r in found.rows if r["quantity"] == "restored_share"]
     assert all(r["status"] == "undefined" and r["value"] is None for r in shares)
 

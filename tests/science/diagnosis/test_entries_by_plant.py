@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.diagnosis.planted import KEYS, POSITION, assert_keys, assert_position, found_in, ids, named
 from workbench.diagnosis.bench.needle_models import TRAINED, NeedleNumbers, WrittenBit
-from workbench.diagnosis.entry import name_entry
+from workbench.diagnosis.cause import name_entry
 
 
 @pytest.mark.parametrize(("numbers", "length"), [POSITION[0], POSITION[-1]], ids=ids)
@@ -30,7 +30,7 @@ def test_two_flaws_that_must_both_go_are_joint() -> None:
     entry, shares = named(256, row_scores=6.0, offset=-2.0)
     assert (entry.label, entry.grade) == ("joint", "strong")
     assert entry.by is not None
-    assert {repair.family for repair in entry.by.repairs} == {"P", "K"}
+    assert {repair.family for repair in entry.by.interventions} == {"P", "K"}
     assert max(shares.values()) < 0.5, "no repair alone restores half"
 
 
@@ -43,7 +43,7 @@ def test_a_stronger_decoy_is_mended_by_no_blind_repair() -> None:
 
 
 def test_a_healthy_model_has_nothing_to_explain() -> None:
-    assert found_in(NeedleNumbers().build(), 256) == "loss below 0.1: nothing to explain at 256"
+    assert found_in(NeedleNumbers().build(), 256) == ("accuracy drops by less than 0.1: nothing to explain at 256")
 
 
 def test_a_repair_that_harms_inside_training_is_not_applicable() -> None:

@@ -47,10 +47,11 @@ def test_a_robust_count_keeps_its_code_and_an_automaton_loses_it(measured: Measu
 
 def test_a_fitted_parity_loses_its_code_past_training(tmp_path: Path, measured: Measured) -> None:
     from workbench.cli.run_config import build
+    from workbench.cli.train_request import TrainRequest
     from workbench.training.trainer import Trainer
 
     options = {"lengths": "1-4", "d_model": 32, "heads": 2, "steps": 600, "learning_rate": 3e-3, "n_ctx": 64}
-    run = Trainer(build("parity", options, ()), tmp_path / "parity").run()
+    run = Trainer(build(TrainRequest("parity", options)), tmp_path / "parity").run()
     task, model = run.task, run.load(run.steps[-1])
     batch = task.sample(256, 4, generator("fitted"), "matched")
     assert float(task.correct(model(batch.tokens), batch)[:, 1:].double().mean()) > 0.99
@@ -77,10 +78,11 @@ def test_selectivity_rises_with_training(
 ) -> None:
     """The runs of the sweep ``probes``, as far as the step where the summary has appeared."""
     from workbench.cli.run_config import build
+    from workbench.cli.train_request import TrainRequest
     from workbench.training.trainer import Trainer
 
     sizes = {"d_model": 64, "heads": 4, "batch_size": 64}
-    run = Trainer(build(task, {**sizes, **options}, settings), tmp_path / task).run()
+    run = Trainer(build(TrainRequest(task, {**sizes, **options}, settings)), tmp_path / task).run()
     first, last = (scores(run, run.steps[i], run.trained_length)["selectivity"] for i in (0, -1))
     assert first < 0.1
     assert last > gain

@@ -31,7 +31,7 @@ EVENTS = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(EVENTS)
 def test_any_history_reads_as_the_newest_right_shard_of_each_place(events):
     """Oracle: remember each shard written; compaction and lost or touched files must not show."""

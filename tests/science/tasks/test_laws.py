@@ -153,7 +153,7 @@ def test_retrieval_challenge_exists_at_the_shortest_lengths(k, seeded):
 
 def test_retrieval_says_when_the_alphabet_is_too_small(seeded):
     """Without "ab" in between, a binary string is b..ba..a: redrawing cannot get there."""
-    with pytest.raises(TaskError, match="k = 2 tokens over 2 symbols occurs just twice; give it more symbols"):
+    with pytest.raises(TaskError, match="2 symbols"):
         make_task("kgram_retrieval", k=2, symbols=2).sample(16, 300, seeded(11))
 
 
@@ -179,5 +179,5 @@ def test_training_and_matched_are_the_same_law(name, seeded):
 
 @pytest.mark.parametrize("name", ["flip_flop", "kgram_retrieval"])
 def test_a_window_must_be_a_length(name, seeded):
-    with pytest.raises(TaskError, match="window is the longest training length and must be at least 1, not 0"):
+    with pytest.raises(TaskError, match="window"):
         make_task(name).sample(4, 41, seeded(0), "challenge", window=0)

@@ -61,7 +61,7 @@ def test_a_run_ends_where_its_own_lengths_are_learned_and_says_so(ended) -> None
 def test_the_table_and_show_tell_of_the_early_end(ended, capsys) -> None:
     from rich.console import Console
 
-    from workbench.cli.run_in_terminal import head
+    from workbench.cli.show_run import head
     from workbench.table import Table
 
     _, run = ended

@@ -44,5 +44,5 @@ def test_a_run_begun_before_a_setting_existed_goes_on_as_its_default(tmp_path) -
     run = Trainer(config(), folder).run()
     assert run.id == "0123456789abcdef", "it stays the run it was"
     assert run.meta(12)["sha256"] == whole.meta(12)["sha256"]
-    with pytest.raises(RunError, match=r"holds another run \(its training differ"):
+    with pytest.raises(RunError, match="training"):
         Trainer(config(**SGD), folder).run()

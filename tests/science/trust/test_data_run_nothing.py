@@ -16,7 +16,7 @@ from workbench.dashboard import router
 from workbench.dashboard.downloads import panels
 from workbench.dashboard.measure_now import ask, shown
 from workbench.dashboard.pages import theory
-from workbench.dashboard.pages.listed import PAGES
+from workbench.dashboard.pages.all_pages import PAGES
 from workbench.dashboard.pages.runs import summary
 from workbench.dashboard.panels.sequence.sequence_query import EXTRAS, asked_of
 from workbench.dashboard.server.worker import Job, Worker
@@ -50,9 +50,9 @@ def test_no_command_runs_the_code_of_a_run(custom, form, call, tmp_path, monkeyp
     for words in (["sweep", yaml], ["sweep", yaml, "--dry-run"], ["train", "majority", "--out", folder, "--steps", 2]):
         status, said = call(*words)
         assert status == 2
-        assert "holds another run (its task" in said
+        assert "contains another run (its task" in said
     status, said = call("compile", "majority", "--lengths", "1-9", "--up-to", 9, "--out", folder)
-    assert (status, "holds another run" in said) == (2, True)
+    assert (status, "contains another run" in said) == (2, True)
     call("adopt", folder / "steps", "--task", "majority", "--lengths", "1-9", "--out", folder)
     assert made.times == 0
 
@@ -80,7 +80,7 @@ def test_a_file_that_changed_is_refused_with_both_hashes(custom, call) -> None:
     now = hashlib.sha256(made.file.read_bytes()).hexdigest()
     status, said = call("measure", made.run.path, "--trust-code", made.file)
     assert status == 1
-    assert f"is not the file that the run was made with: its sha256 is {now}, the run's is {held}" in said
+    assert f"is not the file of the run: its sha256 is {now}, the run's is {held}" in said
     assert made.times == 0
 
 

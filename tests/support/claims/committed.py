@@ -7,7 +7,7 @@ import pytest
 from tests.support.places import ROOT
 from workbench.claims.claim import Claim
 from workbench.claims.claims_table import read_evidence
-from workbench.claims.reproducing import computed
+from workbench.claims.reproducing import compute_rows
 from workbench.claims.suites.registry import SUITES
 
 FOLDER = ROOT / "docs" / "claims"
@@ -44,7 +44,7 @@ def built() -> list[Claim]:
 
 def compare_with_committed(claim: Claim) -> None:
     """Assert that a claim's rows come out as they are stored, numbers within 1e-9."""
-    found, stored = computed(claim), EVIDENCE[claim.id].rows
+    found, stored = compute_rows(claim), EVIDENCE[claim.id].rows
     assert [(row.quantity, row.item, row.n) for row in found] == [(row.quantity, row.item, row.n) for row in stored]
     for one, other in zip(found, stored, strict=True):
         for name in ("value", "low", "high", "expected"):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,12 +14,15 @@ from workbench.claims.claim import Claim
 from workbench.claims.trained.class_attention import APART, OFF
 from workbench.claims.trained.in_text.whose_tokens import OF_OTHER, OTHERS, OWN
 from workbench.claims.trained.run_rows import RunRow, RunTable
+from workbench.claims.trained.run_statistics import version_of
 from workbench.claims.trained.trained_run import TrainedRun
-from workbench.claims.trained_cells import Asked, TrainedCell, version_of
+from workbench.claims.trained_cells import Request, TrainedCell
 from workbench.measure.intervals import clopper_pearson
 from workbench.tasks import make_task
 from workbench.tasks.base import Batch
 
+SEEDS = tuple(range(10))
+"""As many that the sign test decides on each of 25 parts."""
 TEXTS = 40
 """Texts that have a row of their own."""
 Value = Callable[[TrainedCell, int, str], float]
@@ -46,7 +49,12 @@ def answering(task: str, trained: int, right_at: Callable[[Batch], Tensor], **pa
     return Answering(SimpleNamespace(trained_length=trained), None, make_task(task, **parameters), right_at)  # type: ignore[arg-type]
 
 
-def names_of(asked: Asked) -> Iterator[tuple[str, str]]:
+def with_seeds(claim: Claim, seeds: Sequence[int] = SEEDS) -> Claim:
+    """The claim on other seeds, where its own are too few to decide."""
+    return replace(claim, cells=tuple(cell.on(*seeds) for cell in claim.cells), seeds=len(seeds))
+
+
+def names_of(asked: Request) -> Iterator[tuple[str, str]]:
     """The quantities, with their settings, that are measured where this is asked."""
     settings: Mapping[str, Any] = asked.settings
     law = settings.get("law", "matched")
@@ -121,7 +129,7 @@ def made(
     rows = []
     for cell in cells:
         for seed in cell.seeds:
-            for asked in cell.asked:
+            for asked in cell.requests:
                 where = (cell.recipe(seed), f"run {cell.name} {seed}", 1, cell.name, seed, asked.key, version_of(asked))
                 if asked.name in ("fit", "last byte"):
                     rows.append(RunRow(*where, "fitted", label="pass" if fitted(cell, seed) else "fail", value=1.0))

@@ -193,6 +193,7 @@ class Kept:
         try:
             page.mouse.move(0, 0)
             page.evaluate("document.activeElement.blur()")
+            rested(page)  # what the journey began is ended: its answers would lead the page away again
             if page.evaluate("document.documentElement.dataset.mantineColorScheme") != self._first["theme"]:
                 page.keyboard.press("d")
             if page.url != self.url:

@@ -185,7 +185,7 @@ def write_run(root: Path, fake: Fake, steps: tuple[int, ...] = STEPS) -> Path:
 def put(path: Path, data: bytes) -> None:
     """A file as training leaves it: whole at once, and never written again. A dashboard may be reading meanwhile."""
     if not path.exists() or path.read_bytes() != data:
-        with replacing(path) as file:
+        with replacing(path.parent, path.name) as file:
             file.write(data)
 
 

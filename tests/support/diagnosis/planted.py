@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from workbench.diagnosis.bench.needle_models import TRAINED, NeedleNumbers, WrittenBit
-from workbench.diagnosis.entry import Entry, name_entry
-from workbench.diagnosis.repaired_pass import RepairedPass, inside_of
-from workbench.diagnosis.shares import refusal
-from workbench.diagnosis.trials import Findings, Trials
+from workbench.diagnosis.cause import Entry, name_entry
+from workbench.diagnosis.intervened_pass import IntervenedPass, inside_of
+from workbench.diagnosis.recovered_share import refusal
+from workbench.diagnosis.tried_interventions import Findings, Trials
 from workbench.models.base.protocol import HookedModel
 from workbench.tasks.base import Batch
 from workbench.tasks.random_generator import generator
@@ -25,7 +25,7 @@ def found_in(model: HookedModel, length: int, strings: int = 320, task: WrittenB
 
     inside = inside_of(model, draw("inside", TRAINED, 128))
     reference, batch = draw("reference", TRAINED), draw("at", length)
-    clean = RepairedPass(model, inside)
+    clean = IntervenedPass(model, inside)
     at_reference, at = clean.judge(asked, reference), clean.judge(asked, batch)
     if why := refusal(at_reference, at, length):
         return why

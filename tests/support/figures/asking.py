@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tests.support.figures.gallery_rows import RUNS, mixed, rows_of, trained_of, worn
+from workbench.figures.look import Look
 from workbench.figures.panels.many_seeds import SHOWN
 from workbench.figures.rows.frame import Frame
 
@@ -34,8 +35,7 @@ CHOICES: Mapping[str, tuple[Any, ...]] = {
     "floor": (0.25,),
     "checkpoints": ((0, 7, 400, 2000),),
     "checkpoints_b": ((0, 9, 3000),),
-    "theme": ("dark",),
-    "size": (14,),
+    "look": (Look("dark", 14),),
     "connection": ("L0.0 -> L1.1", "embedding -> L0.0", "L9.0 -> L9.1"),
     "columns": (1, 2),
 }

@@ -32,7 +32,9 @@ def table(run: str) -> pd.DataFrame:
     file = GALLERY / run / "table.parquet"
     steps = np.unique(pd.read_parquet(file, columns=["step"])["step"])
     kept = steps[np.unique(np.linspace(0, len(steps) - 1, CHECKPOINTS).round().astype(int))]
-    rows = pd.read_parquet(file, filters=[("step", "in", kept.tolist())])
+    # Filtered after reading: with its own filter, Parquet returns the row groups in an order that changes between runs.
+    rows = pd.read_parquet(file)
+    rows = rows[rows["step"].isin(kept)]
     return rows[~(rows["layer"] >= LAYERS).fillna(False) & ~(rows["head"] >= HEADS).fillna(False)].reset_index(
         drop=True
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.figures.sequence.sequence_reading import Answer, ConceptReading, Pass, ProbeReading, SequenceReading
+from workbench.measure.edits.reading import Answer, ConceptReading, Pass, ProbeReading, SequenceReading
 
 
 def a_pass(outputs: Any, correct: list[bool | None] | None = None, pattern: Any = None, **others: Any) -> Pass:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.campaign.forked import Ended, start
+from tests.support.hostile.effort import DEFECT
 
 LIMIT_S = 300.0
 """A command that has not ended by then hangs."""
@@ -209,7 +210,7 @@ def wrong(ended: Ended) -> str:
     """What is wrong with how a hostile command ended, or ""."""
     if ended.seconds >= LIMIT_S:
         return f"hangs: {ended.said[-300:]}"
-    if "Traceback (most recent call last)" in ended.said:
+    if "Traceback (most recent call last)" in ended.said or DEFECT in ended.said:
         return ended.said[-600:]
     if ended.status not in STATUSES:
         return f"ended with status {ended.status}: {ended.said[-300:]}"

@@ -328,7 +328,12 @@ class Maker:
 
 
 def storm(
-    make: Maker, count: int, seed: int = 0, threads: int = 4, each: Callable[[int], None] | None = None
+    make: Maker,
+    count: int,
+    seed: int = 0,
+    threads: int = 4,
+    each: Callable[[int], None] | None = None,
+    every: int = 250,
 ) -> Outcome:
     """Send so many requests, some at a time.
 
@@ -337,7 +342,8 @@ def storm(
         count: how many.
         seed: of all of them.
         threads: how many at a time.
-        each: told how many have been answered, now and then.
+        each: told how many have been answered.
+        every: after how many answers it is told.
     """
     found, lock, own = Outcome(), threading.Lock(), threading.local()
 
@@ -352,7 +358,7 @@ def storm(
                 found.wrong.append(f"{'hangs' if status == HANGS else status}: {said}: {answer[:200]!r}")
             if SECRET.search(answer):
                 found.wrong.append(f"tells a secret: {said}")
-            if each is not None and found.total % 250 == 0:
+            if each is not None and found.total % every == 0:
                 each(found.total)
 
     with ThreadPoolExecutor(threads) as pool:

@@ -15,11 +15,11 @@ import yaml
 
 from tests.support.hostile.values import JSON, PYTHON
 from workbench.cli.errors import say
-from workbench.cli.measure_plan import settings_of
-from workbench.cli.options import DEFAULTS, assignments
+from workbench.cli.options import DEFAULTS, assignments, settings_of
 from workbench.cli.run_config import build
 from workbench.cli.sweeping.sweep_cells import checked
 from workbench.cli.sweeping.sweep_file import read_sweep
+from workbench.cli.train_request import TrainRequest
 from workbench.measure.registry import make_measurement, measurements
 from workbench.models.positions import ENCODINGS
 from workbench.models.positions.registry import ID_SAMPLERS
@@ -49,7 +49,7 @@ class Setting:
 
 def judge(one: Setting) -> str:
     """What is wrong with how a setting was met, or "": it may be taken, or refused with a sentence."""
-    start = time.monotonic()
+    start = time.process_time()
     try:
         one.read()
     except Exception as error:  # noqa: BLE001 - whatever it is, is what is looked for
@@ -58,7 +58,7 @@ def judge(one: Setting) -> str:
             return f"{type(error).__name__}: {str(error)[:300]}"
         if not sentence.strip() or len(sentence) > LONGEST_SENTENCE:
             return f"a sentence of {len(sentence):,} characters"
-    seconds = time.monotonic() - start
+    seconds = time.process_time() - start
     return f"took {seconds:.0f} s" if seconds > SLOW_S else ""
 
 
@@ -151,7 +151,7 @@ def told(kind: str, path: str, value: Any, architecture: str = "transformer") ->
 def run(task: str, settings: dict[str, Any], options: dict[str, Any] | None = None) -> object:
     """Read the settings of a run: the description of the run, with nothing built of it."""
     pairs = [(path.split("."), value) for path, value in settings.items()]
-    config = build(task, {"lengths": "1-9", **(options or {})}, pairs)
+    config = build(TrainRequest(task, {"lengths": "1-9", **(options or {})}, pairs))
     return json.dumps(config.as_json(), allow_nan=False).encode()  # what is taken can also be stored
 
 
@@ -160,7 +160,7 @@ def of_options() -> Iterator[Setting]:
     for option in DEFAULTS:
         for value in (*JSON, *PYTHON):
             yield Setting(
-                "option", f"{option} = {value!r:.80}", lambda o=option, v=value: build("majority", {o: v}, [])
+                "option", f"{option} = {value!r:.80}", lambda o=option, v=value: build(TrainRequest("majority", {o: v}))
             )
     for value in JSON:
         text = value if isinstance(value, str) else json.dumps(value)
@@ -177,7 +177,7 @@ def of_options() -> Iterator[Setting]:
             yield Setting(
                 "option",
                 f"--set {path}={text:.80}",
-                lambda p=path, t=text: build("majority", {}, assignments([f"{p}={t}"])),
+                lambda p=path, t=text: build(TrainRequest("majority", {}, assignments([f"{p}={t}"]))),
             )
 
 

@@ -127,9 +127,9 @@ class ForkedCluster(Cluster):
 def _work(address: str, folder: Path) -> None:
     from distributed.cli.dask_worker import main
 
-    from workbench.jobs import item_process
+    from workbench.jobs import job_process
 
-    class ForkedItem(item_process._Child):
+    class ForkedItem(job_process._Child):
         def __init__(self) -> None:
             (asked, asking), (answering, answered) = os.pipe(), os.pipe()
             pid = os.fork()
@@ -138,7 +138,7 @@ def _work(address: str, folder: Path) -> None:
                     os.dup2(asked, 0)
                     os.dup2(answered, 1)
                     os.closerange(3, 4096)
-                    item_process.serve()
+                    job_process.serve()
                 finally:
                     os._exit(1)
             os.close(asked)
@@ -147,7 +147,7 @@ def _work(address: str, folder: Path) -> None:
             self.process: Any = Forked(pid, *pipes)
             self.since = time.monotonic()
 
-    item_process._Child = ForkedItem  # type: ignore[misc]
+    job_process._Child = ForkedItem  # type: ignore[misc]
     words = [address, "--no-nanny", "--nthreads", "1", *QUIET, "--host", "127.0.0.1", "--memory-limit", "0"]
     main([*words, "--local-directory", str(folder)], standalone_mode=False)
 

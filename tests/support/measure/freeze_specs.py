@@ -12,6 +12,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.support.held import short_lines
 from workbench.core.canonical import canonical
 from workbench.measure.measurement import Grid, Measurement, Spec
 from workbench.measure.registry import make_measurement, measurements
@@ -38,6 +39,7 @@ OTHERWISE: dict[str, dict[str, Any]] = {
     "circuits.effective_attention": {"window": 8},
     "circuits.function": {"factors": [1, 2.5], "eps": 1},
     "circuits.hardmax": {"window": 8, "epsilon": 1, "delta": 2},
+    "circuits.head_effect": {"factors": [1], "replicates": 5},
     "circuits.heads": {"definition": "before"},
     "circuits.interchange": {"factors": [2, 4.5], "suffix": 3},
     "circuits.positional": {"eps": 0.1},
@@ -87,4 +89,4 @@ def table() -> list[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    FILE.write_text(json.dumps(table(), indent=1) + "\n")
+    FILE.write_text(short_lines(table()) + "\n")

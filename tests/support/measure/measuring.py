@@ -7,13 +7,16 @@ from dataclasses import replace
 from pydantic import PrivateAttr
 
 from workbench.measure.measurement import Measurement, Quantity, Spec
+from workbench.measure.request import MeasureRequest
 from workbench.measure.running.plan import execute, plan
 from workbench.table import Table
 
 
 def measured(run, **options) -> tuple[Table, list[str]]:
     """The run's table after measuring its behaviour, and what went wrong."""
-    problems = execute(plan([run.path], **{"only": ["behaviour"], "sequences": 256, **options}), "serial")
+    problems = execute(
+        plan(MeasureRequest([run.path], **{"only": ["behaviour"], "sequences": 256, **options}, executor="serial"))
+    )
     return Table.load(run.path), problems
 
 

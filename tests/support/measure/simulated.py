@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.measure.behaviour.cells import Cell, Key, Rules
-from workbench.measure.behaviour.looks import LookBoard, Looks, Tally, look
+from workbench.measure.behaviour.accuracy_cells import Cell, Key, Rules
+from workbench.measure.behaviour.interim_tests import LookBoard, Looks, Tally, look
 from workbench.measure.behaviour.verdict import Verdict, decide
 from workbench.measure.measurement import Grid
 

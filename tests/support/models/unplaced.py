@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 import torch
 
-from workbench.models.base import elsewhere
+from workbench.models.base import other_device
 
 
 @contextmanager
 def meta_while_computing(monkeypatch: pytest.MonkeyPatch) -> Any:
     """What is computed elsewhere sees another default device than what watches it: an unplaced tensor there raises."""
-    through, numbers = elsewhere._through, elsewhere._numbers
+    through, numbers = other_device._through, other_device._numbers
 
     def watched(*given: Any, **named: Any) -> Any:
         with torch.device("cpu"):
@@ -26,6 +26,6 @@ def meta_while_computing(monkeypatch: pytest.MonkeyPatch) -> Any:
             yield
 
     with monkeypatch.context() as patch:
-        patch.setattr(elsewhere, "_through", watched)
-        patch.setattr(elsewhere, "_numbers", computed)
+        patch.setattr(other_device, "_through", watched)
+        patch.setattr(other_device, "_numbers", computed)
         yield

@@ -96,7 +96,7 @@ def measured() -> Callable[..., list[dict[str, Any]]]:
     """``measured(run, step, name, lengths=..., **settings)``: the rows of one measurement of one checkpoint."""
     from workbench.measure.grid import make_grid, readable
     from workbench.measure.registry import make_measurement
-    from workbench.measure.running.engine import Isolation, Watching, mark_unseen, observe_all
+    from workbench.measure.running.engine import Isolation, ObservedMeasurement, mark_unseen, observe_all
     from workbench.measure.study import CheckpointStudy, Evaluation
 
     def measure(
@@ -108,7 +108,7 @@ def measured() -> Callable[..., list[dict[str, Any]]]:
         evaluation = Evaluation(run.task, grid, 0, sequences, consistent=model.cfg.ids.consistent)
         measurement, apart = make_measurement(name, settings), Isolation()
         study = CheckpointStudy(run, step, model, evaluation, sequences)
-        observe_all(model, evaluation, [Watching(measurement, study, name)], apart)
+        observe_all(model, evaluation, [ObservedMeasurement(measurement, study, name)], apart)
         assert not apart.failures
         return mark_unseen(measurement.finish(study), study)
 

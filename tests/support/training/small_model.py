@@ -8,6 +8,7 @@ from pathlib import Path
 from tests.support.places import ROOT
 from workbench.cli.options import assignments
 from workbench.cli.run_config import build
+from workbench.cli.train_request import TrainRequest
 from workbench.training.config import RunConfig
 
 sys.path.insert(0, str(ROOT / "docs"))
@@ -29,4 +30,4 @@ def small_model_config(root: Path) -> RunConfig:
     settings = assignments([text for name, text in pairs if name == "--set"])
     options = {name[2:].replace("-", "_"): float(text) for name, text in pairs if name != "--set"}
     sizes = {name: int(options[name]) for name in ("layers", "heads")}
-    return build("next_token", {**options, **sizes}, settings)
+    return build(TrainRequest("next_token", {**options, **sizes}, settings))

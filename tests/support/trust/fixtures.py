@@ -70,6 +70,7 @@ def custom(tmp_path: Path) -> Callable[..., Custom]:
     """``custom(form, measured=...)``: a run whose run.json has a ``source``, or the name that runs had ``before``."""
 
     def make(form: str = "source", measured: bool = False, folder: str = "runs/mine") -> Custom:
+        from workbench.measure.request import MeasureRequest
         from workbench.measure.running.plan import execute, plan
 
         marker, file = tmp_path / "was-run", tmp_path / "code" / "mine.py"
@@ -85,7 +86,16 @@ def custom(tmp_path: Path) -> Callable[..., Custom]:
         run = Run.open(tmp_path / folder)
         write_checkpoint(run, 100, weights_bytes(model), [[0, 9]])
         if measured:
-            assert execute(plan([run.path], only=["behaviour"], sequences=16, lengths=[19, 37, 73]), "serial") == []
+            assert (
+                execute(
+                    plan(
+                        MeasureRequest(
+                            [run.path], only=["behaviour"], sequences=16, lengths=[19, 37, 73], executor="serial"
+                        )
+                    )
+                )
+                == []
+            )
         forget()
         marker.unlink()
         return Custom(run, file, marker)

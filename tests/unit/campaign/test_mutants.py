@@ -125,3 +125,9 @@ def test_intervals_are_wilsons(hits: int, of: int, low: float, high: float) -> N
 
 def test_rooms_are_folders_of_the_tree() -> None:
     assert all((mutants.ROOT / folder).is_dir() for folder in ROOMS.values())
+
+
+def test_styles_of_figures_are_left_out_and_their_numbers_are_not() -> None:
+    source = b'add_line(x + 1, {"color": "c", "width": 1}, width=2, shift=3)\n'
+    assert {site.old for site in sites(source, room="figures")} == {"+", "1", "3"}
+    assert [site.begin for site in sites(source, room="figures") if site.old == "1"] == [13]

@@ -12,7 +12,7 @@ import torch
 from circuits import hardmax_statistics
 from circuits.attention.attention_scores import score_inputs
 from circuits.heads.head_scores import head_scores
-from circuits.sparsity.sparsity import keys_needed
+from circuits.sparsity.measurement import keys_needed
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.positions import ENCODINGS
 from workbench.tasks.base import Batch

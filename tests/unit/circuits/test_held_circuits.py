@@ -30,9 +30,9 @@ from circuits.hardmax.critical_lengths import (
     scaling_exponent,
 )
 from circuits.hardmax.failure_relation import concordance, runs_from_table
-from circuits.hardmax.hardmax_rows import HardmaxRows
-from circuits.hardmax.hardmax_verdict import hardmax_kind, hardmax_verdict, needed, power
 from circuits.hardmax.reduction import LengthRecord, TieSet, _query_mean, carried_values, length_record, row_values
+from circuits.hardmax.rows import HardmaxRows
+from circuits.hardmax.verdict import hardmax_kind, hardmax_verdict, needed, power
 from circuits.head_rows import head_rows, ratio_row
 from circuits.heads.repeat_scores import BEHIND, _behind, _mean, displaced, displacements
 from circuits.interchange.prefix_exchange import NONE, agreement, choose_donors, exchange, random_donors
@@ -321,7 +321,7 @@ def test_fits_of_tables_by_position(held: Held) -> None:
             ]  # fmt: skip
     found["noise"] = str(gauge(*noise).above_noise)
     held(found)
-    assert positional_share(0.0, 1.0) == 0.0
+    assert positional_share(0.0, 1.0) is None
     assert positional_share(2.0, 1.0) == 0.5
     with pytest.raises(ValueError, match="at least 4"):
         gauge(np.zeros((3, 3)))
@@ -436,9 +436,9 @@ def test_exchanges(held: Held) -> None:
         found[f"{name} tautological"] = [tautological(model, site) for site in sorted({s for _, s in patched})]
     held(found)
     for suffix, rows_of in ((0, chosen), (9, chosen)):
-        with pytest.raises(ValueError, match="no prefix before a suffix"):
+        with pytest.raises(ValueError, match="suffix"):
             exchange(model, task, mine, theirs, rows_of, suffix)
-    with pytest.raises(ValueError, match="no recipient has a donor"):
+    with pytest.raises(ValueError, match="recipient"):
         exchange(model, task, mine, theirs, np.full(6, NONE), 3)
 
 
@@ -479,7 +479,7 @@ def test_influence_and_few_tokens(held: Held) -> None:
         earlier_positions(batch, 0).tolist() == earlier_positions(batch, 1).tolist() == [*range(first, 10 + first - 1)]
     )
     assert earlier_positions(batch, 9).tolist() == [first]
-    with pytest.raises(ValueError, match="lies before the last 10"):
+    with pytest.raises(ValueError, match=r"\b10\b"):
         earlier_positions(batch, 10)
     assert overlaps(np.array([[1, 2], [3, 4]]), np.array([[2, 9], [4, 3]])).tolist() == [1, 2]
     assert (expected_overlap(2, 8), expected_overlap(3, 3)) == (0.5, 3.0)
@@ -488,7 +488,7 @@ def test_influence_and_few_tokens(held: Held) -> None:
             expected_overlap(k, 3)
     assert np.array_equal(recall(np.array([[1, 2], [3, 4]]), [{2, 5}, set()]), [0.5, np.nan], equal_nan=True)
     assert len(few_tokens(model, task, batch, 3, 7).chosen[0]) == 7
-    with pytest.raises(ValueError, match="8 tokens are to be chosen of the 7"):
+    with pytest.raises(ValueError, match="8 tokens"):
         few_tokens(model, task, batch, 3, 8)
 
 

@@ -80,17 +80,17 @@ def test_every_site_is_alive_and_a_dead_one_is_an_error(asked: Make) -> None:
     names = [*sites(model), "blocks.1.attn.hook_attn_scores", "blocks.1.attn.hook_pattern", "blocks.2.attn.hook_v"]
     canary(model, batch, names)
     clean = clean_pass(model, batch.tokens, evaluation_ids(model, batch))
-    with pytest.raises(DeadHookError, match=r"has no hook 'blocks\.7\.hook_resid_pre'"):
+    with pytest.raises(DeadHookError, match=r"'blocks\.7\.hook_resid_pre'"):
         edited_pass(model, clean, {"blocks.7.hook_resid_pre": torch.zeros_like})
     with pytest.raises(DeadHookError, match="made shape"):
         edited_pass(model, clean, {"blocks.0.hook_resid_pre": lambda x: x[:, :1]})
     model.blocks[1].hook_mlp_out = Shown(model.blocks[1].hook_mlp_out)
-    with pytest.raises(DeadHookError, match=r"blocks\.1\.hook_mlp_out returns does not reach"):
+    with pytest.raises(DeadHookError, match=r"blocks\.1\.hook_mlp_out"):
         canary(model, batch, sites(model))
     ghost = HookPoint()
     ghost.name = "hook_ghost"
     model.hook_dict["hook_ghost"] = model.mod_dict["hook_ghost"] = ghost
-    with pytest.raises(DeadHookError, match="hook_ghost was never called"):
+    with pytest.raises(DeadHookError, match="hook_ghost"):
         edited_pass(model, clean, {"hook_ghost": torch.zeros_like})
 
 

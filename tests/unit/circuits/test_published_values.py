@@ -12,9 +12,9 @@ import torch
 
 from circuits.heads.contributions import contribution_statistics
 from circuits.heads.head_scores import head_statistics
-from circuits.interchange.interchange import interchange_statistics
+from circuits.interchange.measurement import interchange_statistics
 from circuits.sensitivity import NAME, function_statistics
-from circuits.sparsity.sparsity import Sparsity
+from circuits.sparsity.measurement import Sparsity
 from tests.support.circuits.rows_by_hand import drawn
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.handmade.attention_heads import induction_model

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from circuits.head_rows import head_rows, ratio_row
-from circuits.interchange.interchange import _Rows, interchange_statistics
+from circuits.interchange.measurement import _Rows, interchange_statistics
 from circuits.interchange.residual_patching import Patched
 from circuits.interventions import attention_swaps
 from circuits.interventions.ablate_components import Answers

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
 
-from tests.support.claims.made_by_hand import table_for
+from tests.support.claims.made_by_hand import SEEDS, table_for, with_seeds
 from workbench.claims.errors import ClaimError
-from workbench.claims.exact.handmade_heads import SURE, head_scores
-from workbench.claims.judging import judge
-from workbench.claims.suites.asymmetry_trained import ANTI, EDGES, INDUCTION, PRETRAINED, SCORES, SUITE
+from workbench.claims.suites.jobanputra_asymmetry import (
+    ANTI,
+    EDGES,
+    INDUCTION,
+    PRETRAINED,
+    SCORES,
+    SUITE,
+    SURE,
+    scores_of_handmade_heads,
+)
+from workbench.claims.trained import standard_rows as rows_of_standards
 from workbench.claims.trained.standard_rows import standard_rows
 from workbench.claims.trained.trained_run import TrainedRun
+from workbench.claims.trained.two_sides import zero_shot_copies
 from workbench.claims.trained.two_sides.zero_shot_copies import copy_prompts, zero_shot_rows
+from workbench.claims.verdict_rule import judge
 from workbench.models.handmade.attention_heads import induction_model, left_neighbour_model
 from workbench.tasks import make_task
 
@@ -24,7 +36,7 @@ SYMBOLS, N = 8, 24
 
 
 def verdict(name, value):
-    claim = CLAIMS[name]
+    claim = with_seeds(CLAIMS[name])
     module, _, name = claim.rows.partition(":")
     found = getattr(import_module(module), name)(claim, table_for(claim, value), **claim.arguments)
     return judge(claim, found), found
@@ -63,12 +75,12 @@ def test_the_best_head_of_each_run_is_taken() -> None:
     said, rows = verdict("BA04", value)
     assert said.verdict == "holds"
     assert {(row.quantity, row.value) for row in rows} == {("fitting score", 0.7), ("other score", 0.1)}
-    assert len(rows) == 4 * 3
+    assert len(rows) == 4 * len(SEEDS)
     assert verdict("BA04", lambda *_: 0.7)[0].verdict == "does not hold at this scale"
 
 
 def test_scores_of_heads_made_by_hand_are_what_they_must_be() -> None:
-    rows = head_scores()
+    rows = scores_of_handmade_heads()
     assert len(rows) == 2 * 3 * 3
     assert max(abs(row.value - row.expected) for row in rows) < 1e-12
     assert {row.expected for row in rows if row.quantity == "own score"} == {1.0}
@@ -144,9 +156,9 @@ def test_prompts_are_copies_of_different_symbols(step) -> None:
 def test_prompts_that_there_are_not_are_refused() -> None:
     run = pretrained(induction_model(SYMBOLS + 1, 12.0))
     for sizes in ([], [2], [SYMBOLS + 1]):
-        with pytest.raises(ClaimError, match="need from 3 to 8 different symbols"):
+        with pytest.raises(ClaimError, match="symbols"):
             list(zero_shot_rows(run, sizes))
-    with pytest.raises(ClaimError, match="only a model of copied_text"):
+    with pytest.raises(ClaimError, match="copied_text"):
         list(zero_shot_rows(TrainedRun(run.run, run.model, make_task("ur")), [4]))
 
 
@@ -182,7 +194,7 @@ def test_the_greatest_heads_are_those_of_random_repeats() -> None:
 
     said, rows = verdict("BA06", value)
     assert said.verdict == "holds"
-    assert [row.value for row in rows] == pytest.approx([0.5, 0.5])
+    assert [row.value for row in rows] == pytest.approx([0.5] * len(SEEDS))
     weaker = verdict("BA06", lambda cell, seed, told: 0.1 if told.startswith("induction") else 0.4)
     assert weaker[0].verdict == "does not hold at this scale"
 
@@ -216,3 +228,80 @@ def test_the_runs_that_begin_from_the_pretrained_ones() -> None:
         assert set(own.task.tokens_names) <= set(held.task.tokens_names)
         assert set(own.task.output_names) <= set(held.task.output_names)
         assert own.model.n_ctx == held.model.n_ctx >= 3 * cell.longest + 1
+
+
+COPIED_SYMBOLS = 8
+
+
+@pytest.fixture(scope="module")
+def of_text() -> TrainedRun:
+    run: Any = SimpleNamespace(trained_length=24)
+    return TrainedRun(run, induction_model(COPIED_SYMBOLS + 1, 12.0), make_task("copied_text", symbols=COPIED_SYMBOLS))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "shown", "refused"),
+    [
+        ([], 2, True), ([3, 9], 2, True), ([9, 3], 2, True), ([2, 8], 2, True), ([8, 2], 2, True), ([3, 5], 3, True),
+        ([3], 0, True), ([1], 0, True), ([1], 1, True), ([3, 8], 2, False), ([2], 1, False), ([8], 7, False),
+        ([8, 4, 5], 3, False),
+    ],
+)  # fmt: skip
+def test_copies_need_more_symbols_than_are_shown_and_no_more_than_there_are(
+    of_text: TrainedRun, monkeypatch: pytest.MonkeyPatch, sizes: Sequence[int], shown: int, refused: bool
+) -> None:
+    monkeypatch.setattr(zero_shot_copies, "STRINGS", 3)
+    if not refused:
+        rows = list(zero_shot_copies.zero_shot_rows(of_text, sizes, shown))
+        assert [(row["setting"], row["length"], row["n"]) for row in rows[::2]] == [
+            (f"n {size}", size + shown, 3) for size in sizes
+        ]
+        return
+    with pytest.raises(ClaimError) as said:
+        list(zero_shot_copies.zero_shot_rows(of_text, sizes, shown))
+    told = ", ".join(map(str, sizes))
+    assert str(said.value) == (
+        f"copies after {shown} shown symbols need from {shown + 1} to {COPIED_SYMBOLS} different symbols, not {told}"
+    )
+
+
+STORED = [
+    {"measurement": name, "quantity": quantity, "control": control, "length": length, "value": 0.5, "low": None,
+     "high": None, "n": 9, "layer": None, "head": None, "law": "matched", "mode": "", "target": "", "label": "",
+     "status": "ok"}
+    for name in ("behaviour", "other") for quantity in ("skill", "verdict") for control in ("", "shuffled")
+    for length in (16, 32, None)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "kept"),
+    [
+        ({}, ["skill", "skill", "skill", "verdict", "verdict", "verdict"]),
+        ({"only": ["skill"]}, ["skill", "skill", "skill"]),
+        ({"lengths": [2]}, ["skill", "skill at 2 N", "skill", "verdict", "verdict", "verdict"]),
+        ({"lengths": [2], "inside": False}, ["skill at 2 N", "skill", "verdict", "verdict"]),
+        ({"lengths": [1.75], "inside": False, "only": ["verdict"]}, ["verdict"]),
+        ({"inside": False}, ["skill", "verdict"]),
+    ],
+)
+def test_which_rows_of_a_measurement_are_kept(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], kept: list[str]
+) -> None:
+    requests: list[Any] = []
+    monkeypatch.setattr(rows_of_standards, "plan", requests.append)
+    monkeypatch.setattr(rows_of_standards, "execute", lambda todo: [])
+    stored = SimpleNamespace(rows=SimpleNamespace(to_pylist=lambda: STORED))
+    monkeypatch.setattr(rows_of_standards, "read_run", lambda path: stored)
+    run: Any = SimpleNamespace(
+        run=SimpleNamespace(path="here"), task=SimpleNamespace(next_length=lambda n: n), longest=16
+    )
+    rows = list(rows_of_standards.standard_rows("behaviour", run, **options))
+    assert [row["quantity"] for row in rows] == kept
+    lengths = options.get("lengths")
+    assert requests[0].lengths == (None if lengths is None else [int(16 * factor) for factor in lengths])
+    assert requests[0].settings == {}
+    monkeypatch.setattr(rows_of_standards, "execute", lambda todo: ["it is broken", "and more"])
+    with pytest.raises(ClaimError, match="broken"):
+        list(rows_of_standards.standard_rows("behaviour", run, settings={"a": 1}))
+    assert requests[1].settings == {"behaviour": {"a": 1}}

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from workbench.claims.bearing import claims_about, describe
+from workbench.claims.claims_about_run import _alike, claims_about, describe
 from workbench.claims.suites.registry import SUITES
+from workbench.claims.trained_cells import cell as make_cell
 
 
 def ids_about(
@@ -55,6 +56,17 @@ def test_the_gates_of_a_state_space_model_decide() -> None:
         )  # fmt: skip
 
 
+def test_a_claim_is_about_the_runs_of_its_own_cells() -> None:
+    for suite in SUITES.values():
+        for claim in suite.claims:
+            for cell in claim.cells:
+                gates = cell.model.get("gates")
+                ids = cell.model.get("ids", {}).get("name", "arange")
+                architecture = f"ssm-{gates}" if gates else "transformer"
+                positions = cell.model.get("positions", "none")
+                assert claim.id in ids_about(cell.task, positions, ids, architecture, dict(cell.parameters))
+
+
 def test_a_claim_is_told_with_its_suite_its_words_and_its_source() -> None:
     found = next(one for one in claims_about("majority", {}, "none", "arange", "transformer") if one["claim"] == "HA02")
     suite = next(s for s in SUITES.values() if s.name == found["suite"])
@@ -72,6 +84,40 @@ def test_theory_stands_without_them(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> list[dict[str, str]]:
         raise ValueError("a suite is broken")
 
-    monkeypatch.setattr("workbench.claims.bearing.claims_about", broken)
+    monkeypatch.setattr("workbench.claims.claims_about_run.claims_about", broken)
     said = describe("majority", {}, "none")
     assert (said["verdict"], said["claims"]) == ("guaranteed", [])
+
+
+LEARNED = make_cell("majority", "ape", 16, 10)
+
+
+BARE = make_cell("tomita", "nope", 16, 10, n=2)
+
+
+SCANS = make_cell("parity", "signed", 16, 10)
+
+
+@pytest.mark.parametrize(
+    ("one", "task", "parameters", "positions", "ids", "architecture", "said"),
+    [
+        (LEARNED, "majority", {}, "learned", "random_offset", "transformer", True),
+        (LEARNED, "majority", {"more": 1}, {"name": "learned"}, "random_offset", "transformer", True),
+        (LEARNED, "parity", {}, "learned", "random_offset", "transformer", False),
+        (LEARNED, "majority", {}, "learned", "arange", "transformer", False),
+        (LEARNED, "majority", {}, "rotary", "random_offset", "transformer", False),
+        (LEARNED, "majority", {}, "learned", "random_offset", "ssm-signed", False),
+        (BARE, "tomita", {"n": 2}, "none", "arange", "transformer", True),
+        (BARE, "tomita", {"n": 4}, "none", "arange", "transformer", False),
+        (BARE, "tomita", {}, "none", "arange", "transformer", False),
+        (BARE, "tomita", {"n": 2}, "none", "random_offset", "transformer", False),
+        (SCANS, "parity", {}, "none", "arange", "ssm-signed", True),
+        (SCANS, "parity", {}, "none", "arange", "ssm-nonnegative", False),
+        (SCANS, "parity", {}, "none", "arange", "transformer", False),
+        (SCANS, "majority", {}, "none", "arange", "ssm-signed", False),
+    ],
+)
+def test_what_a_cell_and_a_run_must_have_in_common(
+    one: Any, task: str, parameters: dict[str, Any], positions: Any, ids: str, architecture: str, said: bool
+) -> None:
+    assert _alike(one, task, parameters, positions, ids, architecture) is said

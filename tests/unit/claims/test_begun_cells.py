@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 
+from tests.support.claims.somewhere import HERE
 from workbench.claims.claim import Suite
 from workbench.claims.claim_on_cells import above, claim_on
 from workbench.claims.reproducing import plan, reproduce
@@ -16,17 +18,20 @@ from workbench.claims.trained import training_runs
 from workbench.claims.trained.run_rows import RunRow, RunTable, read_runs
 from workbench.claims.trained.training_runs import (
     STARTS,
-    RunWork,
+    TrainingJob,
     Workers,
     is_whole,
     missing_runs,
     planned_runs,
+    remove_starts,
+    train_and_measure,
     train_missing,
 )
-from workbench.claims.trained_cells import FIT, TrainedCell, cell
+from workbench.claims.trained_cells import FIT, PlannedRun, Request, TrainedCell, cell
+from workbench.jobs.deadline import TimeIsUp
 from workbench.runs import Run
 
-TINY = {"width": 16, "heads": 2, "batch": 4, "asked": (FIT,), "model": {"n_ctx": 40}}
+TINY = {"width": 16, "heads": 2, "batch": 4, "requests": (FIT,), "model": {"n_ctx": 40}}
 PARENT = cell("copied_text", "ape", 12, 2, low=4, symbols=8, seeds=(0, 1), **TINY)
 CHILD = cell("ur", "ape", 8, 1, label="begun", low=4, seeds=(0,), start=PARENT, **TINY)
 OTHER = cell("nf", "ape", 9, 1, label="begun", low=3, seeds=(0,), start=PARENT, **TINY)
@@ -34,7 +39,7 @@ SERIAL = Workers("serial")
 
 
 def claim_about(name: str, *cells: TrainedCell):
-    claim = claim_on(name, "here", "It is.", "it", above("skill inside", 0.5), *cells)
+    claim = claim_on(name, HERE, "It is.", "it", above("skill inside", 0.5), *cells)
     return (Suite("s", "S", (claim,)), claim)
 
 
@@ -42,9 +47,9 @@ def claim_about(name: str, *cells: TrainedCell):
 def trained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The recipes of the runs that were trained, in order."""
     names: list[str] = []
-    real: Callable[[RunWork], list[RunRow]] = training_runs.train_and_measure
+    real: Callable[[TrainingJob], list[RunRow]] = training_runs.train_and_measure
 
-    def noted(work: RunWork) -> list[RunRow]:
+    def noted(work: TrainingJob) -> list[RunRow]:
         rows = real(work)
         names.append(work.planned.recipe)
         return rows
@@ -63,8 +68,8 @@ def test_what_a_run_begins_from_is_part_of_its_recipe() -> None:
 def test_what_runs_begin_from_is_planned_with_them_and_counted() -> None:
     planned = planned_runs([CHILD, OTHER])
     assert [run.recipe for run in planned] == [CHILD.recipe(0), PARENT.recipe(0), OTHER.recipe(0)]
-    assert {run.recipe: run.asked for run in missing_runs(planned, RunTable())}[PARENT.recipe(0)] == ()
-    assert planned_runs([CHILD, PARENT])[1].asked == (FIT,)
+    assert {run.recipe: run.requests for run in missing_runs(planned, RunTable())}[PARENT.recipe(0)] == ()
+    assert planned_runs([CHILD, PARENT])[1].requests == (FIT,)
 
 
 def test_a_start_is_trained_once_and_goes_when_no_run_needs_it(tmp_path: Path, trained: list[str]) -> None:
@@ -134,3 +139,57 @@ def test_nothing_begins_from_a_run_that_failed(tmp_path: Path) -> None:
     (problem,) = train_missing(todo, table, tmp_path, SERIAL, None, lambda _: None)
     assert problem.startswith("broken, seed 0: ")
     assert {row.cell for row in table} == {OTHER.name}
+
+
+LEARNED = cell("majority", "ape", 16, 10)
+
+
+@pytest.mark.parametrize(("until", "begins"), [(None, True), (106.5, True), (105.0, False), (100.5, False)])
+def test_a_run_begins_that_will_end_in_time(monkeypatch: pytest.MonkeyPatch, until: float | None, begins: bool) -> None:
+    class Begun(Exception):
+        """Training has begun."""
+
+    def begin(work: TrainingJob) -> None:
+        raise Begun
+
+    monkeypatch.setattr(training_runs, "time", SimpleNamespace(time=lambda: 100.0, monotonic=lambda: 0.0))
+    monkeypatch.setattr(training_runs, "PACE", SimpleNamespace(expected=lambda seconds: 5.0))
+    monkeypatch.setattr(training_runs, "_starting_weights", begin)
+    with pytest.raises(Begun if begins else TimeIsUp):
+        train_and_measure(TrainingJob(PlannedRun("r", LEARNED, 0, (Request("fit"),)), until=until))
+
+
+@pytest.mark.parametrize(
+    ("needed", "kept", "there", "beside"),
+    [
+        ((), False, ["b"], []),
+        ((), True, ["a", "b"], []),
+        (("a",), True, ["b"], ["a"]),
+        (("a", "b"), False, ["b"], ["a", "b"]),
+        (("b",), False, ["b"], ["b"]),
+    ],
+)
+def test_runs_that_none_begins_from_go_to_where_runs_are_kept(
+    tmp_path: Path, needed: Sequence[str], kept: bool, there: list[str], beside: list[str]
+) -> None:
+    runs = tmp_path / "kept" / "runs"
+    (runs / "b").mkdir(parents=True)
+    (runs / "b" / "run.json").write_text("its own")
+    for name in ("a", "b"):
+        (tmp_path / STARTS / name).mkdir(parents=True)
+        (tmp_path / STARTS / name / "run.json").write_text("a start")
+    remove_starts(tmp_path, needed, runs if kept else None)
+    assert sorted(path.name for path in runs.iterdir()) == there
+    assert (runs / "b" / "run.json").read_text() == "its own"
+    home = tmp_path / STARTS
+    assert home.exists() is bool(beside)
+    assert sorted(path.name for path in home.iterdir() if beside) == beside if beside else True
+    remove_starts(tmp_path / "nowhere", (), None)
+
+
+def test_where_runs_are_kept_is_made_with_the_first_of_them(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / STARTS / name).mkdir(parents=True)
+    runs = tmp_path / "new" / "runs"
+    remove_starts(tmp_path, (), runs)
+    assert sorted(path.name for path in runs.iterdir()) == ["a", "b"]

@@ -5,16 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workbench.claims.exact.gradient_flow.linear_readers import (
+from workbench.claims.exact.linear_readers import (
     FAR,
     N,
-    by_curriculum,
     either_reader,
     flow,
     law_of_lengths,
     noisy_reader,
-    which_is_learnt,
 )
+from workbench.claims.suites.own_linear_readers import errors_by_curriculum, shares_read_off_position
 
 
 def test_the_flow_is_what_small_steps_of_gradient_descent_come_to() -> None:
@@ -43,7 +42,7 @@ def test_laws_of_lengths_are_laws(curriculum: str) -> None:
 
 
 def test_equal_scales_share_as_the_numbers_of_codes() -> None:
-    found = {row.item: row.value for row in which_is_learnt() if row.quantity == "share read off position"}
+    found = {row.item: row.value for row in shares_read_off_position() if row.quantity == "share read off position"}
     assert found["summary 1, code 1, the end"] == pytest.approx(1 / (N + 1))
-    fixed = {row.item: row.value for row in by_curriculum() if row.quantity == "error beyond N"}
+    fixed = {row.item: row.value for row in errors_by_curriculum() if row.quantity == "error beyond N"}
     assert fixed["summary 1, code 1, fixed"] == pytest.approx(0.25)

@@ -34,7 +34,7 @@ def test_of_planted_numbers_each_is_needed_but_the_last_token_is_never_left_out(
 
 
 @dataclass(frozen=True)
-class Asked(TrainedRun):
+class Request(TrainedRun):
     """A run that is asked strings that are given."""
 
     batch: Batch
@@ -45,7 +45,7 @@ class Asked(TrainedRun):
 
 def found(task: Task, model: Any, groups: str, *strings: str) -> dict[str, dict[str, float]]:
     batch = spelt(task, *strings)
-    run = Asked(SimpleNamespace(trained_length=batch.length), model, task, batch)  # type: ignore[arg-type]
+    run = Request(SimpleNamespace(trained_length=batch.length), model, task, batch)  # type: ignore[arg-type]
     return {row["quantity"]: row for row in needed_rows(run, groups)}  # type: ignore[arg-type]
 
 

@@ -5,23 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from scipy.stats import beta
 
+from tests.support.claims.somewhere import HERE
 from workbench.claims.claim import Claim, Row
 from workbench.claims.claim_on_cells import above, claim_on
 from workbench.claims.errors import ClaimError
-from workbench.claims.reproducing import reduced
+from workbench.claims.reproducing import reduce_runs
+from workbench.claims.trained import reductions, relations
+from workbench.claims.trained.in_text.regained import by_text
 from workbench.claims.trained.reductions import as_it_is, runs_of
 from workbench.claims.trained.run_rows import RunRow, RunTable
-from workbench.claims.trained_cells import FIT, TrainedCell, cell, version_of
+from workbench.claims.trained.run_statistics import version_of
+from workbench.claims.trained_cells import FIT, TrainedCell, cell
 
 STRINGS = 500
 Known = Mapping[str, float | str | None]
 """Of one run: quantity with its setting -> share, number, or label."""
-ONE, OTHER, THIRD = (cell("majority", positions, 16, 10, asked=(FIT,)) for positions in ("ape", "nope", "rope"))
+ONE, OTHER, THIRD = (cell("majority", positions, 16, 10, requests=(FIT,)) for positions in ("ape", "nope", "rope"))
 
 
 def rows(one: TrainedCell, seed: int, known: Known, fitted: bool = True, strings: int | None = None) -> list[RunRow]:
@@ -62,11 +68,11 @@ def alike(cells: Sequence[TrainedCell], values: Sequence[float], told: str = "b1
 
 
 def claim(reduce: str, *cells: TrainedCell, asks: str = "b1", exempt: bool = False, **arguments: Any) -> Claim:
-    return claim_on("T", "here", "so", "it", above(asks, 0.5), *cells, reduce=reduce, exempt=exempt, **arguments)
+    return claim_on("T", HERE, "so", "it", above(asks, 0.5), *cells, reduce=reduce, exempt=exempt, **arguments)
 
 
 def made(one: Claim, table: RunTable) -> list[Row]:
-    found, _, whole = reduced(one, table)
+    found, _, whole = reduce_runs(one, table)
     assert whole
     return list(found)
 
@@ -137,7 +143,7 @@ def test_the_slope_on_the_place_of_a_setting() -> None:
 
 
 def test_the_strongest_period_that_is_needed_and_no_other() -> None:
-    aa = cell("aa_star", "ape", 16, 10, asked=(FIT,))
+    aa = cell("aa_star", "ape", 16, 10, requests=(FIT,))
     heads = {"L0H0": (3.0, 0.95), "L0H1": (4.0, 0.7), "L1H0": (2.0, 0.3), "L1H1": (None, 0.99)}
     known: dict[str, float | None] = {"b1 every prefix": 0.9}
     for head, (period, strength) in heads.items():
@@ -148,7 +154,7 @@ def test_the_strongest_period_that_is_needed_and_no_other() -> None:
     lost = of_seeds({aa.name: [{**known, "b1 every prefix": 0.1}] * 3}, [aa])
     (none,) = made(claim("period_strength", aa, asks="strength of the period"), lost)
     assert (none.item, none.entered, none.low, none.high) == ("no run holds", 0, 0.0, 1.0)
-    four = cell("aaaa_star", "ape", 16, 10, asked=(FIT,))
+    four = cell("aaaa_star", "ape", 16, 10, requests=(FIT,))
     of_two = {**known, "period, weights, L0H1": 2.0}
     (row, *_) = made(
         claim("period_strength", four, asks="strength of the period"), of_seeds({four.name: [of_two] * 3}, [four])
@@ -211,10 +217,12 @@ def test_a_skill_is_drawn_as_the_share_that_it_was_made_from(share: str, skill: 
     (row,) = made(claim("difference", ONE, OTHER, quantity=skill), table)
     error = 2 * math.sqrt((0.75 * 0.25 + 0.45 * 0.55) / STRINGS / 3)
     assert row.value == pytest.approx(0.6)
-    assert row.low == pytest.approx(0.6 - 1.96 * error, abs=5e-3)
-    assert row.high == pytest.approx(0.6 + 1.96 * error, abs=5e-3)
+    quantile = 4.3027  # of t with two degrees of freedom, as there are three pairs
+    assert row.low == pytest.approx(0.6 - quantile * error, abs=1e-2)
+    assert row.high == pytest.approx(0.6 + quantile * error, abs=1e-2)
+    assert row.each == pytest.approx((0.6, 0.6, 0.6))
     alone = RunTable(one for one in table if one.quantity != share)
-    with pytest.raises(ClaimError, match=f"has no row of {share}"):
+    with pytest.raises(ClaimError, match=f"{share}"):
         made(claim("difference", ONE, OTHER, quantity=skill), alone)
 
 
@@ -233,7 +241,7 @@ def test_a_share_over_a_skill_below_0_keeps_its_ends_in_order() -> None:
 
 
 def test_several_differences_in_one_mean() -> None:
-    four = [ONE, OTHER, THIRD, cell("majority", "alibi", 16, 10, asked=(FIT,))]
+    four = [ONE, OTHER, THIRD, cell("majority", "alibi", 16, 10, requests=(FIT,))]
     (row,) = made(
         claim("mean_difference", *four, quantity="b1", pairs=[[0, 1], [2, 3]]), alike(four, [0.9, 0.5, 0.6, 0.4])
     )
@@ -245,7 +253,7 @@ def test_several_differences_in_one_mean() -> None:
 
 
 def test_the_lead_is_over_the_better_fitted_cell_of_the_same_task() -> None:
-    parity = cell("parity", "nope", 16, 10, asked=(FIT,))
+    parity = cell("parity", "nope", 16, 10, requests=(FIT,))
     cells = [THIRD, ONE, OTHER, parity]
     one = claim("lead_over_better", *cells, quantity="b1", others=1)
     (row,) = made(one, alike(cells, [0.7, 0.9, 0.8, 0.99]))
@@ -258,13 +266,13 @@ def test_the_lead_is_over_the_better_fitted_cell_of_the_same_task() -> None:
 # ---- orderings over cells --------------------------------------------------------------------------
 def test_the_lead_of_one_label_over_another_in_area_under_the_curve() -> None:
     """Inside .9 and .5, outside .6 and .1: 3 of 4 pairs in order. By the other label the .9 stands alone, against it."""
-    cells = [cell(task, "ape", 16, 10, asked=(FIT,)) for task in ("majority", "flip_flop", "parity", "dyck_1")]
+    cells = [cell(task, "ape", 16, 10, requests=(FIT,)) for task in ("majority", "flip_flop", "parity", "dyck_1")]
     one = claim("label_lead", *cells, quantity="b1", inside=2, other=("majority",))
     (row,) = made(one, alike(cells, [0.9, 0.5, 0.6, 0.1]))
     assert (row.value, row.entered, row.planned) == (0.75, 4, 4)
     assert row.low is not None
     assert row.high is not None
-    assert -1.0 <= row.low < 0.75 <= row.high <= 1.0
+    assert (row.low, row.high) == (0.75, 0.75)  # twelve runs, and those of a cell agree
     off = [(cells[3].name, seed) for seed in range(3)]
     (row,) = made(one, alike(cells, [0.9, 0.5, 0.6, 0.1], unfitted=off))
     assert (row.value, row.entered) == (0.5, 3)
@@ -290,7 +298,7 @@ def test_settings_matter_if_runs_differ_more_between_cells_than_within(
 
 
 def test_groups_of_settings_are_those_of_the_cells_in_their_order() -> None:
-    parity = [cell("parity", positions, 16, 10, asked=(FIT,)) for positions in ("ape", "nope", "rope")]
+    parity = [cell("parity", positions, 16, 10, requests=(FIT,)) for positions in ("ape", "nope", "rope")]
     cells = [ONE, OTHER, *parity]
     found = made(
         claim("settings_matter", *cells, quantity="b1", groups=[2, 3]), alike(cells, [0.5, 0.5, 0.1, 0.2, 0.3])
@@ -314,4 +322,154 @@ def test_a_correlation_over_runs_takes_the_mean_of_heads_and_fitted_runs() -> No
     (row,) = made(claim("run_correlation", *cells, one="T", other="b2"), of_seeds(by_cell, cells, [(ONE.name, 0)]))
     assert (row.value, row.entered) == (pytest.approx(-1.0), 8)
     (row,) = made(claim("run_correlation", *cells[:2], one="T", other="b2"), of_seeds(by_cell, cells[:2]))
-    assert (row.entered, row.low, row.high) == (0, -1.0, 1.0)
+    assert (row.entered, row.low, row.high) == (0, -math.inf, math.inf)
+
+
+LEARNED = cell("majority", "ape", 16, 10)
+
+
+def one_run(known: dict[str, Any], low: float = 0.0, n: int | None = 9) -> Any:
+    """A run that has these values, each with an interval from ``low`` below it to as much above."""
+    rows = {
+        told: SimpleNamespace(
+            told=told, value=value, low=value, n=n, spread=2.0, label="", ends=((value or 0) - low, (value or 0) + low)
+        )
+        for told, value in known.items()
+    }
+    return reductions.OneRun(LEARNED, 0, rows)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("skills", "place"),
+    [((0.9, 0.9), 2.0), ((0.95, 0.89), 1.0), ((0.89, 0.95), 0.0), ((0.5, 0.4), 0.0), ((1.0, 1.0), 2.0)],
+)
+def test_a_run_fails_where_its_upper_end_is_below_the_bar(skills: Sequence[float], place: float) -> None:
+    run = one_run({"skill at 1 N": skills[0], "skill at 2.5 N": skills[1]})
+    assert relations._fails_at(run, (1, 2.5), 0.9) == place
+    wide = one_run({"skill at 1 N": skills[0], "skill at 2.5 N": skills[1]}, low=0.6)
+    assert relations._fails_at(wide, (1, 2.5), 0.9) == 2.0
+
+
+def test_the_slope_of_keys_needed_is_of_heads_that_have_a_number_at_every_length() -> None:
+    counts: dict[str, Any] = {
+        "keys_needed at 1 N, L0H0": 2.0, "keys_needed at 4 N, L0H0": 8.0,
+        "keys_needed at 1 N, L0H1": 3.0, "keys_needed at 4 N, L0H1": 3.0,
+        "keys_needed at 1 N, L1H0": 3.0,
+        "keys_needed at 1 N, L1H1": 3.0, "keys_needed at 4 N, L1H1": None,
+        "keys_needed at 4 N, L2H0": 99.0,
+    }  # fmt: skip
+    assert relations._keys_slope(one_run(counts), (1, 4)) == pytest.approx(0.5)
+    assert relations._keys_slope(one_run({"keys_needed at 1 N, L1H0": 3.0}), (1, 4)) is None
+
+
+def test_the_share_of_heads_with_a_label() -> None:
+    run = one_run({"kind, L0H0": 0.0, "kind, L0H1": 0.0, "kind, L1H0": 0.0, "kind of all": 0.0, "other, L0H0": 0.0})
+    run.rows["kind, L0H1"].label = run.rows["kind of all"].label = run.rows["other, L0H0"].label = "hard"
+    assert relations._share(run, "kind", "hard") == pytest.approx(1 / 3)
+    assert relations._share(run, "nothing", "hard") == 0.0
+
+
+def test_the_best_head_is_one_that_has_a_score() -> None:
+    known: dict[str, Any] = {
+        "T at 1 N, task, L0H0": None, "T at 1 N, task, L0H1": -0.5, "T at 1 N, task, L1H0": -0.2,
+        "T at 1 N, repeats, L0H0": 0.9, "T at 2 N, task, L0H0": 0.9,
+    }  # fmt: skip
+    assert reductions.best_head(one_run(known), "T", "task").value == -0.2
+    assert reductions.best_head(one_run(known), "T", "repeats").value == 0.9
+    with pytest.raises(ClaimError, match="seed 0"):
+        reductions.best_head(one_run(known), "U", "task")
+
+
+def test_means_over_heads_are_by_the_weights() -> None:
+    known: dict[str, Any] = {"T, weights, L0H0": 1.0, "T, weights, L0H1": None, "T, content, L0H0": 9.0, "T": 9.0}
+    assert reductions.mean_by_weights(one_run({**known, "T, weights, L1H0": 2.0}), "T") == 1.5
+    assert reductions.mean_by_weights(one_run({"T, weights, L0H1": None}), "T") is None
+
+
+@pytest.mark.parametrize(
+    ("values", "labels", "area"),
+    [((3, 2, 1), (1, 1, 0), 1.0), ((3, 2, 1), (0, 1, 1), 0.0), ((2, 2, 1), (1, 0, 0), 0.75), ((1, 1), (1, 0), 0.5)],
+)
+def test_the_area_under_a_curve(values: Sequence[float], labels: Sequence[int], area: float) -> None:
+    assert reductions.area_under_curve(np.array(values), np.array(labels, dtype=bool)) == area
+
+
+def test_where_a_falling_line_has_a_level() -> None:
+    x = np.array([1.0, 2.0, 3.0])
+    found = reductions._crossing(x, np.array([[[5.0], [3.0], [1.0]], [[4.0], [4.0], [4.0]]]), 2.0)
+    assert found[0] == pytest.approx(2.5)
+    assert found[1] == pytest.approx(2.0 + 2e6)  # a line that does not fall has it nowhere near
+
+
+@pytest.mark.parametrize(
+    ("value", "n", "error"), [(4.0, 4, 0.25), (1.0, None, 2.0), (None, 4, 1e30), (1e-40, 4, 1e30), (0.5, 1, 4.0)]
+)
+def test_the_error_of_a_mean_over_the_mean(value: float | None, n: int | None, error: float) -> None:
+    row = one_run({"x": value}, n=n).rows["x"]
+    assert reductions._relative_error(row) == pytest.approx(error)
+
+
+@pytest.mark.parametrize(
+    ("b1", "b2", "passes"),
+    [(0.9, 0.9, True), (0.899, 1.0, False), (1.0, 0.899, False), (1.0, 0.9, True), (None, 1.0, False)],
+)
+def test_a_failure_is_hidden_behind_nine_of_ten_in_both_bins(
+    monkeypatch: pytest.MonkeyPatch, b1: float | None, b2: float, passes: bool
+) -> None:
+    run = one_run({"b1 every prefix": b1, "b2 every prefix": b2, "verdict": 0.0})
+    run.rows["verdict"].label = "length-coupled"
+    monkeypatch.setattr(reductions, "runs_of", lambda one, table: [run])
+    (row,) = reductions.hidden_failures(SimpleNamespace(cells=(LEARNED,)), None)  # type: ignore[arg-type]
+    assert (row.n, row.value, row.high) == ((1, 1.0, 1.0) if passes else (0, 0.0, 1.0))
+    assert (row.low or 0.0) == pytest.approx(0.025 if passes else 0.0)
+
+
+def test_values_of_texts_are_in_the_order_of_their_numbers() -> None:
+    run = one_run({"loss, text 10": 3.0, "loss, text 2": 2.0, "loss, text 1": 1.0, "loss, own, text 0": 9.0})
+    assert by_text(run, "loss").tolist() == [1.0, 2.0, 3.0]
+    assert by_text(run, "loss", "own").tolist() == [9.0]
+    with pytest.raises(ClaimError, match="texts"):
+        by_text(run, "gain")
+
+
+def test_a_share_is_drawn_with_the_strings_that_it_is_of() -> None:
+    run = one_run({"b1": 0.75, "b1 skill": 0.5, "skill at 4 N": 0.5, "accuracy at 4 N": 0.6, "b2": None})
+    run.rows["b2"].low = 0.1
+    assert run.share("b1") == (0.75, 9, 0.0)
+    value, strings, floor = run.share("b1 skill")
+    assert (value, strings, floor) == (0.5, 9, pytest.approx(0.5))
+    assert run.share("skill at 4 N")[2] == pytest.approx(0.2)
+    assert run.share("b2") == (0.0, 9, 0.0)
+    run.rows["b1 skill"].low = None
+    assert run.share("b1 skill") == (0.5, 0, 0.0)
+    assert math.isclose(run.share("b1").value, 0.75)
+
+
+ROW = RunRow("r", "run", 9, "c", 0, "fit", 1, "skill", value=0.5)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ends"),
+    [(None, None, (0.5, 0.5)), (0.4, None, (0.4, 0.5)), (None, 0.6, (0.5, 0.6)), (0.0, 0.0, (0.0, 0.0))],
+)
+def test_the_ends_of_a_number_are_its_own_where_it_has_none(
+    low: float | None, high: float | None, ends: tuple[float, float]
+) -> None:
+    assert replace(ROW, low=low, high=high).ends == ends
+    assert replace(ROW, value=0.0).ends == (0.0, 0.0)
+    with pytest.raises(ClaimError, match="seed 0"):
+        assert replace(ROW, value=None, low=low, high=high).ends
+
+
+def test_a_table_knows_rows_by_recipe_and_by_what_was_asked_in_which_version() -> None:
+    table = RunTable([ROW, replace(ROW, quantity="fitted"), replace(ROW, recipe="s", version=2)])
+    assert len(table) == len(list(table)) == 3
+    for key, there in ((("r", "fit", [1]), True), (("r", "fit", [2]), False), (("r", "bins", [1]), False),
+                       (("s", "fit", [2]), True), (("t", "fit", [1]), False), (("r", "fit", [2, 1]), True),
+                       (("s", "fit", [1]), False), (("r", "fit", []), False)):  # fmt: skip
+        assert table.has(*key) is there
+    assert [row.quantity for row in table.of("r")] == ["skill", "fitted"]
+    table.add([replace(ROW, quantity="new"), replace(ROW, asked="bins", quantity="b0")])
+    assert [row.quantity for row in table.of("r")] == ["new", "b0"]
+    assert len(table) == 3
+    assert [replace(ROW, setting=setting).full_name for setting in ("", "k 2")] == ["skill", "skill, k 2"]

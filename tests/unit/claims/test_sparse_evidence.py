@@ -8,9 +8,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from workbench.claims.exact.sparse_attention.coupled_formats import worked_ids
-from workbench.claims.exact.sparse_attention.overlapping_windows import ROUNDING, SHORT, Chain, whole_and_windows
-from workbench.claims.exact.sparse_attention.sparse_classes import LocalClass, RandomClass
+from workbench.claims.exact.overlapping_windows import ROUNDING, SHORT, Chain
+from workbench.claims.exact.sparse_classes import LocalClass, RandomClass
+from workbench.claims.suites.golowich_exact import distances_of_windows, printed_and_coupled_ids
 from workbench.theory.sparse.functional_attention import SparseAttention
 
 
@@ -115,11 +115,11 @@ def test_epsilon_is_of_short_strings_alone() -> None:
 
 
 def test_windows_meet_their_bound_and_never_exceed_it() -> None:
-    assert all(0.8 < row.value <= 1 for row in whole_and_windows())
+    assert all(0.8 < row.value <= 1 for row in distances_of_windows())
 
 
 def test_worked_ids_are_counted_token_by_token() -> None:
-    found = {row.item: row for row in worked_ids()}
+    found = {row.item: row for row in printed_and_coupled_ids()}
     assert found["reversal, L 4"].n == 9
     assert found["jump 3"].n == 18
     assert found["variable assignment, d 2, w 2"].n == 22

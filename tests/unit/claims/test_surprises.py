@@ -4,32 +4,39 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from tests.support.claims.committed import EVIDENCE, FOLDER
 from workbench.claims.claim import Row
 from workbench.claims.claim_pages import figures, index_page
-from workbench.claims.claims_table import Evidence
+from workbench.claims.claims_table import Evidence, judge_stored
 from workbench.claims.suites.registry import SUITES
-from workbench.claims.surprises import LEFT, RIGHT, SURPRISES, WIDTH, drawing, short, told
+from workbench.claims.surprises import LEFT, RIGHT, SURPRISES, WIDTH, current_surprises, drawing, short, span
 
 CLAIMS = {claim.id: claim for suite in SUITES.values() for claim in suite.claims}
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def test_three_are_told_with_their_figures() -> None:
-    assert [one.claim for one, _, _ in told(CLAIMS, EVIDENCE)] == [one.claim for one in SURPRISES]
-    assert len(SURPRISES) == 3
+TOLD = [one for one, _, _ in current_surprises(CLAIMS, EVIDENCE)]
+
+
+def test_those_that_came_out_so_are_told_with_their_figures() -> None:
+    decided = [one for one in SURPRISES if judge_stored(CLAIMS[one.claim], EVIDENCE).verdict == one.verdict]
+    assert decided == TOLD
+    assert {"HA09", "HF35"} <= {one.claim for one in TOLD}
+    assert {path.name for path in FOLDER.glob("*.svg")} == set(figures(list(SUITES.values()), EVIDENCE))
     for name, text in figures(list(SUITES.values()), EVIDENCE).items():
         assert (FOLDER / name).read_text() == text
         assert f"]({name})" in index_page(list(SUITES.values()), EVIDENCE)
 
 
-@pytest.mark.parametrize("one", SURPRISES, ids=lambda one: one.claim)
+@pytest.mark.parametrize("one", TOLD, ids=lambda one: one.claim)
 def test_every_share_of_a_paragraph_is_of_a_row(one) -> None:
-    (text,) = [text for found, text, _ in told(CLAIMS, EVIDENCE) if found is one]
+    (text,) = [text for found, text, _ in current_surprises(CLAIMS, EVIDENCE) if found is one]
     rows = EVIDENCE[one.claim].rows
     ends = {short(end) for row in rows for end in (row.value, row.low, row.high) if end is not None}
     shares = re.findall(r"\u2212?\d\.\d\d\b", text)
@@ -42,7 +49,7 @@ def test_every_share_of_a_paragraph_is_of_a_row(one) -> None:
 
 
 def test_what_is_said_of_induction_is_what_its_removal_does_to_the_same_runs() -> None:
-    (text,) = [text for one, text, _ in told(CLAIMS, EVIDENCE) if one.claim == "HA09"]
+    (text,) = [text for one, text, _ in current_surprises(CLAIMS, EVIDENCE) if one.claim == "HA09"]
     assert "cutting it costs them nothing at N ([BA03]" in text
     drops = [row for row in EVIDENCE["BA03"].rows if row.quantity == "induction, forwards"]
     assert {row.run for row in drops} == {row.run for row in EVIDENCE["HA09"].rows if row.quantity == "b1"}
@@ -54,9 +61,11 @@ def test_what_is_said_of_induction_is_what_its_removal_does_to_the_same_runs() -
 def test_what_did_not_come_out_so_is_not_told() -> None:
     held = EVIDENCE["HA09"]
     right = Evidence(held.version, [replace(row, value=0.99, low=0.98, high=1.0) for row in held.rows], held.complete)
-    assert "HA09" not in [one.claim for one, _, _ in told(CLAIMS, {**EVIDENCE, "HA09": right})]
-    assert "HA09" not in [one.claim for one, _, _ in told(CLAIMS, {k: v for k, v in EVIDENCE.items() if k != "HA09"})]
-    assert told(CLAIMS, {}) == []
+    assert "HA09" not in [one.claim for one, _, _ in current_surprises(CLAIMS, {**EVIDENCE, "HA09": right})]
+    assert "HA09" not in [
+        one.claim for one, _, _ in current_surprises(CLAIMS, {k: v for k, v in EVIDENCE.items() if k != "HA09"})
+    ]
+    assert current_surprises(CLAIMS, {}) == []
 
 
 def test_a_figure_puts_runs_intervals_and_papers_where_they_belong() -> None:
@@ -71,3 +80,20 @@ def test_a_figure_puts_runs_intervals_and_papers_where_they_belong() -> None:
     assert mark.startswith(f"M{LEFT + wide / 2:.1f} ")
     below = ET.fromstring(drawing(one, [Row("b1", "", -1.0)]))
     assert float(below.findall(f"{SVG}circle")[1].get("cx")) == LEFT
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([(0.5, 0.4, 0.6)], "0.50 [0.40, 0.60]"),
+        ([(0.5, None, None)], "0.50"),
+        ([(0.5, 0.4, None)], "0.50"),
+        ([(0.5, None, 0.6)], "0.50"),
+        ([(0.7, 0.1, 0.9), (0.5, 0.4, 0.6)], "0.50 to 0.70"),
+        ([(0.501, 0.1, 0.9), (0.499, 0.4, 0.6)], "0.50"),
+        ([(-0.25, None, None), (0.0, None, None), (0.1, None, None)], "\u22120.25 to 0.10"),
+    ],
+)
+def test_the_least_and_the_greatest_value_in_words(rows: Sequence[tuple[float, Any, Any]], said: str) -> None:
+    assert span([Row("q", "", value, low, high) for value, low, high in rows]) == said
+    assert short(-0.004) == "\u22120.00"

@@ -13,21 +13,21 @@ import torch
 from torch import Tensor
 
 from tests.support.circuits.planted_adder import adder
-from tests.support.claims.made_by_hand import table_for
+from tests.support.claims.made_by_hand import table_for, with_seeds
 from tests.unit.circuits.sparsity.test_few_tokens import SOURCE, without_numbers
 from workbench.claims.claim import Claim
 from workbench.claims.claim_pages import suite_page
 from workbench.claims.errors import ClaimError
-from workbench.claims.judging import judge
-from workbench.claims.reproducing import reduced
+from workbench.claims.reproducing import reduce_runs
+from workbench.claims.suites.golowich_text import LATE, LONG, OF_TWO, POSE, ROPE
 from workbench.claims.suites.registry import SUITES
-from workbench.claims.suites.sparsity.text_trained import LATE, LONG, OF_TWO, POSE, ROPE
 from workbench.claims.trained.in_text import text_losses
 from workbench.claims.trained.in_text.regained import by_text, correlations, slopes
 from workbench.claims.trained.in_text.text_losses import (
     config_otherwise,
     ending_of,
     few_token_rows,
+    fit_by_bigrams,
     last_byte_rows,
     overlap_rows,
     whole_texts,
@@ -35,6 +35,7 @@ from workbench.claims.trained.in_text.text_losses import (
 from workbench.claims.trained.reductions import runs_of
 from workbench.claims.trained.trained_run import TrainedRun
 from workbench.claims.trained_cells import TrainedCell
+from workbench.claims.verdict_rule import judge
 from workbench.tasks import make_task
 from workbench.tasks.base import Batch
 
@@ -172,7 +173,8 @@ def test_the_runs_differ_in_what_the_claims_compare() -> None:
 
 # ---- verdicts --------------------------------------------------------------------------------------
 def verdict(claim: Claim, value: Any, **more: Any) -> tuple[str, str]:
-    said = judge(claim, *reduced(claim, table_for(claim, value, **more))[::2])
+    claim = with_seeds(claim)
+    said = judge(claim, *reduce_runs(claim, table_for(claim, value, **more))[::2])
     return said.verdict, said.cause
 
 
@@ -239,7 +241,8 @@ def test_pose_from_scratch_against_late_pose_is_paired_by_text(worse: float, say
 
     def value(one: TrainedCell, seed: int, told: str) -> float:
         place = int(told.rpartition(" ")[2]) if ", text " in told else 0
-        return 3.0 * place + (worse if one == POSE else 0.0) + 0.01 * ((place + (one == POSE)) % 2)
+        own = one.name == POSE.name
+        return 3.0 * place + (worse if own else 0.0) + 0.01 * ((place + own) % 2)
 
     assert verdict(CLAIMS["TX03"], value) == says
 
@@ -254,7 +257,7 @@ def test_texts_keep_their_order_and_what_was_not_measured_is_told() -> None:
     table = table_for(claim, lambda one, seed, told: float(told.rpartition(" ")[2]) if ", text " in told else 0.0)
     run = runs_of(POSE, table)[0]
     assert by_text(run, "loss with 128 bytes of a text").tolist() == list(range(40))
-    with pytest.raises(ClaimError, match=r"seed 0, has no row of loss, odd of single texts"):
+    with pytest.raises(ClaimError, match="seed 0"):
         by_text(run, "loss, odd")
 
 
@@ -265,3 +268,26 @@ def test_pages_of_trained_suites_say_what_models_of_the_papers_have_and_ours_hav
         assert (sentence in suite_page(suite, {})) == trained
     assert sentence in suite_page(SUITES.find("text"), {})
     assert sentence not in suite_page(SUITES.find("crasp-exact"), {})
+
+
+def test_slopes_and_correlations_of_draws_are_0_where_nothing_varies() -> None:
+    x, y = np.array([[1.0, 2.0, 3.0], [2.0, 2.0, 2.0], [1.0, 2.0, 3.0]]), np.array([[2.0, 6.0, 4.0]] * 2 + [[1.0] * 3])
+    assert slopes(x, y).tolist() == pytest.approx([1.0, 0.0, 0.0])
+    assert correlations(x, y).tolist() == pytest.approx([0.5, 0.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("better", "worse", "fitted"), [(6, 0, True), (5, 0, False), (0, 0, False), (0, 6, False), (20, 8, True), (20, 12, False)]
+)  # fmt: skip
+def test_a_model_of_text_beats_bigrams_by_more_than_chance(better: int, worse: int, fitted: bool) -> None:
+    """Beside those on which they differ, two texts on which both are right and one on which none is."""
+    model = torch.tensor([True] * better + [False] * worse + [True, True, False])
+    bigram = torch.tensor([0.0] * better + [1.0] * worse + [1.0, 1.0, 0.0])
+    run: Any = SimpleNamespace(
+        right=lambda batch: (model, None), task=SimpleNamespace(shortcuts=lambda batch, k: {"bigram": bigram})
+    )
+    one, other, said = fit_by_bigrams(run, SimpleNamespace(length=8))  # type: ignore[arg-type]
+    n = better + worse + 3
+    assert (one["value"], other["value"]) == pytest.approx(((better + 2) / n, (worse + 2) / n))
+    assert {(row["length"], row["n"]) for row in (one, other)} == {(8, n)}
+    assert (said["quantity"], said["value"], said["label"]) == ("fitted", float(fitted), "pass" if fitted else "fail")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,24 +14,37 @@ import torch
 
 from tests.support.claims.committed import FOLDER
 from tests.support.claims.made_by_hand import answering, made, table_for
+from tests.support.claims.somewhere import HERE
 from workbench.claims import reproducing
 from workbench.claims.claim import Claim, Suite
-from workbench.claims.claim_on_cells import above, below, claim_on
+from workbench.claims.claim_on_cells import REDUCTIONS, above, below, claim_on
 from workbench.claims.claim_pages import suite_page
 from workbench.claims.claims_table import read_evidence
 from workbench.claims.errors import ClaimError
-from workbench.claims.judging import Judgement, judge
-from workbench.claims.reproducing import keep_trained, plan, reduced, reproduce
-from workbench.claims.resampling import Share, difference_of_shares
+from workbench.claims.reproducing import plan, reduce_runs, reproduce, store_trained_rows
+from workbench.claims.resampling import Share, contrast_of_shares
 from workbench.claims.suites.registry import SUITES, claims_named
-from workbench.claims.trained import training_runs
+from workbench.claims.trained import run_statistics, training_runs
 from workbench.claims.trained.bin_accuracy import bin_rows, bins_of, fit_rows, length_rows
 from workbench.claims.trained.extreme_gates import gate_rows
 from workbench.claims.trained.long_losses import loss_rows
-from workbench.claims.trained.measured import MEASURED
 from workbench.claims.trained.run_rows import FILE, RunRow, RunTable, read_runs, take_in
+from workbench.claims.trained.run_statistics import statistic, statistics, valid_versions
 from workbench.claims.trained.training_runs import Workers, missing_runs, planned_runs, train_missing
-from workbench.claims.trained_cells import ASKING, BINS, FIT, LOSSES, VERSIONS, Asked, TrainedCell, cell
+from workbench.claims.trained_cells import (
+    BINS,
+    CHALLENGE,
+    FIT,
+    LOSSES,
+    STATISTIC_SECONDS,
+    STILL_VALID,
+    VERDICT,
+    PlannedRun,
+    Request,
+    TrainedCell,
+    cell,
+)
+from workbench.claims.verdict_rule import Judgement, judge
 from workbench.measure.intervals import clopper_pearson
 from workbench.measure.registry import make_measurement
 
@@ -39,7 +53,7 @@ ONE, OTHER = (cell("majority", p, 16, 2, width=16, heads=2, reach=3) for p in ("
 
 
 def verdict(claim: Claim, table: RunTable) -> Judgement:
-    rows, _, complete = reduced(claim, table)
+    rows, _, complete = reduce_runs(claim, table)
     return judge(claim, rows, complete)
 
 
@@ -99,7 +113,7 @@ def test_another_task_of_the_same_tokens_can_be_asked_and_no_other() -> None:
     rows = list(length_rows(run, [2], task={"write_probability": 0.3}, told="writes 0.3"))
     assert {row["setting"] for row in rows} == {"writes 0.3"}
     with pytest.raises(ValueError, match="other tokens"):
-        answering("boolean", 16, lambda batch: batch.mask, n=2).asked({"n": 3})
+        answering("boolean", 16, lambda batch: batch.mask, n=2).with_parameters({"n": 3})
 
 
 def test_the_gates_of_a_hand_made_parity_are_minus_one_on_a_1() -> None:
@@ -121,7 +135,7 @@ def test_rows_of_runs_come_back_and_are_replaced_not_doubled(tmp_path: Path) -> 
     read_runs(tmp_path).write(tmp_path)
     assert (tmp_path / FILE).read_bytes() == first
     (tmp_path / FILE).write_bytes(b"nothing")
-    with pytest.raises(ClaimError, match="no table of runs"):
+    with pytest.raises(ClaimError, match="table"):
         read_runs(tmp_path)
 
 
@@ -135,12 +149,12 @@ def test_rows_made_elsewhere_are_taken_in(tmp_path: Path) -> None:
     assert {row.seed for row in read_runs(here)} == {0, 1}
     assert take_in(there / FILE, here) == rows
     assert len(list(read_runs(here))) == 2 * rows
-    with pytest.raises(ClaimError, match="there is no file"):
+    with pytest.raises(ClaimError, match="file"):
         take_in(tmp_path / "nowhere", here)
 
 
 def test_a_recipe_is_what_a_cell_states() -> None:
-    assert ONE.recipe(0) == ONE.also(Asked("losses")).recipe(0)
+    assert ONE.recipe(0) == ONE.also(Request("losses")).recipe(0)
     assert len({ONE.recipe(0), ONE.recipe(1), OTHER.recipe(0)}) == 3
     # A task that is given a further parameter later does not move the rows that there are.
     assert ONE.recipe(0) == "0657ca0dbc8b7ccd"
@@ -153,16 +167,16 @@ def test_every_committed_row_is_of_a_run_that_some_cell_states() -> None:
 
 def test_a_suite_takes_the_time_of_each_run_once() -> None:
     """Two claims on one cell, of which the second asks it more, and an exact one of two minutes."""
-    more = ONE.also(Asked("copies"))
+    more = ONE.also(Request("copies"))
     one, two = (
-        claim_on(name, "here", "It is.", "it", above("b1", 0.9), cells) for name, cells in (("T", ONE), ("U", more))
+        claim_on(name, HERE, "It is.", "it", above("b1", 0.9), cells) for name, cells in (("T", ONE), ("U", more))
     )
-    exact = Claim("V", "E", "here", "It is.", "it", (above("b1", 0.9),), "", "a:b", 2.0)
+    exact = Claim("V", "E", (HERE,), "It is.", "it", (above("b1", 0.9),), "", "a:b", 2.0)
     suite = Suite("s", "S", (one, two, exact))
     assert suite.minutes == pytest.approx(2.0 + 3 * more.seconds / 60)
-    assert more.seconds - ONE.seconds == pytest.approx(ASKING["copies"])
-    long = replace(ONE, asked=(Asked("losses"),))
-    assert long.seconds - replace(ONE, asked=()).seconds == pytest.approx(LOSSES * 2 * 16)
+    assert more.seconds - ONE.seconds == pytest.approx(STATISTIC_SECONDS["copies"])
+    long = replace(ONE, requests=(Request("losses"),))
+    assert long.seconds - replace(ONE, requests=()).seconds == pytest.approx(LOSSES * 2 * 16)
 
 
 def test_cells_of_one_name_are_one_cell() -> None:
@@ -173,11 +187,30 @@ def test_cells_of_one_name_are_one_cell() -> None:
             assert before.recipe(0) == one.recipe(0), one.name
 
 
-def test_versions_are_those_of_the_measurements() -> None:
-    ours = set(MEASURED)
-    assert {name: make_measurement(name).version for name in VERSIONS if name not in ours} == {
-        name: version for name, version in VERSIONS.items() if name not in ours
-    }
+def test_the_version_of_rows_is_read_from_the_statistic_or_the_measurement() -> None:
+    assert valid_versions(Request("gates")) == (statistics()["gates"].version,) == (2,)
+    hardmax = make_measurement("circuits.hardmax")
+    assert valid_versions(Request("circuits.hardmax")) == (hardmax.version,)
+    for name, earlier in STILL_VALID.items():
+        newest, *_ = valid_versions(Request(name))
+        assert max(earlier) < newest
+
+
+def test_every_request_of_a_cell_names_a_statistic_or_a_measurement() -> None:
+    names = {request.name for claim in TRAINED for one in claim.cells for request in one.requests}
+    assert len(names) > 15
+    assert all(valid_versions(Request(name)) for name in names)
+
+
+def test_two_functions_cannot_register_the_same_statistic() -> None:
+    with pytest.raises(ClaimError, match="'gates'"):
+        statistic("gates", version=3)(lambda run: iter(()))
+
+
+def test_rows_of_an_earlier_version_that_is_still_valid_are_not_made_again() -> None:
+    assert valid_versions(VERDICT) == (6, 4)
+    assert valid_versions(FIT) == (1,)
+    assert valid_versions(BINS) == valid_versions(CHALLENGE) == (2, 1)
 
 
 # ---- training what is missing --------------------------------------------------------------------
@@ -189,8 +222,8 @@ def test_runs_are_trained_once_and_their_rows_stay(tmp_path: Path) -> None:
     assert (begun, told) == ([], [f"{ONE.name}, seed 0 (1 of 1 runs)"])
     stored = read_runs(tmp_path)
     assert missing_runs(planned, stored) == []
-    (more,) = missing_runs(planned_runs([ONE.also(Asked("losses"))], 1), stored)
-    assert [asked.name for asked in more.asked] == ["losses"]
+    (more,) = missing_runs(planned_runs([ONE.also(Request("losses"))], 1), stored)
+    assert [asked.name for asked in more.requests] == ["losses"]
     fitted = next(row for row in stored if row.quantity == "fitted")
     assert (fitted.run, fitted.step, fitted.label) == (ONE.config(0).as_json()["id"], 2, "fail")
 
@@ -204,10 +237,10 @@ def test_nothing_begins_once_the_time_is_up(tmp_path: Path) -> None:
 def test_a_suite_goes_on_from_the_rows_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trained: list[str] = []
 
-    def fake(work: training_runs.RunWork) -> list[RunRow]:
+    def fake(work: training_runs.TrainingJob) -> list[RunRow]:
         run = work.planned
         trained.append(run.recipe)
-        return made((replace(run.cell, seeds=(run.seed,), asked=run.asked),), lambda *_: 1.0)
+        return made((replace(run.cell, seeds=(run.seed,), requests=run.requests),), lambda *_: 1.0)
 
     monkeypatch.setattr(training_runs, "train_and_measure", fake)
     claims = claims_named("retrieval")
@@ -225,7 +258,7 @@ def test_a_suite_goes_on_from_the_rows_alone(tmp_path: Path, monkeypatch: pytest
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
     evidence = read_evidence(tmp_path)
     assert evidence["BR01"].complete
-    assert "| [BR01](#br01) | holds |" in suite_page(SUITES.find("retrieval"), evidence)
+    assert "| [BR01](#br01) | holds (3 seeds) |" in suite_page(SUITES.find("retrieval"), evidence)
 
 
 def test_a_run_that_fails_is_named_and_the_others_go_on(tmp_path: Path) -> None:
@@ -237,11 +270,11 @@ def test_a_run_that_fails_is_named_and_the_others_go_on(tmp_path: Path) -> None:
 
 
 def test_a_claim_whose_rows_cannot_be_made_is_named_and_harms_no_other(tmp_path: Path) -> None:
-    asks_for_nothing_measured = claim_on("HA01", "here", "It is.", "it", above("never measured", 0.5), ONE)
-    sound = claim_on("HA02", "here", "It is.", "it", above("b1", 0.5), ONE)
+    asks_for_nothing_measured = claim_on("HA01", HERE, "It is.", "it", above("never measured", 0.5), ONE)
+    sound = claim_on("HA02", HERE, "It is.", "it", above("b1", 0.5), ONE)
     table = table_for(sound, lambda *_: 0.9)
-    (problem,) = keep_trained([asks_for_nothing_measured, sound], table, tmp_path)
-    assert problem == f"HA01: ClaimError: {ONE.name}, seed 0, has no row of never measured"
+    (problem,) = store_trained_rows([asks_for_nothing_measured, sound], table, tmp_path)
+    assert problem == f"HA01: {ONE.name}, seed 0, has no row of never measured"
     stored = read_evidence(tmp_path)
     assert (stored["HA01"].rows, stored["HA01"].complete) == ((), False)
     assert (len(stored["HA02"].rows), stored["HA02"].complete) == (len(ONE.seeds), True)
@@ -254,12 +287,14 @@ def test_every_trained_claim_can_be_judged(claim: Claim) -> None:
     rng = np.random.default_rng(0)
     table = table_for(claim, lambda cell, seed, told: float(rng.uniform(0.3, 0.9)))
     said = verdict(claim, table)
-    assert said.verdict in ("holds", "does not hold at this scale", "undecided", "described"), said
+    assert said.verdict in ("holds", "does not hold at this scale", "undecided", "depends on the seed", "described"), (
+        said
+    )
     assert verdict(claim, RunTable()).verdict == "not run"
 
 
 PAIR = claim_on(
-    "T1", "here", "It is.", "it", above("difference of b1", 0.0), ONE, OTHER, reduce="difference", quantity="b1"
+    "T1", HERE, "It is.", "it", above("difference of b1", 0.0), ONE, OTHER, reduce="difference", quantity="b1"
 )
 
 
@@ -282,21 +317,22 @@ def test_the_sign_of_a_paired_difference(gap: float, fitted: bool, says: tuple[s
 
 
 def test_an_interval_of_a_difference_has_a_width_where_all_were_right() -> None:
-    value, low, high = difference_of_shares([(Share(1.0, 512), Share(1.0, 512))] * 3, np.random.default_rng(0))
-    assert low < value == 0.0 < high
-    assert low > -0.01
-    assert difference_of_shares([(Share(0.75, 0), Share(0.25, 0))], np.random.default_rng(0)) == (0.5, 0.5, 0.5)
+    found = contrast_of_shares([(Share(1.0, 512), Share(1.0, 512))] * 3, (1, -1), np.random.default_rng(0))
+    assert found.low < found.value == 0.0 < found.high
+    assert found.low > -0.02
+    counted = contrast_of_shares([(Share(0.75, 0), Share(0.25, 0))], (1, -1), np.random.default_rng(0))
+    assert (counted.value, counted.low, counted.high, counted.freedom) == (0.5, -math.inf, math.inf, 0)
 
 
 def test_why_a_claim_is_undecided() -> None:
-    claim = claim_on("T2", "here", "It is.", "it", above("b1", 0.9, 0.5), ONE)
+    claim = claim_on("T2", HERE, "It is.", "it", above("b1", 0.9, 0.5), ONE)
     by_seed = {0: 1.0, 1: 1.0, 2: 0.2}
     seeds = verdict(claim, table_for(claim, lambda cell, seed, told: by_seed[seed]))
-    assert (seeds.verdict, seeds.cause) == ("undecided", "seeds")
+    assert (seeds.verdict, seeds.cause) == ("depends on the seed", "")
     threshold = verdict(claim, table_for(claim, lambda cell, seed, told: 0.9))
     assert (threshold.verdict, threshold.cause) == ("undecided", "threshold")
     fit = verdict(claim, table_for(claim, lambda cell, seed, told: 1.0, fitted=lambda cell, seed: seed < 2))
-    assert (fit.verdict, fit.cause, fit.why) == ("undecided", "fit", "2 of 3 fitted")
+    assert (fit.verdict, fit.cause, fit.why) == ("undecided", "fit", "2 of 3 fitted; 3 are needed")
 
 
 def test_the_law_of_a_plateau() -> None:
@@ -312,7 +348,7 @@ def test_the_law_of_a_plateau() -> None:
     for name in ("QT01", "QT02", "QT03", "QT04"):
         assert verdict(claims[name], table_for(claims[name], law)).verdict == "holds", name
     assert verdict(claims["QT01"], table_for(claims["QT01"], rising)).verdict == "does not hold at this scale"
-    rows, _, _ = reduced(claims["QT04"], table_for(claims["QT04"], law))
+    rows, _, _ = reduce_runs(claims["QT04"], table_for(claims["QT04"], law))
     assert [row.value for row in rows] == pytest.approx([2.0, 2.0], abs=1e-9)
 
     def flat(one: TrainedCell, seed: int, told: str) -> float:
@@ -323,10 +359,10 @@ def test_the_law_of_a_plateau() -> None:
 
 def test_a_separation_is_that_of_the_worst_inside_and_the_best_outside() -> None:
     claim = claim_on(
-        "T3", "here", "It is.", "it", above("separation", 0.0), ONE, OTHER, reduce="separation", quantity="b2", inside=1
+        "T3", HERE, "It is.", "it", above("separation", 0.0), ONE, OTHER, reduce="separation", quantity="b2", inside=1
     )
     apart = table_for(claim, lambda cell, seed, told: 0.9 if cell.name == ONE.name else 0.5)
-    (row,) = reduced(claim, apart)[0]
+    (row,) = reduce_runs(claim, apart)[0]
     assert row.value == pytest.approx(0.4)
     assert row.low is not None
     assert row.low > 0.3
@@ -336,14 +372,14 @@ def test_a_separation_is_that_of_the_worst_inside_and_the_best_outside() -> None
 
 def test_runs_that_pass_the_papers_horizon_and_fail_at_8n_are_counted() -> None:
     ((_, claim),) = claims_named("HF36")
-    (row,) = reduced(claim, table_for(claim, lambda *_: 0.95, verdict="length-coupled"))[0]
+    (row,) = reduce_runs(claim, table_for(claim, lambda *_: 0.95, verdict="length-coupled"))[0]
     assert (row.value, row.n) == (1.0, sum(len(one.seeds) for one in claim.cells))
-    (row,) = reduced(claim, table_for(claim, lambda *_: 0.95))[0]
+    (row,) = reduce_runs(claim, table_for(claim, lambda *_: 0.95))[0]
     assert row.value == 0.0
 
 
 def test_at_most_is_as_at_least() -> None:
-    claim = claim_on("T4", "here", "It is.", "it", below("b2", 0.1), ONE, exempt=True)
+    claim = claim_on("T4", HERE, "It is.", "it", below("b2", 0.1), ONE, exempt=True)
     assert verdict(claim, table_for(claim, lambda *_: 0.0, fitted=lambda *_: False)).verdict == "holds"
     assert verdict(claim, table_for(claim, lambda *_: 0.5)).verdict == "does not hold at this scale"
 
@@ -351,9 +387,9 @@ def test_at_most_is_as_at_least() -> None:
 def test_what_is_computed_again_takes_no_notice_of_the_clock() -> None:
     claim = replace(PAIR, id="T5")
     table = table_for(claim, lambda cell, seed, told: 0.6 if cell.name == ONE.name else 0.5)
-    assert reduced(claim, table) == reduced(claim, table)
-    assert reproducing.reduced is reduced
-    assert ONE.asked == (FIT, BINS)
+    assert reduce_runs(claim, table) == reduce_runs(claim, table)
+    assert reproducing.reduce_runs is reduce_runs
+    assert ONE.requests == (FIT, BINS)
 
 
 def test_a_run_of_two_suites_is_trained_once_with_the_first(tmp_path: Path) -> None:
@@ -362,6 +398,71 @@ def test_a_run_of_two_suites_is_trained_once_with_the_first(tmp_path: Path) -> N
     first = {run.recipe for run in plan(claims_named("crasp-formal-a"), tmp_path).runs}
     assert [run.recipe in first for run in both] == sorted((run.recipe in first for run in both), reverse=True)
     shared = next(run for run in both if run.cell.name == "tomita n 4 ask next ape")
-    assert [asked.name for asked in shared.asked] == ["fit", "bins", "behaviour", "circuits.positional"]
+    assert [asked.name for asked in shared.requests] == ["fit", "bins", "behaviour", "circuits.positional"]
     seconds = [run.cell.seconds for run in both if run.recipe in first]
     assert seconds == sorted(seconds, reverse=True)
+
+
+ONE_CELL = cell("majority", "ape", 16, 10, requests=(FIT,))
+
+
+LONG = cell("majority", "nope", 16, 1000, requests=(FIT, BINS), seeds=(0, 5))
+
+
+ROW = RunRow("r", "run", 9, "c", 0, "fit", 1, "skill", value=0.5)
+
+
+@pytest.mark.parametrize(("most", "seeds"), [(None, [0, 1, 2]), (2, [0, 1]), (1, [0]), (9, [0, 1, 2])])
+def test_so_many_seeds_of_a_cell_are_planned(most: int | None, seeds: list[int]) -> None:
+    planned = planned_runs([ONE_CELL, ONE_CELL.also(BINS)], most)
+    assert [(run.seed, run.requests) for run in planned] == [(seed, (FIT, BINS)) for seed in seeds]
+
+
+def test_of_runs_what_was_not_measured_is_missing_and_the_longest_begins() -> None:
+    planned = planned_runs([ONE_CELL.on(0), LONG])
+    done = [replace(ROW, recipe=LONG.recipe(0), asked=FIT.key), replace(ROW, recipe=LONG.recipe(5), asked=FIT.key)]
+    table = RunTable([*done, replace(done[1], asked=BINS.key)])
+    assert [(run.cell.name, run.seed, run.requests) for run in missing_runs(planned, table)] == [
+        (LONG.name, 0, (BINS,)),
+        (ONE_CELL.name, 0, (FIT,)),
+    ]
+
+
+@pytest.mark.parametrize("several", [0, 1, 2])
+def test_what_gives_no_number_is_known_as_asked(monkeypatch: pytest.MonkeyPatch, several: int) -> None:
+    given = [{"quantity": f"q{i}", "value": float(i)} for i in range(several)]
+    known = run_statistics.statistics()
+    monkeypatch.setattr(known, "find", lambda name: run_statistics.Statistic(1, lambda run: iter(given)))
+    run: Any = SimpleNamespace(run=SimpleNamespace(id="name", steps=[0, 3, 9]))
+    rows = run_statistics.measure(run, FIT, PlannedRun("recipe", ONE_CELL, 2, (FIT,)))
+    assert [row.quantity for row in rows] == ([f"q{i}" for i in range(several)] or ["nothing"])
+    assert {(r.recipe, r.run, r.step, r.cell, r.seed, r.asked, r.version) for r in rows} == {
+        ("recipe", "name", 9, ONE_CELL.name, 2, "fit", 1)
+    }
+
+
+def test_what_a_claim_takes_over_from_its_cells() -> None:
+    def made(**more: Any) -> Claim:
+        return claim_on("T", HERE, "so", "it", above("b1", 0.5), ONE_CELL, LONG, LONG, **more)
+
+    one = made()
+    assert one.seeds == 2
+    assert [made(seeds=seeds).seeds for seeds in (0, 1, 5)] == [0, 1, 5]
+    assert one.minutes == round((3 * ONE_CELL.seconds + 4 * LONG.seconds) / 60, 1) > 0.0
+    assert made(shared=True).minutes == 0.0
+    assert (one.scale, made(scale="as said").scale) == (f"{ONE_CELL.scale}; {LONG.scale}", "as said")
+    assert (one.rows, made(reduce="difference").rows) == (f"{REDUCTIONS}:values", f"{REDUCTIONS}:difference")
+    assert made(reduce="elsewhere:rows").rows == "elsewhere:rows"
+    assert (one.kind, one.exempt, one.settings_tried, one.trained) == ("T", False, 1, True)
+    assert len(claim_on("T", HERE, "so", "it", [above("b1", 0.5)] * 2, ONE_CELL).conditions) == 2
+    # Each run of a suite is counted once, with the most that any claim asks of it.
+    exact = replace(one, kind="E", cells=(), minutes=2.0)
+    whole = Suite("s", "S", (made(), claim_on("U", HERE, "so", "it", above("b1", 0.5), LONG.also(FIT)), exact))
+    assert whole.minutes == pytest.approx(2.0 + (3 * ONE_CELL.seconds + 2 * LONG.seconds) / 60)
+
+
+def test_no_stored_row_of_positional_is_of_equal_scores() -> None:
+    """Version 4 calls the ratios of equal scores undefined, which version 3 wrote as 0; all other rows are the same."""
+    rows = [row for row in read_runs(FOLDER) if row.quantity == "translation_variance" and row.version == 3]
+    assert len(rows) > 100
+    assert [row for row in rows if row.value == 0] == []

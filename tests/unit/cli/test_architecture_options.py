@@ -13,13 +13,16 @@ from workbench.cli.run_config import build
 from workbench.cli.sweeping.shipped_sweeps import find_sweep
 from workbench.cli.sweeping.sweep_cells import config_of
 from workbench.cli.sweeping.sweep_file import read_sweep
+from workbench.cli.train_request import TrainRequest
 from workbench.models import SSMConfig
 from workbench.training.errors import TrainingError
 
 
 def test_options_shape_a_state_space_model() -> None:
     settings = assignments(["model.d_state=4", "model.time_invariant=true"])
-    cfg = build("flip_flop", {"architecture": "ssm", "gates": "signed", "layers": 3, "d_model": 16}, settings).model
+    cfg = build(
+        TrainRequest("flip_flop", {"architecture": "ssm", "gates": "signed", "layers": 3, "d_model": 16}, settings)
+    ).model
     assert isinstance(cfg, SSMConfig)
     assert (cfg.gates, cfg.n_layers, cfg.d_model, cfg.d_inner, cfg.d_state) == ("signed", 3, 16, 32, 4)
     assert cfg.time_invariant
@@ -34,7 +37,7 @@ def test_options_shape_a_state_space_model() -> None:
 ])  # fmt: skip
 def test_what_belongs_to_another_machine_is_told(options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(UsageError) as refused:
-        build("flip_flop", options, [])
+        build(TrainRequest("flip_flop", options))
     assert sentence in str(refused.value)
 
 
@@ -45,7 +48,7 @@ def test_what_belongs_to_another_machine_is_told(options: dict[str, Any], senten
 ])  # fmt: skip
 def test_what_does_not_fit_is_one_sentence(options: dict[str, Any], setting: str, sentence: str) -> None:
     with pytest.raises(TrainingError) as refused:
-        build("flip_flop", {"architecture": "ssm", **options}, assignments([setting]))
+        build(TrainRequest("flip_flop", {"architecture": "ssm", **options}, assignments([setting])))
     assert sentence in str(refused.value)
 
 

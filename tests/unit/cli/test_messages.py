@@ -13,22 +13,21 @@ import pytest
 
 from tests.support.places import ROOT
 from workbench.cli import early_refusal
-from workbench.cli.commands import predict
 from workbench.cli.early_refusal import refuse_early, settings_of_part
-from workbench.cli.options import CURRICULA, GATES
+from workbench.cli.train_request import TrainRequest
 from workbench.core.construct import construct
 from workbench.core.declared_fields import plain_fields
 from workbench.core.errors import LensError
+from workbench.core.names import CURRICULA, GATES
 from workbench.models.ssm.config import SSMConfig
 from workbench.models.transformer.config import ModelConfig
-from workbench.theory.prediction import state_space_claims
 from workbench.training import curriculum
 from workbench.training.config import Seeds, TrainingConfig
 from workbench.training.errors import TrainingError
 
 WAY_OUT = re.compile(
-    r"takes |must be |e\.g\. |\bgive|choose|leave |nearest\(|lengthlens |write |\bname |mend |save |show it |make |vary |"
-    r"drop |known|start with |train it |put |at most |measured: | or --| or \w+, not |\{' or '\.join|\bof\b.*only"
+    r"takes |must be |e\.g\. |\bgive|choose|leave |nearest\(|lengthlens |write |\bname |correct |save |remove |reduce |make |vary |"
+    r"pip install |drop |known|starts? with |train it |put |at most |measured: | or --| or \w+, not |\{' or '\.join|\bof\b.*only"
 )
 """Words by which a sentence says what to do, what is allowed, or what is known."""
 PASSED_ON = ("{error}", "{file}: {line}")
@@ -102,7 +101,7 @@ def test_what_is_read_before_torch_is_loaded_is_what_the_configs_say() -> None:
 )
 def test_a_mistyped_name_is_refused_at_once(task: str, options: dict, settings: list, sentence: str) -> None:
     with pytest.raises(LensError) as caught:
-        refuse_early(task, options, settings)
+        refuse_early(TrainRequest(task, options, settings))
     assert str(caught.value).startswith(sentence)
 
 
@@ -174,9 +173,9 @@ EARLY = {
     "predict majority --positions nonne": "unknown position scheme 'nonne'; did you mean none?",
     "predict majority --ids offset": "unknown id sampler 'offset'; did you mean random_offset",
     "predict majority --architecture ssx": "--architecture is transformer, ssm-nonnegative or ssm-signed, not 'ssx'",
-    "predict majority --architecture ssm-signed --ids arange": "a state-space model reads no positions; leave out",
+    "predict majority --architecture ssm-signed --ids arange": "a state-space model has no position encoding; leave out",
     "predict nowhere.py:Mine": "there is no file nowhere.py; lengthlens new task nowhere writes",
-    "compile nowhere.crasp --task majority": "there is no file nowhere.crasp; write a program there",
+    "compile nowhere.crasp --task majority": "there is no file nowhere.crasp; write a program with",
     "compile lead.crasp --task majorty": "unknown task 'majorty'; did you mean majority",
     "compile majority --lengths 9-3": "--lengths 9-3: the shortest length exceeds the longest; write 3-9",
     "measure . --steps lst": "--steps takes whole numbers separated by commas, e.g. 100,200, or last, not 'lst'",
@@ -206,7 +205,3 @@ for line in sys.stdin.read().splitlines():
     assert done.stdout.splitlines() == ["2 False"] * len(EARLY), done.stderr
     for said, wanted in zip(done.stderr.splitlines(), EARLY.values(), strict=True):
         assert said.startswith(f"error: {wanted}")
-
-
-def test_state_space_models_are_called_what_theory_calls_them() -> None:
-    assert tuple(state_space_claims.GATES) == predict.GATES

@@ -12,6 +12,7 @@ import pytest
 
 from workbench.cli.progress import TrainingProgress, following, steps_done
 from workbench.cli.run_config import build
+from workbench.cli.train_request import TrainRequest
 from workbench.training.trainer import Trainer
 
 
@@ -70,7 +71,7 @@ def test_training_tells_the_accuracy_of_the_batch_that_its_loss_is_of(tmp_path: 
     """Always right or wrong together: one string of one token, whose answer is its only class by the weights."""
     seen: list[dict[str, float | None]] = []
     options = {"steps": 3, "lengths": "1-1", "layers": 1, "d_model": 8, "heads": 1, "batch_size": 1}
-    config = build("parity", options, [])
+    config = build(TrainRequest("parity", options))
     Trainer(config, tmp_path / "run", lambda _, scores: seen.append(dict(scores))).run()
     # Of two classes the likelier one has a loss below log 2.
     assert [scores["accuracy"] for scores in seen] == [float(scores["loss"] < math.log(2)) for scores in seen]

@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from tests.support.places import GALLERY
-from workbench.cli.run_in_terminal import verdict_lines, verdicts, why_lines
+from workbench.cli.show_run import behaviour, verdict, verdict_lines, verdicts, why_lines
 from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
 from workbench.runs import Run
 from workbench.runs.run import find_runs
@@ -46,3 +46,34 @@ def test_names_of_runs_stand_whole_in_a_narrow_terminal() -> None:
         assert len(said.splitlines()) == 2 + len(runs)
         assert ("at step" in said) == (width > 72)
         assert ("steps" in said) == (width == 200)
+
+
+def test_accuracies_over_prefix_length_are_whole_in_80_columns() -> None:
+    """Where a test set is evaluated as a whole, the cell says of how many sequences, and the caption what that means."""
+    run = Run.open(GALLERY / "majority_learned")
+    rows = Table.load(run.path).frame(measurement="behaviour", step=run.steps[-1])
+    for width in (72, 80):
+        console = Console(width=width, file=io.StringIO())
+        console.print(behaviour(rows, run.trained_length))
+        said = console.file.getvalue()  # type: ignore[attr-defined]
+        assert "…" not in said
+        assert " 1.5 × N " in said
+        assert " all 512 " in said
+        assert "sequences, and each was evaluated" in said.replace("\n", " ")
+
+
+def test_a_language_model_stands_next_to_the_table_of_its_text() -> None:
+    """Before: next to the best constant answer, 0.03."""
+    run = Run.open(GALLERY / "small_model")
+    rows = Table.load(run.path).frame(measurement="behaviour", step=run.steps[-1])
+    console = Console(width=100, file=io.StringIO())
+    console.print(behaviour(rows, run.trained_length))
+    verdict(console, rows, run.steps[-1], run.trained_length)
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert next(line for line in lines if line.startswith("length")).split() == [
+        "length", "matched", "bigram", "challenge", "shortcut"
+    ]  # fmt: skip
+    assert next(line for line in lines if " 256 " in line).split()[5] == "0.33"
+    assert "the bigram baseline (the likeliest symbol after the last two) scores 0.328." in " ".join(
+        " ".join(lines).split()
+    )

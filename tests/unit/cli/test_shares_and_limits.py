@@ -16,13 +16,14 @@ from workbench.cli.commands.measure import measure
 from workbench.cli.commands.sweep import sweep
 from workbench.cli.errors import UsageError, guarded
 from workbench.cli.options import share_of
-from workbench.cli.sweeping.sweep_cells import Work, train_cell
+from workbench.cli.sweeping.sweep_cells import TrainingJob, train_cell
 from workbench.cli.sweeping.sweep_file import read_sweep
 from workbench.cli.time_limit import NOT_FINISHED, TimeLimit, seconds_of
-from workbench.jobs.deadline import Before, TimeIsUp
+from workbench.jobs.deadline import TimeIsUp, refuse_late
 from workbench.jobs.share import WHOLE, Share
+from workbench.measure.request import MeasureRequest
 from workbench.measure.running import plan as planning
-from workbench.measure.running.engine import Done, Item
+from workbench.measure.running.engine import CheckpointJob, JobResult, measure_checkpoint
 from workbench.models.handmade.transformers import majority
 from workbench.tasks.counting.majority import Majority
 from workbench.training.trainer import Stopped
@@ -68,7 +69,7 @@ def test_every_key_is_in_one_share_wherever_it_stands() -> None:
 @pytest.mark.parametrize("text", ["0/8", "9/8", "8", "1/0", "-1/8", "1/8/2", "", "a/b", "\u0661/8", "9" * 50 + "/8"])
 def test_a_share_outside_k_of_m_is_refused_before_work(text: str, file: Path, tmp_path: Path) -> None:
     for command in (lambda: share_of(text), lambda: sweep(file, shard=text), lambda: measure([tmp_path], shard=text)):
-        with pytest.raises(UsageError, match=r"--shard takes K/M with K from 1 to M, e\.g\. 3/8, not"):
+        with pytest.raises(UsageError, match="--shard"):
             command()
     assert not (tmp_path / "runs").exists()
 
@@ -88,7 +89,12 @@ def test_shares_of_a_plan_are_its_checkpoints_once_and_whole_runs_with_a_bracket
     run = make_run(majority(gain_length=400), Majority(), 9, steps=steps)
 
     def planned(number: int, deepen: Any) -> list[int]:
-        return [i.step for i in planning.plan([run.path], ["behaviour"], deepen=deepen, share=Share(number, 3)).items]
+        return [
+            i.step
+            for i in planning.plan(
+                MeasureRequest([run.path], ["behaviour"], deepen=deepen, share=Share(number, 3))
+            ).jobs
+        ]
 
     apart = [planned(number, "last") for number in (1, 2, 3)]
     assert sorted(step for one in apart for step in one) == list(steps)
@@ -106,7 +112,7 @@ def test_a_limit_is_read(text: str, seconds: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "0m", "55", "m", "1.5h", "-5m", "5m1h", "999999d", "x", "\u0665m"])
 def test_a_limit_that_is_none_is_refused(text: str, file: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"--time-limit takes a time such as 55m, 90s or 1h30m, not"):
+    with pytest.raises(UsageError, match="--time-limit"):
         sweep(file, time_limit=text)
     assert not (tmp_path / "runs").exists()
 
@@ -118,19 +124,32 @@ def test_what_is_kept_for_saving() -> None:
     assert TimeLimit("1h", 3600, time.time() - 3600).up is True
 
 
-def test_an_item_is_not_begun_once_the_time_is_up() -> None:
-    assert Before(len, None)("abc") == Before(len, time.time() + 1000)("abc") == 3
+def test_a_job_is_not_begun_once_the_time_is_up(file: Path, make_run: Callable[..., Any], tmp_path: Path) -> None:
+    refuse_late(None)
+    refuse_late(time.time() + 1000)
     with pytest.raises(TimeIsUp):
-        Before(len, time.time() - 1)("abc")
+        refuse_late(time.time() - 1)
+    run = make_run(majority(gain_length=400), Majority(), 9)
+    (job,) = planning.plan(MeasureRequest([run.path], ["behaviour"], lengths=[9], sequences=16)).jobs
+    with pytest.raises(TimeIsUp):
+        measure_checkpoint(job, until=time.time() - 1)
+    (cell, *_) = read_sweep(file).cells
+    with pytest.raises(TimeIsUp):
+        train_cell(TrainingJob(cell, str(tmp_path / "late")), until=time.time() - 1)
+    assert not (tmp_path / "late").exists()
 
 
 def test_training_stops_at_its_time_and_goes_on_to_the_same_bits(file: Path, tmp_path: Path) -> None:
     (cell, *_) = read_sweep(file).cells
     past = time.time() - 1
     for _ in range(3):  # one update each
-        with pytest.raises(Stopped, match="stopped at step"):
-            train_cell(Work(cell, str(tmp_path / "late"), past))
-    assert train_cell(Work(cell, str(tmp_path / "late"))) == train_cell(Work(cell, str(tmp_path / "whole"))) == 6
+        with pytest.raises(Stopped, match="step"):
+            train_cell(TrainingJob(cell, str(tmp_path / "late"), past))
+    assert (
+        train_cell(TrainingJob(cell, str(tmp_path / "late")))
+        == train_cell(TrainingJob(cell, str(tmp_path / "whole")))
+        == 6
+    )
     late, whole = (
         [json.loads(path.read_text())["sha256"] for path in sorted((tmp_path / name).glob("steps/*/meta.json"))]
         for name in ("late", "whole")
@@ -147,7 +166,7 @@ def test_a_sweep_whose_time_is_up_says_what_is_left_and_to_run_it_again(
         status, out, said = ran(lambda: sweep(file, executor="serial", time_limit="1h"))
     assert status == NOT_FINISHED == 75
     assert "4 cells in" in out
-    assert "0 trained now, 0 were there" in out
+    assert "0 trained now, 0 existed already" in out
     assert said.endswith(
         "The time limit is up: 4 of 4 cells are left to be trained; not finished, run the same command again\n"
     )
@@ -164,16 +183,16 @@ def test_a_checkpoint_that_takes_longer_than_the_limit_is_ended(
     """Where not even one could be measured, running it again would never end, and the status says so."""
     run = make_run(majority(gain_length=400), Majority(), 9, steps=(0, 10, 20))
 
-    def slow(item: Item) -> Done:
-        if item.step or first:
+    def slow(job: CheckpointJob, until: float | None) -> JobResult:
+        if job.step or first:
             signal.pause()
-        return Done(item.run_name, item.step, 0, 0, 0, 0.0)
+        return JobResult(job.run_name, job.step, 0, 0, 0, 0.0)
 
-    monkeypatch.setattr(planning, "measure_item", slow)
+    monkeypatch.setattr(planning, "measure_checkpoint", slow)
     status, _, said = ran(lambda: measure([run.path], ["behaviour"], executor="serial", time_limit="1s"))
     if first:
         assert status == 2
-        assert "within --time-limit 1s not one checkpoint could be measured; give more time" in said
+        assert "no checkpoint could be measured within --time-limit 1s; give more time" in said
     else:
         assert status == 75
         assert "2 of 3 checkpoints are left to be measured; not finished, run the same command again" in said
@@ -181,13 +200,13 @@ def test_a_checkpoint_that_takes_longer_than_the_limit_is_ended(
 
 def test_what_another_process_has_measured_since_is_not_measured_again(make_run: Callable[..., Any]) -> None:
     run = make_run(majority(gain_length=400), Majority(), 9)
-    todo = planning.plan([run.path], ["behaviour"], lengths=[9, 19], sequences=16)
-    again = planning.plan([run.path], ["behaviour"], lengths=[9, 19], sequences=16)
-    done: list[Done | None] = []
-    assert planning.execute(todo, "serial", on_done=lambda item, one: done.append(one)) == []
+    todo = planning.plan(MeasureRequest([run.path], ["behaviour"], lengths=[9, 19], sequences=16, executor="serial"))
+    again = planning.plan(MeasureRequest([run.path], ["behaviour"], lengths=[9, 19], sequences=16, executor="serial"))
+    done: list[JobResult | None] = []
+    assert planning.execute(todo, on_done=lambda item, one: done.append(one)) == []
     (shard,) = run.path.glob("measurements/behaviour/*.parquet")
     before = shard.stat().st_mtime_ns
-    assert planning.execute(again, "serial", on_done=lambda item, one: done.append(one)) == []
+    assert planning.execute(again, on_done=lambda item, one: done.append(one)) == []
     assert shard.stat().st_mtime_ns == before
     first, second = done
     assert first is not None

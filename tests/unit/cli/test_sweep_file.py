@@ -34,7 +34,7 @@ def test_a_grid_is_the_product_of_its_axes_and_names_what_varies(tmp_path: Path)
     cell = sweep.cells[2]
     assert dict(cell.settings) == {"task": "parity", "steps": 5, "positions": "rotary", "seed": 0, "layers": 2}
     assert dict(cell.varying) == {"positions": "rotary", "seed": 0}
-    assert (cell.task, sweep.out, sweep.measure) == ("parity", None, None)
+    assert (cell.request.task, sweep.out, sweep.measure) == ("parity", None, None)
 
 
 def test_an_axis_of_its_own_sets_several_keys_at_once(tmp_path: Path) -> None:
@@ -50,9 +50,9 @@ grid:
     assert names(sweep) == [
         "ape-fixed", "ape-growing_start2_over5", "rotary_base100000-fixed", "rotary_base100000-growing_start2_over5",
     ]  # fmt: skip
-    assert sweep.cells[0].options == {"positions": "learned", "ids": "random_offset", "n_ctx": 99}
-    assert sweep.cells[3].options["positions"] == {"name": "rotary", "base": 100000}
-    assert sweep.cells[3].assignments == [(["training", "curriculum"], {"law": "growing", "start": 2, "over": 5})]
+    assert sweep.cells[0].request.options == {"positions": "learned", "ids": "random_offset", "n_ctx": 99}
+    assert sweep.cells[3].request.options["positions"] == {"name": "rotary", "base": 100000}
+    assert sweep.cells[3].request.settings == [(["training", "curriculum"], {"law": "growing", "start": 2, "over": 5})]
 
 
 def test_several_grids_add_up_and_an_axis_that_one_lacks_varies(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ grid:
 """
     sweep = read(tmp_path, text)
     assert names(sweep) == ["mod_p_mean-p2", "mod_p_mean-p3", "majority"]
-    assert sweep.cells[1].assignments == [(["task", "p"], 3)]
+    assert sweep.cells[1].request.settings == [(["task", "p"], 3)]
 
 
 def test_without_a_grid_there_is_one_run(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_without_a_grid_there_is_one_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize("key", DEFAULTS)
 def test_every_option_of_train_is_a_key(tmp_path: Path, key: str) -> None:
     sweep = read(tmp_path, f"base: {{task: parity}}\ngrid: {{{key}: [{DEFAULTS[key]!r}]}}")
-    assert sweep.cells[0].options == {key: DEFAULTS[key]}
+    assert sweep.cells[0].request.options == {key: DEFAULTS[key]}
 
 
 @pytest.mark.parametrize(("text", "sentence"), [
@@ -89,7 +89,7 @@ def test_every_option_of_train_is_a_key(tmp_path: Path, key: str) -> None:
     ("base: {task: parity}\ngrid: {seed: [1, 1]}", "two cells are called 'run'"),
     ("base: {task: parity}\ngrid: {seed: [1, 2], other: [{seed: 3}]}", "other sets seed, which another axis sets as well"),
     ("base: {task: parity, task: majority}", "the key 'task' is given twice"),
-    ("base: {task: parity\ngrid", "is no YAML: while parsing a flow mapping in sweep.yaml, line 1"),
+    ("base: {task: parity\ngrid", "is not valid YAML: while parsing a flow mapping in sweep.yaml, line 1"),
     ("- 1", "must be a mapping"),
     ("base: {task: parity}\nmeasure: {onyl: [behaviour]}", "did you mean only"),
     ("base: {task: parity}\nmeasure: {only: behaviour}", "measure: only takes a list"),
@@ -109,7 +109,7 @@ def test_values_that_yaml_reads_as_something_else_stay_what_they_are(tmp_path: P
     sweep = read(
         tmp_path, "base: {task: parity, lengths: 1-9, positions: none, measure: 3}".replace(", measure: 3", "")
     )
-    assert sweep.cells[0].options == {"lengths": "1-9", "positions": "none"}
+    assert sweep.cells[0].request.options == {"lengths": "1-9", "positions": "none"}
 
 
 # ---- sweeps by name ----------------------------------------------------------------------------------
@@ -126,9 +126,9 @@ def test_a_sweep_is_found_by_its_name_and_a_file_of_that_path_wins(
     assert find_sweep(Path("plateau")) == Path("plateau")
     (tmp_path / "study.yaml").write_text("base: {task: parity}")
     for wrong, hint in {"galery.yaml": "gallery", "stduy.yaml": "study.yaml"}.items():
-        with pytest.raises(UsageError, match=rf"^there is no file '{wrong}'; did you mean {hint}\?$"):
+        with pytest.raises(UsageError, match=f"{wrong}.*{hint}"):
             find_sweep(Path(wrong))
-    with pytest.raises(UsageError, match="no sweep is called that; did you mean gallery"):
+    with pytest.raises(UsageError, match="gallery"):
         find_sweep(Path("galery"))
 
 
@@ -145,7 +145,7 @@ def test_the_list_and_no_sweep_at_all(capsys: pytest.CaptureFixture[str]) -> Non
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == list(shipped_sweeps())
     assert all(line.endswith(about(file)) for line, file in zip(lines, shipped_sweeps().values(), strict=True))
-    with pytest.raises(UsageError, match=r"name a sweep: a file FILE.yaml, or one of diagnosis, gallery, "):
+    with pytest.raises(UsageError, match=r"FILE\.yaml"):
         list_sweeps()
 
 

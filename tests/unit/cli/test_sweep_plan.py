@@ -92,7 +92,7 @@ def test_a_missing_run_takes_what_its_nearest_ones_took(file: Path) -> None:
     text = "\n".join(told(found, 2))
     assert "72.0 seconds" in text
     assert "0.40 GB of memory a training process" in text
-    assert "From 2 timed runs of this sweep, 1 of them measured" in text
+    assert "from 2 timed runs of this sweep (1 of them measured" in text
 
 
 def test_a_run_that_is_begun_takes_the_rest(file: Path) -> None:

@@ -83,9 +83,13 @@ def test_objects_addresses_and_announcements_are_found_by_name(announce, module)
         ("nail", "nail (some_tools:NAIL) is no tool"),
         (
             "gone",
-            "the tool 'gone' (some_tools:Gone) could not be imported: module 'some_tools' has no attribute 'Gone'",
+            "the tool 'gone' (some_tools:Gone) could not be imported: AttributeError: module 'some_tools' has no attribute 'Gone'",
         ),
-        ("broken", "the tool 'broken' (broken_tools) could not be imported: division by zero"),
+        (
+            "broken",
+            "the tool 'broken' (broken_tools) could not be imported: ZeroDivisionError: division by zero (at "
+            "FOLDER/broken_tools.py:1)",
+        ),
         (
             "saw",
             "the tool name 'saw' is taken more than once, by some_tools:Saw and some_tools:File; uninstall one of the "
@@ -93,13 +97,13 @@ def test_objects_addresses_and_announcements_are_found_by_name(announce, module)
         ),
     ],
 )
-def test_what_is_wrong_is_said_in_one_sentence(announce, module, name, sentence) -> None:
+def test_what_is_wrong_is_said_in_one_sentence(announce, module, tmp_path, name, sentence) -> None:
     announce(
         ("nail", f"{module}:NAIL"), ("gone", f"{module}:Gone"), ("saw", f"{module}:File"), ("broken", "broken_tools")
     )
     with pytest.raises(ToolError) as caught:
         tools(hammer=Hammer, saw=f"{module}:Saw").find(name)
-    assert str(caught.value) == sentence
+    assert str(caught.value) == sentence.replace("FOLDER", str(tmp_path))
 
 
 def test_what_is_announced_twice_alike_is_one(announce, module) -> None:
@@ -109,7 +113,7 @@ def test_what_is_announced_twice_alike_is_one(announce, module) -> None:
 
 def test_a_name_is_given_once() -> None:
     known = tools(hammer=Hammer)
-    with pytest.raises(ToolError, match="the tool name 'hammer' is taken already; choose another"):
+    with pytest.raises(ToolError, match="'hammer'"):
         known.add("hammer", Tool)
 
 

@@ -16,10 +16,10 @@ from tests.support.dashboard.answers import LIGHT, texts
 from workbench.dashboard import router
 from workbench.dashboard.components import prose
 from workbench.dashboard.components.cursorbar import bar
-from workbench.dashboard.components.slider_scents import ribbon, verdict_at
+from workbench.dashboard.components.slider_curves import ribbon, verdict_at
+from workbench.dashboard.pages.all_pages import PAGES
 from workbench.dashboard.pages.base import FreePage
 from workbench.dashboard.pages.cursor_page import CursorPage, run_version
-from workbench.dashboard.pages.listed import PAGES
 from workbench.dashboard.pages.runs import lines, summary
 from workbench.dashboard.panels.callbacks import cursor_of
 from workbench.dashboard.panels.panel_spec import PanelCursor
@@ -293,8 +293,8 @@ def test_what_a_page_does_not_know_of_its_link_is_said(answers: Context, path: s
     run = "?run=majority-nope-s0&step=1000&len=100&axis=length&view=score&sample=2"
     assert "This link" not in texts(router.page(answers, path, run)[0])
     told = texts(router.page(answers, path, f"{run}&colour=red&{'x' * 50}=1&sample=-1")[0])
-    assert f"This link says \u201ccolour\u201d, \u201c{'x' * 40}\u201d, which the page " in told
-    assert "names the sample \u201c-1\u201d, which is no whole number from 0 on." in told
+    assert f"This link contains \u201ccolour\u201d, \u201c{'x' * 40}\u201d, which the page " in told
+    assert "names the sample \u201c-1\u201d, which is not a whole number of 0 or more." in told
 
 
 OWN_LINKS = {
@@ -313,7 +313,7 @@ def test_what_a_free_page_does_not_know_of_its_link_is_said(answers: Context, pa
     own = OWN_LINKS[path]
     assert "does not know" not in texts(router.page(answers, path, own)[0])
     told = texts(router.page(answers, path, f"{own}&colour=red")[0])
-    assert told.count("This link says \u201ccolour\u201d, which the page ") == 1
+    assert told.count("This link contains \u201ccolour\u201d, which the page ") == 1
 
 
 def test_a_link_that_led_astray_is_told_by_one_notice(answers: Context) -> None:

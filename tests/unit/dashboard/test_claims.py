@@ -7,6 +7,8 @@ to the same rows.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,7 @@ from tests.support.dashboard.claims import (  # noqa: F401 - fixtures
     view_of,
 )
 from tests.support.hovers import VALUE, WHERE, Named, close, numbers, parsed
+from workbench.core.verdicts import STRATA
 from workbench.dashboard.components import prose
 from workbench.dashboard.pages import compare, sweep, theory
 from workbench.dashboard.pages.base import Visit
@@ -42,8 +45,10 @@ from workbench.figures import head_sentence, rail_text, verdict_sentence, why_se
 from workbench.figures.labels import MISSING, counted, estimate, proportion
 from workbench.figures.panels.differences import compare_sentence, over_length_difference
 from workbench.figures.panels.many_seeds import SHOWN
+from workbench.figures.rows.frame import Frame
 from workbench.figures.text.evidence import evidence
 from workbench.figures.text.in_context_sentence import in_context_rail, in_context_sentence
+from workbench.theory.limit_transformers.bounds import cited
 
 
 def test_the_gallery_is_walked() -> None:
@@ -52,11 +57,12 @@ def test_the_gallery_is_walked() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_dots_on_runs_are_the_rail_of_run(gallery: Context, name: str) -> None:
+def test_dots_on_runs_are_the_rail_of_run(gallery: Context, of_run: dict[str, Rows], name: str) -> None:
     run = view_of(gallery, name)
     line = summary(gallery, run)
     longest, step = run.lengths[-1], run.brief.last
     assert step is not None
+    frame = of_run[name]
     rail = said(rail_text(run.frame, "representation", step, longest, 0, 0, trained=run.trained))
     seen = 0
     for concept in ("summary", "position"):
@@ -69,7 +75,15 @@ def test_dots_on_runs_are_the_rail_of_run(gallery: Context, name: str) -> None:
         assert f"{concept} {text} after block {carried['layer']:.0f} at length {longest}" in rail.lower()
         assert proportion(line[concept]) == proportion(carried["value"])
         assert f"{concept} {text}, controls {proportion(carried['control'])}" in line["carries"]
-        assert f"controls ({proportion(carried['control'])})" in rail
+        control = next(
+            row
+            for row in frame.every()
+            if row["control"]
+            and row["value"] == carried["control"]
+            and row["quantity"] == f"{concept}_decodability"
+            and (row["step"], row["length"], row["layer"]) == (step, longest, carried["layer"])
+        )
+        assert f"controls ({estimate(*(control[part] for part in ('value', 'low', 'high')))})" in rail
     assert seen == (0 if name in IN_PART else 2)
 
 
@@ -81,7 +95,8 @@ def test_every_number_in_a_sentence_cites_its_row(gallery: Context, of_run: dict
     numbers = 0
     for step in run.measured_steps:
         told = [verdict_sentence(run.frame, step=step, trained=run.trained)]
-        for layer, head in heads if step == base.step else [(base.layer, base.head)]:
+        told.append(why_sentence(run.frame, trained=run.trained, length=base.length, step=step))
+        for layer, head in heads if step == base.step else heads[:1]:
             at: dict[str, Any] = {"step": step, "layer": layer, "head": head}
             told.append(why_sentence(run.frame, trained=run.trained, length=base.length, **at))
             told += head_sentence(run.frame, length=base.length, trained=run.trained, **at)
@@ -103,20 +118,30 @@ def test_failure_lengths_and_critical_ones_are_rows(gallery: Context, of_run: di
     rows = [row for row in of_run[name].of(pairs) if row["step"] == at.cursor.step]
     told = drawn(gallery, BY_ID["failure"], at)
     for text in told:
-        shown = re.search(r"<b>(> )?([\d,]+)( keys)?</b>", text)
+        shown = re.search(r"<b>(> )?([\d,]+)(?: \[([\d,]+), ([\d,]+)\])?( keys)?</b>", text)
         assert shown is not None
         column = "length" if shown[1] else "value"
         kind = "failure_length" if "observed" in text else "critical_length" if "critical" in text else "accuracy"
-        assert bool(shown[3]) == (kind == "critical_length"), "the one length that counts keys says so"
+        assert bool(shown[5]) == (kind == "critical_length"), "the one length that counts keys says so"
         column = "length" if kind == "accuracy" else "low" if kind == "critical_length" and shown[1] else column
         held = [row for row in rows if row["quantity"] == kind]
+        if kind == "critical_length":  # of the chosen head, at the selected length or the next shorter measured one
+            head = {"layer": at.cursor.layer, "head": at.cursor.head, "law": "matched"}
+            held = [row for row in held if all(row[name] == value for name, value in head.items())]
+            read = max(row["length"] for row in held if row["length"] <= at.cursor.length)
+            assert f"computed at length {read:,.0f}" in text
+            held = [row for row in held if row["length"] == read]
+            ends = [held[0][end] for end in ("low", "high")]
+            assert (shown[3] is None) == (None in ends)
+            assert shown[3] is None or all(same(text, end) for text, end in zip(shown.groups()[2:4], ends, strict=True))
         if column == "length" and kind == "failure_length":  # rows of the former rules end where they are censored
             held = [row | {"length": row["low"] if row["length"] is None else row["length"]} for row in held]
         held = [row for row in held if row[column] is not None]
         assert any(same(shown[2], row[column]) for row in held), text
         kept = re.search(r"kept up to ([\d,]+)", text)
         assert kept is None or any(close(kept[1], row["low"]) for row in held), text
-    assert told or run_is_unfitted(gallery, name)
+    ends = [row["status"] for row in rows if row["quantity"] == "failure_length"]
+    assert told or run_is_unfitted(gallery, name) or set(ends) == {"undefined"}, "without a threshold nothing fails"
 
 
 @pytest.mark.parametrize("name", IN_CONTEXT_NAMES)
@@ -210,12 +235,16 @@ def test_every_cell_of_the_runs_grid_is_a_row(gallery: Context, of_run: dict[str
     failures = [row for row in rows if row["quantity"] == "failure_length" and row["step"] == step]
     seen = [row["value"] for row in failures if row["status"] == "ok"]
     if line["verdict"] == "not fitted":
-        assert line["failsText"] == "no verdict"
+        assert line["failsText"] == "–"
     elif seen:
         assert same(line["failsText"], min(seen))
     else:
-        ends = [row["low"] if row["length"] is None else row["length"] for row in failures]
-        assert same(line["failsText"].removeprefix("> "), min(end for end in ends if end is not None))
+        passed = [row for row in failures if row["status"] == "censored"]
+        ends = [row["low"] if row["length"] is None else row["length"] for row in passed]
+        if passed:
+            assert same(line["failsText"].removeprefix("> "), min(end for end in ends if end is not None))
+        else:
+            assert line["failsText"] == "\u2013", "without a threshold no length is passed"
     if "since" in line:
         decided = [one for one in labels if labels[one] not in (line["verdict"], "undecided")]
         after = max(decided, default=None)
@@ -252,7 +281,7 @@ def test_every_cell_about_heads_is_a_row(gallery: Context, of_run: dict[str, Row
     at = place_of(gallery, name)
     heads = by_head(of_run[name], at)
     table, slice_text = head_tables.head_rows(at.run, at.cursor)
-    assert counted(at.cursor.length, at.run.in_context) in slice_text
+    assert counted(at.cursor.length, at.run.name in IN_CONTEXT_NAMES) in slice_text
     seen = 0
     for line in table.children[1].children:
         head, *cells = line.children
@@ -262,8 +291,9 @@ def test_every_cell_about_heads_is_a_row(gallery: Context, of_run: dict[str, Row
             if numbers(value):
                 seen += 1
                 assert holds(value, heads[texts(head).strip()]), (texts(head), shown)
-    facts, _ = head_tables.fact_rows(at.run, at.cursor)
-    own = heads[f"L{at.cursor.layer} H{at.cursor.head}"]
+    layer, which = at.cursor.layer or 0, at.cursor.head or 0
+    facts, _ = head_tables.fact_rows(at.run, replace(at.cursor, layer=layer, head=which))
+    own = heads[f"L{layer} H{which}"]
     folded = facts.children[1].children
     lists = [facts.children[0], *(part for part in folded if isinstance(part, html.Dl))]
     assert len(lists[0].children) == 6, "what tells most; the rest is folded"
@@ -276,7 +306,9 @@ def test_every_cell_about_heads_is_a_row(gallery: Context, of_run: dict[str, Row
             assert holds(value.children + limits, own), texts(fact)
         else:
             assert not numbers(limits), texts(fact)  # an interval without its value says nothing
-    cells, *_ = head_grid.cells(BY_ID["in-context-grid" if at.run.in_context else "head-grid"], at, "light")
+    cells, *_ = head_grid.cells(
+        BY_ID["in-context-grid" if at.run.name in IN_CONTEXT_NAMES else "head-grid"], at, "light"
+    )
     for cell in cells:
         if getattr(cell, "title", None) and "hardmax distance" in cell.title:
             seen += 1
@@ -305,12 +337,30 @@ def test_theory_names_the_rows_of_its_bound_and_the_step_that_it_looks_at(
         np.isclose(parsed(text), value, rtol=0.006, atol=0.5 if "," in text else 1e-9)
         for text, value in zip(shown, values, strict=True)
     )
-    assert f"observed at step {run.brief.last:,}" in texts(theory.observed(run, "guaranteed"))
+    observed = texts(theory.observed(run, "guaranteed"))
+    assert f"observed at step {run.brief.last:,}" in observed
+    if run.brief.ties:
+        assert f", {run.brief.ties['kind']} {STRATA[run.brief.ties['label']].word} : " in observed, (
+            "what fails has its name"
+        )
     bounds = [row for row in rows if row["quantity"] == "training_length_bound"]
-    reasons = sorted(f"{row['target']} ({row['note']})" for row in bounds if row["status"] == "not_applicable")
+    reasons = sorted(f"{cited(row['target'])} ({row['note']})" for row in bounds if row["status"] == "not_applicable")
     assert len(reasons) == len(bounds) == 3
     assert f"No bound applies: {'; '.join(reasons)}." in texts(told), "one sentence, not a line each"
     assert theory.no_theorem([{"target": "theorem 4.2", "status": "ok", "note": ""}]) == ""
+    papers = re.findall(r"theorem \d\.\d of ([^()]+), arXiv (\d{4}\.\d{5}) \(", texts(told))
+    assert len(papers) == len(bounds), "each theorem names its paper"
+
+
+def test_a_bound_names_the_paper_of_its_theorem() -> None:
+    columns = {"measurement": "bound", "step": 10, "quantity": "training_length_bound", "note": "a reason"}
+    rows = [
+        {**columns, "target": "theorem 4.1", "status": "ok", "value": 100.0},
+        {**columns, "target": "theorem 4.3", "status": "not_applicable", "value": None},
+    ]
+    shown = texts(theory.bound(SimpleNamespace(frame=Frame.of(pd.DataFrame(rows)))))  # type: ignore[arg-type]
+    assert "Theorem 4.1 of Izzo, Nichani, Lee, arXiv 2510.27015 100 tokens" in shown
+    assert "Not applicable: theorem 4.3 of Golowich et al., arXiv 2502.16792 (a reason)." in shown
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -417,4 +467,4 @@ def test_a_sweep_leaves_out_what_was_asked_in_its_prompt_and_says_so(gallery: Co
     assert not any(name in members for name in IN_CONTEXT_NAMES for members in cells["members"])
     assert {"ur", "uf"}.isdisjoint(cells["y"])
     said = texts(html.Div(sweep.PAGE.draw(gallery, Visit("/sweep", "")).content))
-    assert f"{len(IN_CONTEXT_NAMES)} runs asked in their prompt are left out" in said
+    assert f"{len(IN_CONTEXT_NAMES)} runs that were evaluated in a prompt are left out" in said

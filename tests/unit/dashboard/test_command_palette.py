@@ -9,7 +9,7 @@ from workbench.dashboard import router
 from workbench.dashboard.app import create_app
 from workbench.dashboard.command_palette import entries
 from workbench.dashboard.components.terms import JARGON, TERMS, anchor, explained
-from workbench.dashboard.pages.listed import PAGES
+from workbench.dashboard.pages.all_pages import PAGES
 from workbench.dashboard.panels.run_panels import BY_ID
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Worker

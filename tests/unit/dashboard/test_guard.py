@@ -22,8 +22,9 @@ from tests.support.hostile.requesting import Maker, storm
 from workbench.dashboard.app import create_app, quiet_server
 from workbench.dashboard.guard import MOST_BYTES, Hosts
 from workbench.dashboard.panels.sequence import sequence_query
-from workbench.dashboard.request_shapes import Malformed, Questions, shape_of
+from workbench.dashboard.request_check import Malformed, Questions
 from workbench.dashboard.server.worker import Job, Worker
+from workbench.dashboard.state.request_values import ENDINGS, VALUES, type_of
 
 ASK = "/_dash-update-component"
 RUNS = ("majority-nope-s0", "flip_flop-rotary-s0", "majority-learned-s0")
@@ -189,14 +190,14 @@ def test_a_body_that_is_no_question_is_refused_in_a_sentence(
         ({"output": "step.data"}, "There is no callback"),
         ({"outputs": {"id": "grid", "property": "rowData"}}, "other outputs"),
         ({"outputs": None}, "other outputs"),
-        ({"inputs": []}, "inputs are not those"),
-        ({"inputs": [{"id": "run", "property": "data", "value": "x"}]}, "inputs are not those"),
-        ({"inputs": {"id": "log-version"}}, "inputs are not those"),
-        ({"state": [7]}, "state are not those"),
+        ({"inputs": []}, "other inputs values"),
+        ({"inputs": [{"id": "run", "property": "data", "value": "x"}]}, "other inputs values"),
+        ({"inputs": {"id": "log-version"}}, "other inputs values"),
+        ({"state": [7]}, "other state values"),
         ({"state": [{"id": "run", "property": "data", "value": 7}]}, "run.data: Input should be a valid string"),
         ({"state": [{"id": "run", "property": "data"}]}, "run.data: Input should be a valid string"),
-        ({"changedPropIds": "log-version.data"}, "something changed"),
-        ({"changedPropIds": [["run.data"]]}, "something changed"),
+        ({"changedPropIds": "log-version.data"}, "names a change"),
+        ({"changedPropIds": [["run.data"]]}, "names a change"),
     ],
 )
 def test_a_question_must_be_one_that_a_page_asks(client: FlaskClient, changes: dict[str, Any], said: str) -> None:
@@ -215,6 +216,7 @@ def test_a_question_must_be_one_that_a_page_asks(client: FlaskClient, changes: d
         ("length.data", 0, -1),
         ("length.data", 5, 5.0),
         ("head.data", "0.1", "-1.0"),
+        ("head.data", "all", "all heads"),
         ("head.data", "10.12", "0.1\n"),
         ("page-look.data", {"theme": "dark", "size": 11}, {"theme": "dark", "size": 11, "x": 1}),
         ("page-look.data", {"theme": "light", "size": 12}, {"theme": "red", "size": 12}),
@@ -237,14 +239,20 @@ def test_a_question_must_be_one_that_a_page_asks(client: FlaskClient, changes: d
     ],
 )
 def test_a_value_must_have_its_shape(name: str, good: Any, bad: Any) -> None:
-    shape = TypeAdapter(shape_of(name))
+    shape = TypeAdapter(type_of(name))
     shape.validate_python(good, strict=True)
     with pytest.raises(ValidationError):
         shape.validate_python(bad, strict=True)
 
 
+def test_every_declared_type_is_complete() -> None:
+    """A type that names something undefined fails only when a request comes."""
+    for value_type in (*VALUES.values(), *ENDINGS.values()):
+        assert TypeAdapter(value_type).rebuild(force=True) is not False
+
+
 def test_all_that_callbacks_read_has_a_shape(app: Dash) -> None:
-    assert Questions(app).shapeless == set()  # else: give it one in workbench/dashboard/request_shapes.py
+    assert Questions(app).undeclared == set()  # else: declare it where the component is made, by request_values.declare
 
 
 def test_what_has_no_shape_is_at_most_text_or_a_number() -> None:
@@ -252,7 +260,7 @@ def test_what_has_no_shape_is_at_most_text_or_a_number() -> None:
     app.layout = html.Div(id="one")
     app.callback(Output("one", "title"), Input("one", "lang"))(lambda lang: lang)
     questions = Questions(app)
-    assert questions.shapeless == {"one.lang"}
+    assert questions.undeclared == {"one.lang"}
 
     def body(value: Any) -> dict[str, Any]:
         given = [{"id": "one", "property": "lang", "value": value}]

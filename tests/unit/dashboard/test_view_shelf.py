@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.support.dashboard.answers import texts
+from workbench.dashboard.saved_views import done, listed
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Worker
+from workbench.dashboard.state.run_view import shown
 from workbench.dashboard.state.store import Store
-from workbench.dashboard.view_shelf import done, listed
 from workbench.runs.saved_views import FOLDER, save_view
 
 
@@ -25,10 +26,16 @@ def test_views_are_listed_saved_and_deleted_and_what_is_none_is_named(tmp_path: 
     for link in ("/nowhere", "//evil", ""):
         assert done(context, {"do": "save", "name": "b", "link": link}).startswith("Nothing was saved: ")
     assert done(context, {"do": "save", "name": "mine", "link": "/"}) == (
-        "Nothing was saved: there is a view called mine already: delete it first, or choose another name."
+        "Nothing was saved: the view mine exists already: delete it first, or choose another name."
     )
     for file in ("2:of-the-second", "0:of-the-second", "1:../first/views/mine", "x"):
-        assert done(context, {"do": "delete", "file": file}).startswith("Nothing was deleted: there is no such view")
+        assert done(context, {"do": "delete", "file": file}).startswith("Nothing was deleted: this view does not exist")
     assert done(context, {"do": "delete", "file": "1:of-the-second"}) == "Deleted of the second."
     assert [path.name for path in (second / FOLDER).iterdir()] == ["astray.json"]
     context.close()
+
+
+def test_a_link_in_a_circle_in_place_of_the_views_is_said(tmp_path: Path) -> None:
+    """The drawer names the folder of the views, and a folder behind such a link has no other name."""
+    (tmp_path / "views").symlink_to("views")
+    assert shown(tmp_path / "views") == str(tmp_path / "views")

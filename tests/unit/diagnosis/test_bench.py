@@ -12,13 +12,30 @@ import numpy as np
 import pytest
 import torch
 
+from tests.support.diagnosis.attempts import EPS, attempt
+from workbench.core.names import OPEN_CAUSES, POSITION_OR_CONTENT
+from workbench.core.thresholds import NAMING_SHARE
 from workbench.diagnosis.bench.bench_page import page
 from workbench.diagnosis.bench.bench_table import FILE, SCHEMA, BenchError, read_members, write_members
 from workbench.diagnosis.bench.members import PER_KIND, VERSION, Member, members, planted, round_of, tried, why_not_true
 from workbench.diagnosis.bench.memory_models import MemoryNumbers
 from workbench.diagnosis.bench.needle_models import TRAINED, NeedleNumbers, WrittenBit
 from workbench.diagnosis.bench.plants import BY_NAME, KINDS, Part
-from workbench.diagnosis.bench.scoring import TARGETS, Share, confusion, entry_right, met, share, site_right
+from workbench.diagnosis.bench.scoring import (
+    OUTCOMES,
+    TARGETS,
+    Share,
+    cause_named,
+    confusion,
+    entry_right,
+    met,
+    outcome,
+    share,
+    site_right,
+)
+from workbench.diagnosis.cause import STRONG, STRONG_LOW, Entry, content, grade, keys, position_ruled_out
+from workbench.diagnosis.measurement import diagnose
+from workbench.tasks import make_task
 from workbench.tasks.base import Batch
 from workbench.tasks.counting.majority import Majority
 from workbench.tasks.random_generator import generator
@@ -97,7 +114,7 @@ def test_three_kinds_are_held_out_and_the_second_half_has_enough_single_plants()
     assert Counter(m.plan.role for m in members())["joint"] == 24
     assert [group for group, _ in groupby(m.group for m in members())] == ["second", "afterwards", "first"]
     assert {m.group for m in members(2)} == {"second", "first"}
-    assert len({m.kind for m in members()[:40]}) == len(KINDS)
+    assert len({m.kind for m in members()[: len(KINDS) + sum(kind.held_out for kind in KINDS)]}) == len(KINDS)
 
 
 def test_a_part_is_searched_evenly_in_its_logarithm_and_whole_numbers_stay_whole() -> None:
@@ -168,6 +185,31 @@ def test_what_counts_as_right() -> None:
     assert site_right(bench_row("finite precision")) is None
 
 
+def test_a_cause_that_is_left_open_is_neither_right_nor_named() -> None:
+    assert OPEN_CAUSES == ("position or content", "position or keys")
+    for entry in OPEN_CAUSES:
+        left = bench_row("marked token, row N repeated", entry=entry)
+        assert not entry_right(left)
+        assert not cause_named(left)
+        assert outcome(left) == "cause left open"
+    said = {entry: outcome(bench_row("rows in scores", entry=entry)) for entry in ("position", "keys", "")}
+    assert said == {"position": "right cause", "keys": "wrong cause", "": None}
+    assert outcome(bench_row("offset", entry="not explained")) == "not explained"
+    assert set(OUTCOMES) >= {one for one in said.values() if one}
+
+
+def test_the_page_tells_first_and_later_kinds_apart_and_together() -> None:
+    later = BY_NAME["marked token, row N repeated"]
+    assert later.later
+    at = range(PER_KIND, 2 * PER_KIND)
+    rows = [bench_row("offset", i) for i in at] + [bench_row(later.name, i, entry=POSITION_OR_CONTENT) for i in at]
+    text = page(rows)
+    assert "| right cause | 6 of 6 | 0 of 6 | 6 of 12 (0.50) |" in text
+    assert "| cause left open | 0 of 6 | 6 of 6 | 6 of 12 (0.50) |" in text
+    assert f"| {later.name} (later) |" in text
+    assert "| entry of single plants | at least 0.95 |  |  | 6 of 12 (0.50) |" in text, "targets count all kinds"
+
+
 def test_shares_count_true_members_of_the_role_alone() -> None:
     rows = [
         bench_row("offset"),
@@ -214,5 +256,73 @@ def test_the_table_gives_back_what_was_written_and_the_page_tells_it(tmp_path: P
 
 def test_a_file_that_is_no_table_of_the_bench_is_named(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(b"no parquet")
-    with pytest.raises(BenchError, match=r"members\.parquet is no table of the bench .*move it away"):
+    with pytest.raises(BenchError, match=r"members\.parquet"):
         read_members(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("share", "low", "said"),
+    [
+        (None, 1.0, "none"),
+        (NAMING_SHARE - EPS, 0.9, "none"),
+        (NAMING_SHARE, 0.9, "partly"),
+        (STRONG - EPS, 0.9, "partly"),
+        (STRONG, STRONG_LOW, "strong"),
+        (STRONG, STRONG_LOW - EPS, "partly"),
+    ],
+)
+def test_grades(share: float | None, low: float, said: str) -> None:
+    assert grade(attempt("P", share, low)) == said
+
+
+def test_where_only_selection_is_left_the_sequence_itself_is_the_cause() -> None:
+    nothing, named = Entry("not explained", "none", None), Entry("keys", "strong", attempt("K", 0.9))
+
+    def said(recovered: float | None, entry: Entry = nothing, ruled_out: bool = True) -> Any:
+        made = content(entry, recovered, ruled_out)
+        return made.label, made.grade, made.by
+
+    assert said(0.8) == ("content", "strong", None)
+    assert said(0.8 - EPS) == ("content", "partly", None)
+    assert said(NAMING_SHARE) == ("content", "partly", None)
+    assert said(NAMING_SHARE - EPS) == said(None) == ("not explained", "none", None)
+    assert said(0.9, named) == said(0.9, named, False) == ("keys", "strong", named.by)
+
+
+def test_content_is_named_only_where_positions_are_ruled_out() -> None:
+    """A position intervention was applicable and failed, or the model reads no position ids."""
+    nothing = Entry("not explained", "none", None)
+    for tested, reads_ids, label in (
+        ([], True, POSITION_OR_CONTENT),
+        ([0.1, NAMING_SHARE - EPS], True, "content"),
+        ([0.1, NAMING_SHARE], True, POSITION_OR_CONTENT),
+        ([-0.5], True, "content"),
+        ([], False, "content"),
+    ):
+        made = content(nothing, 1.0, position_ruled_out(tested, reads_ids))
+        assert (made.label, made.grade) == (label, "none" if label == POSITION_OR_CONTENT else "strong"), tested
+    assert content(nothing, NAMING_SHARE - EPS, False) is nothing, (
+        "where nothing is selected, nothing is left open either"
+    )
+
+
+def test_keys_stays_open_only_where_positions_could_not_be_tested() -> None:
+    named = Entry("keys", "strong", attempt("D", 0.9), (attempt("C", 0.6),))
+    left = keys(named, untested=True)
+    assert (left.label, left.grade, left.by, left.also) == ("position or keys", "none", named.by, named.also)
+    assert keys(named, untested=False) is named
+    for label in ("position", "steps", "keys or content", "joint", "content", "position or content", "not explained"):
+        other = Entry(label, "partly", None)
+        assert keys(other, untested=True) is other
+
+
+def test_what_is_not_asked_of_a_checkpoint_says_why() -> None:
+    task, model = WrittenBit(), NeedleNumbers(n_ctx=64).build()
+    short = diagnose(model, task, trained=32, lengths=[32], sequences=8)
+    assert {r["note"] for r in short.rows} == {"no length beyond N is measured"}
+    assert {r["law"] for r in short.rows} == {"matched"}
+    single = diagnose(model, make_task("aa_star"), trained=4, lengths=[4, 8], sequences=8)
+    assert {r["note"] for r in single.rows} == {
+        "there is one string of each length: shares of a loss have no strings to be taken over"
+    }
+    assert {r["status"] for r in [*short.rows, *single.rows]} == {"not_applicable"}

@@ -14,11 +14,13 @@ from tests.support.held import Held
 from tests.support.measure.held_rows import FLOAT, short
 from workbench.diagnosis.bench.memory_models import MemoryNumbers
 from workbench.diagnosis.bench.needle_models import NeedleNumbers, WrittenBit
-from workbench.diagnosis.repaired_pass import RepairedPass, inside_of
-from workbench.diagnosis.shares import Bootstrap, Judged
-from workbench.diagnosis.sites import crossed, key_scores, last_rows, read_blocks, read_heads, with_head_reading
-from workbench.diagnosis.trials import Trials, Tried
-from workbench.measure.edits.repairs import POSITION, blind_repairs, no_place, repaired_ids
+from workbench.diagnosis.intervened_pass import IntervenedPass, inside_of
+from workbench.diagnosis.location import crossed, key_scores, last_rows, read_blocks, read_heads, with_head_reading
+from workbench.diagnosis.recovered_share import Bootstrap, Judged
+from workbench.diagnosis.tried_interventions import Trials, Tried
+from workbench.measure.edits.interventions.all_interventions import interventions_on
+from workbench.measure.edits.interventions.intervention import IdEdit, TrainedIds
+from workbench.measure.edits.interventions.position import POSITION
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.tasks import make_task
 from workbench.tasks.random_generator import generator
@@ -42,13 +44,18 @@ def strings(length: int, word: str, count: int = 6, task: str = "flip_flop") -> 
     return make_task(task).sample(count, length, generator("held repairs", word), "matched", window=N)
 
 
+def ids_under(repair: Any, ids: torch.Tensor, trained: TrainedIds) -> torch.Tensor:
+    """Ids under an intervention; one that edits scores leaves them as they are."""
+    return repair.edit(ids, trained) if isinstance(repair, IdEdit) else ids
+
+
 def test_ids_under_every_repair(held: Held) -> None:
     """At lengths of training, one beyond, not a multiple and a multiple of it; ids that differ by string too."""
     spread = torch.stack([torch.arange(11), torch.arange(11) * 2 + 1])
     every = (torch.arange(6)[None], torch.arange(7)[None], spread, torch.arange(21)[None])
     made = {
         repair.name: [
-            repaired_ids(repair.control if wrong else repair, ids, 5, between, absolute, top)
+            ids_under(repair.control if wrong else repair, ids, TrainedIds(5, top, between, absolute))
             for wrong, between, absolute in product((False, True), repeat=3)
             for top in (5, 7)
             for ids in every
@@ -72,12 +79,12 @@ def test_what_a_model_gives_out_under_every_repair(kind: str, held: Held) -> Non
         "moments": short([part.numpy() for of in inside.statistics.moments.values() for part in of]),
     }
     batch, fit = strings(FAR, "at"), strings(FAR, "fit")
-    for repair in blind_repairs(model.cfg):
-        if no_place(repair, model.cfg):
+    for repair in interventions_on(model.cfg):
+        if repair.no_place(model.cfg):
             continue
         outputs = []
         for one, trial in ((repair, False), (repair.control, False), (repair, True)):
-            run = RepairedPass(model, inside, [one], trial)
+            run = IntervenedPass(model, inside, [one], trial)
             if run.fitted:
                 run.fit(fit)
             outputs.append(run.outputs(batch)[:, -3:].numpy())
@@ -89,10 +96,10 @@ def test_pairs_of_repairs_are_made_in_one_pass(held: Held) -> None:
     model = small(MODELS["learned"])
     inside = inside_of(model, strings(N, "inside", 12))
     batch, fit = strings(FAR, "at"), strings(FAR, "fit")
-    by_name = {repair.name: repair for repair in blind_repairs(model.cfg)}
+    by_name = {repair.name: repair for repair in interventions_on(model.cfg)}
     found = {}
     for names in ("P.clip D.gap", "P.int K.scale", "D.beta2 K.sink", "D.mass C.pool0", "K.scale C.pool1"):
-        run = RepairedPass(model, inside, [by_name[name] for name in names.split()])
+        run = IntervenedPass(model, inside, [by_name[name] for name in names.split()])
         if run.fitted:
             run.fit(fit)
         found[names] = short(run.outputs(batch)[:, -2:].numpy())
@@ -104,9 +111,9 @@ def test_a_memory_under_every_repair(held: Held) -> None:
     inside = inside_of(model, task.sample(8, 8, generator("memory in"), "matched"))
     batch = task.sample(8, 21, generator("memory at"), "matched")
     found = {}
-    for repair in blind_repairs(model.cfg):
-        if not no_place(repair, model.cfg):
-            passes = [RepairedPass(model, inside, [one]) for one in (repair, repair.control)]
+    for repair in interventions_on(model.cfg):
+        if not repair.no_place(model.cfg):
+            passes = [IntervenedPass(model, inside, [one]) for one in (repair, repair.control)]
             for run in passes:
                 run.fit(batch)
             found[repair.name] = short([run.outputs(batch)[:, -1].numpy() for run in passes])
@@ -130,7 +137,7 @@ def test_what_trials_find(name: str, held: Held) -> None:
         return task.sample(count, length, generator("trials", word), "matched", window=32)
 
     inside, reference, batch = drawn("in", 32, 12), drawn("reference", 32, 24), drawn("at", 96, 32)
-    clean = RepairedPass(model, inside_of(model, inside))
+    clean = IntervenedPass(model, inside_of(model, inside))
     at_reference, at = clean.judge(task, reference), clean.judge(task, batch)
     trials = Trials(model, task, inside_of(model, inside), reference, at_reference)
     found = trials.at(batch, at, drawn("fit", 96, 12), np.random.default_rng(0), 30)
@@ -160,7 +167,7 @@ def test_readings_of_blocks_and_heads(held: Held) -> None:
         return task.sample(count, length, generator("readings", word), "matched", window=32)
 
     fit, inside, batch = drawn("fit", 32), drawn("in", 32), drawn("at", 96)
-    at = RepairedPass(model, inside_of(model, fit)).judge(task, batch)
+    at = IntervenedPass(model, inside_of(model, fit)).judge(task, batch)
     fresh = [HookedTransformer(model.cfg, seed=seed).double().eval() for seed in range(2)]
     blocks = read_blocks(model, fresh[0], fit, inside, batch, np.random.default_rng(0))
     heads = read_heads(model, task, inside, batch, at, fresh, range(2), np.random.default_rng(0))

@@ -12,9 +12,9 @@ from tests.support.held import Held
 from workbench.diagnosis import find_wrong_strings
 from workbench.diagnosis.find_wrong_strings import flipped, leads, nearest, slack, wrong_strings
 from workbench.diagnosis.prescription import prescribed
+from workbench.measure.edits.edit import EditError, parse_edits
 from workbench.measure.edits.edited_forward import Trained
 from workbench.models import HookedTransformer, ModelConfig
-from workbench.models.interventions import EditError, parse_edits
 from workbench.tasks import make_task
 from workbench.tasks.random_generator import generator
 
@@ -49,7 +49,7 @@ def test_one_repair_alone_can_be_tried(text: str) -> None:
     task = make_task("parity")
     cfg = ModelConfig(d_vocab=task.d_vocab, d_vocab_out=task.d_vocab_out, n_layers=1, d_model=4, n_heads=1, n_ctx=16)
     batch = task.sample(2, 5, generator("two"), "matched")
-    with pytest.raises(EditError, match="under one repair at most"):
+    with pytest.raises(EditError, match="intervention"):
         wrong_strings(HookedTransformer(cfg, seed=0), task, batch, parse_edits(text), Trained(4))
 
 

@@ -40,6 +40,15 @@ POSE, RANDOM = {"name": "pose"}, {"name": "random_offset"}
          {"training.curriculum.short": 32, "training.curriculum.share": 0.05}),
         ("content", "selection", {"curriculum": {"law": "few_long", "low": 2, "high": 32}}, {}, {}),
         ("joint", "dispersion", {}, {"ids": "pose", "n_ctx": 258}, {"model.log_scaling": "learned"}),
+        ("position or keys", "dispersion", {}, {"ids": "pose", "n_ctx": 258}, {"model.log_scaling": "learned"}),
+        ("position or keys", "lost", {"ids": RANDOM},
+         {"ids": "pose", "n_ctx": 258, "curriculum": "few_long", "lengths": "2-64"},
+         {"training.curriculum.short": 32, "training.curriculum.share": 0.05}),
+        ("position or keys", "dispersion", {"ids": {"name": "coupled"}}, {}, {"model.log_scaling": "learned"}),
+        ("position or keys", "lost", {"curriculum": {"law": "few_long", "low": 2, "high": 32}},
+         {"ids": "pose", "n_ctx": 258}, {}),
+        ("position or content", "selection", {}, {"curriculum": "few_long", "lengths": "2-64"},
+         {"training.curriculum.short": 32, "training.curriculum.share": 0.05}),
         ("steps", "code", {}, {}, {}),
         ("not explained", "lost", {}, {}, {}),
         ("", "", {}, {}, {}),
@@ -53,3 +62,12 @@ def test_each_entry_has_its_change(
     assert (dict(found.options), dict(found.settings)) == (options, settings)
     assert bool(found.about) == bool(options or settings)
     assert found.why
+
+
+def test_where_positions_could_not_be_tested_both_changes_are_suggested_and_the_reason_says_so() -> None:
+    both = prescribed("position or keys", "dispersion", run())
+    assert both.about == (
+        "position ids drawn with gaps (PoSE), up to 257, and scores scaled by log n, with a learned gain per head"
+    )
+    assert both.why == "positions could not be tested, and the two changes cover both possible causes"
+    assert prescribed("joint", "dispersion", run()).why == "each cause alone is enough to fail"

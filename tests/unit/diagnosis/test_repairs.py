@@ -1,8 +1,9 @@
-"""Each blind repair as an edit: against formulas, by hand."""
+"""Each intervention as an edit: against formulas, by hand."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,15 +12,10 @@ from torch import Tensor
 
 from workbench.diagnosis.bench.memory_models import MemoryNumbers
 from workbench.diagnosis.bench.needle_models import SURPLUS, NeedleNumbers, WrittenBit
-from workbench.diagnosis.repaired_pass import (
-    SMALLEST_GAP,
-    RepairedPass,
-    clearly_right,
-    gap_set,
-    inside_of,
-    last_classes,
-)  # fmt: skip
-from workbench.measure.edits.repairs import Repair, blind_repairs, no_place, pooled_rows, repaired_ids
+from workbench.diagnosis.intervened_pass import TIE, IntervenedPass, asking, clearly_right, inside_of, last_classes
+from workbench.measure.edits.interventions.all_interventions import by_name, interventions_on
+from workbench.measure.edits.interventions.intervention import IdEdit, Intervention, TrainedIds
+from workbench.measure.edits.interventions.sharpening import SMALLEST_GAP, gap_set, with_mass
 from workbench.models.positions.encoding import Encoding
 from workbench.models.positions.id_samplers import PositionError
 from workbench.models.positions.registry import ENCODINGS
@@ -29,9 +25,16 @@ from workbench.tasks import make_task
 from workbench.tasks.random_generator import generator
 
 BY_NAME = {
-    repair.name: repair for repair in blind_repairs(ModelConfig(d_vocab=3, n_layers=2, d_model=4, n_heads=1, n_ctx=8))
+    repair.name: repair
+    for repair in interventions_on(ModelConfig(d_vocab=3, n_layers=2, d_model=4, n_heads=1, n_ctx=8))
 }
 N = 8
+
+
+def position_edit(name: str) -> IdEdit:
+    edit = BY_NAME[name]
+    assert isinstance(edit, IdEdit)
+    return edit
 
 
 def ids_under(
@@ -39,7 +42,8 @@ def ids_under(
 ) -> list[float]:
     """Of a string with the ids 0 .. 8 whose training ended at the id 4."""
     repair = BY_NAME[name].control if wrong else BY_NAME[name]
-    return repaired_ids(repair, torch.arange(9)[None], 4, between, absolute, top)[0].tolist()
+    ids = torch.arange(9)[None]
+    return (repair.edit(ids, TrainedIds(4, top, between, absolute)) if isinstance(repair, IdEdit) else ids)[0].tolist()
 
 
 def test_ids_under_repairs_lie_inside_training() -> None:
@@ -61,7 +65,7 @@ def test_ids_of_controls_lie_outside_training_or_are_as_far_apart_as_without_rep
 def test_ids_inside_training_stay() -> None:
     for name in ("P.int", "P.clip", "P.low", "P.row"):
         ids = torch.arange(5)[None]
-        assert repaired_ids(BY_NAME[name], ids, 4, True, True, 4) is ids
+        assert position_edit(name).edit(ids, TrainedIds(4, 4, True, True)) is ids
 
 
 def encodings() -> list[Encoding]:
@@ -78,7 +82,7 @@ def test_ids_between_whole_ones_are_read_where_an_encoding_says_so_and_refused_e
     model, tokens = small(encoding), torch.randint(0, 6, (2, 7), generator=generator("between"))
     whole = torch.arange(7)[None]
     if encoding.reads_ids and not encoding.between:
-        with pytest.raises(PositionError, match="whole ids alone"):
+        with pytest.raises(PositionError, match="ids"):
             model(tokens, whole + 0.5)
         return
     torch.testing.assert_close(model(tokens, whole.double()), model(tokens, whole))
@@ -90,12 +94,12 @@ def batch_of(length: int, strings: int = 64, word: str = "test", task: Any = Non
     return (task or make_task("flip_flop")).sample(strings, length, generator(word), "matched", window=N)
 
 
-def repaired(model: Any, repairs: list[Repair], length: int = 16) -> tuple[Tensor, Tensor]:
+def repaired(model: Any, repairs: list[Intervention], length: int = 16) -> tuple[Tensor, Tensor]:
     """Clean outputs and outputs under repairs of the same strings."""
     inside, batch = inside_of(model, batch_of(N, word="inside")), batch_of(length)
-    run = RepairedPass(model, inside, repairs)
+    run = IntervenedPass(model, inside, repairs)
     run.fit(batch_of(length, word="fit"))
-    return RepairedPass(model, inside).outputs(batch), run.outputs(batch)
+    return IntervenedPass(model, inside).outputs(batch), run.outputs(batch)
 
 
 def test_no_repair_is_the_clean_pass() -> None:
@@ -142,7 +146,7 @@ def test_clipped_lags_are_lags_of_the_model_itself(positions: Any) -> None:
     pattern = torch.stack(scores, -1).softmax(-1)
     z = torch.einsum("bhk,bkhe->bhe", pattern, cache["blocks.0.attn.hook_v"])
     seen_z: list[Tensor] = []
-    run = RepairedPass(model, inside, [BY_NAME["P.lag"]])
+    run = IntervenedPass(model, inside, [BY_NAME["P.lag"]])
     with model.hooks(fwd_hooks=[("blocks.0.hook_attn_out", lambda x, hook: seen_z.append(x))]):
         run.outputs(batch)
     expected = torch.einsum("bhe,hed->bd", z, model.blocks[0].attn.W_O)
@@ -155,7 +159,7 @@ def test_the_sink_keeps_the_weight_that_it_had_at_n() -> None:
     task = WrittenBit()
     inside = inside_of(model, batch_of(32, word="inside", task=task))
     batch, rows = batch_of(128, task=task), []
-    run = RepairedPass(model, inside, [BY_NAME["K.sink"]])
+    run = IntervenedPass(model, inside, [BY_NAME["K.sink"]])
     with model.hooks(fwd_hooks=[("blocks.0.hook_attn_out", lambda x, hook: rows.append(x[:, -1, 2]))]):
         run.outputs(batch)
     ratio = 129 / 33
@@ -166,7 +170,7 @@ def test_the_scale_of_a_head_is_that_at_n() -> None:
     model, rows = NeedleNumbers().build(), []
     task = WrittenBit()
     inside = inside_of(model, batch_of(32, word="inside", task=task))
-    run = RepairedPass(model, inside, [BY_NAME["K.scale"]])
+    run = IntervenedPass(model, inside, [BY_NAME["K.scale"]])
     run.fit(batch_of(128, word="fit", task=task))
     with model.hooks(fwd_hooks=[("blocks.0.hook_attn_out", lambda x, hook: rows.append(x[:, :, 2]))]):
         run.outputs(batch_of(128, task=task))
@@ -186,21 +190,19 @@ def test_the_gap_set_is_what_stands_apart_and_not_what_ties() -> None:
 
 def test_weight_is_held_and_both_parts_keep_their_directions() -> None:
     """Also where the set has all the weight that float32 can tell."""
-    from workbench.diagnosis.repaired_pass import _held_mass
-
     values = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])[None, :, None]
     for margin in (2.0, 60.0):
-        made = _held_mass(torch.tensor([[[margin, 0.0, 0.0]]]), values, torch.tensor([0.7]))
+        made = with_mass(torch.tensor([[[margin, 0.0, 0.0]]]), values, torch.tensor([0.7]))
         torch.testing.assert_close(made, torch.tensor([[[0.7, 0.3]]]))
 
 
 def test_pooled_rows_have_the_moments_of_n_with_classes_weighted_alike() -> None:
     model = small("learned", n_layers=1)
     inside, batch = inside_of(model, batch_of(N, word="inside")), batch_of(16, strings=64)
-    run, rows = RepairedPass(model, inside, [pooled_rows(0)]), []
+    run, rows = IntervenedPass(model, inside, [by_name("C.pool0")]), []
     run.fit(batch)
     with model.hooks(fwd_hooks=[("blocks.0.hook_resid_post", lambda x, hook: rows.append(x[:, -1]))]):
-        RepairedPass(model, inside).outputs(batch)
+        IntervenedPass(model, inside).outputs(batch)
     classes = torch.as_tensor(last_classes(batch))
     weights = torch.stack([1 / (2 * (classes == c).sum()) for c in classes])
     mean = (weights[:, None] * rows[0]).sum(0)
@@ -213,17 +215,17 @@ def test_statistics_are_taken_under_the_repairs_before_them() -> None:
     """The scale of the second layer's heads at n is that behind mended first ones."""
     model, fit = small("learned"), batch_of(16, word="fit")
     inside = inside_of(model, batch_of(N, word="inside"))
-    alone, behind = (RepairedPass(model, inside, [*first, BY_NAME["K.scale"]]) for first in ([], [BY_NAME["P.int"]]))
+    alone, behind = (IntervenedPass(model, inside, [*first, BY_NAME["K.scale"]]) for first in ([], [BY_NAME["P.int"]]))
     assert not torch.allclose(alone.fit(fit).rms[1], behind.fit(fit).rms[1])
-    ids = repaired_ids(BY_NAME["P.int"], torch.arange(17)[None], N, False, True, N)
+    ids = position_edit("P.int").edit(torch.arange(17)[None], TrainedIds(N, N, False, True))
     _, cache = model.run_with_cache(fit.tokens, ids)
     torch.testing.assert_close(behind.outside.rms[0], cache["blocks.0.attn.hook_z"][:, -1].pow(2).mean((0, 2)).sqrt())
 
 
 def test_every_control_is_another_edit() -> None:
     model = small("rotary")
-    for repair in blind_repairs(model.cfg):
-        if no_place(repair, model.cfg):
+    for repair in interventions_on(model.cfg):
+        if repair.no_place(model.cfg):
             continue
         _, made = repaired(model, [repair])
         _, wrong = repaired(model, [repair.control])
@@ -240,15 +242,15 @@ def test_a_tie_is_no_right_answer() -> None:
 
 
 def test_what_a_model_has_no_place_for_says_why() -> None:
-    said = {name: no_place(repair, small("none").cfg) for name, repair in BY_NAME.items()}
+    said = {name: repair.no_place(small("none").cfg) for name, repair in BY_NAME.items()}
     assert said["P.int"] == "the model reads no position ids"
     assert not said["D.logn"]
     linear = small("none", attention="linear").cfg
-    assert no_place(BY_NAME["D.gap"], linear) == "its attention is linear, not by softmax"
-    assert not no_place(BY_NAME["K.scale"], linear)
-    assert "before queries meet keys" in no_place(BY_NAME["P.lag"], small("learned").cfg)
-    with pytest.raises(ValueError, match=r"P\.int and P\.clip both change ids"):
-        RepairedPass(small(), inside_of(small(), batch_of(N)), [BY_NAME["P.int"], BY_NAME["P.clip"]])
+    assert BY_NAME["D.gap"].no_place(linear) == "its attention is linear, not by softmax"
+    assert not BY_NAME["K.scale"].no_place(linear)
+    assert "before queries meet keys" in BY_NAME["P.lag"].no_place(small("learned").cfg)
+    with pytest.raises(ValueError, match=r"P\.clip"):
+        IntervenedPass(small(), inside_of(small(), batch_of(N)), [BY_NAME["P.int"], BY_NAME["P.clip"]])
 
 
 def test_sizes_of_plants_are_as_said() -> None:
@@ -268,10 +270,10 @@ def test_slowed_steps_forget_in_a_whole_string_what_is_forgotten_in_n() -> None:
     task = WrittenBit()
     inside = inside_of(MemoryNumbers(decay=0.1).build(), batch_of(32, word="inside", task=task))
     batch = batch_of(64, task=task)
-    repair = next(one for one in blind_repairs(MemoryNumbers().build().cfg) if one.name == "T.slow")
-    slowed = RepairedPass(MemoryNumbers(decay=0.1).build(), inside, [repair]).outputs(batch)
+    repair = next(one for one in interventions_on(MemoryNumbers().build().cfg) if one.name == "T.slow")
+    slowed = IntervenedPass(MemoryNumbers(decay=0.1).build(), inside, [repair]).outputs(batch)
     torch.testing.assert_close(slowed, MemoryNumbers(decay=0.1 * 33 / 65).build()(batch.tokens).detach())
-    hurried = RepairedPass(MemoryNumbers(decay=0.1).build(), inside, [repair.control]).outputs(batch)
+    hurried = IntervenedPass(MemoryNumbers(decay=0.1).build(), inside, [repair.control]).outputs(batch)
     torch.testing.assert_close(hurried, MemoryNumbers(decay=0.1 * 65 / 33).build()(batch.tokens).detach())
 
 
@@ -281,5 +283,26 @@ def test_slowed_steps_keep_the_signs_of_gates() -> None:
     model = parity()
     batch = batch_of(16, task=make_task("parity"))
     inside = inside_of(model, batch_of(N, word="inside", task=make_task("parity")))
-    repair = next(one for one in blind_repairs(model.cfg) if one.name == "T.slow")
-    torch.testing.assert_close(RepairedPass(model, inside, [repair]).outputs(batch), model(batch.tokens).detach())
+    repair = next(one for one in interventions_on(model.cfg) if one.name == "T.slow")
+    torch.testing.assert_close(IntervenedPass(model, inside, [repair]).outputs(batch), model(batch.tokens).detach())
+
+
+def test_answers_tie_that_lead_by_no_more_than_the_last_bits() -> None:
+    task = WrittenBit()
+    batch = task.sample(3, 4, generator("tie"), "matched")
+    lead = TIE * (1 + 8.0)
+    outputs = torch.full((3, 5, 2), 8.0, dtype=torch.float64)
+    answers = batch.targets[:, -1]
+    for string, less in enumerate((lead * 1.01, lead * 0.99, -1.0)):
+        outputs[string, -1, 1 - answers[string]] -= less
+    assert clearly_right(task, outputs, batch).tolist() == [1.0, 0.0, 0.0]
+
+
+def test_strings_that_ask_nothing_are_left_out() -> None:
+    drawn = make_task("flip_flop").sample(6, 9, generator("some"), "matched")
+    mask = drawn.mask.clone()
+    mask[[0, 3], -1] = False
+    kept = asking(replace(drawn, mask=mask))
+    assert torch.equal(kept.tokens, drawn.tokens[[1, 2, 4, 5]])
+    whole = make_task("parity").sample(6, 8, generator("even"), "matched")
+    assert asking(whole) is whole

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 import torch
 
-from workbench.diagnosis import diagnosis
+from tests.support.diagnosis.attempts import EPS, attempt
+from workbench.core.thresholds import NAMING_SHARE
+from workbench.diagnosis import measurement
 from workbench.diagnosis.bench import __main__ as command
 from workbench.diagnosis.bench.bench_page import _told
 from workbench.diagnosis.bench.bench_table import read_members, write_members
@@ -20,13 +22,15 @@ from workbench.diagnosis.bench.members import VERSION, Member
 from workbench.diagnosis.bench.needle_models import NeedleNumbers, WrittenBit
 from workbench.diagnosis.bench.scoring import Share
 from workbench.diagnosis.bench.trained_models import config
-from workbench.diagnosis.diagnosis import QUANTITIES, Diagnosed, Diagnosis
-from workbench.diagnosis.repaired_pass import RepairedPass, _moved, inside_of, last_classes
-from workbench.diagnosis.shares import Judged
-from workbench.diagnosis.sites import Blind, HeadReading
-from workbench.diagnosis.trials import Trials
+from workbench.diagnosis.cause import JOINT, name_entry
+from workbench.diagnosis.intervened_pass import IntervenedPass, inside_of, last_classes
+from workbench.diagnosis.location import Blind, HeadReading
+from workbench.diagnosis.measurement import QUANTITIES, Diagnosed, Diagnosis
+from workbench.diagnosis.recovered_share import Estimate95, Judged
+from workbench.diagnosis.tried_interventions import LEAST, OVER_CONTROL, Findings, Trials, Tried, passes
 from workbench.jobs.executors import Failure
-from workbench.measure.edits.repairs import by_name, pooled_rows
+from workbench.measure.edits.interventions.all_interventions import by_name
+from workbench.measure.edits.interventions.intervention import RowEdit
 from workbench.tasks import make_task
 from workbench.tasks.base import Batch
 from workbench.tasks.random_generator import generator
@@ -95,7 +99,7 @@ def test_strings_are_drawn_until_enough_are_wrong(
         right = places % every != 0 if every else places >= 0
         return Judged(right.astype(float), np.zeros(len(batch), dtype=np.int64))
 
-    monkeypatch.setattr(diagnosis, "MOST", most)
+    monkeypatch.setattr(measurement, "MOST", most)
     one = object.__new__(Diagnosed)
     one.law = "challenge"
     one.study = SimpleNamespace(batch=lambda law, length: drawn(8), further=further)  # type: ignore[assignment]
@@ -111,7 +115,7 @@ def test_what_is_stored_of_a_diagnosis_and_between_which_ends() -> None:
     assert stored == {
         "balanced_accuracy": (*share, True, ()),
         "balanced_loss": (*difference, True, ()),
-        "restored_share": ("share of the loss", None, None, True, ("wrong_constant",)),
+        "restored_share": ("share of the accuracy drop", None, None, True, ("wrong_constant",)),
         "harm_inside": (*difference, False, ("wrong_constant",)),
         "entry": (*label, False, ()),
         "entry_grade": (*label, False, ()),
@@ -137,7 +141,7 @@ def test_a_thinned_key_is_on_top_with_less_than_half_of_its_weight(gap: float, w
     [("", False, False), ("D", True, False), ("DP", False, False), ("DK", False, False), ("DPK", False, False),
      ("P", False, False), ("DC", True, True), ("DT", True, False), ("C", False, True)],
 )  # fmt: skip
-def test_what_blind_repairs_say_of_a_site(passed: str, sharpening: bool, moved: bool) -> None:
+def test_what_interventions_on_say_of_a_site(passed: str, sharpening: bool, moved: bool) -> None:
     blind = Blind(frozenset(passed))
     assert (blind.only_sharpening, blind.moments) == (sharpening, moved)
 
@@ -157,9 +161,10 @@ def test_real_answers_and_those_of_several_tokens_are_of_one_class(task: str, le
 )
 def test_rows_are_brought_to_their_moments_at_n(sd: float, sd_inside: float, mended: float, wrong: float) -> None:
     outside, inside = ((torch.tensor([m]), torch.tensor([s])) for m, s in ((1.0, sd), (10.0, sd_inside)))
-    repair = pooled_rows(0)
-    assert _moved(torch.tensor([[3.0]]), outside, inside, repair).tolist() == [[mended]]
-    assert _moved(torch.tensor([[3.0]]), outside, inside, repair.control).tolist() == [[wrong]]
+    repair = by_name("C.pool0")
+    assert isinstance(repair, RowEdit)
+    assert repair.edit(torch.tensor([[3.0]]), outside, inside).tolist() == [[mended]]
+    assert repair.control.edit(torch.tensor([[3.0]]), outside, inside).tolist() == [[wrong]]
 
 
 @pytest.mark.parametrize(
@@ -171,7 +176,7 @@ def test_steps_are_slowed_by_as_much_as_the_string_is_longer(keys: int, length: 
     gates = torch.full((1, length, 1, 2), 0.25) * torch.tensor([1.0, -1.0])
     repair = by_name("T.slow")
     for one, by in ((repair, power), (repair.control, 1 / power)):
-        found = RepairedPass(None, inside, [one], trial)._slowed(gates)  # type: ignore[arg-type]
+        found = IntervenedPass(None, inside, [one], trial)._edit_gates(gates)  # type: ignore[arg-type]
         assert found[0, 0, 0].tolist() == pytest.approx([0.25**by, -(0.25**by)])
         assert found.shape == gates.shape
 
@@ -272,12 +277,12 @@ def test_members_that_are_missing_are_made_and_kept(
 def test_no_member_is_begun_after_so_many_minutes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, minutes: float | None, until: float | None
 ) -> None:
-    asked: list[Any] = []
-    monkeypatch.setattr(command, "Before", lambda function, given: asked.append((function, given)))
-    monkeypatch.setattr(command, "make_executor", lambda name, workers: SimpleNamespace(map=lambda *_, **__: None))
+    jobs: list[Any] = []
+    executor = SimpleNamespace(map=lambda job, *_, **__: jobs.append((job.func, job.keywords)))
+    monkeypatch.setattr(command, "make_executor", lambda name, workers: executor)
     monkeypatch.setattr(command, "time", SimpleNamespace(time=lambda: 100.0, monotonic=lambda: 0.0))
     command.run([Member("offset", 0)], tmp_path, None, minutes)
-    assert asked == [(command.tried, until)]
+    assert jobs == [(command.tried, {"until": until})]
 
 
 @pytest.mark.parametrize(
@@ -305,3 +310,52 @@ def test_the_command_asks_for_some_kinds_and_tells_the_targets(
     assert said[0] == "entry of single plants: second 0 of 0, afterwards 0 of 0, first 0 of 0"
     assert len(said) == 4
     assert page.read_text().startswith("# The bench of known causes")
+
+
+@pytest.mark.parametrize(
+    ("share", "low", "control", "said"),
+    [
+        (NAMING_SHARE, 0.3, 0.0, True),
+        (NAMING_SHARE - EPS, 0.3, 0.0, False),
+        (NAMING_SHARE, LEAST, 0.0, False),
+        (NAMING_SHARE, LEAST + EPS, 0.0, True),
+        (0.75, 0.3, 0.75 - OVER_CONTROL - EPS, True),
+        (0.75, 0.3, 0.75 - OVER_CONTROL + EPS, False),
+        (NAMING_SHARE, 0.3, 0.5 - OVER_CONTROL, True),
+        (NAMING_SHARE - EPS, 0.3, -1.0, False),
+        (NAMING_SHARE, 0.3, -5.0, True),
+        (None, 0.3, 0.0, False),
+        (1.0, 0.9, None, False),
+    ],
+)
+def test_what_a_repair_must_restore_over_its_control(
+    share: float | None, low: float, control: float | None, said: bool
+) -> None:
+    assert passes(attempt("P", share, low, control)) is said
+
+
+def findings(families: dict[str, Tried], pairs: Sequence[Tried] = (), more: tuple[float, float] = (0, 0)) -> Findings:
+    """What blind repairs showed; ``more``: by how much the first of two restores more, and the interval's lower end."""
+    difference = SimpleNamespace(share_difference=lambda first, second: Estimate95(more[0], more[1], 1.0))
+    return Findings((), families, tuple(pairs), difference)  # type: ignore[arg-type]
+
+
+WEAK = {"P": attempt("P", NAMING_SHARE - EPS), "D": attempt("D", 0.1), "K": attempt("K", NAMING_SHARE, control=0.4)}
+
+
+@pytest.mark.parametrize(
+    ("pairs", "said"),
+    [
+        ([attempt("PD", JOINT)], "P.int and D.logn"),
+        ([attempt("PD", JOINT - EPS)], None),
+        ([attempt("PD", None)], None),
+        ([attempt("PK", 0.9)], None),
+        ([attempt("DP", 0.9, by=0.2), attempt("PD", 0.85, by=0.3)], "P.int and D.logn"),
+        ([], None),
+    ],
+)
+def test_a_pair_is_joint_where_each_alone_restores_less_than_half(pairs: list[Tried], said: str | None) -> None:
+    found = name_entry(findings(WEAK, pairs))
+    assert (found.by.name if found.by else None) == said
+    assert (found.label, found.grade) == (("joint", "strong") if said else ("not explained", "none"))
+    assert found.also == ()

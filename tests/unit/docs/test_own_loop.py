@@ -1,4 +1,4 @@
-"""What the recipes of docs/your_own_loop.md save is read by the commands beside them."""
+"""What the recipes for training loops in docs/your_own_model.md save is read by the commands beside them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.cli.main import app
 from workbench.runs import Run
 from workbench.tasks.random_generator import generator
 
-PAGE = (ROOT / "docs" / "your_own_loop.md").read_text()
+PAGE = (ROOT / "docs" / "your_own_model.md").read_text().partition("\n## Checkpoints of a training loop\n")[2]
 
 
 def test_each_checkpoint_is_a_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,7 +23,7 @@ def test_each_checkpoint_is_a_step(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "own_loop"}
     for block in re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL):
-        exec(compile(block, "your_own_loop.md", "exec", dont_inherit=True), names)
+        exec(compile(block, "your_own_model.md", "exec", dont_inherit=True), names)
     (opening,) = re.findall(r"^lengthlens (open .*)$", PAGE, re.MULTILINE)
     (adopting,) = re.findall(r"^lengthlens (adopt .*)$", PAGE, re.MULTILINE)
     Path("my_models").mkdir()

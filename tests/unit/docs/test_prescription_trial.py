@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -12,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.places import ROOT
+from tests.support.scripts import script
 from workbench.cli.sweeping.sweep_cells import config_of
 
 DOCS = ROOT / "docs"
@@ -19,14 +18,7 @@ DOCS = ROOT / "docs"
 
 @pytest.fixture(scope="module")
 def trial() -> ModuleType:
-    for name in ("other_machines_table", "diagnosis_runs", "prescription_trial"):
-        spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[spec.name] = module
-        spec.loader.exec_module(module)
-    return module
+    return [script(name) for name in ("other_machines_table", "diagnosis_runs", "prescription_trial")][-1]
 
 
 def line(run: str, entry: str, site: str = "selection") -> dict[str, Any]:
@@ -43,7 +35,7 @@ def config(seed: int = 0) -> dict[str, Any]:
 def test_parents_take_turns_over_configurations_and_no_entry_has_more_than_half(trial: ModuleType) -> None:
     lines = [line(f"{task}-rotary-seed{seed}", "position") for task in "abc" for seed in range(3)]
     lines += [line("d-none-seed0", "keys"), line("d-none-seed1", "keys"), line("e-none-seed0", "not explained")]
-    lines += [line("f-none-seed0", "steps")]  # nothing is prescribed for these
+    lines += [line("f-none-seed0", "steps")]  # no change is suggested for these
     configs = {one["run"]: config() for one in lines}
     chosen = [one["run"] for one in trial.parents(lines, configs, most=6)]
     assert sorted(chosen) == ["a-rotary-seed0", "b-rotary-seed0", "d-none-seed0", "d-none-seed1"]
@@ -87,6 +79,12 @@ def test_differences_are_over_parents_in_which_both_fit_and_resample_configurati
     assert "the same recipe, another seed: 4 of 5" in told
     assert "| the same recipe, another seed | matched | 4 N | +0.20 [0.00, +0.30] | 3 |" in told
     assert "no result yet" in told
+    unnamed = [{**child("e-0", arm, 0.9), "entry": ""} for arm in ("prescribed", "same")]
+    assert trial.compared([*lines, *unnamed], "same", "matched_4") == (mean, low, high, count), "no cause is named"
+    said = trial.comparison([*lines, *unnamed])
+    assert "5 parents of 1 tasks" in said
+    assert "1 more parents are listed but not compared" in said
+    assert "| e-0 | none | same |" in trial.every_child(unnamed)
 
 
 def test_a_child_is_trained_with_the_change_and_judged_at_the_parents_lengths(
@@ -110,7 +108,10 @@ def test_a_child_is_trained_with_the_change_and_judged_at_the_parents_lengths(
     assert trial.stored(tmp_path / "rows.parquet")[0]["parent"] == "flip_flop-rotary-seed1"
 
 
-def test_the_page_says_what_the_rows_say(trial: ModuleType) -> None:
-    lines, page = trial.stored(trial.ROWS), (DOCS / "diagnosis.md").read_text()
-    for name, table in trial.TABLES.items():
-        assert trial.rewritten(page, name, table(lines)) == page, name
+def test_the_pages_say_what_the_rows_say(trial: ModuleType, tmp_path: Path) -> None:
+    lines, names = trial.stored(trial.ROWS), ("diagnosis.md", "diagnosis_tables.md")
+    for name in names:
+        (tmp_path / name).write_text((DOCS / name).read_text())
+    trial.write_tables(tmp_path / names[0], {name: table(lines) for name, table in trial.TABLES.items()})
+    for name in names:
+        assert (tmp_path / name).read_text() == (DOCS / name).read_text()

@@ -11,21 +11,24 @@ import pytest
 
 from tests.support.places import GALLERY, ROOT
 from workbench.cli.run_config import build
+from workbench.cli.train_request import TrainRequest
 from workbench.training.trainer import Trainer
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
+SECTION = "\n## Checkpoints of a training loop\n"
+"""Of your_own_model.md: what its blocks save is read by the commands beside them, in test_own_loop.py."""
+
 
 def blocks(page: Path) -> list[tuple[int, str]]:
-    """The blocks of a page, each with the line it begins at."""
-    text = page.read_text()
+    """The blocks of a page, each with the line it begins at, up to the section that another test runs."""
+    text = page.read_text().partition(SECTION)[0]
     found = re.finditer(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     return [(text[: block.start(1)].count("\n"), block[1]) for block in found]
 
 
-ELSEWHERE = {"encodings.md", "your_own_loop.md"}
-"""The first registers its class for good; tests/unit/models/test_check_encoding.py runs it and takes that back. What the
-other saves is read by the commands beside it, in test_own_loop.py."""
+ELSEWHERE = {"encodings.md"}
+"""It registers its class for good; tests/unit/models/test_check_encoding.py runs it and takes that back."""
 WITH_BLOCKS = [page for page in PAGES if blocks(page) and page.name not in ELSEWHERE]
 
 
@@ -48,7 +51,7 @@ def test_the_blocks_of_a_page_run(page: Path, beside_runs: Path) -> None:
     if page.name == "other_machines.md":
         options = {"architecture": "ssm", "gates": "signed", "steps": 1, "layers": 1, "d_model": 8, "lengths": "1-8"}
         folder = beside_runs / "checkpoints" / "other_machines" / "parity-signed"
-        Trainer(build("parity", options, {}), folder).run()
+        Trainer(build(TrainRequest("parity", options)), folder).run()
     names: dict[str, Any] = {"__name__": page.stem}
     for line, block in blocks(page):
         exec(compile("\n" * line + block, str(page), "exec", dont_inherit=True), names)

@@ -15,8 +15,9 @@ import typer
 from tests.support.places import ROOT
 from tests.support.training.small_model import stub_text
 from workbench.claims.suites.registry import claims_named
-from workbench.cli import run_config
+from workbench.cli import measure_plan, run_config
 from workbench.cli.commands import measure as measuring
+from workbench.cli.error_log import debug_option
 from workbench.cli.main import app
 from workbench.cli.sweeping.shipped_sweeps import find_sweep
 from workbench.measure.known_measurements import BUILT_IN
@@ -58,8 +59,9 @@ def test_lines_are_found() -> None:
 
 @pytest.mark.parametrize("line", of("lengthlens ", ".venv/bin/lengthlens "))
 def test_the_command_line_takes_it(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    words = shlex.split(line, comments=True)[1:]
-    name, *given = words
+    words = shlex.split(line, comments=True)
+    with debug_option(words):
+        name, *given = words[1:]
     assert isinstance(COMMAND, typer.core.TyperGroup)
     command = COMMAND.commands[name]
     context = command.make_context(name, list(given))
@@ -96,7 +98,8 @@ def test_the_module_is_there_and_takes_it(line: str, monkeypatch: pytest.MonkeyP
     if words[2] not in ("probes", "circuits"):
         return
     taken: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(measuring, "measure_folders", lambda *given, **more: taken.append(given))
+    monkeypatch.setattr(measure_plan, "measure_with_progress", lambda *given: taken.append(given))
+    monkeypatch.setattr(measuring, "refuse_early", lambda *given: None)
     monkeypatch.setattr("sys.argv", words[2:])
     with pytest.raises(SystemExit) as ended:
         measuring.run_for_package(words[2])

@@ -7,13 +7,15 @@ import importlib.util
 import inspect
 import re
 from collections.abc import Iterator
-from types import ModuleType
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import yaml
 
 from tests.support.places import ROOT
+from tests.support.scripts import script
 from workbench.core.thresholds import ROBUST
 from workbench.measure.known_measurements import BUILT_IN
 from workbench.measure.registry import make_measurement
@@ -30,15 +32,6 @@ def listed(nav: list[Any] | str) -> Iterator[str]:
     for entry in nav:
         for part in entry.values() if isinstance(entry, dict) else (entry,):
             yield from listed(part)
-
-
-def script(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_every_page_is_listed_once() -> None:
@@ -69,7 +62,7 @@ def test_the_glossary_is_the_specs() -> None:
         spec = make_measurement(name).spec
         assert f"version {spec.version} " in body
         assert re.findall(r"^### .*\n\n`(\w+)`", body, re.M) == [quantity.name for quantity in spec.quantities]
-    assert f"at least {ROBUST:g} at every judged length" in text
+    assert f"at least {ROBUST:g} at every tested length" in text
     assert "p<sub>(1)</sub>" in text
     assert not re.search(r"(?<!\\)[_^]\{", text)
 
@@ -87,3 +80,26 @@ def test_an_api_page_shows_all_that_a_face_offers(face: str) -> None:
     for name in shown:
         home, _, own = name.rpartition(".")
         assert hasattr(importlib.import_module(home), own), name
+
+
+def test_an_old_address_leads_to_a_page_that_is_there(tmp_path: Path) -> None:
+    pytest.importorskip("mkdocs")
+    hooks = script("site_hooks", DOCS / "site")
+    hooks.on_post_build({"site_dir": str(tmp_path)})
+    assert sorted(path.stem for path in tmp_path.iterdir()) == sorted(hooks.MOVED)
+    for old, new in hooks.MOVED.items():
+        assert not (DOCS / f"{old}.md").exists()
+        assert (DOCS / f"{new}.md").exists()
+        assert f'"{new}.html" + location.hash' in (tmp_path / f"{old}.html").read_text()
+
+
+def test_a_light_picture_gets_its_dark_one() -> None:
+    pytest.importorskip("mkdocs")
+    hooks = script("site_hooks", DOCS / "site")
+    file = SimpleNamespace(src_uri="index.md")
+    page = hooks.on_page_markdown("![A](pictures/run-light.png)", SimpleNamespace(file=file), None, None)
+    assert page == "![A](pictures/run-light.png#only-light)![A](pictures/run-dark.png#only-dark)"
+    shown = {
+        name for file in DOCS.rglob("*.md") for name in re.findall(r"pictures/([\w-]+)-light\.png", file.read_text())
+    }
+    assert {name for name in shown if not (DOCS / "pictures" / f"{name}-dark.png").exists()} == set()

@@ -52,7 +52,6 @@ def test_lengths_intervals_and_places() -> None:
     assert labels.sample_size(512) == "n 512 · 95 % CI"
     assert labels.times_trained(256, 50) == "5.1 × trained"
     assert labels.times_trained(50, 50) == "inside training"
-    assert labels.head_name(0, 3) == "L0 H3"
     assert [labels.layer_name(v) for v in (-1, 0)] == ["embed", "after 0"]
 
 

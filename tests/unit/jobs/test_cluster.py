@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import builtins
 import os
+import pickle
+import re
 import signal
+import socket
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,12 +19,12 @@ from typing import Any
 import pytest
 
 from tests.support.jobs.executors import gone, needs_proc
-from workbench.jobs import cluster, item_process
+from workbench.jobs import cluster, cluster_workers, job_process
 from workbench.jobs.choose import make_executor
 from workbench.jobs.cluster import Dask
 from workbench.jobs.cluster_workers import ClusterError, Scheduler, looker, marked
-from workbench.jobs.executors import ExecutorError, Failure
-from workbench.jobs.item_process import end_idle, packed, run_item, unpacked
+from workbench.jobs.executors import Answer, ExecutorError, Failure
+from workbench.jobs.job_process import end_idle, packed, run_job, unpacked
 from workbench.jobs.resources import THREADS
 
 
@@ -32,12 +37,12 @@ def test_the_address_is_part_of_the_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["dask", "dask=", "dask=localhost:8786", "dask=tcp://localhost", "dask=inproc://1"])
 def test_what_is_no_address_is_explained(name: str) -> None:
-    with pytest.raises(ExecutorError, match=r"takes the address of a running scheduler, e\.g\. dask=tcp://"):
+    with pytest.raises(ExecutorError, match="dask=tcp://"):
         make_executor(name)
 
 
 def test_a_number_of_workers_is_the_clusters_own() -> None:
-    with pytest.raises(ExecutorError, match="has the workers that its cluster has, not 3"):
+    with pytest.raises(ExecutorError, match="workers"):
         make_executor("dask=tcp://10.0.0.1:8786", workers=3)
 
 
@@ -50,7 +55,7 @@ def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None
         return plain(name, *args, **options)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ExecutorError, match=r"pip install 'lengthlens\[dask\]'"):
+    with pytest.raises(ExecutorError, match="cloudpickle"):
         make_executor("dask=tcp://10.0.0.1:8786")
 
 
@@ -68,7 +73,7 @@ def test_an_item_runs_in_a_child_that_serves_again_until_it_dies(tmp_path: Path)
         return os.getpid(), main, {name: os.environ.get(name) for name in THREADS}
 
     def outcome(what: str) -> Any:
-        answer = run_item(packed(work, 7, what), str(tmp_path / "stop"))
+        answer = run_job(packed(work, 7, what), str(tmp_path / "stop"))
         return None if answer is None else unpacked(answer)
 
     pid, main, threads = outcome("tell")
@@ -77,7 +82,8 @@ def test_an_item_runs_in_a_child_that_serves_again_until_it_dies(tmp_path: Path)
     assert threads == dict.fromkeys(THREADS, "1")
     raised, unsent = outcome("raise"), outcome("lock")
     assert isinstance(raised, Failure)
-    assert (raised.index, raised.error) == (7, "ValueError: not that")
+    assert raised.index == 7
+    assert re.fullmatch(rf"ValueError: not that \(at {re.escape(__file__)}:\d+\)", raised.error)
     assert isinstance(unsent, Failure)
     assert "pickle" in unsent.error
     assert outcome("tell")[0] == pid
@@ -100,7 +106,7 @@ def test_the_stop_file_reaches_the_child_as_sigterm(tmp_path: Path) -> None:
             time.sleep(0.01)
         return "saved"
 
-    answer = run_item(packed(work, 0, None), str(stop))
+    answer = run_job(packed(work, 0, None), str(stop))
     assert answer is not None
     assert unpacked(answer) == "saved"
     end_idle()
@@ -170,7 +176,7 @@ def test_a_suspect_is_given_to_a_worker_that_has_nothing_else() -> None:
     assert list(out._outcome(*out.ended.get())) == []
     out._hand_out()  # a has one item left, and is kept for the suspect
     assert len(fake.given) == 4
-    done = b"\x80\x05N."  # None, pickled
+    done = pickle.dumps(Answer(None, ()))
     fake.end(fake.given.index((1, "b")), done)
     assert list(out._outcome(*out.ended.get())) == [(1, None)]
     fake.end(fake.given.index((2, "a")), done)
@@ -235,9 +241,7 @@ def test_a_worker_that_comes_later_and_cannot_be_used_is_left_out_and_told_of_at
     assert workers.look() == []
     assert set(workers.used) == {"a"}
     fake.there = {"odd": worker()}
-    with pytest.raises(
-        ClusterError, match=r"no worker at the Dask scheduler tcp://fake:1 for 0 s.*worker odd .* is odd"
-    ):
+    with pytest.raises(ClusterError, match="scheduler"):
         workers.look()
 
 
@@ -245,7 +249,7 @@ def test_children_are_not_used_once_they_may_be_leaving() -> None:
     """One that has waited for long ends by itself; an item must not meet it there."""
     ended: list[int] = []
 
-    class Fake(item_process._Child):
+    class Fake(job_process._Child):
         def __init__(self) -> None:
             self.process: Any = SimpleNamespace(poll=lambda: None)
             self.since = time.monotonic()
@@ -253,10 +257,82 @@ def test_children_are_not_used_once_they_may_be_leaving() -> None:
         def end(self) -> None:
             ended.append(1)
 
-    idle, child = item_process._Idle(), Fake()
+    idle, child = job_process._Idle(), Fake()
     idle.put(child)
     assert idle.take() is child
-    child.since -= item_process.IDLE_S / 2
+    child.since -= job_process.IDLE_S / 2
     idle.put(child)
     assert idle.take() is None
     assert ended == [1]
+
+
+# ---- what is no scheduler ------------------------------------------------------------------------
+@pytest.fixture
+def listening() -> Iterator[Callable[[bytes], int]]:
+    """Makes a port that accepts every connection and says the given bytes, and nothing else."""
+    sockets: list[socket.socket] = []
+
+    def listen(greeting: bytes) -> int:
+        server = socket.create_server(("127.0.0.1", 0))
+        sockets.append(server)
+
+        def answer() -> None:
+            with suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    sockets.append(connection)
+                    connection.sendall(greeting)
+
+        threading.Thread(target=answer, daemon=True).start()
+        return int(server.getsockname()[1])
+
+    yield listen
+    for one in sockets:
+        one.close()
+
+
+NOT_ONE = "does not answer as a Dask scheduler does"
+
+
+@pytest.mark.parametrize(
+    "greeting",
+    [
+        b"",
+        b"x" * 4096,
+        (1 << 40).to_bytes(8, "little") * 9,
+        b"\0" * 64,
+        b"HTTP/1.1 400 Bad Request\r\n\r\n",
+        b"\x20\0\0",
+    ],
+    ids=["silent", "garbage", "endless", "empty", "http", "cut"],
+)
+def test_a_port_that_is_no_scheduler_ends_in_one_sentence(
+    listening: Callable[[bytes], int], monkeypatch: pytest.MonkeyPatch, greeting: bytes
+) -> None:
+    monkeypatch.setattr(cluster_workers, "CONNECT_S", 0.5)
+    address = f"tcp://127.0.0.1:{listening(greeting)}"
+    with pytest.raises(ClusterError, match=f"{address} {NOT_ONE}"):
+        Dask(address).check()
+
+
+def test_a_scheduler_that_greets_and_says_no_more_ends_in_one_sentence(
+    listening: Callable[[bytes], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_workers, "CONNECT_S", 0.5)
+    address = f"tcp://127.0.0.1:{listening((4).to_bytes(8, 'little') + b'abcd')}"
+    with pytest.raises(ClusterError, match=rf"{address}.*(`dask scheduler`|does not go on)"):
+        Dask(address).check()
+
+
+@pytest.mark.parametrize(
+    "host", ["no.such.host.invalid:8786", "127.0.0.1:99999", "127.0.0.1:1", "[::1]:1", "\udcff:80"]
+)
+def test_an_address_where_nobody_listens_ends_in_one_sentence(host: str) -> None:
+    for protocol in ("tcp", "tls"):
+        with pytest.raises(ClusterError, match="scheduler"):
+            Dask(f"{protocol}://{host}").check()
+
+
+def test_tls_without_certificates_names_the_settings(listening: Callable[[bytes], int]) -> None:
+    with pytest.raises(ClusterError, match=r"distributed\.comm\.tls\.ca-file"):
+        Dask(f"tls://127.0.0.1:{listening(b'')}").check()

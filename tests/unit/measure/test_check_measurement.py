@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,7 +21,19 @@ from workbench.measure import Measurement, Quantity, testing
 from workbench.measure.registry import measurements
 from workbench.measure.rows import missing_row, share_row
 from workbench.measure.settings import Count
-from workbench.measure.testing import CheckError, TrialSubject, check_measurement, subjects
+from workbench.measure.testing import (
+    _ROUNDING,
+    CheckError,
+    Trial,
+    TrialSubject,
+    _problem,
+    check_measurement,
+    complete,
+    declaration,
+    deterministic,
+    subjects,
+    with_intervals,
+)
 from workbench.table.schema import Row, row
 from workbench.tasks import make_task
 
@@ -206,5 +219,118 @@ def test_settings_that_are_stored_as_others_are_told() -> None:
             super().model_post_init(context)
             object.__setattr__(self, "window", self.window * 2)
 
-    with pytest.raises(CheckError, match=r"settings: made again of its stored settings .* it has others"):
+    with pytest.raises(CheckError, match="settings"):
         check_measurement(Doubling, on=subjects()[:1])
+
+
+SHARE_OF_TOKENS = Quantity("q", "x", "share", 0, 1)
+
+
+SUBJECT = TrialSubject(SimpleNamespace(cfg=SimpleNamespace(n_layers=2)), None, 8, (4, 8))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("fields", "said"), [
+    ({"value": 0.5, "low": 0.4, "high": 0.6}, ""),
+    ({"value": 1 + _ROUNDING / 2}, ""), ({"value": 1 + 3 * _ROUNDING}, "above 1"),
+    ({"value": -_ROUNDING / 2}, ""), ({"value": -3 * _ROUNDING}, "below 0"),
+    ({"value": 0.5, "low": 0.5 + _ROUNDING / 4, "high": 0.5}, ""),
+    ({"value": 0.5, "low": 0.7, "high": 0.6}, "its interval goes"),
+    ({"value": 0.5, "low": 0.6, "high": 0.7}, ""), ({"value": 0.45, "low": 0.6, "high": 0.7}, "its interval goes"),
+    ({"value": 0.5, "low": 0.3, "high": 0.4}, ""), ({"value": 0.55, "low": 0.3, "high": 0.4}, "its interval goes"),
+    ({"status": "censored", "low": 7.0, "note": "x"}, ""), ({"status": "ok"}, "has no value and the status ok"),
+    ({"status": "sampled"}, "has no value and the status sampled"), ({"status": "undefined"}, "no value and no note"),
+    ({"status": "undefined", "note": "why"}, ""), ({"value": 0.5, "length": 8}, ""),
+    ({"value": 0.5, "length": 9}, "at length 9"), ({"status": "undefined", "note": "x", "length": 9}, ""),
+    ({"value": 0.5, "layer": -1}, ""), ({"value": 0.5, "layer": 1}, ""), ({"value": 0.5, "layer": 2}, "at layer 2"),
+    ({"value": 0.5, "layer": -2}, "at layer -2"), ({"value": 0.5, "n": 0}, ""), ({"value": 0.5, "n": -1}, "n = -1"),
+])  # fmt: skip
+def test_rows_at_what_they_must_keep_to(fields: dict[str, Any], said: str) -> None:
+    found = _problem(row(quantity="q", **fields), SHARE_OF_TOKENS, SUBJECT)
+    assert said in found
+    assert bool(found) == bool(said)
+    label = _problem(row(quantity="q", status="ok", value=1.0), replace(SHARE_OF_TOKENS, unit="label"), SUBJECT)
+    assert label.startswith("is a label and has none")
+
+
+@pytest.mark.parametrize(("parts", "said"), [
+    ({}, ""), ({"version": 1}, ""), ({"version": 2}, ""), ({"version": 0}, "the version 0"), ({"version": 1.5}, "the version 1.5"),
+    ({"name": "a"}, ""), ({"name": "a1_b.c2"}, ""), ({"name": "1a"}, "the name '1a'"), ({"name": "a."}, "the name 'a.'"), ({"name": "a..b"}, "the name"),
+    ({"name": "aB"}, "the name"), ({"name": ""}, "does not say its name"), ({"quantities": ()}, "does not say its quantities"),
+    ({"laws": ()}, ""), ({"laws": ("challenge", "x")}, "no law 'x'"), ({"quantities": (SHARE_OF_TOKENS, replace(SHARE_OF_TOKENS, name="r"))}, ""),
+    ({"quantities": (SHARE_OF_TOKENS, replace(SHARE_OF_TOKENS, low=None))}, "the quantity q is declared twice"),
+    ({"quantities": (replace(SHARE_OF_TOKENS, definition=""),)}, "q needs a definition and a unit"), ({"quantities": (replace(SHARE_OF_TOKENS, unit=""),)}, "q needs a definition"),
+    ({"quantities": (replace(SHARE_OF_TOKENS, low=1),)}, "low must be below high"), ({"quantities": (replace(SHARE_OF_TOKENS, low=None),)}, ""),
+    ({"quantities": (replace(SHARE_OF_TOKENS, high=None, low=3),)}, ""), ({"quantities": (replace(SHARE_OF_TOKENS, where="x: y"),)}, "of no formula"),
+    ({"quantities": (replace(SHARE_OF_TOKENS, where="x: y", formula="x"),)}, ""), ({"quantities": (replace(SHARE_OF_TOKENS, formula="x"),)}, ""),
+])  # fmt: skip
+def test_what_a_measurement_says_of_itself(parts: dict[str, Any], said: str) -> None:
+    whole = {"name": "m", "title": "M", "quantities": (SHARE_OF_TOKENS,), "version": 1, "laws": ("matched",), **parts}
+    found = [*declaration(SimpleNamespace(**whole))]  # type: ignore[arg-type]
+    assert len(found) == bool(said)
+    assert said in "".join(found)
+
+
+def trial(rows: list[dict[str, Any]], quantity: Quantity = SHARE_OF_TOKENS, **seeds: list[dict[str, Any]]) -> Trial:
+    made, again, other = (
+        [row(**{"quantity": "q", **fields}) for fields in some]
+        for some in (rows, seeds.get("again", rows), seeds.get("other", rows))
+    )
+    subject = replace(SUBJECT, task=SimpleNamespace(name="task"))  # type: ignore[arg-type]
+    return Trial(SimpleNamespace(quantities=(quantity,)), subject, made, again, other)  # type: ignore[arg-type]
+
+
+WIDE, BARE = {"value": 0.5, "low": 0.4, "high": 0.6}, {"value": 0.5}
+
+
+EXACT = replace(SHARE_OF_TOKENS, interval=False)
+
+
+@pytest.mark.parametrize(("quantity", "rows", "said"), [
+    (SHARE_OF_TOKENS, [{**WIDE, "law": "matched"}], ""), (SHARE_OF_TOKENS, [{**WIDE, "n": 9}], ""), (SHARE_OF_TOKENS, [{**BARE, "law": "matched"}], "has values without an interval"),
+    (SHARE_OF_TOKENS, [{**BARE, "n": 9}], "has values without an interval"), (SHARE_OF_TOKENS, [{**BARE, "n": 1, "law": "matched"}], ""),
+    (SHARE_OF_TOKENS, [{**BARE, "n": 9, "low": 0.4}], "without an interval"), (SHARE_OF_TOKENS, [{**BARE, "n": 9, "high": 0.6}], "without an interval"),
+    (SHARE_OF_TOKENS, [{**WIDE, "n": 9}, {**BARE, "n": 9}], "without an interval"), (SHARE_OF_TOKENS, [{**WIDE, "n": 9}, {**BARE, "n": 9, "note": "why"}], ""),
+    (SHARE_OF_TOKENS, [{**BARE, "n": 9, "note": "why"}], "never has an interval"), (SHARE_OF_TOKENS, [BARE], "is of weights alone"), (SHARE_OF_TOKENS, [{**BARE, "note": "x"}], ""),
+    (SHARE_OF_TOKENS, [WIDE], ""), (SHARE_OF_TOKENS, [{"status": "undefined", "note": "x", "n": 9}], ""), (SHARE_OF_TOKENS, [], ""), (SHARE_OF_TOKENS, [BARE, {**WIDE, "n": 9}], ""),
+    (SHARE_OF_TOKENS, [{**BARE, "n": 9, "note": "x"}, {**BARE, "n": 9}], "without an interval"),
+    (EXACT, [{**BARE, "n": 9}], ""), (EXACT, [BARE], ""), (EXACT, [{**WIDE, "n": 9}], "declares interval=False, and has intervals"),
+    (EXACT, [WIDE], ""), (EXACT, [{**BARE, "n": 9, "low": 0.5, "high": 0.5}], ""), (EXACT, [{**WIDE, "n": 1}], ""),
+])  # fmt: skip
+def test_values_that_have_intervals(quantity: Quantity, rows: list[dict[str, Any]], said: str) -> None:
+    found = [*with_intervals([trial(rows, quantity)])]
+    assert len(found) == bool(said)
+    assert said in "".join(found)
+
+
+HALF = replace(SHARE_OF_TOKENS, controls=("half",))
+
+
+NOT_HERE = {"status": "not_applicable", "note": "x"}
+
+
+@pytest.mark.parametrize(("quantity", "rows", "said"), [
+    (SHARE_OF_TOKENS, [BARE], ""), (SHARE_OF_TOKENS, [NOT_HERE], ""), (SHARE_OF_TOKENS, [], "q is declared and has no row"), (SHARE_OF_TOKENS, [BARE, {**BARE, "quantity": "r"}], "rows hold r"),
+    (HALF, [BARE, {**BARE, "control": "half"}], ""), (HALF, [BARE], "declares the control half"), (HALF, [NOT_HERE], ""), (HALF, [NOT_HERE, BARE], "declares the control half"),
+    (SHARE_OF_TOKENS, [BARE, {**BARE, "control": "half"}], "hold the control 'half'"), (HALF, [BARE, {**BARE, "control": "half"}, {**BARE, "control": "x"}], "hold the control 'x'"),
+])  # fmt: skip
+def test_quantities_and_controls_that_are_declared(quantity: Quantity, rows: list[dict[str, Any]], said: str) -> None:
+    found = [*complete([trial(rows, quantity)])]
+    assert len(found) == bool(said)
+    assert said in "".join(found)
+    assert [*complete([])] == []
+
+
+OTHER = {**WIDE, "value": 0.45}
+
+
+@pytest.mark.parametrize(("trials", "said"), [
+    ([trial([WIDE], other=[OTHER])], ""), ([trial([BARE])], ""), ([trial([WIDE])], "another seed gives the same rows"),
+    ([trial([WIDE]), trial([WIDE], other=[OTHER])], ""), ([trial([WIDE]), trial([BARE], other=[{"value": 0.4}])], "another seed gives"),
+    ([trial([WIDE], other=[{**WIDE, "setting": "seed 1"}])], "another seed gives"), ([], ""), ([trial([{**BARE, "low": 0.5, "high": 0.5}])], ""),
+    ([trial([BARE], again=[{"value": 0.4}])], "two runs with one seed differ on task (q.value is 0.5 and 0.4)"),
+    ([trial([BARE], again=[BARE, BARE])], "(1 and 2 rows)"),
+])  # fmt: skip
+def test_rows_that_the_seed_decides(trials: list[Trial], said: str) -> None:
+    found = [*deterministic(trials)]
+    assert len(found) == bool(said)
+    assert said in "".join(found)

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
+from probes.conditional import ConditionalProbes
+from probes.residual_stream import Resampled
 from workbench.core.canonical import canonical
 from workbench.core.limits import DRAWN
+from workbench.measure.gradient_alignment import Dynamics
 from workbench.measure.measurement import Measurement, Quantity
-from workbench.measure.settings import Count, Counts, Factors, MeasurementError, NotNegative, Real, Seed, Share
+from workbench.measure.settings import (
+    Count,
+    Counts,
+    Factors,
+    LargerPart,
+    MeasurementError,
+    NotNegative,
+    Positive,
+    Real,
+    Seed,
+    Share,
+)
 
 
 class Wide(Measurement):
@@ -92,3 +107,55 @@ def test_what_cannot_be_is_refused_in_one_sentence_that_names_it(settings: dict[
         Wide(**settings)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+EPS = 1e-12
+
+
+class Every(BaseModel):
+    """A field of each type of setting."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+
+    count: Count = 1
+    seed: Seed = 0
+    real: Real = 0.0
+    positive: Positive = 1.0
+    not_negative: NotNegative = 0.0
+    share: Share = 0.5
+    larger: LargerPart = 0.6
+    factors: Factors = (1,)
+    resamples: Resampled = 2
+
+
+@pytest.mark.parametrize(("field", "taken", "refused"), [
+    ("count", [1, DRAWN], [0, -1, DRAWN + 1, 1.0, True]),
+    ("seed", [0, (1 << 63) - 1], [-1, 1 << 63]),
+    ("real", [-DRAWN, DRAWN, 1e300], [DRAWN + 1, -DRAWN - 1, math.inf, math.nan, "1"]),
+    ("positive", [EPS, 1], [0, 0.0, -EPS]),
+    ("not_negative", [0, 0.0, EPS], [-EPS, -1]),
+    ("share", [EPS, 1 - EPS], [0, 1, 0.0, 1.0, -EPS, 1 + EPS]),
+    ("larger", [0.5 + EPS, 1 - EPS], [0.5, 1, 1.0, 0.4]),
+    ("factors", [[EPS], [1, 2]], [[0], [1, -1]]),
+    ("resamples", [2, DRAWN], [1, 0]),
+])  # fmt: skip
+def test_settings_at_their_bounds(field: str, taken: list[Any], refused: list[Any]) -> None:
+    for value in taken:
+        found = getattr(Every(**{field: value}), field)
+        assert found == (tuple(value) if isinstance(value, list) else value)
+        assert isinstance(value, list) or type(found) is type(value), "1 and 1.0 are two settings"
+    for value in refused:
+        with pytest.raises(ValidationError):
+            Every(**{field: value})
+
+
+@pytest.mark.parametrize(("make", "taken", "refused"), [
+    (lambda n: Dynamics(batches=n), [4, 6], [2, 3, 5]),
+    (lambda n: ConditionalProbes(positions=n), [2, 3], [1]),
+])  # fmt: skip
+def test_settings_with_rules_of_their_own(make: Any, taken: list[int], refused: list[int]) -> None:
+    for value in taken:
+        assert value in make(value).settings.values()
+    for value in refused:
+        with pytest.raises(MeasurementError, match=r"at least"):
+            make(value)

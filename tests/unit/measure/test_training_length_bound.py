@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,9 +13,11 @@ import torch
 from tests.support.measure.measuring import measured
 from workbench.measure.registry import make_measurement
 from workbench.measure.settings import MeasurementError
+from workbench.measure.training_length_bound import _bounded, _part
 from workbench.models.transformer.config import ModelConfig
 from workbench.models.transformer.model import HookedTransformer
 from workbench.tasks import make_task
+from workbench.theory.limit_transformers.bounds import Bound
 from workbench.theory.limit_transformers.checkpoint_bounds import checkpoint_bound
 
 
@@ -78,7 +82,25 @@ def test_a_uniform_head_has_no_margin(make_run: Callable[..., Any]) -> None:
 
 
 def test_impossible_settings_are_refused() -> None:
-    with pytest.raises(MeasurementError, match=r"bound\.epsilon must be above 0, not 0\.0"):
+    with pytest.raises(MeasurementError, match=r"bound\.epsilon"):
         make_measurement("bound", {"epsilon": 0.0})
-    with pytest.raises(MeasurementError, match="input should be 'inside' or 'outside'"):
+    with pytest.raises(MeasurementError, match="'outside'"):
         make_measurement("bound", {"reading": "above"})
+
+
+def test_rows_of_bounds_that_no_float_holds() -> None:
+    assert [(r["value"], r["status"], r["note"]) for r in (_part("gap", 2), _part("gap", math.inf), _part("gap", -math.inf))] == [
+        (2.0, "ok", ""), (None, "undefined", "all scores always tie, so there is no gap"),
+        (None, "undefined", "attention does not reach the output"),
+    ]  # fmt: skip
+
+    def told(log10: float) -> list[Any]:
+        bound = SimpleNamespace(theorem="t", log10=log10, value=10**log10 if log10 < 308 else math.inf)
+        found: Bound = bound  # type: ignore[assignment]
+        return [(r["quantity"], r["value"], r["note"]) for r in _bounded(found, "n")]
+
+    assert told(2.0) == [("training_length_bound", 100.0, "n"), ("training_length_bound_log10", 2.0, "n")]
+    assert told(400.0) == [
+        ("training_length_bound", None, "10^400, larger than any float"), ("training_length_bound_log10", 400.0, "n"),
+    ]  # fmt: skip
+    assert told(math.inf) == [("training_length_bound", None, "no finite length")]

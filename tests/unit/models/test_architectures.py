@@ -46,7 +46,7 @@ def test_the_architectures_of_the_house_make_their_models() -> None:
 def test_another_architecture_is_registered_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ARCHITECTURES, "_things", dict(ARCHITECTURES._things))
     fields: dict[str, Any] = {**SIZES, "architecture": "wide"}
-    with pytest.raises(ArchitectureError, match="unknown architecture 'wide'; known: transformer, ssm"):
+    with pytest.raises(ArchitectureError, match="'wide'"):
         make_config(fields)
     ARCHITECTURES.register(WideConfig)
     assert ARCHITECTURES.find("wide") is WideConfig

@@ -126,11 +126,9 @@ def test_what_cannot_be_had_is_named(
     few = measured(run, 100, "probes.conditional", lengths=[8], sequences=8)
     assert {r["status"] for r in few} == {"undefined"}
     assert all("at least 8" in r["note"] for r in few)
-    with pytest.raises(
-        MeasurementError, match=r"conditional\.positions must be at least 2, over which position varies, not 1"
-    ):
+    with pytest.raises(MeasurementError, match=r"conditional\.positions"):
         ConditionalProbes(positions=1)
-    with pytest.raises(MeasurementError, match="'supervised' or 'all', not 'some'"):
+    with pytest.raises(MeasurementError, match="'supervised'"):
         ConditionalProbes(queries="some")
 
 

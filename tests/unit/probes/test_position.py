@@ -125,11 +125,9 @@ def test_a_band_with_one_supervised_position_is_undefined(generators: Any, at: A
 
 
 def test_settings_are_checked() -> None:
-    with pytest.raises(
-        MeasurementError, match=r"position\.positions must be a whole number from 1 to 1,000,000, not 0"
-    ):
+    with pytest.raises(MeasurementError, match=r"position\.positions"):
         Position(positions=0)
-    with pytest.raises(MeasurementError, match=r"position\.queries: input should be 'supervised' or 'all', not 'some'"):
+    with pytest.raises(MeasurementError, match="'supervised'"):
         Position(queries="some")
-    with pytest.raises(MeasurementError, match=r"position\.resamples must be at least 2 for an interval, not 1"):
+    with pytest.raises(MeasurementError, match=r"position\.resamples"):
         Position(resamples=1)

@@ -300,9 +300,9 @@ def test_probing_a_model_in_hand() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda b: {"data": []}, "at least one batch"),
-        (lambda b: {"target": "sum"}, "use summary or position"),
-        (lambda b: {"inside": [26]}, "inside names length 26"),
+        (lambda b: {"data": []}, "batch"),
+        (lambda b: {"target": "sum"}, "summary"),
+        (lambda b: {"inside": [26]}, "length 26"),
         (lambda b: {"data": [b, b]}, "same length"),
         (lambda b: {"data": [b, b.prefix(13).rows(0, 8)]}, "equally many"),
     ],

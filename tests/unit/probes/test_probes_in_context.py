@@ -11,7 +11,9 @@ import torch
 from probes.probes_in_context import EMBEDDING, ITEMS, TOKENS, InContextProbes, straight
 from tests.support.circuits.copying_in_context import LENGTHS, SYMBOLS, copying, model_by_hand
 from tests.support.models.pretrained_folders import VOCABULARY, save_folder
-from workbench.measure.model_study import run
+from workbench.measure.measurement import Grid
+from workbench.measure.model_study import ModelStudy, run
+from workbench.measure.rows import mean_row
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.handmade.blank import blank
 from workbench.models.interop.hugging_face.opening import open_folder
@@ -74,6 +76,31 @@ def test_a_code_that_ends_where_the_reference_does_is_not_read_beyond(monkeypatc
         value = result.value("item_position_transfer_r2", length=long, layer=0, target=target, control="")
         assert value == pytest.approx(wanted, abs=0.01)
     assert wanted < 0.5
+
+
+def test_intervals_of_a_target_are_drawn_from_the_stream_of_length_quantity_and_target(monkeypatch) -> None:
+    """Another stream would change stored intervals without a new version of the measurement."""
+    rows: dict[tuple[int, str, str], list[tuple[Any, Any]]] = {}
+
+    def recorded(values: Any, rng: Any, *rest: Any, **fields: Any) -> Any:
+        row = mean_row(values, rng, *rest, **fields)
+        key = fields["length"], fields["quantity"], fields.get("target", "")
+        rows.setdefault(key, []).append((values, row))
+        return row
+
+    monkeypatch.setattr("probes.probes_in_context.mean_row", recorded)
+    code = torch.rand(80, generator=torch.Generator().manual_seed(0))
+    found(placed(torch.arange(80) / 80.0 + code))
+    short = LENGTHS[0]
+    study = ModelStudy(placed(code), copying(), Grid(short, (short,), (short,), ()), PART, 0)
+    positions = {key: group for key, group in rows.items() if key[1] == "item_position_r2"}
+    assert {key[0] for key in positions} == {*LENGTHS}
+    for (length, quantity, target), group in positions.items():
+        stream = study.rng("probes.in_context", length, quantity, target)
+        for values, row in group:
+            expected = mean_row(values, stream, InContextProbes().resamples, "")
+            assert (row["low"], row["high"]) == (expected["low"], expected["high"])
+            assert row["low"] < row["high"]
 
 
 def test_with_too_few_strings_rows_say_so() -> None:

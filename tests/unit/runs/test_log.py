@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from tests.support.table.making import CONFIG
+from workbench.runs import run as run_module
 from workbench.runs.log import COLUMNS, log_state, read_log
 from workbench.runs.run import sha256_of
 from workbench.storage.seal import sealed_json
@@ -73,3 +75,11 @@ def test_the_state_changes_as_the_tail_grows(tmp_path: Path) -> None:
     with open(tmp_path / "live.jsonl", "ab") as file:
         file.write(sealed_json(line(2)))
     assert log_state(tmp_path) != before
+
+
+@pytest.mark.parametrize(
+    ("steps", "text"),
+    [([1], "1"), (range(8), "0, 1, 2, 3, 4, 5, 6, 7"), (range(9), "0, 1, 2, 3, ..., 6, 7, 8"), ([], "")],
+)
+def test_few_of_many_steps(steps: Any, text: str) -> None:
+    assert run_module._few(list(steps)) == text

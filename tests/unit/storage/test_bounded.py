@@ -29,12 +29,12 @@ def test_what_would_be_waited_for_is_refused(tmp_path, monkeypatch: pytest.Monke
     path.write_text("{}")
     monkeypatch.setattr(bounded, "open", lambda *_: Waiting(), raising=False)
     for read in (lambda: read_bytes(path, 100), lambda: sha256_of_file(path)):
-        with pytest.raises(UnreadableError, match="it has nothing to read yet, and is not waited for"):
+        with pytest.raises(UnreadableError, match="no data to read"):
             read()
 
 
 def test_a_file_that_grows_past_its_limit_is_refused_where_only_its_descriptor_is_known(tmp_path) -> None:
     path = tmp_path / "model.safetensors"
     path.write_bytes(b"x" * 100)
-    with open(os.open(path, os.O_RDONLY), "rb") as file, pytest.raises(UnreadableError, match="100 bytes or more"):
+    with open(os.open(path, os.O_RDONLY), "rb") as file, pytest.raises(UnreadableError, match="100 bytes"):
         list(pieces(file, 99))

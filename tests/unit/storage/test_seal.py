@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.storage.seal import BLANK, SealError, check_seal, open_json, seal, sealed_json
+from workbench.storage import bounded
+from workbench.storage import seal as sealed
+from workbench.storage.seal import (
+    BLANK,
+    SealError,
+    check_file_seal,
+    check_seal,
+    json_object,
+    open_json,
+    seal,
+    sealed_json,
+)
 from workbench.table.schema import row
 from workbench.table.shards import shard_path, write_shard
 
@@ -67,10 +79,10 @@ def test_added_bytes_are_found(more: bytes, front: bool) -> None:
 @pytest.mark.parametrize(("data", "sentence"), [
     (b'{"step": 100}', "no seal"),
     (b'{"step": 100, "seal": "sealed:0000"}', "no seal"),
-    (b'{"step": 100, "seal": "' + BLANK.encode() + b'"}', "differ from its seal"),
-    (b"[1]", "no JSON object"),
-    (b"{", "no JSON"),
-    (b"\xff\xfe", "no JSON"),
+    (b'{"step": 100, "seal": "' + BLANK.encode() + b'"}', "seal"),
+    (b"[1]", "JSON"),
+    (b"{", "not valid JSON"),
+    (b"\xff\xfe", "not valid JSON"),
 ])  # fmt: skip
 def test_what_was_never_sealed_is_refused(data: bytes, sentence: str) -> None:
     with pytest.raises(SealError, match=sentence):
@@ -78,7 +90,49 @@ def test_what_was_never_sealed_is_refused(data: bytes, sentence: str) -> None:
 
 
 def test_content_that_looks_like_a_seal_cannot_be_sealed() -> None:
-    with pytest.raises(ValueError, match="hold the blank seal once"):
+    with pytest.raises(ValueError, match="blank"):
         seal(b"nothing")
-    with pytest.raises(ValueError, match="hold the blank seal once"):
+    with pytest.raises(ValueError, match="blank"):
         sealed_json({"note": BLANK})
+
+
+@pytest.mark.parametrize("size", [1, 2, 70, 71, 72, 73, 90, 1000])
+@pytest.mark.parametrize("before", [0, 1, 69, 70, 71, 140])
+def test_seals_across_the_edges_of_pieces(size: int, before: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded, "PIECE", size)
+    data = sealed.seal(b"a" * before + BLANK.encode() + b"b" * 75)
+    check_seal(data)
+
+    def checked(content: bytes) -> None:
+        file = io.BytesIO(content)
+        file.name = "file"
+        check_file_seal(file, len(content))
+
+    checked(data)
+    for place in {0, before, before + 8, before + 70, before + 71, len(data) - 1}:
+        changed = data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
+        with pytest.raises(SealError):
+            checked(changed)
+    for content, says in ((data + data, "no seal"), (b"x" * 200, "no seal"), (b"", "no seal"), (data + b"c", "differ")):
+        with pytest.raises(SealError, match=says):
+            checked(content)
+        with pytest.raises(SealError, match=says):
+            check_seal(content)
+
+
+def test_json_is_an_object_and_keeps_all_but_its_seal() -> None:
+    assert len(BLANK) == 71
+    data = sealed_json({"a": 1, "b": [None, "ü"]})
+    assert data.endswith(b"}\n")
+    assert open_json(data) == {"a": 1, "b": [None, "ü"]}
+    assert b'\n "a"' in sealed_json({"a": 1}, indent=1)
+    for content, says in (
+        (b"[1]", "not a JSON object"),
+        (b"{", "it is not valid JSON: "),
+        (b"", "it is not valid JSON: "),
+        (b"[" * 100_000, "nested too deep"),
+    ):
+        with pytest.raises(SealError, match=says):
+            json_object(content)
+    with pytest.raises(SealError, match="carries"):
+        open_json(b'{"a": 1}')

@@ -26,7 +26,7 @@ def test_a_regular_file_is_read_whole_and_through_a_link(tmp_path) -> None:
     (tmp_path / "file").write_bytes(b"12345")
     (tmp_path / "link").symlink_to("file")
     assert read_bytes(tmp_path / "link", 5) == b"12345"
-    with pytest.raises(UnreadableError, match="it has 5 bytes or more, and 4 are the most"):
+    with pytest.raises(UnreadableError, match="5 bytes"):
         read_bytes(tmp_path / "file", 4)
 
 
@@ -38,7 +38,7 @@ def test_what_is_no_regular_file_is_refused_at_once(tmp_path) -> None:
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(str(tmp_path / "socket"))
     for name, kind in (("pipe", "a named pipe"), ("zero", "a device"), ("folder", "a folder"), ("socket", "a socket")):
-        with pytest.raises(UnreadableError, match=f"it is {kind}, not a regular file"):
+        with pytest.raises(UnreadableError, match=f"{kind}"):
             read_bytes(tmp_path / name, 100)
         with pytest.raises(UnreadableError), open_regular(tmp_path / name, 100):
             pass
@@ -56,7 +56,7 @@ def test_links_into_nothing_and_in_circles_are_errors_of_the_system(tmp_path) ->
 
 def test_a_file_of_the_system_that_says_it_is_empty_is_bounded_too() -> None:
     assert os.stat("/proc/self/maps").st_size == 0
-    with pytest.raises(UnreadableError, match="64 are the most"):
+    with pytest.raises(UnreadableError, match=r"\b64\b"):
         read_bytes("/proc/self/maps", 64)
 
 
@@ -72,7 +72,7 @@ def test_packed_text_is_unpacked_up_to_the_limit_and_no_further() -> None:
     assert unpack(pack("žluť" * 1000)) == "žluť" * 1000
     packed = zlib.compress(b"0" * 1000)
     assert unzip(packed, 1000) == b"0" * 1000
-    with pytest.raises(ValueError, match="more than 999 bytes"):
+    with pytest.raises(ValueError, match="999 bytes"):
         unzip(packed, 999)
     with pytest.raises(ValueError, match="cut off"):
         unzip(packed[:-1], 1000)
@@ -91,10 +91,10 @@ def test_a_parquet_bomb_is_refused_before_a_row_is_decoded() -> None:
     """A column of one value packs to nearly nothing, whatever its length."""
     bomb = parquet(MOST_ROWS + 1)
     assert len(bomb) < 200_000
-    with pytest.raises(ValueError, match="5,000,001 rows, and 5,000,000 are the most"):
+    with pytest.raises(ValueError, match="5,000,001 rows"):
         read_columns(bomb, ["step"])
     assert read_columns(parquet(1000), ["step"], most_rows=1000).num_rows == 1000
-    with pytest.raises(ValueError, match="1,000 rows, and 999 are the most"):
+    with pytest.raises(ValueError, match="1,000 rows"):
         read_columns(parquet(1000), ["step"], most_rows=999)
 
 
@@ -114,10 +114,10 @@ def test_bytes_and_row_groups_are_bounded_too(monkeypatch) -> None:
     pq.write_table(pa.table({"text": ["x" * 100_000]}), data, compression="zstd", use_dictionary=False)
     assert len(data.getvalue()) < 10_000
     monkeypatch.setattr("workbench.table.parquet.MOST_UNPACKED", 50_000)
-    with pytest.raises(ValueError, match="it unpacks to"):
+    with pytest.raises(ValueError, match="unpacks"):
         read_columns(data.getvalue(), ["text"])
     monkeypatch.setattr("workbench.table.parquet.MOST_GROUPS", 9)
-    with pytest.raises(ValueError, match="10 row groups, and 9 are the most"):
+    with pytest.raises(ValueError, match="10 row"):
         read_columns(parquet(10, groups=10), ["step"])
 
 
@@ -129,13 +129,13 @@ def test_a_sealed_bomb_of_the_right_columns_is_named(tmp_path, monkeypatch) -> N
     data = io.BytesIO()
     pq.write_table(rows, data)
     (tmp_path / "bomb.parquet").write_bytes(seal(data.getvalue()))
-    with pytest.raises(TableError, match=r"bomb.parquet is damaged \(it declares 100 rows"):
+    with pytest.raises(TableError, match=r"bomb\.parquet"):
         read_file(tmp_path / "bomb.parquet")
     assert ENCODED.names == SCHEMA.names
 
 
 def test_nested_json_is_refused_and_not_an_error_of_ours() -> None:
-    with pytest.raises(SealError, match="nested too deep"):
+    with pytest.raises(SealError, match="nested"):
         json_object(b'{"a":' + b"[" * 1_000_000)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,8 @@ from tests.support.table.making import RunMaker
 from workbench.dashboard.state.store import Store
 from workbench.runs.run import find_runs
 from workbench.table import Table
-from workbench.table.walk import OF_THE_SYSTEM, walk
+from workbench.table import walk as walk_below
+from workbench.table.walk import OF_THE_SYSTEM, meant, walk
 
 
 def names(root: Path) -> list[str]:
@@ -109,3 +111,52 @@ def test_what_the_system_shows_of_itself_is_not_walked(two: Path, place: str) ->
     found = walk(two)
     assert [name for name, _ in found.runs] == ["here", "linked/group/there"]
     assert found.problems == [f"{two / 'system'} is the system's view of itself and holds no runs: remove the link"]
+
+
+def test_what_was_meant_by_a_folder(tmp_path: Path) -> None:
+    for name in ("study_a", "study_b", "study_c", "study_d", "other", ".study"):
+        (tmp_path / name / "run").mkdir(parents=True)
+        (tmp_path / name / "run" / "run.json").touch()
+    (tmp_path / "study_empty").mkdir()
+    assert meant(tmp_path / "study") == f"; did you mean {' or '.join(str(tmp_path / f'study_{c}') for c in 'abc')}?"
+    assert meant(tmp_path / "othr") == f"; did you mean {tmp_path / 'other'}?"
+    assert meant(tmp_path / "xyz") == meant(tmp_path / "none" / "other") == ""
+
+
+def test_a_walk_looks_at_so_many_folders_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name / "run").mkdir(parents=True)
+        (tmp_path / name / "run" / "run.json").touch()
+    monkeypatch.setattr(walk_below, "MOST_FOLDERS", 5)
+    found = walk_below.walk(tmp_path)
+    assert [name for name, _ in found.runs] == ["a/run", "b/run"]
+    assert found.problems == []
+    monkeypatch.setattr(walk_below, "MOST_FOLDERS", 4)
+    found = walk_below.walk(tmp_path)
+    assert [name for name, _ in found.runs] == ["a/run"]
+    assert found.problems == [
+        f"{tmp_path} holds more than 4 folders, and the others were not looked at: name a folder nearer to the runs"
+    ]
+    assert walk_below._short("x" * 200) == "x" * 200
+    assert walk_below._short("y" * 150 + "x" * 11 + "z" * 40) == "y" * 150 + "..." + "z" * 40
+
+
+def test_a_folder_that_is_not_there_holds_nothing_and_one_that_went_away_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = walk_below.walk(tmp_path / "none")
+    assert (found.runs, found.headless, found.problems) == ([], [], [])
+    (tmp_path / "file").touch()
+    assert walk_below.walk(tmp_path / "file").problems == [f"{tmp_path / 'file'} cannot be looked at: Not a directory"]
+    (tmp_path / "inner").mkdir()
+    scan = os.scandir
+
+    def gone(path: str) -> Any:
+        if path.endswith("inner"):
+            raise FileNotFoundError(2, "No such file or directory")
+        return scan(path)
+
+    monkeypatch.setattr(walk_below.os, "scandir", gone)
+    assert walk_below.walk(tmp_path).problems == [
+        f"{tmp_path / 'inner'} cannot be looked at: No such file or directory"
+    ]

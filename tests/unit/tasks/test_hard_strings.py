@@ -161,11 +161,11 @@ def test_the_floor_of_a_stratum_is_that_of_a_constant_answer():
 
 
 def test_what_is_no_stratum_is_refused_by_name(seeded):
-    with pytest.raises(TaskError, match="majority has no stratum 'lead 7'; its strata: lead 1, lead 3 to 5"):
+    with pytest.raises(TaskError, match="'lead 7'"):
         make_task("majority").sample_stratum("lead 7", 4, 33, seeded(0), "matched")
-    with pytest.raises(TaskError, match="parity has no stratum 'lead 1'; its strata: none"):
+    with pytest.raises(TaskError, match="'lead 1'"):
         make_task("parity").sample_stratum("lead 1", 4, 33, seeded(0), "matched")
-    with pytest.raises(TaskError, match="no strings of length 32"):
+    with pytest.raises(TaskError, match="length 32"):
         make_task("majority").sample_stratum("lead 1", 4, 32, seeded(0), "matched")
 
 

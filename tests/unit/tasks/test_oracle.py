@@ -120,7 +120,7 @@ def test_summaries_of_one_string_by_hand():
     assert make_task("kgram_retrieval").label(torch.tensor([[1, 2, 1]])).update_summary is None
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     k=st.integers(1, 4),
     symbols=st.integers(4, 130 - 2),

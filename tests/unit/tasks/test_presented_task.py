@@ -107,30 +107,30 @@ def test_symbols_are_words_of_one_token_by_the_stated_rule() -> None:
     assert found.mark == (6, 6)
     assert wording(presentation("bare", words=1), tokenizer, 1).symbols == (0,)
     assert wording(presentation("bare", prefix="<s>"), tokenizer, 1).prefix == (7,)
-    with pytest.raises(TaskError, match=r"needs 3 different symbols, and the tokenizer has 2 \(tokens that are"):
+    with pytest.raises(TaskError, match="tokenizer"):
         wording(presentation("bare"), tokenizer, 3)
-    with pytest.raises(TaskError, match="no token '<t>' to stand before all"):
+    with pytest.raises(TaskError, match="'<t>'"):
         wording(presentation("bare", prefix="<t>"), tokenizer, 1)
 
 
 def test_what_cannot_be_told_is_refused_in_a_sentence() -> None:
-    with pytest.raises(TaskError, match=r"^ul does not ask for what stands behind one item, as pairs do; take ur"):
+    with pytest.raises(TaskError, match="pairs"):
         put("ul", "pairs", 10, (4,))
-    with pytest.raises(TaskError, match=r"^uf, presented as bare, has no strings of 16 items$"):
+    with pytest.raises(TaskError, match="items"):
         put("uf", "bare", 10, (16,))
-    with pytest.raises(TaskError, match=r"has no strings of 16 items; the window of 15 tokens holds 7$"):
+    with pytest.raises(TaskError, match="15 tokens"):
         put("uf", "bare", 10, (3, 16), window=15)
     fields = {"presentation": PRESETS["bare"], "wording": put("uf", "bare", 10, (3,)).wording}
     fields |= {"vocabulary_size": 200, "window": 10}
-    with pytest.raises(TaskError, match="majority cannot be put in words"):
+    with pytest.raises(TaskError, match="majority"):
         present(make_task("majority"), fields)
-    with pytest.raises(TaskError, match=r"did you mean pairs\?"):
+    with pytest.raises(TaskError, match="pairs"):
         presentation("pair")
-    with pytest.raises(TaskError, match="20 templates, from 0 to 19, not 20"):
+    with pytest.raises(TaskError, match="templates"):
         presentation("shots", 20)
-    with pytest.raises(TaskError, match="has no worked examples"):
+    with pytest.raises(TaskError, match="examples"):
         presentation("bare", shots=3)
-    with pytest.raises(TaskError, match="takes 6 tokens, and the window holds 4"):
+    with pytest.raises(TaskError, match="6 tokens"):
         _ = put("uf", "bare", 10, (3,), window=4).fitting
     assert FIRST == 100
 

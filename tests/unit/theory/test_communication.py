@@ -10,6 +10,8 @@ import pytest
 
 from tests.support.theory.languages_by_hand import KNOWN, PARITY, TOMITA
 from workbench.tasks.automata.dfa import Automaton
+from workbench.theory import average_sensitivity as sensitivity
+from workbench.theory import communication
 from workbench.theory.average_sensitivity import average_sensitivity, regular_sensitivity
 from workbench.theory.communication import growth, regular_rows, rows
 from workbench.theory.errors import TheoryError
@@ -120,5 +122,28 @@ def test_regular_sensitivity_at_lengths_that_cannot_be_enumerated() -> None:
 def test_what_has_no_sensitivity_is_refused() -> None:
     with pytest.raises(TheoryError, match="two symbols"):
         regular_sensitivity(KNOWN["S*be*"].language, 4)
-    with pytest.raises(TheoryError, match="1 to 20 bits"):
+    with pytest.raises(TheoryError, match="bits"):
         average_sensitivity(lambda x: x[:, 0], 21)
+
+
+PARITY_MACHINE = Automaton.from_regex("(b*ab*a)*b*", "ab")
+
+
+def test_what_is_gone_through_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    def both(x: tuple[str, ...], y: tuple[str, ...]) -> bool:
+        return x == y
+
+    monkeypatch.setattr(communication, "LARGEST_MATRIX", 16)
+    assert communication.rows(both, "ab", 2) == 4
+    monkeypatch.setattr(communication, "LARGEST_MATRIX", 15)
+    with pytest.raises(TheoryError, match=r"2\^4 strings"):
+        communication.rows(both, "ab", 2)
+    monkeypatch.setattr(sensitivity, "LARGEST_CUBE", 3)
+    assert sensitivity.average_sensitivity(lambda x: x.sum(1) % 2, 3) == 3
+    assert sensitivity.average_sensitivity(lambda x: x[:, 0], 1) == 1
+    for n in (0, 4):
+        with pytest.raises(TheoryError, match="bits"):
+            sensitivity.average_sensitivity(lambda x: x[:, 0], n)
+    assert sensitivity.regular_sensitivity(PARITY_MACHINE, 1) == 1
+    with pytest.raises(TheoryError, match="at least one bit"):
+        sensitivity.regular_sensitivity(PARITY_MACHINE, 0)

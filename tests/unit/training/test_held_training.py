@@ -267,7 +267,7 @@ def test_what_continues_a_run_is_saved_at_checkpoints_and_after_so_many_seconds(
 
 
 def test_a_loss_that_is_not_finite_ends_training_at_its_step(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="the loss is no longer finite at step 1; lower the learning rate"):
+    with pytest.raises(RunError, match="step 1"):
         Trainer(config(optimizer="sgd", clip=0.0, warmup=0, learning_rate=1e30), tmp_path / "run").run()
 
 
@@ -358,7 +358,7 @@ def test_strings_are_shared_out_over_lengths(strings: int, counts: list[int], he
 
 
 def test_as_many_strings_as_lengths_are_needed() -> None:
-    with pytest.raises(TrainingError, match="strings=2 leaves some of the 3 lengths"):
+    with pytest.raises(TrainingError, match="strings=2"):
         StringPool(make_task("parity"), [4, 6, 9], 2, 5)
 
 

@@ -10,6 +10,7 @@ import torch
 
 from workbench.cli.errors import UsageError
 from workbench.cli.run_config import build, starting_weights
+from workbench.cli.train_request import TrainRequest
 from workbench.models.base.hooked import Hooked
 from workbench.runs import Run, RunError
 from workbench.training.errors import TrainingError
@@ -25,12 +26,12 @@ WIDE, NARROW = [(["task", "symbols"], 6)], [(["task", "symbols"], 4)]
 def first(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A run over six letters."""
     folder = tmp_path_factory.mktemp("first") / "run"
-    return Trainer(build("kgram_retrieval", {**SMALL, **TRAINING}, WIDE), folder).run()
+    return Trainer(build(TrainRequest("kgram_retrieval", {**SMALL, **TRAINING}, WIDE)), folder).run()
 
 
 def continued(first: Run, folder: Any, settings: Any = WIDE, task: str = "kgram_retrieval", **options: Any) -> Trainer:
     start = starting_weights(f"{first.path}@last")
-    return Trainer(build(task, {**TRAINING, **options}, settings, start), folder, start=start)
+    return Trainer(build(TrainRequest(task, {**TRAINING, **options}, settings, start)), folder, start=start)
 
 
 def tensors(model: Hooked) -> dict[str, torch.Tensor]:
@@ -77,8 +78,8 @@ def test_names_say_which_rows_are_taken_and_not_their_order(first: Run) -> None:
     marked = {name: torch.zeros_like(tensor) for name, tensor in given.tensors.items()}
     marked["embed.W_E"] += torch.arange(7.0)[:, None]
     marked["unembed.W_U"] += 10 + torch.arange(6.0)
-    cfg = build("kgram_retrieval", TRAINING, NARROW, given).model
-    task = build("kgram_retrieval", TRAINING, NARROW, given).task
+    cfg = build(TrainRequest("kgram_retrieval", TRAINING, NARROW, given)).model
+    task = build(TrainRequest("kgram_retrieval", TRAINING, NARROW, given)).task
 
     class Backwards(type(task)):
         @property
@@ -123,13 +124,15 @@ def test_the_option_names_a_run_and_a_step(first: Run, tmp_path) -> None:
     for wrong in ("run", "@3", f"{first.path}@end", f"{first.path}@-1"):
         with pytest.raises(UsageError, match="RUN@STEP"):
             starting_weights(wrong)
-    with pytest.raises(RunError, match="no checkpoint at step 999"):
+    with pytest.raises(RunError, match="step 999"):
         starting_weights(f"{first.path}@999")
     given = starting_weights(f"{first.path}@0")
     assert given is not None
     assert given.start.step == 0
-    config = build("kgram_retrieval", TRAINING, WIDE, given)
-    with pytest.raises(TrainingError, match="say so with --start"):
+    config = build(TrainRequest("kgram_retrieval", TRAINING, WIDE, given))
+    with pytest.raises(TrainingError, match="--start"):
         Trainer(config, tmp_path / "without").run()
     with pytest.raises(TrainingError, match="no other run"):
-        Trainer(build("kgram_retrieval", {**SMALL, **TRAINING}, WIDE), tmp_path / "with", start=given).run()
+        Trainer(
+            build(TrainRequest("kgram_retrieval", {**SMALL, **TRAINING}, WIDE)), tmp_path / "with", start=given
+        ).run()

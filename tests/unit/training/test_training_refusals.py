@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import torch
@@ -15,6 +15,7 @@ from workbench.models.architectures import make_config
 from workbench.models.positions import id_sampler
 from workbench.runs import Run, RunError
 from workbench.tasks import make_task
+from workbench.tasks.counting.majority import Majority
 from workbench.training import compare_configs
 from workbench.training.compare_configs import _first_difference, refuse_another, settings_problems
 from workbench.training.config import RunConfig, TrainingConfig
@@ -23,8 +24,8 @@ from workbench.training.errors import TrainingError
 from workbench.training.id_schedule import IdSchedule, check_id_schedule
 from workbench.training.regularizers import REGULARIZERS
 from workbench.training.resume import State, load_state, save_state
-from workbench.training.starting_weights import Start, StartingWeights, _answers, _rows
-from workbench.training.task_schedule import TaskSchedule, _is_number, _visited
+from workbench.training.starting_weights import Start, StartingWeights
+from workbench.training.task_schedule import VISITED, TaskSchedule, check_schedules
 from workbench.training.trainer import Trainer
 
 MODEL = {"d_vocab": 3, "d_vocab_out": 2, "n_layers": 1, "d_model": 4, "n_heads": 1, "n_ctx": 24}
@@ -58,11 +59,11 @@ def test_settings_that_this_version_does_not_take(
 
 
 @pytest.mark.parametrize(("held", "wanted", "says"), [
-    ({"a": 1}, {"a": 1}, ""), ({"a": 1}, {"a": 2}, ": task.a is 1 there, and 2 was asked for"),
-    ({"a": 1, "z": 1}, {"a": 1, "b": 3, "z": 2}, ": task.z is 1 there, and 2 was asked for"),
-    ({"a": 1, "y": 5, "z": 1}, {"a": 1, "z": 2}, ": task.z is 1 there, and 2 was asked for"),
-    ({"a": 1}, {"a": 1, "b": 3}, ": task.b is not set there, and 3 was asked for"),
-    ({"a": 1, "y": 5}, {"a": 1}, ": task.y is 5 there, and not set was asked for"),
+    ({"a": 1}, {"a": 1}, ""), ({"a": 1}, {"a": 2}, ": task.a is 1 there, but 2 was requested"),
+    ({"a": 1, "z": 1}, {"a": 1, "b": 3, "z": 2}, ": task.z is 1 there, but 2 was requested"),
+    ({"a": 1, "y": 5, "z": 1}, {"a": 1, "z": 2}, ": task.z is 1 there, but 2 was requested"),
+    ({"a": 1}, {"a": 1, "b": 3}, ": task.b is not set there, but 3 was requested"),
+    ({"a": 1, "y": 5}, {"a": 1}, ": task.y is 5 there, but not set was requested"),
 ])  # fmt: skip
 def test_the_first_setting_in_which_two_runs_differ(held: dict[str, Any], wanted: dict[str, Any], says: str) -> None:
     """One that both of them state comes before one that a single one does."""
@@ -73,11 +74,11 @@ CODE = SimpleNamespace(file="own.py", cls="Own", sha256="1" * 64)
 
 
 @pytest.mark.parametrize(("held", "given", "batch", "says"), [
-    (CODE, SimpleNamespace(file="own.py", cls="Own", sha256="2" * 64), 2, "another state of own.py: its sha256 was 1"),
-    (CODE, SimpleNamespace(file="own.py", cls="Other", sha256="2" * 64), 2, "another run .its task differs"),
-    (SimpleNamespace(file="own.py", cls="Own", sha256=""), CODE, 2, "another run .its task differs"),
-    (CODE, None, 2, "another run .its task differs"), (None, CODE, 2, "another run .its task differs"),
-    (CODE, SimpleNamespace(file="own.py", cls="Own", sha256="2" * 64), 3, "another run .its task and training differ"),
+    (CODE, SimpleNamespace(file="own.py", cls="Own", sha256="2" * 64), 2, r"own\.py"),
+    (CODE, SimpleNamespace(file="own.py", cls="Other", sha256="2" * 64), 2, "differs"),
+    (SimpleNamespace(file="own.py", cls="Own", sha256=""), CODE, 2, "differs"),
+    (CODE, None, 2, "differs"), (None, CODE, 2, "differs"),
+    (CODE, SimpleNamespace(file="own.py", cls="Own", sha256="2" * 64), 3, "training"),
 ])  # fmt: skip
 def test_another_state_of_the_same_code_is_told_from_another_task(
     held: Any, given: Any, batch: int, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -100,16 +101,16 @@ def test_a_run_with_a_shard_does_not_give_way(tmp_path: Path) -> None:
 
 # ---- laws of lengths ------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("given", "says"), [
-    (5, "a curriculum is a mapping with a law and its settings, not 5"), ({"law": 3}, "unknown curriculum 3"), ({"law": ["uniform"]}, "unknown curriculum"),
+    (5, "curriculum"), ({"law": 3}, "curriculum"), ({"law": ["uniform"]}, "unknown curriculum"),
     ({"law": "mixture", "low": 1, "high": 9, "weights": [1], "components": 5}, "components"),
-    ({"law": "mixture", "weights": [1], "high": 9, "components": [{"low": 1, "high": 9}]}, "needs the setting low"),
-    ({"law": "mixture", "low": 2, "high": 9, "weights": [1], "components": [{"low": 1}]}, "leaves the mixture's bounds 2 to 9"),
-    ({"law": "mixture", "low": 2, "high": 9, "weights": [1, -0.5], "components": [{}, {}]}, "every weight must be above 0"),
-    ({"law": "uniform", "low": 5, "high": 4}, "the shortest training length 5 exceeds the longest 4"),
-    ({"law": "few_long", "low": 2, "high": 9, "short": 9}, "short must be at least low 2 and below high 9, not 9"),
+    ({"law": "mixture", "weights": [1], "high": 9, "components": [{"low": 1, "high": 9}]}, "setting"),
+    ({"law": "mixture", "low": 2, "high": 9, "weights": [1], "components": [{"low": 1}]}, "bounds"),
+    ({"law": "mixture", "low": 2, "high": 9, "weights": [1, -0.5], "components": [{}, {}]}, "weight"),
+    ({"law": "uniform", "low": 5, "high": 4}, "length 5"),
+    ({"law": "few_long", "low": 2, "high": 9, "short": 9}, "high"),
     ({"law": "few_long", "low": 2, "high": 9, "short": 1}, "short must be"),
-    ({"law": "growing", "low": 2, "high": 9, "start": 1, "over": 3}, "start must lie between low 2 and high 9, not at 1"),
-    ({"law": "growing", "low": 2, "high": 9, "start": 10, "over": 3}, "start must lie between"),
+    ({"law": "growing", "low": 2, "high": 9, "start": 1, "over": 3}, "high"),
+    ({"law": "growing", "low": 2, "high": 9, "start": 10, "over": 3}, "start must be from"),
 ])  # fmt: skip
 def test_laws_that_cannot_be(given: Any, says: str) -> None:
     with pytest.raises(TrainingError, match=says):
@@ -149,15 +150,46 @@ def test_few_long_ones_are_those_below_the_share(monkeypatch: pytest.MonkeyPatch
     [(1, True), (0.5, True), (True, False), (False, False), ("1", False), (None, False), ([1], False)],
 )
 def test_what_can_be_interpolated(value: Any, number: bool) -> None:
-    assert _is_number(value) == number
+    if number:
+        assert visited((value,), 1, "linear")
+        return
+    with pytest.raises(TrainingError, match="cannot be linear, as some of its values are not numbers"):
+        visited((value,), 1, "linear")
 
 
-@pytest.mark.parametrize(("values", "own", "change", "visited"), [
+@pytest.mark.parametrize(("values", "own", "change", "tried"), [
     ((2, 4), 3, "switch", [2, 4]), ((2, 4), 3, "linear", [2, 3, 4]), ((0.5, 1), 2, "linear", [0.5, 1]), ((1, 3), 2.5, "linear", [1, 3]),
     ((5,), 3, "linear", [3, 4, 5]),
 ])  # fmt: skip
-def test_values_that_a_schedule_visits(values: tuple[Any, ...], own: Any, change: Any, visited: list[Any]) -> None:
-    assert _visited(TaskSchedule(parameter="p", values=values, over=5, change=change), own) == visited
+def test_values_that_a_schedule_visits(values: tuple[Any, ...], own: Any, change: Any, tried: list[Any]) -> None:
+    assert visited(values, own, change) == tried
+
+
+def test_every_whole_number_between_the_knots_is_tried_and_not_too_many() -> None:
+    """A linear change visits what lies between the knots, from either side."""
+    assert visited((3,), 6, "linear") == visited((6,), 3, "linear") == [3, 4, 5, 6]
+    assert len(visited((1,), 1 + VISITED, "linear")) == 1 + VISITED
+    with pytest.raises(TrainingError, match="visits"):
+        visited((1,), 2 + VISITED, "linear")
+
+
+class Visiting(Majority):
+    """A majority with a parameter that does nothing; the class remembers the values that tasks are made with."""
+
+    tried: ClassVar[list[Any]] = []
+    p: Any = 0
+
+    def model_post_init(self, context: Any, /) -> None:
+        super().model_post_init(context)
+        self.tried.append(self.p)
+
+
+def visited(values: tuple[Any, ...], own: Any, change: Any) -> list[Any]:
+    """The values that are tried before a training with this schedule."""
+    task = Visiting(p=own)
+    Visiting.tried.clear()
+    check_schedules(task, [TaskSchedule(parameter="p", values=values, over=5, change=change)], 2, 3)
+    return [*Visiting.tried]
 
 
 @pytest.mark.parametrize(("values", "own", "fits"), [
@@ -171,7 +203,7 @@ def test_ids_that_the_model_says_have_no_schedule(values: list[str], own: str, f
     if fits:
         check_id_schedule(task, model, schedule, 9)
         return
-    with pytest.raises(TrainingError, match="cannot have ids that the model itself says"):
+    with pytest.raises(TrainingError, match="ids"):
         check_id_schedule(task, model, schedule, 9)
 
 
@@ -183,7 +215,7 @@ def test_samplers_that_are_no_list_are_refused() -> None:
 def test_a_coefficient_of_0_is_one() -> None:
     cfg = ModelConfig(**MODEL, positions="learned")
     REGULARIZERS["positional"].check(cfg, 0.0)
-    with pytest.raises(TrainingError, match=r"must be at least 0, not -0\.001"):
+    with pytest.raises(TrainingError, match=r"-0\.001"):
         REGULARIZERS["positional"].check(cfg, -0.001)
     REGULARIZERS["attention_entropy"].check(cfg, -1.0)
     assert [REGULARIZERS[name].hooks(ModelConfig(**{**MODEL, "n_layers": 2})) for name in REGULARIZERS] == [
@@ -193,24 +225,57 @@ def test_a_coefficient_of_0_is_one() -> None:
 
 # ---- what is started and continued from ----------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("held", "wanted", "rows"), [
-    ("abc", "abc", [0, 1, 2]), ("aab", "aab", [0, 1, 2]), ("abc", "cab", [2, 0, 1]), ("abc", "b", [1]), ("abc", "bb", [1, 1]), ("abc", "", []),
+    ("abc", "abc", [0, 1, 2]), ("aab", "aab", [0, 1, 2]), ("abc", "cab", [2, 0, 1]), ("abc", "b", [1]), ("abc", "bb", [1, 1]),
     ("abc", "ad", "have no token 'd'; choose a task whose tokens are among theirs: a, b, c$"), ("aab", "ab", "name two tokens alike; .*: a, a, b$"),
     ("aab", "x", "have no token 'x'"), ("abcdefghijkl", "z", "theirs: a, .*, k, l$"), ("abcdefghijklm", "z", r"theirs: a, .*, k, l \.\.$"),
 ])  # fmt: skip
 def test_rows_by_name(held: str, wanted: str, rows: list[int] | str) -> None:
+    there, here = Named(tokens=tuple(held)), Named(tokens=tuple(wanted))
     if isinstance(rows, str):
         with pytest.raises(TrainingError, match=rows):
-            _rows(list(held), list(wanted), "token")
+            carried_rows(there, here, len(held))
     else:
-        assert _rows(list(held), tuple(wanted), "token") == rows
+        assert carried_rows(there, here, len(held)) == (rows, [0, 1])
+
+
+class Named(Majority):
+    """A task with tokens and answers of any names."""
+
+    tokens: tuple[str, ...] = ("a",)
+    answers: tuple[str, ...] | None = None
+    count: int = 2
+
+    @property
+    def tokens_names(self) -> tuple[str, ...]:
+        return self.tokens
+
+    @property
+    def output_names(self) -> tuple[str, ...] | None:
+        return self.answers
+
+    @property
+    def d_vocab_out(self) -> int:
+        return self.count
+
+
+def carried_rows(held: Named, wanted: Named, tokens: int) -> tuple[list[int], list[int]]:
+    """The rows of the embedding, and of the unembedding, that a task's tokens and answers have in another's weights."""
+    cfg = ModelConfig(**MODEL)
+    tensors = {
+        "embed.W_E": torch.arange(tokens)[:, None],
+        "unembed.W_U": torch.arange(held.d_vocab_out)[None],
+        "unembed.b_U": torch.arange(held.d_vocab_out),
+    }
+    given = StartingWeights(Start(run="r", step=0, sha256="a"), held, cfg.model_dump(mode="json"), tensors)
+    made = given.carried(wanted, cfg)
+    assert torch.equal(made["unembed.W_U"][0], made["unembed.b_U"])
+    return made["embed.W_E"][:, 0].tolist(), made["unembed.b_U"].tolist()
 
 
 def test_answers_without_names_are_as_many_and_of_one_kind() -> None:
-    numbers, more, named = make_task("mod_p_mean"), make_task("markov_chain"), make_task("majority")
-    assert (numbers.output_names, more.output_names) == (None, None)
-    assert numbers.d_vocab_out != more.d_vocab_out
-    assert _answers(more, more) == list(range(more.d_vocab_out))
-    assert _answers(named, named) == list(range(named.d_vocab_out))
+    numbers, more, named = Named(count=1), Named(count=3), Named(answers=("x", "y", "z"), count=3)
+    for one in (numbers, more, named):
+        assert carried_rows(one, one, 1) == ([0], list(range(one.d_vocab_out)))
     for held, wanted in (
         (numbers, more),
         (more, numbers),
@@ -219,8 +284,8 @@ def test_answers_without_names_are_as_many_and_of_one_kind() -> None:
         (named, more),
         (more, named),
     ):
-        with pytest.raises(TrainingError, match=f"{wanted.name} cannot start from weights of {held.name}"):
-            _answers(held, wanted)
+        with pytest.raises(TrainingError, match="their outputs differ"):
+            carried_rows(held, wanted, 1)
 
 
 def test_weights_of_another_architecture_and_of_another_library(tmp_path: Path) -> None:
@@ -236,7 +301,7 @@ def test_weights_of_another_architecture_and_of_another_library(tmp_path: Path) 
     ):
         with pytest.raises(TrainingError, match=says):
             given._refuse_another_model(wrong)
-    with pytest.raises(TrainingError, match="run r refers to a pretrained model"):
+    with pytest.raises(TrainingError, match="pretrained"):
         StartingWeights.of(Run(tmp_path, "r", {"training": {"pretrained": {}}}), 0)
 
 
@@ -279,5 +344,5 @@ def test_weights_that_are_not_finite_are_refused_at_their_step(tmp_path: Path) -
     trainer._refuse_infinite(3)
     with torch.no_grad():
         trainer.model.bias[1] = torch.inf
-    with pytest.raises(RunError, match="the weights are no longer finite at step 3"):
+    with pytest.raises(RunError, match="step 3"):
         trainer._refuse_infinite(3)

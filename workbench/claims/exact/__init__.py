@@ -1,1 +1,1 @@
-"""What exact claims rest on: closed forms, enumerations and models made by hand. Nothing here is trained."""
+"""The arithmetic of exact claims: closed forms, enumerations and handmade models. Nothing here is trained."""

@@ -1,4 +1,4 @@
-"""Two functions that nearly agree on short strings: how far apart are they on longer ones?"""
+"""Pairs of functions that nearly agree on short strings, and their gaps on longer ones."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.claims.claim import Row
 from workbench.theory.limit_transformers.limit_heads import LimitHead
 
-PAIRS = 200
 LETTERS = 2
 SHORT = (4, 5, 6, 7, 8)
 BITS = 8
 PERTURBATIONS = (0.03, 0.1, 0.3, 1.0)
-RESAMPLES = 2_000
 
 Floats = NDArray[np.float64]
 
@@ -43,8 +40,8 @@ class OneHead:
         gaps = scores.max(1, keepdims=True) - scores
         # Weights up to 2^-p of the best one are rounded to 0, see precision.p_bit_weights.
         weights = np.where(gaps * np.log2(length) < BITS, length**-gaps, 0.0)
-        found: Floats = (weights * self.values[strings]).sum(1) / weights.sum(1)
-        return found
+        outputs: Floats = (weights * self.values[strings]).sum(1) / weights.sum(1)
+        return outputs
 
 
 def every(length: int) -> NDArray[np.int64]:
@@ -52,33 +49,21 @@ def every(length: int) -> NDArray[np.int64]:
     return (np.arange(LETTERS**length)[:, None] >> np.arange(length)) & 1
 
 
-def gaps_beyond() -> list[Row]:
-    """The largest gap on lengths n+1..2n over that on lengths to n: the largest over pairs, and its growth with n."""
-    rng = np.random.default_rng(0)
-    ratios = np.array([gap_ratios(*_pair(rng)) for _ in range(PAIRS)])
-    own = np.polyfit(np.log(SHORT), np.log(ratios).T, 1)[0]
-    means = own[rng.integers(0, PAIRS, (RESAMPLES, PAIRS))].mean(1)
-    low, high = np.percentile(means, [2.5, 97.5]).tolist()
-    rows = [Row("ratio of gaps", f"n {n}", float(ratios[:, at].max()), n=PAIRS) for at, n in enumerate(SHORT)]
-    rows += [Row("median ratio", f"n {n}", float(np.median(ratios[:, at])), n=PAIRS) for at, n in enumerate(SHORT)]
-    return [*rows, Row("slope of log ratio on log n", "", float(own.mean()), low, high, n=PAIRS)]
-
-
 def gap_ratios(f: OneHead, g: OneHead) -> list[float]:
-    """The ratio for each n, over all strings of 1 to 2n letters."""
+    """The largest gap on lengths n+1..2n over the largest on lengths to n, for each n of :data:`SHORT`."""
     gaps = [float(np.abs(f.on_all(n) - g.on_all(n)).max()) for n in range(1, 2 * SHORT[-1] + 1)]
     return [max(gaps[n : 2 * n]) / max(gaps[:n]) for n in SHORT]
 
 
-def _pair(rng: np.random.Generator) -> tuple[OneHead, OneHead]:
+def nearly_equal_pair(rng: np.random.Generator) -> tuple[OneHead, OneHead]:
     """A random function, and one whose every weight is moved a little."""
     period, locality = int(rng.integers(1, 3)), int(rng.integers(0, 3))
     size = float(rng.choice(PERTURBATIONS))
     content = rng.normal(size=(LETTERS, period, LETTERS, period))
     phi, values = rng.normal(size=locality + 1), rng.normal(size=LETTERS)
 
-    def moved(weights: Floats) -> Floats:
+    def perturbed(weights: Floats) -> Floats:
         return weights + size * rng.normal(size=weights.shape)
 
     f = OneHead(LimitHead(content, phi, scaling="all"), values)
-    return f, OneHead(LimitHead(moved(content), moved(phi), scaling="all"), moved(values))
+    return f, OneHead(LimitHead(perturbed(content), perturbed(phi), scaling="all"), perturbed(values))

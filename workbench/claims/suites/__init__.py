@@ -1,1 +1,1 @@
-"""The suites: each module states its claims, as data that cost nothing to load."""
+"""Suites of claims: a file per paper and topic, named by the first author. Loading one costs next to nothing."""

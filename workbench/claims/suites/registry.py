@@ -12,22 +12,22 @@ SUITES: Registry[Suite] = Registry(
     "suite",
     ClaimError,
     {
-        "bounds-exact": "workbench.claims.suites.bounds_exact:SUITE",
-        "crasp-exact": "workbench.claims.suites.crasp_exact:SUITE",
-        "sparsity-exact": "workbench.claims.suites.sparsity.sparsity_exact:SUITE",
-        "ssm-exact": "workbench.claims.suites.ssm_exact:SUITE",
-        "tractable": "workbench.claims.suites.tractable:SUITE",
-        "crasp-formal-a": "workbench.claims.suites.crasp_formal_a:SUITE",
-        "crasp-formal-b": "workbench.claims.suites.crasp_formal_b:SUITE",
-        "crasp-algorithmic": "workbench.claims.suites.crasp_algorithmic:SUITE",
-        "bounds-trained": "workbench.claims.suites.bounds_trained:SUITE",
-        "retrieval": "workbench.claims.suites.retrieval_trained:SUITE",
-        "asymmetry": "workbench.claims.suites.asymmetry_trained:SUITE",
-        "sparse-trained": "workbench.claims.suites.sparsity.sparse_trained:SUITE",
-        "ppc": "workbench.claims.suites.sparsity.ppc_trained:SUITE",
-        "text": "workbench.claims.suites.sparsity.text_trained:SUITE",
-        "ssm-trained": "workbench.claims.suites.ssm_trained:SUITE",
-        "inference": "workbench.claims.suites.inference_trained:SUITE",
+        "bounds-exact": "workbench.claims.suites.izzo_exact:SUITE",
+        "crasp-exact": "workbench.claims.suites.huang_exact:SUITE",
+        "sparsity-exact": "workbench.claims.suites.golowich_exact:SUITE",
+        "ssm-exact": "workbench.claims.suites.sarrof_exact:SUITE",
+        "tractable": "workbench.claims.suites.own_linear_readers:SUITE",
+        "crasp-formal-a": "workbench.claims.suites.huang_formal_a:SUITE",
+        "crasp-formal-b": "workbench.claims.suites.huang_formal_b:SUITE",
+        "crasp-algorithmic": "workbench.claims.suites.huang_algorithmic:SUITE",
+        "bounds-trained": "workbench.claims.suites.izzo_trained:SUITE",
+        "retrieval": "workbench.claims.suites.jobanputra_retrieval:SUITE",
+        "asymmetry": "workbench.claims.suites.jobanputra_asymmetry:SUITE",
+        "sparse-trained": "workbench.claims.suites.golowich_sparse:SUITE",
+        "ppc": "workbench.claims.suites.golowich_ppc:SUITE",
+        "text": "workbench.claims.suites.golowich_text:SUITE",
+        "ssm-trained": "workbench.claims.suites.sarrof_trained:SUITE",
+        "inference": "workbench.claims.suites.huang_inference:SUITE",
     },
 )
 """In the order in which they are shown."""
@@ -42,10 +42,12 @@ def claims_named(name: str) -> list[tuple[Suite, Claim]]:
     if name in SUITES:
         suite = SUITES.find(name)
         return [(suite, claim) for claim in suite.claims]
-    found = [(suite, claim) for suite in SUITES.values() for claim in suite.claims if claim.id.lower() == name.lower()]
-    if not found:
+    matches = [
+        (suite, claim) for suite in SUITES.values() for claim in suite.claims if claim.id.lower() == name.lower()
+    ]
+    if not matches:
         ids = [claim.id for suite in SUITES.values() for claim in suite.claims]
         near = nearest(name, [*SUITES, *ids])
         advice = near if near.startswith("did you mean") else f"suites: {', '.join(SUITES)}"
         raise ClaimError(f"no suite and no claim is called {shown(name)}; {advice}; `lengthlens reproduce --list`")
-    return found
+    return matches

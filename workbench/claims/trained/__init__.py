@@ -1,1 +1,1 @@
-"""What trained claims rest on: cells of runs, what is measured of each, and how rows of runs become rows of claims."""
+"""The arithmetic of trained claims: statistics of runs, and how their rows reduce to the rows of a claim."""

@@ -12,7 +12,9 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from workbench.claims.trained.bin_accuracy import STRINGS, Measured, bins_of, lengths_in
+from workbench.claims.trained.bin_accuracy import STRINGS, bins_of, lengths_in
+from workbench.claims.trained.run_rows import StatisticRows
+from workbench.claims.trained.run_statistics import statistic
 from workbench.claims.trained.trained_run import TrainedRun
 from workbench.core.seeds import seed_of
 from workbench.measure.behaviour.observed import right_queries
@@ -33,7 +35,8 @@ def ambiguous(written: Int[Tensor, "batch symbol"], m: int) -> Bool[Tensor, "bat
     return found
 
 
-def transition_rows(run: TrainedRun, most: int = 3) -> Measured:
+@statistic("transitions", version=1)
+def transition_rows(run: TrainedRun, most: int = 3) -> StatisticRows:
     """Error at ambiguous over error at other transitions, of strings with lengths in (N, 2N], answers shown.
 
     The end of the answer is none. Half an error and one transition are added to either side, so that a ratio exists.

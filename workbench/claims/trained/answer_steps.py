@@ -14,7 +14,9 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from workbench.claims.errors import ClaimError
-from workbench.claims.trained.bin_accuracy import STRINGS, Measured, share
+from workbench.claims.trained.bin_accuracy import STRINGS, share
+from workbench.claims.trained.run_rows import StatisticRows
+from workbench.claims.trained.run_statistics import statistic
 from workbench.claims.trained.trained_run import TrainedRun
 from workbench.core.seeds import seed_of
 from workbench.measure.behaviour.free_running import FreeRun, free_run
@@ -29,7 +31,8 @@ MOST_READ = 1024
 """Tokens of an input that is looked for, at most."""
 
 
-def step_rows(run: TrainedRun, factors: Sequence[float]) -> Measured:
+@statistic("steps", version=1)
+def step_rows(run: TrainedRun, factors: Sequence[float]) -> StatisticRows:
     """Of answers that the model feeds on itself: the error of a step given that all before it are right.
 
     Rows, each at several lengths: ``answer token`` is the share of strings whose last token is right, whatever was
@@ -110,7 +113,8 @@ def _slope(sums: np.ndarray) -> np.ndarray:
     return found
 
 
-def token_rows(run: TrainedRun, read: Sequence[int] = (), written: Sequence[int] = ()) -> Measured:
+@statistic("tokens", version=1)
+def token_rows(run: TrainedRun, read: Sequence[int] = (), written: Sequence[int] = ()) -> StatisticRows:
     """Share of an answer's tokens that are right, its end among them and those before shown, by numbers of tokens.
 
     Args:

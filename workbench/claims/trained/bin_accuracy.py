@@ -9,15 +9,17 @@ sampling error.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from workbench.claims.trained.run_rows import StatisticRows
+from workbench.claims.trained.run_statistics import statistic
 from workbench.claims.trained.trained_run import TrainedRun
-from workbench.measure.behaviour.cells import Cell, Rules, trained_state
-from workbench.measure.behaviour.few_strings import bands_of
-from workbench.measure.behaviour.floors import floor_of
+from workbench.measure.behaviour.accuracy_cells import Cell, Rules, trained_state
+from workbench.measure.behaviour.baselines import floor_of
+from workbench.measure.behaviour.listed_sequences import bands_of
 from workbench.measure.grid import make_grid
 from workbench.measure.intervals import clopper_pearson
 from workbench.tasks.base import TaskError
@@ -26,8 +28,6 @@ STRINGS = 512
 """Strings of a bin, all lengths together, at least."""
 MOST_LENGTHS = 32
 """Lengths of a bin that are asked, at most: evenly spaced, and of both parities."""
-Measured = Iterator[dict[str, Any]]
-"""Rows of a run as far as what measures it knows them: fields of :class:`workbench.claims.trained.run_rows.RunRow`."""
 
 
 def bins_of(longest: int, bins: int = 3) -> dict[str, tuple[int, int]]:
@@ -48,9 +48,10 @@ def lengths_in(run: TrainedRun, low: int, high: int) -> list[int]:
     return [every[place] for place in places]
 
 
+@statistic("bins", version=2)
 def bin_rows(
     run: TrainedRun, law: str = "matched", task: dict[str, Any] | None = None, told: str = "", bins: int = 3
-) -> Measured:
+) -> StatisticRows:
     """Accuracy by bins.
 
     Args:
@@ -60,15 +61,15 @@ def bin_rows(
         told: what rows say it is about; the law, where that is not the matched one.
         bins: how many.
     """
-    asked = run.asked(task or {})
+    variant = run.with_parameters(task or {})
     setting = told or ("" if law == "matched" else law)
     for name, (low, high) in bins_of(run.longest, bins).items():
-        lengths = lengths_in(asked, low, high)
+        lengths = lengths_in(variant, low, high)
         if not lengths:
             continue
-        counted = asked.task.one_string_per_length
+        counted = variant.task.one_string_per_length
         each = 1 if counted else math.ceil(STRINGS / len(lengths))
-        found = [asked.right(asked.strings(each, n, law, "bins")) for n in lengths]
+        found = [variant.right(variant.strings(each, n, law, "bins")) for n in lengths]
         end, every = (sum(int(part.sum()) for part in parts) for parts in zip(*found, strict=True))
         n = sum(len(part) for part, _ in found)
         if not n:
@@ -76,15 +77,16 @@ def bin_rows(
         shared = {"setting": setting, "length": high, "n": n}
         yield {"quantity": name, **share(end, n, counted), **shared}
         yield {"quantity": f"{name} every prefix", **share(every, n, counted), **shared}
-        floor = 0.0 if counted else float(np.mean([_floor(asked, law, n) for n in _few(lengths)]))
+        floor = 0.0 if counted else float(np.mean([_floor(variant, law, n) for n in _few(lengths)]))
         if floor < 1:
             above = {key: (value - floor) / (1 - floor) for key, value in share(end, n, counted).items()}
             yield {"quantity": f"{name} skill", **above, **shared}
 
 
+@statistic("lengths", version=2)
 def length_rows(
     run: TrainedRun, factors: Sequence[float], law: str = "matched", task: dict[str, Any] | None = None, told: str = ""
-) -> Measured:
+) -> StatisticRows:
     """Accuracy at single lengths, in multiples of N.
 
     Args:
@@ -92,14 +94,14 @@ def length_rows(
         factors: the multiples.
         law, task, told: as for bins.
     """
-    asked = run.asked(task or {})
+    variant = run.with_parameters(task or {})
     setting = told or ("" if law == "matched" else law)
     for factor in factors:
-        n = asked.task.next_length(factor * run.longest)
-        end, _ = asked.right(asked.strings(STRINGS, n, law, "lengths"))
+        n = variant.task.next_length(factor * run.longest)
+        end, _ = variant.right(variant.strings(STRINGS, n, law, "lengths"))
         shared = {"setting": setting, "length": n, "n": len(end)}
         yield {"quantity": f"accuracy at {factor:g} N", **share(int(end.sum()), len(end)), **shared}
-        floor = _floor(asked, law, n)
+        floor = _floor(variant, law, n)
         above = {key: (value - floor) / (1 - floor) for key, value in share(int(end.sum()), len(end)).items()}
         yield {"quantity": f"skill at {factor:g} N", **above, **shared}
 
@@ -124,7 +126,8 @@ def _few(lengths: Sequence[int], most: int = 4) -> list[int]:
     return [lengths[place] for place in places]
 
 
-def fit_rows(run: TrainedRun) -> Measured:
+@statistic("fit", version=1)
+def fit_rows(run: TrainedRun) -> StatisticRows:
     """Whether skill is shown to reach the bar at N/4, N/2 and N, asking again while that is open."""
     if run.task.one_string_per_length:
         yield from _fit_counted(run)
@@ -148,7 +151,7 @@ def fit_rows(run: TrainedRun) -> Measured:
     yield _fitted(states)
 
 
-def _fit_counted(run: TrainedRun) -> Measured:
+def _fit_counted(run: TrainedRun) -> StatisticRows:
     grid = make_grid(run.task, run.longest, [])
     lengths = [n for n in range(1, run.longest + 1) if run.task.admissible(n)]
     _, bands = bands_of(grid, lengths, run.task.period)

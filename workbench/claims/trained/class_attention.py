@@ -14,7 +14,8 @@ from circuits.attention.attention_scores import scores_at
 from circuits.attention.score_observer import LayerReducer, reduced_layers
 from circuits.attention.target_keys import counted_keys
 from workbench.claims.errors import ClaimError
-from workbench.claims.trained.bin_accuracy import Measured
+from workbench.claims.trained.run_rows import StatisticRows
+from workbench.claims.trained.run_statistics import statistic
 from workbench.claims.trained.trained_run import TrainedRun
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ class ClassAttention(LayerReducer["Float[Tensor, 'figure sequence head']"]):
         return torch.cat(self._parts, 1)
 
 
-def class_rows(run: TrainedRun, factors: Sequence[float] = (1, 4, 16)) -> Measured:
+@statistic("class attention", version=1)
+def class_rows(run: TrainedRun, factors: Sequence[float] = (1, 4, 16)) -> StatisticRows:
     """Both figures of the head with most mass on the class at N: it is chosen on trained lengths alone.
 
     Args:

@@ -15,7 +15,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from workbench.claims.trained.bin_accuracy import Measured
+from workbench.claims.trained.run_rows import StatisticRows
+from workbench.claims.trained.run_statistics import statistic
 from workbench.claims.trained.trained_run import TrainedRun
 from workbench.measure.study import forward
 from workbench.tasks.base import Batch
@@ -25,7 +26,8 @@ PLACES = 8
 """Places that a window's mean is of, at least."""
 
 
-def gate_rows(run: TrainedRun, token: str) -> Measured:
+@statistic("gates", version=2)
+def gate_rows(run: TrainedRun, token: str) -> StatisticRows:
     """Two gates of the channel that carries the answer: the least on a token, and the one that keeps it longest.
 
     ``least gate on``: over states, and over windows that end with the token, of the window's mean; ``steady gate on``:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import torch
 
-from workbench.claims.trained.bin_accuracy import Measured
+from workbench.claims.trained.run_rows import StatisticRows
+from workbench.claims.trained.run_statistics import statistic
 from workbench.claims.trained.trained_run import TrainedRun
 
 STRINGS = 256
@@ -16,7 +17,8 @@ TOKENS = 1 << 16
 FACTORS = (1, 2, 4, 8, 16, 32)
 
 
-def loss_rows(run: TrainedRun, factors: Sequence[int] = FACTORS, **task: float) -> Measured:
+@statistic("losses", version=1)
+def loss_rows(run: TrainedRun, factors: Sequence[int] = FACTORS, **task: float) -> StatisticRows:
     """Mean loss of the last eighth of the prefixes of strings of so many times N: of every residue, not one length.
 
     Args:
@@ -24,13 +26,13 @@ def loss_rows(run: TrainedRun, factors: Sequence[int] = FACTORS, **task: float) 
         factors: lengths, in multiples of N.
         task: parameters of the task that differ from the run's own.
     """
-    asked = run.asked(task)
+    variant = run.with_parameters(task)
     for factor in factors:
-        n = asked.task.next_length(factor * run.longest)
+        n = variant.task.next_length(factor * run.longest)
         strings = max(64, min(STRINGS, TOKENS // n))
-        batch = asked.strings(strings, n, "matched", "losses")
+        batch = variant.strings(strings, n, "matched", "losses")
         with torch.no_grad():
-            losses = asked.task.losses(asked.answers(batch)["logits"], batch)
+            losses = variant.task.losses(variant.answers(batch)["logits"], batch)
         tail = batch.mask.clone()
         tail[:, : batch.index(n) + 1 - math.ceil(n / 8)] = False
         each = ((losses * tail).sum(1) / tail.sum(1).clamp(min=1))[tail.any(1)].double()

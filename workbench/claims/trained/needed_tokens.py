@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from circuits.sparsity.influence import Groups, influential_tokens, recall
-from workbench.claims.trained.bin_accuracy import Measured
+from workbench.claims.trained.run_rows import StatisticRows
+from workbench.claims.trained.run_statistics import statistic
 from workbench.claims.trained.trained_run import TrainedRun
 from workbench.core.seeds import seed_of
 from workbench.measure.intervals import mean_ends
@@ -21,7 +22,8 @@ STRINGS = 64
 RESAMPLES = 1000
 
 
-def needed_rows(run: TrainedRun, groups: Groups) -> Measured:
+@statistic("needed tokens", version=1)
+def needed_rows(run: TrainedRun, groups: Groups) -> StatisticRows:
     """Share of the tokens that the task needs that are among as many without which the run's loss rises most, at N.
 
     Beside it that of as many tokens drawn at random. Strings of which the task needs no token but the last, which is

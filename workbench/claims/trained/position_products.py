@@ -1,4 +1,4 @@
-"""Position vectors and a matrix between them, fitted to a function of two positions: does the fit carry over?
+"""Position vectors and a matrix between them, fitted to a function of two positions, and the errors of the fit.
 
 Huang et al. 2024 (arXiv 2410.02140) ask in an appendix whether ``p_i^T A p_j`` learns functions of the positions of
 query and key. As with a random offset in training, every window of :data:`WINDOW` neighbouring positions is seen, and
@@ -24,15 +24,10 @@ FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {OFFSET: lambda lag: lag == 1
 """Of how far the key lies behind the query; 1 where it holds, else 0."""
 
 
-def fitted_products() -> list[Row]:
+def error_rows(positions: int, window: int, width: int, steps: int) -> list[Row]:
     """Mean squared error within the window and beyond it, by distance, for each function and seed; and their ratio."""
-    return rows_of(POSITIONS, WINDOW, WIDTH, STEPS)
-
-
-def rows_of(positions: int, window: int, width: int, steps: int) -> list[Row]:
-    """The same for other sizes."""
     errors = {
-        (name, seed): errors_of(fitted(name, seed, positions, window, width, steps), name, window)
+        (name, seed): errors_of(fitted_product(name, seed, positions, window, width, steps), name, window)
         for name in FUNCTIONS
         for seed in SEEDS
     }
@@ -51,17 +46,17 @@ def _distances(place: int, window: int) -> str:
     return f"distances {place * window} to {(place + 1) * window - 1}"
 
 
-def fitted(name: str, seed: int, positions: int, window: int, width: int, steps: int) -> Tensor:
+def fitted_product(name: str, seed: int, positions: int, window: int, width: int, steps: int) -> Tensor:
     """``[query, key]`` the product after training vectors and matrix together on the pairs within the window."""
     g = torch.Generator().manual_seed(seed_of("position products", seed))
     vectors = (torch.randn(positions, width, generator=g) / math.sqrt(width)).requires_grad_()
     matrix = (torch.randn(width, width, generator=g) / math.sqrt(width)).requires_grad_()
     lag = _lags(positions)
-    wanted, seen = FUNCTIONS[name](lag).float(), (lag >= 0) & (lag < window)
+    target, trained = FUNCTIONS[name](lag).float(), (lag >= 0) & (lag < window)
     optimizer = torch.optim.Adam([vectors, matrix], lr=RATE)
     for _ in range(steps):
         optimizer.zero_grad()
-        loss = (vectors @ matrix @ vectors.T - wanted)[seen].square().mean()
+        loss = (vectors @ matrix @ vectors.T - target)[trained].square().mean()
         loss.backward()
         optimizer.step()
     return (vectors @ matrix @ vectors.T).detach()

@@ -1,7 +1,8 @@
 """From the rows of runs to the rows of a claim: what each claim's statistic is, as a function of stored rows alone.
 
-Every function takes the claim and the table of runs and gives rows for :mod:`workbench.claims.judging`. Its arguments
-are those of the claim. Where runs of two cells are compared they are paired by seed; a pair is fitted if both are.
+Every function takes the claim and the table of runs and gives rows for :mod:`workbench.claims.verdict_rule`. Its
+arguments are those of the claim. Where runs of two cells are compared they are paired by seed. A pair is fitted if both
+runs are.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -17,24 +19,32 @@ from scipy.stats import f_oneway
 
 from workbench.claims.claim import Claim, Row
 from workbench.claims.errors import ClaimError
-from workbench.claims.judging import ENOUGH_SEEDS
 from workbench.claims.resampling import (
     RESAMPLES,
+    OverSeeds,
     Share,
     Statistic,
     cell_correlation,
-    difference_of_shares,
+    contrast,
+    contrast_of_shares,
     drawn_shares,
     kendall,
+    over_seeds,
     spearman,
 )
 from workbench.claims.trained.run_rows import RunRow, RunTable
 from workbench.claims.trained_cells import TrainedCell
+from workbench.claims.typical_run import FEWEST, floor_of
 from workbench.core.seeds import seed_of
+from workbench.core.verdicts import LENGTH_COUPLED, UNSEEN_POSITION
 from workbench.measure.intervals import clopper_pearson
 
 SKILL = re.compile(r"^(?:(?P<bin>b\d) skill|skill at)")
 """How the name of a skill begins: what stands in place of that in the name of the share that it was made from."""
+OF_STRINGS = re.compile(r"^(b\d\b|skill at |accuracy (at|of) |answer token |zero-shot )")
+"""How the names of shares of strings, and of skills made from them, begin."""
+BINS = re.compile(r"^b\d\b")
+"""How the names of shares that can have been counted begin."""
 
 
 @dataclass(frozen=True)
@@ -80,15 +90,24 @@ class OneRun:
         above, below = row.ends[0], self.row(raw).ends[0]
         return Share(value, strings, (below - above) / (1 - above))
 
-    def made(self, quantity: str, item: str, value: float, low: float, high: float, n: int | None = None) -> Row:
+    def made(
+        self,
+        quantity: str,
+        item: str,
+        value: float,
+        low: float,
+        high: float,
+        n: int | None = None,
+        floor: float | None = None,
+    ) -> Row:
         """A row of a claim about this run."""
         run, step = self.rows["fitted"].run, self.rows["fitted"].step
-        return Row(quantity, item, value, low, high, None, n, run, step, self.seed, self.fitted)
+        return Row(quantity, item, value, low, high, None, n, run, step, self.seed, self.fitted, floor=floor)
 
 
 def runs_of(cell: TrainedCell, table: RunTable) -> list[OneRun]:
     """The runs of a cell, in the order of its seeds."""
-    return [OneRun(cell, seed, {row.told: row for row in table.of(cell.recipe(seed))}) for seed in cell.seeds]
+    return [OneRun(cell, seed, {row.full_name: row for row in table.of(cell.recipe(seed))}) for seed in cell.seeds]
 
 
 Pair = tuple[OneRun, OneRun]
@@ -123,7 +142,37 @@ def as_it_is(run: OneRun, told: str, quantity: str | None = None, item: str | No
     row = run.row(told)
     low, high = row.ends
     value = low if row.value is None else row.value
-    return run.made(quantity or told, run.cell.name if item is None else item, value, low, high, row.n)
+    named = run.cell.name if item is None else item
+    return run.made(quantity or told, named, value, low, high, row.n, floor_of_share(row))
+
+
+def floor_of_share(row: RunRow) -> float | None:
+    """The share at which a number is 0, where it is a share of strings or a skill; else None."""
+    if row.value is None or not row.n or not OF_STRINGS.match(row.full_name):
+        return None
+    if row.low is None or row.high is None:
+        return 0.0 if BINS.match(row.full_name) else None  # all was counted
+    return floor_of(row.value, row.low, row.high, row.n)
+
+
+def about_several(quantity: str, item: str, found: OverSeeds, entered: int, planned: int) -> Row:
+    """A row about several runs."""
+    return Row(
+        quantity,
+        item,
+        found.value,
+        found.low,
+        found.high,
+        entered=entered,
+        planned=planned,
+        freedom=found.freedom,
+        fewest=found.fewest,
+    )
+
+
+def undefined(quantity: str, item: str, planned: int) -> Row:
+    """A row about several runs whose number is undefined, or rests on none of them."""
+    return Row(quantity, item, 0.0, -math.inf, math.inf, entered=0, planned=planned, fewest=0)
 
 
 def values_where(claim: Claim, table: RunTable, where: str, least: float) -> list[Row]:
@@ -154,12 +203,12 @@ def best_heads(claim: Claim, table: RunTable, of: Mapping[str, Sequence[tuple[in
     ``of`` says for each condition which cells, and which score of each.
     """
     rows = []
-    for name, asked in of.items():
-        for index, score in asked:
+    for name, scores in of.items():
+        for index, score in scores:
             cell = claim.cells[index]
             for run in runs_of(cell, table):
                 best = best_head(run, score, "task")
-                rows.append(as_it_is(run, best.told, name, f"{cell.name}, {score}"))
+                rows.append(as_it_is(run, best.full_name, name, f"{cell.name}, {score}"))
     return rows
 
 
@@ -264,22 +313,24 @@ def _difference(
 ) -> Row:
     """One row for all seeds: the mean of paired differences with its interval, seeds drawn and then strings."""
     found, rng = pairs_of(one, other, table), rng_of(claim, told, item)
-    return _mean_of_pairs(claim, found, quantity, told, item or f"{one.name} less {other.name}", rng)
+    return mean_of_pairs(claim, found, quantity, told, item or f"{one.name} less {other.name}", rng)
 
 
-def _mean_of_pairs(
+def mean_of_pairs(
     claim: Claim, found: Sequence[Pair], quantity: str, told: str, item: str, rng: np.random.Generator
 ) -> Row:
     """The mean difference of a share over the pairs that enter, or over all where none does."""
     enter = entering_pairs(claim, found)
-    value, low, high = difference_of_shares([(a.share(quantity), b.share(quantity)) for a, b in enter or found], rng)
-    return Row(told, item, value, low, high, entered=len(enter), planned=len(found))
+    shares = [(a.share(quantity), b.share(quantity)) for a, b in enter or found]
+    cells = [(a.cell.name, b.cell.name) for a, b in enter or found]
+    row = about_several(told, item, contrast_of_shares(shares, (1, -1), rng, cells), len(enter), len(found))
+    return replace(row, each=tuple(contrast(pair, (1, -1)) for pair in shares) if len(set(cells)) == 1 else ())
 
 
 def mean_difference(claim: Claim, table: RunTable, quantity: str, pairs: Sequence[Sequence[int]]) -> list[Row]:
     """The mean of several differences of two cells each, all pairs of seeds together."""
     found = [pair for i, j in pairs for pair in pairs_of(claim.cells[i], claim.cells[j], table)]
-    return [_mean_of_pairs(claim, found, quantity, f"difference of {quantity}", "", rng_of(claim))]
+    return [mean_of_pairs(claim, found, quantity, f"difference of {quantity}", "", rng_of(claim))]
 
 
 def lead_over_better(claim: Claim, table: RunTable, quantity: str, others: int) -> list[Row]:
@@ -300,69 +351,78 @@ def _mean(runs: Sequence[OneRun], quantity: str) -> float:
 
 # ---- orderings over cells ------------------------------------------------------------------------
 def separation(claim: Claim, table: RunTable, quantity: str, inside: int) -> list[Row]:
-    """The least of the first ``inside`` cells less the greatest of the others, each as the envelope of its runs.
+    """The least mean of the first ``inside`` cells less the greatest of the others; seeds are drawn within cells.
 
     Inside fitted runs enter alone, and a cell needs enough of them; outside all runs do, where the claim is exempt.
     """
-    within = [found for cell in claim.cells[:inside] if (found := _envelope(cell, table, quantity, fitted=True))]
-    without = [
-        found for cell in claim.cells[inside:] if (found := _envelope(cell, table, quantity, fitted=not claim.exempt))
+    groups = [
+        [run for run in runs_of(cell, table) if run.fitted or (claim.exempt and place >= inside)]
+        for place, cell in enumerate(claim.cells)
     ]
-    if not within or not without:
-        return [Row("separation", "", 0.0, -math.inf, math.inf, entered=0, planned=len(claim.cells))]
-    least = min(within, key=lambda found: found.low)
-    greatest = max(without, key=lambda found: found.high)
-    value = min(one.value for one in within) - max(one.value for one in without)
-    low = least.low - greatest.high
-    high = min(one.high for one in within) - max(one.low for one in without)
-    item = f"{least.name} against {greatest.name}"
-    return [Row("separation", item, value, low, high, entered=len(within) + len(without), planned=len(claim.cells))]
+    enough = [len(runs) >= min(FEWEST, len(cell.seeds)) for runs, cell in zip(groups, claim.cells, strict=True)]
+    runs = [run for group, whole in zip(groups, enough, strict=True) if whole for run in group]
+    place = np.array([claim.cells.index(run.cell) for run in runs])
+    if not len(runs) or place.min() >= inside or place.max() < inside:
+        return [undefined("separation", "", len(claim.cells))]
+    value = np.array([run.row(quantity).value or 0.0 for run in runs])
 
+    def extremes(chosen: np.ndarray) -> tuple[int, int]:
+        """The cell with the least mean inside, and the one with the greatest outside."""
+        mean = {int(at): value[chosen][place[chosen] == at].mean() for at in np.unique(place[chosen])}
+        return min((at for at in mean if at < inside), key=mean.__getitem__), max(
+            (at for at in mean if at >= inside), key=mean.__getitem__
+        )
 
-@dataclass(frozen=True)
-class _Envelope:
-    """A cell's runs together."""
+    def apart(chosen: np.ndarray) -> float:
+        least, greatest = extremes(chosen)
+        return float(value[chosen][place[chosen] == least].mean() - value[chosen][place[chosen] == greatest].mean())
 
-    name: str
-    value: float
-    low: float
-    high: float
+    least, greatest = extremes(np.arange(len(runs)))
+    rng = rng_of(claim)
 
+    def strings() -> np.ndarray:
+        shares = [(run.share(quantity), at) for run, at in zip(runs, place.tolist(), strict=True)]
+        one, other = (
+            np.stack([drawn_shares(share, RESAMPLES, rng) for share, at in shares if at == cell]).mean(0)
+            for cell in (least, greatest)
+        )
+        difference: np.ndarray = one - other
+        return difference
 
-def _envelope(cell: TrainedCell, table: RunTable, quantity: str, fitted: bool) -> _Envelope | None:
-    """From the least lower to the greatest upper limit; None with too few runs."""
-    rows = [run.row(quantity) for run in runs_of(cell, table) if run.fitted or not fitted]
-    if len(rows) < min(ENOUGH_SEEDS, len(cell.seeds)):
-        return None
-    value = float(np.mean([row.value or 0.0 for row in rows]))
-    return _Envelope(cell.name, value, min(row.ends[0] for row in rows), max(row.ends[1] for row in rows))
+    found = over_seeds(place.tolist(), apart, rng, strings, (-1.0, 1.0))
+    if found is None:
+        return [undefined("separation", "", len(claim.cells))]
+    item = f"{claim.cells[least].name} against {claim.cells[greatest].name}"
+    return [about_several("separation", item, found, sum(enough), len(claim.cells))]
 
 
 def label_lead(claim: Claim, table: RunTable, quantity: str, inside: int, other: Sequence[str]) -> list[Row]:
     """Area under the curve of a quantity for the first ``inside`` cells, less that for another label.
 
-    ``other`` are the tasks that the other label leaves out. The interval is from drawing cells.
+    ``other`` are the tasks that the other label leaves out. The interval is from drawing seeds within cells.
     """
-    means = [_mean(runs_of(cell, table), quantity) for cell in claim.cells]
-    kept = [i for i, mean in enumerate(means) if mean > -math.inf]
-    value = np.array([means[i] for i in kept])
+    runs = [run for cell in claim.cells for run in runs_of(cell, table) if run.fitted]
+    place = np.array([claim.cells.index(run.cell) for run in runs], dtype=int)
+    value = np.array([run.row(quantity).value or 0.0 for run in runs])
+    kept = list(dict.fromkeys(place.tolist()))
     one = np.array([i < inside for i in kept])
     two = np.array([claim.cells[i].task not in other for i in kept])
-    rng = rng_of(claim)
-    drawn: list[float] = []
-    for _ in range(4000):
-        chosen = rng.integers(0, len(kept), len(kept))
-        if 0 < one[chosen].sum() < len(kept) and 0 < two[chosen].sum() < len(kept):
-            drawn.append(_auc(value[chosen], one[chosen]) - _auc(value[chosen], two[chosen]))
-    if not drawn:
-        return [Row("lead over in AC0", "", 0.0, -1.0, 1.0, entered=0, planned=len(claim.cells))]
-    low, high = np.percentile(drawn, (2.5, 97.5))
-    lead = _auc(value, one) - _auc(value, two)
-    return [Row("lead over in AC0", "", lead, float(low), float(high), entered=len(kept), planned=len(claim.cells))]
+    planned = len(claim.cells)
+    if not (0 < one.sum() < len(kept) and 0 < two.sum() < len(kept)):
+        return [undefined("lead over in AC0", "", planned)]
+
+    def lead(chosen: np.ndarray) -> float:
+        means = np.array([value[chosen][place[chosen] == i].mean() for i in kept])
+        return area_under_curve(means, one) - area_under_curve(means, two)
+
+    found = over_seeds(place.tolist(), lead, rng_of(claim), bounds=(-1.0, 1.0))
+    if found is None:
+        return [undefined("lead over in AC0", "", planned)]
+    return [about_several("lead over in AC0", "", found, len(kept), planned)]
 
 
-def _auc(value: np.ndarray, label: np.ndarray) -> float:
-    """Share of the pairs of a labelled and another value that are in order; ties count half."""
+def area_under_curve(value: np.ndarray, label: np.ndarray) -> float:
+    """Area under the ROC curve: the share of pairs of a labelled and another value in order; ties count half."""
     yes, no = value[label][:, None], value[~label][None, :]
     return float(((yes > no) + 0.5 * (yes == no)).mean())
 
@@ -371,7 +431,7 @@ def hidden_failures(claim: Claim, table: RunTable) -> list[Row]:
     """Of the runs that are right to 3N, the share that are length-coupled by 8N."""
     every = [run for cell in claim.cells for run in runs_of(cell, table)]
     passing = [run for run in every if all((run.row(f"{b} every prefix").value or 0.0) >= 0.9 for b in ("b1", "b2"))]
-    coupled = sum(run.row("verdict").label == "length-coupled" for run in passing)
+    coupled = sum(run.row("verdict").label == LENGTH_COUPLED for run in passing)
     if not passing:
         return [Row("share length-coupled by 8N", "", 0.0, 0.0, 1.0, n=0)]
     low, high = clopper_pearson(coupled, len(passing))
@@ -388,7 +448,8 @@ def settings_matter(claim: Claim, table: RunTable, quantity: str, groups: Sequen
         flat = np.concatenate(found)
         p = 1.0 if np.ptp(flat) == 0 else float(f_oneway(*found).pvalue)
         p = 0.0 if math.isnan(p) else p
-        rows.append(Row("p of the F-test", cells[0].task, p, entered=len(flat), planned=len(flat)))
+        fewest = min(map(len, found))
+        rows.append(Row("p of the F-test", cells[0].task, p, entered=len(flat), planned=len(flat), fewest=fewest))
     return rows
 
 
@@ -397,7 +458,7 @@ def fails_beyond(claim: Claim, table: RunTable) -> list[Row]:
     rows = []
     for cell in claim.cells:
         for run in runs_of(cell, table):
-            fails = float(run.row("verdict").label in ("length-coupled", "unseen position"))
+            fails = float(run.row("verdict").label in (LENGTH_COUPLED, UNSEEN_POSITION))
             rows.append(run.made("fails beyond N", cell.name, fails, fails, fails, run.row("verdict").n))
     return rows
 
@@ -427,33 +488,60 @@ def _relative_error(row: RunRow) -> float:
 def plateau_steps(
     claim: Claim, table: RunTable, quantity: str, groups: Sequence[Sequence[int]], sign: int
 ) -> list[Row]:
-    """``sign`` times the log of the plateau of each cell of a group less that of the one before; seeds pooled."""
+    """``sign`` times the log of the plateau of each cell of a group less that of the one before."""
     rows = []
     for group in groups:
         for i, j in pairwise(group):
             name = f"{claim.cells[j].name} after {claim.cells[i].name}"
-            rng = rng_of(claim, name)
-            drawn = sign * (_log_means(claim.cells[j], table, rng) - _log_means(claim.cells[i], table, rng))
-            value = sign * (_log_mean(claim.cells[j], table) - _log_mean(claim.cells[i], table))
-            low, high = np.percentile(drawn, (2.5, 97.5))
+            runs = _Plateaus([claim.cells[i], claim.cells[j]], table, rng_of(claim, name))
+            found = over_seeds(runs.place, partial(_rise, runs, sign), runs.rng, partial(_drawn_rises, runs, sign))
+            assert found is not None
             seeds = min(len(claim.cells[i].seeds), len(claim.cells[j].seeds))
-            rows.append(Row(quantity, name, value, float(low), float(high), entered=seeds, planned=seeds))
+            rows.append(about_several(quantity, name, found, seeds, seeds))
     return rows
 
 
-def _log_mean(cell: TrainedCell, table: RunTable) -> float:
-    return float(np.log(np.mean([run.row(PLATEAU).value or 0.0 for run in runs_of(cell, table)])))
+def _rise(runs: _Plateaus, sign: int, chosen: np.ndarray) -> float:
+    """``sign`` times the log of the second cell's plateau less that of the first."""
+    one, other = runs.logs(chosen)
+    return float(sign * (other - one))
 
 
-def _log_means(cell: TrainedCell, table: RunTable, rng: np.random.Generator, times: int = 4000) -> np.ndarray:
-    """Log of the mean over seeds, seeds drawn and then strings, as often as wanted."""
-    rows = [run.row(PLATEAU) for run in runs_of(cell, table)]
-    mean = np.array([row.value or 0.0 for row in rows])
-    error = np.array([_relative_error(row) for row in rows])
-    seeds = rng.integers(0, len(rows), (times, len(rows)))
-    drawn = mean[seeds] * np.exp(error[seeds] * rng.standard_normal(seeds.shape))
-    found: np.ndarray = np.log(drawn.mean(1))
+def _drawn_rises(runs: _Plateaus, sign: int) -> np.ndarray:
+    """``[draw]`` the same of all runs, with their strings drawn anew."""
+    one, other = runs.drawn_logs()
+    found: np.ndarray = sign * (other - one)
     return found
+
+
+class _Plateaus:
+    """The plateaus of the runs of some cells.
+
+    Attributes:
+        place: ``[run]`` which of the cells each run is of.
+        rng: what strings are drawn with.
+    """
+
+    def __init__(self, cells: Sequence[TrainedCell], table: RunTable, rng: np.random.Generator) -> None:
+        rows = [(at, run.row(PLATEAU)) for at, cell in enumerate(cells) for run in runs_of(cell, table)]
+        self.place = [at for at, _ in rows]
+        self.rng = rng
+        self._cells = np.array(self.place)
+        self._mean = np.array([row.value or 0.0 for _, row in rows])
+        self._error = np.array([_relative_error(row) for _, row in rows])
+
+    def logs(self, chosen: np.ndarray) -> np.ndarray:
+        """``[cell]`` log of the mean plateau over the chosen runs."""
+        of = self._cells[chosen]
+        found: np.ndarray = np.log([self._mean[chosen][of == at].mean() for at in range(max(self.place) + 1)])
+        return found
+
+    def drawn_logs(self) -> np.ndarray:
+        """``[cell, draw]`` log of the mean plateau over all runs, with the strings of each run drawn anew."""
+        noise = self.rng.standard_normal((len(self._mean), RESAMPLES))
+        drawn = self._mean[:, None] * np.exp(self._error[:, None] * noise)
+        found: np.ndarray = np.log([drawn[self._cells == at].mean(0) for at in range(max(self.place) + 1)])
+        return found
 
 
 def needed_lengths(claim: Claim, table: RunTable, knobs: Sequence[float], lengths: Sequence[int]) -> list[Row]:
@@ -461,21 +549,27 @@ def needed_lengths(claim: Claim, table: RunTable, knobs: Sequence[float], length
 
     The level is half way, in logs, between the highest plateau at the longest and the lowest at the shortest length.
     """
-    grid = np.arange(len(claim.cells)).reshape(len(knobs), len(lengths))
+    shape = (len(knobs), len(lengths))
     x = np.log2(np.array(lengths, dtype=float))
-    observed = np.array([[_log_mean(claim.cells[i], table) for i in row] for row in grid])
+    runs = _Plateaus(claim.cells, table, rng_of(claim))
+    observed = runs.logs(np.arange(len(runs.place))).reshape(shape)
     level = (observed[:, -1].max() + observed[:, 0].min()) / 2
-    rng = rng_of(claim)
-    drawn = np.array([[_log_means(claim.cells[i], table, rng) for i in row] for row in grid])  # knob, length, draw
-    needed = _crossing(x, drawn, level)
-    value = _crossing(x, observed[..., None], level)[:, 0]
     rows = []
     for k in range(1, len(knobs)):
-        low, high = np.percentile(needed[k] - needed[k - 1], (2.5, 97.5))
+
+        def rise(chosen: np.ndarray, k: int = k) -> float:
+            needed = _crossing(x, runs.logs(chosen).reshape(*shape, 1), level)[:, 0]
+            return float(needed[k] - needed[k - 1])
+
+        def strings(k: int = k) -> np.ndarray:
+            needed = _crossing(x, runs.drawn_logs().reshape(*shape, RESAMPLES), level)
+            drawn: np.ndarray = needed[k] - needed[k - 1]
+            return drawn
+
+        found = over_seeds(runs.place, rise, runs.rng, strings)
+        assert found is not None
         seeds = len(claim.cells[0].seeds)
-        item = f"{knobs[k]:g} after {knobs[k - 1]:g}"
-        rise = float(value[k] - value[k - 1])
-        rows.append(Row("rise of log2 N*", item, rise, float(low), float(high), entered=seeds, planned=seeds))
+        rows.append(about_several("rise of log2 N*", f"{knobs[k]:g} after {knobs[k - 1]:g}", found, seeds, seeds))
     return rows
 
 
@@ -488,11 +582,11 @@ def _crossing(x: np.ndarray, y: np.ndarray, level: float) -> np.ndarray:
 
 
 def bound_tau(claim: Claim, table: RunTable, quantity: str, target: str) -> list[Row]:
-    """Kendall's tau, over runs, of the plateau and a part of the bound, cells drawn whole; gamma enters as 1/gamma."""
+    """Kendall's tau, over runs, of the plateau and a part of the bound; gamma enters as 1/gamma."""
     told = f"{quantity}, {target}"
     runs = [run for cell in claim.cells for run in runs_of(cell, table)]
     if runs and not any(told in run.rows for run in runs):
-        raise LookupError(f"no run of {claim.id} has a row {told}: the claim asks for another than was measured")
+        raise LookupError(f"no run of {claim.id} has a row {told}: the claim needs another row than was measured")
     whole = [run for run in runs if told in run.rows and run.rows[told].value]
     parts = np.array([run.row(told).value or 0.0 for run in whole])
     x = -parts if target == "gamma" else parts
@@ -501,7 +595,7 @@ def bound_tau(claim: Claim, table: RunTable, quantity: str, target: str) -> list
 
 
 def run_correlation(claim: Claim, table: RunTable, one: str, other: str) -> list[Row]:
-    """Spearman's correlation over fitted runs of one quantity's mean over heads, and another; cells drawn whole."""
+    """Spearman's correlation over fitted runs of one quantity's mean over heads, and another."""
     runs = [run for cell in claim.cells for run in runs_of(cell, table)]
     means = [mean_by_weights(run, one) for run in runs]
     whole = [(run, mean) for run, mean in zip(runs, means, strict=True) if run.fitted and mean is not None]
@@ -522,9 +616,8 @@ def _correlation(
 ) -> Row:
     cells = [run.cell.name for run in runs]
     if len(set(cells)) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return Row(told, "", 0.0, -1.0, 1.0, entered=0, planned=planned)
-    value, low, high = cell_correlation(x, y, cells, rng_of(claim), statistic)
-    return Row(told, "", value, low, high, entered=len(runs), planned=planned)
+        return undefined(told, "", planned)
+    return about_several(told, "", cell_correlation(x, y, cells, rng_of(claim), statistic), len(runs), planned)
 
 
 NEEDED = {"aa_star": 2, "aaaa_star": 4}

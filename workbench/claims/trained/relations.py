@@ -1,26 +1,31 @@
 """Relations over the runs of several cells as rows of claims: slopes, and orders within tasks.
 
 As in :mod:`workbench.claims.trained.reductions` every function takes the claim and the table of runs. Intervals are
-from drawing whole cells, for runs of one cell are not independent.
+from drawing seeds within cells.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 
 from workbench.claims.claim import Claim, Row
-from workbench.claims.resampling import over_cells, spearman
-from workbench.claims.trained.reductions import OneRun, difference, mean_by_weights, rng_of, runs_of
+from workbench.claims.resampling import OfRuns, over_seeds, spearman
+from workbench.claims.trained.reductions import (
+    OneRun,
+    about_several,
+    difference,
+    mean_by_weights,
+    rng_of,
+    runs_of,
+    undefined,
+)
 from workbench.claims.trained.run_rows import RunTable
 from workbench.core.canonical import canonical
-
-Of = Callable[[np.ndarray], float | None]
-"""A statistic of the indices of some runs; None where they give none."""
 
 
 def _every_run(claim: Claim, table: RunTable) -> list[OneRun]:
@@ -32,12 +37,20 @@ def _entering(claim: Claim, table: RunTable) -> list[OneRun]:
     return [run for run in _every_run(claim, table) if claim.exempt or run.fitted]
 
 
-def _row(claim: Claim, told: str, item: str, runs: Sequence[OneRun], statistic: Of, planned: int) -> Row:
-    """A statistic of runs; an open one where they are of fewer than three cells, or give none."""
+def _row(
+    claim: Claim,
+    told: str,
+    item: str,
+    runs: Sequence[OneRun],
+    statistic: OfRuns,
+    planned: int,
+    bounds: tuple[float, float] = (-math.inf, math.inf),
+) -> Row:
+    """A statistic of runs; an undefined one where they are of fewer than three cells, or give none."""
     cells = [run.cell.name for run in runs]
-    found = over_cells(cells, statistic, rng_of(claim, told, item)) if len(set(cells)) >= 3 else None
-    value, low, high = found or (0.0, -math.inf, math.inf)
-    return Row(told, item, value, low, high, entered=len(runs) if found else 0, planned=planned)
+    enough = len(set(cells)) >= 3
+    found = over_seeds(cells, statistic, rng_of(claim, told, item), bounds=bounds) if enough else None
+    return about_several(told, item, found, len(runs), planned) if found else undefined(told, item, planned)
 
 
 def _slope(x: np.ndarray, y: np.ndarray) -> float | None:
@@ -53,7 +66,7 @@ def share_of_kind(
 ) -> list[Row]:
     """Share of the heads of a run that have a label, of the last cell of each group less that of its first.
 
-    The mean over groups and seeds; groups are drawn, and seeds within them.
+    The mean over groups and seeds; seeds are drawn within groups.
 
     Args:
         claim, table: them.
@@ -62,22 +75,23 @@ def share_of_kind(
         told: what the row is called.
         groups: places of cells, those of each group in order.
     """
-    found = []
-    for group in groups:
+    found: list[float] = []
+    of_group: list[int] = []
+    for place, group in enumerate(groups):
         first, last = (
-            {run.seed: _share(run, quantity, label) for run in runs_of(claim.cells[place], table)}
-            for place in (group[0], group[-1])
+            {run.seed: _share(run, quantity, label) for run in runs_of(claim.cells[at], table)}
+            for at in (group[0], group[-1])
         )
-        found.append(np.array([last[seed] - first[seed] for seed in last if seed in first]))
-    rng = rng_of(claim)
-    drawn = [
-        float(np.mean([rng.choice(found[i], len(found[i])).mean() for i in rng.integers(0, len(found), len(found))]))
-        for _ in range(4000)
-    ]
-    low, high = np.percentile(drawn, (2.5, 97.5))
-    entered = sum(map(len, found))
-    value = float(np.mean([one.mean() for one in found]))
-    return [Row(told, "", value, float(low), float(high), entered=entered, planned=entered)]
+        found += [last[seed] - first[seed] for seed in last if seed in first]
+        of_group += [place] * (len(found) - len(of_group))
+    rises, groups_of = np.array(found), np.array(of_group)
+
+    def mean(chosen: np.ndarray) -> float:
+        names = np.unique(groups_of)
+        return float(np.mean([rises[chosen][groups_of[chosen] == name].mean() for name in names]))
+
+    over = over_seeds(of_group, mean, rng_of(claim), bounds=(-1.0, 1.0))
+    return [about_several(told, "", over, len(found), len(found)) if over else undefined(told, "", 0)]
 
 
 def _share(run: OneRun, quantity: str, label: str) -> float:
@@ -107,7 +121,7 @@ def falls_along_cells(claim: Claim, table: RunTable, quantities: Sequence[str]) 
         def correlated(i: np.ndarray, y: np.ndarray = y) -> float | None:
             return spearman(x[i], y[i]) if np.ptp(x[i]) > 0 and np.ptp(y[i]) > 0 else None
 
-        rows.append(_row(claim, "correlation with the place", quantity, runs, correlated, planned))
+        rows.append(_row(claim, "correlation with the place", quantity, runs, correlated, planned, (-1.0, 1.0)))
         ends = replace(claim, cells=(claim.cells[0], claim.cells[-1]))
         rows += [replace(row, quantity="first less last", item=quantity) for row in difference(ends, table, quantity)]
     return rows
@@ -217,7 +231,7 @@ def tau_within_tasks(claim: Claim, table: RunTable, one: str, other: str) -> lis
         ]
         return float(np.mean(signs)) if signs else None
 
-    return [_row(claim, "tau", "", runs, tau, len(_every_run(claim, table)))]
+    return [_row(claim, "tau", "", runs, tau, len(_every_run(claim, table)), (-1.0, 1.0))]
 
 
 def follows_order(
@@ -245,7 +259,7 @@ def follows_order(
             return spearman(x[i], y[i]) if np.ptp(x[i]) > 0 and np.ptp(y[i]) > 0 else None
 
         planned = sum(len(cell.seeds) for cell in claim.cells if cell.task == task)
-        rows.append(_row(claim, "correlation", task, runs, correlated, planned))
+        rows.append(_row(claim, "correlation", task, runs, correlated, planned, (-1.0, 1.0)))
     return rows
 
 

@@ -11,14 +11,17 @@ from __future__ import annotations
 import torch
 
 from workbench.claims.errors import ClaimError
-from workbench.claims.trained.bin_accuracy import STRINGS, Measured, bins_of, lengths_in, share
+from workbench.claims.trained.bin_accuracy import STRINGS, bins_of, lengths_in, share
+from workbench.claims.trained.run_rows import StatisticRows
+from workbench.claims.trained.run_statistics import statistic
 from workbench.claims.trained.trained_run import TrainedRun
 from workbench.tasks.random_generator import generator
 from workbench.tasks.retrieval.neighbours import UL, UR
 from workbench.tasks.sampling import distinct
 
 
-def copy_rows(run: TrainedRun, bins: int = 3) -> Measured:
+@statistic("copies", version=1)
+def copy_rows(run: TrainedRun, bins: int = 3) -> StatisticRows:
     """Share of copies of which every symbol is right, by bins of the prompt's length.
 
     Args:
@@ -45,11 +48,11 @@ def _right(run: TrainedRun, task: UR | UL, length: int, count: int) -> torch.Ten
     inputs = length - 2
     g = generator("claims", "copies", length)
     x = 1 + distinct(task.symbols, count, inputs, g)
-    asked = x[:, :-1] if task.side > 0 else x[:, 1:]
-    steps = asked.shape[1]
+    queried = x[:, :-1] if task.side > 0 else x[:, 1:]
+    steps = queried.shape[1]
     # A prompt is the input, the separator, and the symbol written last.
     context = x[:, None].expand(-1, steps, -1)
     separator = torch.full((count, steps, 1), task.d_vocab - 1)
-    prompts = torch.cat([context, separator, asked[..., None]], 2).flatten(0, 1)
+    prompts = torch.cat([context, separator, queried[..., None]], 2).flatten(0, 1)
     end, _ = run.right(task.label(prompts))
     return end.view(count, steps).all(1)

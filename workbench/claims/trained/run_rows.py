@@ -8,15 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from workbench.claims.errors import ClaimError
-from workbench.storage import bounded
-from workbench.storage.atomic import replacing
-from workbench.storage.bounded import read_bytes
-from workbench.table.parquet import read_columns
+from workbench.claims.sealed_table import read_sealed, write_sealed
 
 FILE = "runs.parquet"
 
@@ -32,7 +29,7 @@ class RunRow:
         step: of the checkpoint.
         cell: what the run is one of.
         seed: of weights and data.
-        asked: key of what was asked; see :attr:`workbench.claims.trained_cells.Asked.key`.
+        asked: key of what was asked; see :attr:`workbench.claims.trained_cells.Request.key`.
         version: of what measured it.
         quantity: what it is a value of.
         setting: law, task parameters or component that it is about; "" for the usual one.
@@ -70,11 +67,13 @@ class RunRow:
         return (self.value if self.low is None else self.low, self.value if self.high is None else self.high)
 
     @property
-    def told(self) -> str:
+    def full_name(self) -> str:
         """The quantity with its setting, as conditions name it."""
         return f"{self.quantity}, {self.setting}" if self.setting else self.quantity
 
 
+StatisticRows = Iterator[dict[str, Any]]
+"""Rows of a run as far as a statistic knows them: fields of :class:`RunRow`."""
 _TYPES = {"str": pa.string(), "float": pa.float64(), "int": pa.int64()}
 SCHEMA = pa.schema([pa.field(f.name, _TYPES[str(f.type).split(" ")[0]]) for f in fields(RunRow)])
 Key = tuple[str, str, int]
@@ -90,6 +89,7 @@ class RunTable:
 
     def __init__(self, rows: Iterable[RunRow] = ()) -> None:
         self._rows: dict[Key, tuple[RunRow, ...]] = {}
+        self._keys: dict[str, list[Key]] = {}
         self.add(rows)
 
     def __iter__(self) -> Iterator[RunRow]:
@@ -103,29 +103,31 @@ class RunTable:
         found: dict[Key, list[RunRow]] = {}
         for row in rows:
             found.setdefault((row.recipe, row.asked, row.version), []).append(row)
+        for key in found:
+            if key not in self._rows:
+                self._keys.setdefault(key[0], []).append(key)
         self._rows.update({key: tuple(rows) for key, rows in found.items()})
 
-    def has(self, recipe: str, asked: str, version: int) -> bool:
-        """Whether it was asked of the run of a recipe."""
-        return (recipe, asked, version) in self._rows
+    def has(self, recipe: str, asked: str, versions: Iterable[int]) -> bool:
+        """Whether it was asked of the run of a recipe, under one of these versions."""
+        return any((recipe, asked, version) in self._rows for version in versions)
 
     def of(self, recipe: str) -> list[RunRow]:
         """The rows of the run of a recipe."""
-        return [row for (own, _, _), rows in self._rows.items() if own == recipe for row in rows]
+        return [row for key in self._keys.get(recipe, ()) for row in self._rows[key]]
 
     def write(self, folder: Path) -> None:
         """Write the table; whoever reads sees the old one or the new one."""
         ordered = sorted(self._rows)
         rows = [asdict(row) for key in ordered for row in self._rows[key]]
-        with replacing(folder / FILE) as stream:
-            pq.write_table(pa.Table.from_pylist(rows, schema=SCHEMA), stream, compression="zstd")
+        write_sealed(folder, FILE, pa.Table.from_pylist(rows, schema=SCHEMA))
 
 
 def read_runs(folder: Path) -> RunTable:
     """The table of runs of a folder; empty where there is none.
 
     Raises:
-        ClaimError: for a file that is no table of runs.
+        ClaimError: for a file that is no table of runs, or that was changed since it was written.
     """
     return read_table(folder / FILE)
 
@@ -134,17 +136,10 @@ def read_table(path: Path) -> RunTable:
     """The table of runs that a file holds; empty where there is none.
 
     Raises:
-        ClaimError: for a file that is no table of runs.
+        ClaimError: for a file that is no table of runs, or that was changed since it was written.
     """
-    try:
-        # Not pq.read_table, which loads pandas.
-        found = read_columns(read_bytes(path, bounded.SHARD), SCHEMA.names)
-        return RunTable(RunRow(**row) for row in found.to_pylist())
-    except FileNotFoundError:
-        return RunTable()
-    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise ClaimError(f"{path} is no table of runs ({reason}); move it away and reproduce again") from error
+    found = read_sealed(path, "table of runs", SCHEMA.names)
+    return RunTable(RunRow(**row) for row in found.to_pylist()) if found is not None else RunTable()
 
 
 def take_in(path: Path, folder: Path) -> int:

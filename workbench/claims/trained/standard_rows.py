@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.claims.errors import ClaimError
-from workbench.claims.trained.bin_accuracy import Measured
+from workbench.claims.trained.run_rows import StatisticRows
 from workbench.claims.trained.trained_run import TrainedRun
+from workbench.measure.request import MeasureRequest
 from workbench.measure.running.plan import execute, plan
 from workbench.table.reading import read_run
 
@@ -25,7 +26,7 @@ def standard_rows(
     sequences: int | None = None,
     inside: bool = True,
     settings: Mapping[str, Any] | None = None,
-) -> Measured:
+) -> StatisticRows:
     """The rows of a measurement at the last step.
 
     Args:
@@ -43,17 +44,16 @@ def standard_rows(
     wanted = None if lengths is None else [run.task.next_length(math.ceil(f * run.longest)) for f in lengths]
     told = {} if lengths is None else {n: f" at {f:g} N" for n, f in zip(wanted or (), lengths, strict=True)}
     path = Path(run.run.path)
-    todo = plan([path], only=[name], steps="last", lengths=wanted, sequences=sequences, settings=_named(name, settings))
-    if problems := execute(todo, "serial"):
+    request = MeasureRequest(
+        [path], only=[name], steps="last", lengths=wanted, sequences=sequences,
+        settings={} if settings is None else {name: settings}, executor="serial",
+    )  # fmt: skip
+    if problems := execute(plan(request)):
         raise ClaimError(problems[0])
     for row in read_run(path).rows.to_pylist():
         wanted_there = inside or row["length"] is None or row["length"] in told
         if row["measurement"] == name and (not only or row["quantity"] in only) and not row["control"] and wanted_there:
             yield _reduced(row, told)
-
-
-def _named(name: str, settings: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]] | None:
-    return None if settings is None else {name: settings}
 
 
 def _reduced(row: Mapping[str, Any], places: Mapping[int, str]) -> dict[str, Any]:

@@ -37,7 +37,7 @@ class TrainedRun:
     @classmethod
     def of(cls, run: Run) -> TrainedRun:
         """A run with its model loaded."""
-        return cls(run, run.load(run.steps[-1]), run.task)
+        return cls(run, run.load(), run.task)
 
     @property
     def cfg(self) -> Architecture:
@@ -50,8 +50,8 @@ class TrainedRun:
         """N, the longest trained length."""
         return self.run.trained_length
 
-    def asked(self, parameters: Mapping[str, Any]) -> TrainedRun:
-        """The same model asked a task of other parameters, which must have the same tokens and answers.
+    def with_parameters(self, parameters: Mapping[str, Any]) -> TrainedRun:
+        """The same model on its task with other parameters, which must leave its tokens and answers as they are.
 
         Raises:
             TaskError: for parameters that the task cannot have.
@@ -75,6 +75,6 @@ class TrainedRun:
         """``[string]`` whether the answer at the end is right, and whether every answer is."""
         with torch.no_grad():
             queries = right_queries(self, batch, self.answers(batch))[0]
-        asked = batch.mask[:, batch.index(batch.length)]
+        at_end = batch.mask[:, batch.index(batch.length)]
         every = (queries | ~batch.mask).all(1)
-        return self.task.answered(queries, batch)[asked], every[asked]
+        return self.task.answered(queries, batch)[at_end], every[at_end]

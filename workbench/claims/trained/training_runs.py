@@ -6,7 +6,6 @@ trained once.
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -16,10 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.claims.trained.run_rows import RunRow, RunTable
-from workbench.claims.trained_cells import Asked, PlannedRun, TrainedCell, version_of
+from workbench.claims.trained.run_statistics import measure, valid_versions
+from workbench.claims.trained_cells import PlannedRun, Request, TrainedCell
 from workbench.jobs.choose import make_executor
 from workbench.jobs.deadline import TimeIsUp
 from workbench.jobs.executors import Failure
+from workbench.storage.atomic import make_folder
+from workbench.storage.below import move_folder, path_below, refuse_links, remove_empty_folder, remove_folder
 
 if TYPE_CHECKING:
     from workbench.training.starting_weights import StartingWeights
@@ -31,11 +33,11 @@ MEMORY_PER_WORKER = 1 << 30
 
 
 @dataclass(frozen=True)
-class RunWork:
+class TrainingJob:
     """A run to be trained and measured: all that a worker process needs.
 
     Attributes:
-        planned: it, asked for what is missing alone.
+        planned: it, with the requests whose rows are missing.
         runs: folder in which it stays, under its recipe; "" = it is removed once measured.
         until: seconds since the epoch after which nothing should end; None = no limit.
         starts: folder of the runs that others begin from.
@@ -74,20 +76,20 @@ def planned_runs(cells: Iterable[TrainedCell], most_seeds: int | None = None) ->
         cells: of one suite or several.
         most_seeds: seeds of a cell, at most.
     """
-    found: dict[str, PlannedRun] = {}
+    runs: dict[str, PlannedRun] = {}
 
-    def add(cell: TrainedCell, seed: int, asked: Sequence[Asked]) -> None:
+    def add(cell: TrainedCell, seed: int, requests: Sequence[Request]) -> None:
         recipe = cell.recipe(seed)
-        before = found.get(recipe, PlannedRun(recipe, cell, seed, ()))
-        more = tuple(one for one in asked if one not in before.asked)
-        found[recipe] = replace(before, asked=before.asked + more)
+        before = runs.get(recipe, PlannedRun(recipe, cell, seed, ()))
+        more = tuple(request for request in requests if request not in before.requests)
+        runs[recipe] = replace(before, requests=before.requests + more)
         if cell.start:
             add(cell.start, seed, ())
 
     for cell in cells:
         for seed in tuple(cell.seeds)[:most_seeds]:
-            add(cell, seed, cell.asked)
-    return list(found.values())
+            add(cell, seed, cell.requests)
+    return list(runs.values())
 
 
 def missing_runs(planned: Sequence[PlannedRun], table: RunTable, folder: Path | None = None) -> list[PlannedRun]:
@@ -103,13 +105,13 @@ def missing_runs(planned: Sequence[PlannedRun], table: RunTable, folder: Path | 
     by_recipe = {run.recipe: run for run in planned}
     missing: dict[str, PlannedRun] = {}
     for run in planned:
-        asked = tuple(one for one in run.asked if not table.has(run.recipe, one.key, version_of(one)))
-        if asked:
-            missing[run.recipe] = replace(run, asked=asked)
+        lacking = (each for each in run.requests if not table.has(run.recipe, each.key, valid_versions(each)))
+        if requests := tuple(lacking):
+            missing[run.recipe] = replace(run, requests=requests)
     for run in tuple(missing.values()):
         start = run.start
         while start and start not in missing and not (folder and is_whole(folder / STARTS / start)):
-            missing[start] = replace(by_recipe[start], asked=())
+            missing[start] = replace(by_recipe[start], requests=())
             start = missing[start].start
     return sorted(missing.values(), key=lambda run: -run.cell.seconds)
 
@@ -127,13 +129,12 @@ def is_whole(path: Path) -> bool:
         return False
 
 
-def train_and_measure(work: RunWork) -> list[RunRow]:
+def train_and_measure(work: TrainingJob) -> list[RunRow]:
     """Train a run as a sweep does, and measure what is asked of it.
 
     Raises:
         TimeIsUp: if by the pace of this process it would not end in time.
     """
-    from workbench.claims.trained.measured import measure
     from workbench.claims.trained.trained_run import TrainedRun
     from workbench.training.trainer import Trainer
 
@@ -148,12 +149,12 @@ def train_and_measure(work: RunWork) -> list[RunRow]:
         config = planned.cell.config(planned.seed, start.start if start else None)
         run = Trainer(config, Path(folder) / planned.recipe, start=start).run()
         trained = TrainedRun.of(run)
-        rows = [row for asked in planned.asked for row in measure(trained, asked, planned)]
+        rows = [row for request in planned.requests for row in measure(trained, request, planned)]
     PACE.add(time.monotonic() - begun, thought)
     return rows
 
 
-def _starting_weights(work: RunWork) -> StartingWeights | None:
+def _starting_weights(work: TrainingJob) -> StartingWeights | None:
     """The weights at the end of the run that this one begins from; None where it begins from random ones."""
     from workbench.runs.run import Run
     from workbench.training.starting_weights import StartingWeights
@@ -204,7 +205,9 @@ def train_missing(
     """
     problems: list[str] = []
     ended: set[str] = set()
-    starts = folder / STARTS
+    starts = path_below(folder, STARTS)
+    for home in (starts, *((workers.runs,) if workers.runs else ())):
+        refuse_links(home, [run.recipe for run in missing])
     needed = {run.start for run in missing} | set(staying)
     engine = make_executor(workers.executor, workers=workers.count)
 
@@ -221,7 +224,7 @@ def train_missing(
             tell(f"{run.cell.name}, seed {run.seed} ({len(ended)} of {len(missing)} runs)")
 
         own = str(workers.runs or "")
-        works = [RunWork(run, str(starts) if run.recipe in needed else own, until, str(starts)) for run in runs]
+        works = [TrainingJob(run, str(starts) if run.recipe in needed else own, until, str(starts)) for run in runs]
         engine.map(train_and_measure, works, on_done=told, memory_per_worker=MEMORY_PER_WORKER)
 
     waiting = list(missing)
@@ -247,14 +250,14 @@ def remove_starts(folder: Path, needed: Collection[str], runs: Path | None) -> N
         needed: recipes of those that stay.
         runs: the folder that they go to, where trained runs are kept; None = nowhere.
     """
-    home = folder / STARTS
+    home = path_below(folder, STARTS)
     for path in home.iterdir() if home.exists() else ():
+        place = f"{STARTS}/{path.name}"
         if path.name in needed:
             continue
         if runs and not (runs / path.name).exists():
-            runs.mkdir(parents=True, exist_ok=True)
-            shutil.move(path, runs / path.name)
+            make_folder(runs)
+            move_folder(folder, place, runs, path.name)
         else:
-            shutil.rmtree(path)
-    if home.exists() and not any(home.iterdir()):
-        home.rmdir()
+            remove_folder(folder, place)
+    remove_empty_folder(folder, STARTS)

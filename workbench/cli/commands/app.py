@@ -12,16 +12,17 @@ from workbench.cli.options import DeviceOption, DtypeOption, TrustCode
 
 def serve_app(
     folders: Annotated[
-        list[Path] | None, typer.Argument(metavar="[DIR]...", help="Folders of runs; default checkpoints/.")
+        list[Path] | None,
+        typer.Argument(metavar="[DIR]...", help="Show the runs in these folders. Default: checkpoints/."),
     ] = None,
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8050,
-    browser: Annotated[bool, typer.Option("--open", help="Open a browser on it.")] = False,
+    host: Annotated[str, typer.Option(help="Listen on this address.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Listen on this port.")] = 8050,
+    browser: Annotated[bool, typer.Option("--open", help="Open the dashboard in a browser.")] = False,
     trust_code: TrustCode = None,
     device: DeviceOption = "cpu",
     dtype: DtypeOption = None,
 ) -> None:
-    """Serve the dashboard. Everything is served from this machine; nothing else is contacted."""
+    """Start the dashboard on this machine. It contacts no other machine."""
     from workbench.dashboard.app import serve
     from workbench.models.compute_device import ComputeDevice
 

@@ -12,9 +12,11 @@ if TYPE_CHECKING:
 
 
 def check(
-    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Runs, or folders of runs.")],
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="Check these runs, or all runs in these folders.")
+    ],
 ) -> None:
-    """Check that checkpoints are whole and are what they say; the exit status is 1 if one is not."""
+    """Check that checkpoints, settings and measurements are intact. The exit status is 1 if any is damaged."""
     from workbench.runs.errors import RunError
     from workbench.runs.run import find_runs
     from workbench.table.walk import walk
@@ -24,7 +26,7 @@ def check(
         runs = find_runs(folder, problems)
         problems += [f"{path} holds a run's data and no run.json: restore it" for path in walk(folder).headless]
         if not runs and not problems:
-            raise RunError(f"{folder} holds no run; lengthlens train TASK --out {folder}/NAME makes one")
+            raise RunError(f"{folder} contains no run; lengthlens train TASK --out {folder}/NAME makes one")
         for run in runs:
             found = _problems(run)
             problems += found
@@ -39,12 +41,21 @@ def check(
 
 def _problems(run: Run) -> list[str]:
     """What is wrong with a run's files, and with its settings, which only their own classes know all about."""
-    from workbench.core.apart import apart
+    from workbench.core.failures import isolated
     from workbench.runs.integrity import run_problems
     from workbench.training.compare_configs import settings_problems
 
     found: list[str] = []
-    for look in (run_problems, settings_problems):
-        with apart(found.append, f"{run.path} could not be checked"):
+    for look in (run_problems, settings_problems, _rows_problems):
+        with isolated(found.append, f"{run.path} could not be checked"):
             found += look(run)
     return found
+
+
+def _rows_problems(run: Run) -> list[str]:
+    """What of a run's rows no measurement writes."""
+    from workbench.table import Table
+    from workbench.table.damage import damage, sentence
+
+    problem = damage(Table.load(run.path).frame())
+    return [] if problem is None else [sentence(run.name, problem)]

@@ -16,36 +16,39 @@ def compile_program(
     program: Annotated[
         str,
         typer.Argument(
-            help="A program, named as `lengthlens predict --program` does (majority), or a file FILE.crasp."
+            help="Compile this program: a name (majority; `lengthlens predict TASK --program` prints it) or FILE.crasp."
         ),
     ],
     lengths: Annotated[
-        str, typer.Option(help="Lengths that count as trained, as LOW-HIGH; it is right on them.")
+        str, typer.Option(help="Count these lengths as trained, in tokens. The model is correct on them.")
     ] = "1-20",
     up_to: Annotated[
-        int, typer.Option("--up-to", min=1, help="Longest prefix for which its comparisons are sharp enough.")
+        int, typer.Option("--up-to", min=1, help="Make comparisons exact for prefixes of up to this many tokens.")
     ] = 1024,
     first_keys: Annotated[
-        int | None, typer.Option("--first-keys", min=1, help="Hide all keys after this position.")
+        int | None, typer.Option("--first-keys", min=1, help="Hide all keys after this position. Default: hide none.")
     ] = None,
-    log_scaled: Annotated[bool, typer.Option("--log-scaled", help="Multiply scores by log K.")] = False,
+    log_scaled: Annotated[
+        bool, typer.Option("--log-scaled", help="Multiply attention scores by log K, where K is the number of keys.")
+    ] = False,
     out: Annotated[
-        Path | None, typer.Option(help="The run's folder. Default: checkpoints/compiled/PROGRAM_UPTO.")
+        Path | None, typer.Option(help="Write the run to this folder. Default: checkpoints/compiled/PROGRAM_UPTO.")
     ] = None,
     task: Annotated[
-        str | None, typer.Option(help="The task that a program of a file answers: a name, or `file.py:MyTask`.")
+        str | None, typer.Option(help="Name the task that FILE.crasp solves, or give `file.py:MyTask`.")
     ] = None,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="task.X=VALUE", help="A parameter of that task. Repeatable.")
+        list[str] | None,
+        typer.Option("--set", metavar="task.X=VALUE", help="Set a parameter of that task. Repeatable."),
     ] = None,
 ) -> None:
-    """Make a transformer that computes a C-RASP program exactly, as a run: a model whose every answer is known.
+    """Compile a C-RASP program into a transformer that computes it exactly.
 
-    Two options make twins of it, right on short prefixes by construction and wrong on some longer ones: --up-to 20
-    (comparisons too blunt for the near ties of long strings, which a verdict over all strings hardly sees) and
-    --first-keys 20 (what comes later is never read).
+    The result is a run. Two options make a broken variant, which is correct on short prefixes and wrong on some longer
+    ones. With --up-to 20 its comparisons are too coarse for small margins at long prefixes. Such sequences are rare, so
+    the verdict over all sequences hardly changes. With --first-keys 20 it ignores all later tokens.
 
-    A file holds a program as text, a definition a line; its last line is the answer:
+    FILE.crasp contains one definition per line. The last line is the answer:
 
         alphabet 0 1
         ones_lead := count(Q(0)) < count(Q(1))
@@ -54,7 +57,7 @@ def compile_program(
     if task is not None:
         refuse_no_task(task)
     if program.endswith(".crasp") and not Path(program).exists():
-        raise UsageError(f"there is no file {program}; write a program there, a definition a line (see --help)")
+        raise UsageError(f"there is no file {program:.300}; write a program with one definition per line (see --help)")
     from workbench.cli.compiled_run import SUFFIX, compiled_run, file_source, known_source
 
     settings = set_ or []

@@ -48,30 +48,30 @@ ROOM = 16 << 20
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Where the three demo runs go.")] = Path("checkpoints/demo"),
-    serve: Annotated[bool, typer.Option(help="Open the dashboard at the end.")] = True,
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the dashboard.")] = 8050,
+    out: Annotated[Path, typer.Option(help="Write the three runs to this folder.")] = Path("checkpoints/demo"),
+    serve: Annotated[bool, typer.Option(help="Start the dashboard at the end.")] = True,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Listen on this port.")] = 8050,
 ) -> None:
-    """Train three small models, measure them, and serve the dashboard: minutes on two cores."""
+    """Train three small models, measure them and start the dashboard. This takes about 5 minutes on two cores."""
     from workbench.cli.errors import Stopping
     from workbench.cli.progress import Bar, following
-    from workbench.cli.run_in_terminal import verdict_lines, why_lines
+    from workbench.cli.show_run import verdict_lines, why_lines
     from workbench.jobs.choose import make_executor
     from workbench.jobs.executors import Failure
     from workbench.storage.atomic import require_room
 
     start = time.monotonic()
     require_room(out, ROOM)
-    items = [(name, str(out / name)) for name in RUNS]
+    jobs = [(name, str(out / name)) for name in RUNS]
     total = sum(spec["options"]["steps"] for spec in RUNS.values())
-    print(f"Training {len(items)} models into {out}; the same command continues if it is interrupted.")
+    print(f"Training {len(jobs)} models into {out}; the same command continues if it is interrupted.")
     with Bar(total, "training", "step") as bar:
-        with following(bar, {name: Path(folder) for name, folder in items}, {}):
-            results = make_executor("processes").map(train_one, items)
+        with following(bar, {name: Path(folder) for name, folder in jobs}, {}):
+            results = make_executor("processes").map(train_one, jobs)
         bar.update(total, "")
     failures = [r for r in results if isinstance(r, Failure)]
     if failures:
-        sentence = "; ".join(f"{f.item[0]}: {f.error}" for f in failures)
+        sentence = "; ".join(f"{f.job[0]}: {f.error}" for f in failures)
         if any("stopped at step" in f.error for f in failures):
             raise Stopping(sentence)
         raise SystemExit(sentence)
@@ -91,23 +91,24 @@ def demo(
 def config_of(name: str) -> RunConfig:
     """What a demo run is: its own options, else the general defaults, whatever its task suggests."""
     from workbench.cli.run_config import build
+    from workbench.cli.train_request import TrainRequest
 
     general = {option: value for option, value in DEFAULTS.items() if option not in ONLY["ssm"]}
-    return build(RUNS[name]["task"], {**general, **RUNS[name]["options"]}, assignments(SETTINGS))
+    return build(TrainRequest(RUNS[name]["task"], {**general, **RUNS[name]["options"]}, assignments(SETTINGS)))
 
 
-def train_one(item: tuple[str, str]) -> int:
+def train_one(job: tuple[str, str]) -> int:
     """Train one demo run, in a worker process; returns the last step."""
     from workbench.training.trainer import Trainer
 
-    name, folder = item
+    name, folder = job
     return Trainer(config_of(name), Path(folder)).run().steps[-1]
 
 
 def _measure(out: Path) -> None:
-    from workbench.cli.measure_plan import run_plan
-    from workbench.measure.running.plan import plan
+    from workbench.cli.measure_plan import measure_with_progress
+    from workbench.measure.request import MeasureRequest
 
-    run_plan(plan([out], only=OVER_TRAINING, sequences=SEQUENCES), "processes", None)
-    run_plan(plan([out], steps="last", sequences=SEQUENCES), "processes", None)
-    run_plan(plan([out], only=["diagnosis"], steps="last"), "processes", None)
+    measure_with_progress(MeasureRequest([out], only=OVER_TRAINING, sequences=SEQUENCES))
+    measure_with_progress(MeasureRequest([out], steps="last", sequences=SEQUENCES))
+    measure_with_progress(MeasureRequest([out], only=["diagnosis"], steps="last"))

@@ -9,13 +9,15 @@ import typer
 
 
 def fetch(
-    url: Annotated[str, typer.Argument(metavar="URL", help="The folder of runs, e.g. s3://bucket/study; gs:// too.")],
-    out: Annotated[Path, typer.Option("-o", "--out", help="The folder to copy into.")],
+    url: Annotated[
+        str, typer.Argument(metavar="URL", help="Copy the runs in this folder: s3://bucket/study or gs://bucket/study.")
+    ],
+    out: Annotated[Path, typer.Option("-o", "--out", help="Copy the runs into this folder.")],
 ) -> None:
-    """Copy runs from an object store: configurations, logs and measurements, without weights.
+    """Copy runs from an object store: settings, logs and measurements, but no weights.
 
-    Given again it fetches what is new or has changed. Credentials are those of the store's own tools; another server
-    than the public one: s3://bucket/study?endpoint_override=host:9000&scheme=http.
+    Run it again to fetch only new or changed objects. Credentials come from the standard configuration of the store
+    (e.g. the AWS profile). For another S3 server write s3://bucket/study?endpoint_override=host:9000&scheme=http.
     """
     from workbench.cli.progress import Bar
     from workbench.table.object_store import fetch as fetch_runs
@@ -29,7 +31,7 @@ def fetch(
     removed = f", {done.gone:,} removed" if done.gone else ""
     print(
         f"{out}: {done.runs:,} run{'s' * (done.runs != 1)}; {done.new:,} objects fetched ({done.size / 1e6:.1f} MB), "
-        f"{done.kept:,} were there{removed}"
+        f"{done.kept:,} existed already{removed}"
     )
     for problem in done.problems:
         print(f"problem: {problem}")

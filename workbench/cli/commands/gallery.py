@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -12,22 +13,23 @@ from workbench.cli.errors import UsageError
 
 def open_gallery(
     to: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Copy the runs to a new folder, to work on; nothing is served.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Copy the runs to this new folder instead of starting the dashboard."),
     ] = None,
-    serve: Annotated[bool, typer.Option(help="Open the dashboard; else list the runs and say where they lie.")] = True,
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8050,
-    browser: Annotated[bool, typer.Option("--open", help="Open a browser on it.")] = False,
+    serve: Annotated[bool, typer.Option(help="Start the dashboard. Otherwise list the runs and their folder.")] = True,
+    host: Annotated[str, typer.Option(help="Listen on this address.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Listen on this port.")] = 8050,
+    browser: Annotated[bool, typer.Option("--open", help="Open the dashboard in a browser.")] = False,
 ) -> None:
-    """Open the dashboard over the small runs that come with LengthLens, or copy them."""
+    """Show the example runs that come with LengthLens in the dashboard, or copy them."""
     from workbench.runs import gallery
 
     source = gallery()
     if not source.is_dir():
-        raise UsageError(f"no gallery lies in {source}; install LengthLens again, or make it: lengthlens sweep gallery")
+        raise UsageError(f"there is no gallery in {source}; install LengthLens again, or run lengthlens sweep gallery")
     if to is not None:
         copied(source, to)
-        print(f"The runs of the gallery lie in {to}.\nNext: lengthlens show {to}")
+        print(f"The runs of the gallery are in {to}.\nNext: lengthlens show {to}")
     elif serve:
         from workbench.dashboard.app import serve as serve_dashboard
 
@@ -36,7 +38,7 @@ def open_gallery(
     else:
         from rich.console import Console
 
-        from workbench.cli.run_in_terminal import verdicts
+        from workbench.cli.show_run import verdicts
         from workbench.runs import find_runs
 
         console = Console()
@@ -45,20 +47,24 @@ def open_gallery(
 
 
 def copied(source: Path, to: Path) -> None:
-    """Copy the gallery to a folder that is not there yet; whole, or not at all.
+    """Copy the gallery to a folder that does not exist yet; whole, or not at all.
 
     Raises:
-        UsageError: where something is there already.
+        UsageError: if something is there already.
+        StorageError: if it cannot be written.
     """
-    import shutil
+    from workbench.storage.atomic import make_folder, remove_leftovers, replacing_folder, require_room
+    from workbench.storage.below import write_new
+    from workbench.storage.bounded import WEIGHTS, read_bytes
 
-    from workbench.storage.atomic import require_room
-
-    if to.exists():
-        raise UsageError(f"{to} is there already; choose another folder by --to")
-    to.parent.mkdir(parents=True, exist_ok=True)
-    require_room(to.parent, sum(file.stat().st_size for file in source.rglob("*") if file.is_file()))
-    part = to.with_name(f".{to.name}.part")
-    shutil.rmtree(part, ignore_errors=True)
-    shutil.copytree(source, part, copy_function=shutil.copyfile)
-    part.rename(to)
+    if os.path.lexists(to):
+        raise UsageError(f"{to} exists already; choose another folder with --to")
+    places = sorted(file.relative_to(source) for file in source.rglob("*") if file.is_file())
+    make_folder(to.parent)
+    remove_leftovers(to.parent, to.name)
+    require_room(to.parent, sum((source / place).stat().st_size for place in places))
+    with replacing_folder(to.parent, to.name) as copy:
+        for place in places:
+            make_folder(copy, place.parent)
+            # Links are followed here: some installers link the files of a package.
+            write_new(copy, place, read_bytes(source / place, WEIGHTS))

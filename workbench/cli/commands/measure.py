@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -19,152 +19,130 @@ from workbench.cli.options import (
     TrustCode,
     assignments,
     integers,
+    settings_of,
     share_of,
     task_parameters,
 )
+from workbench.cli.time_limit import time_limit as stopping_before
 
 if TYPE_CHECKING:
-    from workbench.measure.running.plan import Deepen, Plan
+    from workbench.measure.request import Deepen, MeasureRequest
 
 
 def measure(
-    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Runs, or folders of runs.")],
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="Measure these runs, or all runs in these folders.")
+    ],
     only: Annotated[
         list[str] | None,
         typer.Option(
-            help="A measurement (behaviour, circuits.hardmax, ...) or family (`probes.`). Repeatable. "
-            "`diagnosis` and `circuits.connections` are made only where they are named."
+            help="Run only this measurement (behaviour, circuits.hardmax, ...) or family (`probes.`). Repeatable. "
+            "Default: all except `diagnosis` and `circuits.connections`, which run only if you name them."
         ),
     ] = None,
     steps: Annotated[
-        str | None, typer.Option(help="Checkpoints, e.g. 0,100,2000; default all; `last`: each run's last.")
+        str | None,
+        typer.Option(
+            help="Measure these checkpoints, e.g. 0,100,2000, or `last` for the last of each run. Default: all."
+        ),
     ] = None,
     lengths: Annotated[
-        str | None, typer.Option(help="Prefix lengths, e.g. 100,200,400; default up to 8 x the trained one.")
+        str | None,
+        typer.Option(
+            help="Measure at these prefix lengths in tokens, e.g. 100,200. Default: up to 8 times the trained length."
+        ),
     ] = None,
     sequences: Annotated[
-        int | None, typer.Option(min=2, help="Sequences per law and length; default what each measurement wants.")
+        int | None,
+        typer.Option(min=2, help="Draw this many sequences per test set and length. Default: set by each measurement."),
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="MEASUREMENT.SETTING=VALUE", help="A measurement's setting. Repeatable."),
+        typer.Option(
+            "--set", metavar="MEASUREMENT.SETTING=VALUE", help="Change a setting of a measurement. Repeatable."
+        ),
     ] = None,
     deepen: Annotated[
         str,
         typer.Option(
-            help="Where behaviour may draw more strings to decide a verdict: last (each run's last checkpoint), all, "
-            "or bracket (also those among which the last verdict began, earliest first)."
+            help="Draw more sequences where they may decide a verdict, for these checkpoints: last (of each run), all "
+            "or bracket. With bracket, also those between which the last verdict began, earliest first."
         ),
     ] = "last",
     evaluation_seed: Annotated[
         int | None,
         typer.Option(
-            min=0, help="Draw the strings from this seed, not from the run's own: stored apart, never mixed with those."
+            min=0,
+            help="Draw the test sequences from this seed. The results are stored separately. Default: the run's seed.",
         ),
     ] = None,
     task: Annotated[
         list[str] | None,
         typer.Option(
             metavar="PARAMETER=VALUE",
-            help="Ask each run its task under other parameters, e.g. k=12,least=12, which keep its tokens and answers: "
-            "stored apart, never mixed with its own. Repeatable.",
+            help="Evaluate the task with other parameters, e.g. k=12,least=12, that keep its tokens and answers. The "
+            "results are stored separately. Repeatable.",
         ),
     ] = None,
     executor: ExecutorOption = "processes",
-    workers: Annotated[int | None, typer.Option(min=1, help="Worker processes; default: one per core.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Use this many worker processes. Default: one per core.")
+    ] = None,
     trust_code: TrustCode = None,
     shard: ShardOption = None,
     time_limit: TimeLimitOption = None,
     device: DeviceOption = "cpu",
     dtype: DtypeOption = None,
 ) -> None:
-    """Measure checkpoints: whatever is missing, in parallel; what is there stays.
+    """Measure checkpoints in parallel. Existing results are kept.
 
-    Results are Parquet shards in each run's folder and one table.parquet per run. A damaged checkpoint
-    is named and skipped; the exit status then is 1. On another device than the processor one process measures,
-    unless an executor is named; what was measured on one kind of device is measured anew on another.
+    Results are Parquet files in the folder of each run, collected in its table.parquet. A damaged checkpoint is
+    reported and skipped; the exit status is then 1. On a device other than cpu, one process measures unless you name
+    an executor. Results are stored per kind of device, so another kind measures again.
     """
-    from workbench.models.compute_device import ComputeDevice, computing_on
+    from workbench.cli.measure_plan import measure_with_progress
+    from workbench.measure.request import MeasureRequest
+    from workbench.models.compute_device import ComputeDevice
 
     chosen = ComputeDevice(device, dtype or "").found()
-    if chosen.kind != "cpu" and executor == "processes":
-        executor = "serial"
-    trusted = trust_code or ()
-    given = (folders, only, steps, lengths, sequences, set_ or [], executor, workers)
-    with computing_on(chosen):
-        measure_folders(
-            *given,
-            deepen=deepen,
-            trust_code=trusted,
-            shard=shard,
-            time=time_limit,
-            evaluation_seed=evaluation_seed,
-            parameters=task_parameters(task or ()),
-        )
+    request = MeasureRequest(
+        folders,
+        only=only,
+        steps=_steps(steps),
+        lengths=None if lengths is None else integers(lengths, "--lengths"),
+        sequences=sequences,
+        settings=settings_of(assignments(set_ or [])),
+        deepen=deepening(deepen, "--deepen"),
+        share=share_of(shard),
+        evaluation_seed=evaluation_seed,
+        task_parameters=task_parameters(task or ()),
+        executor="serial" if chosen.kind != "cpu" and executor == "processes" else executor,
+        workers=workers,
+        device=chosen,
+    )
+    refuse_early(request, trust_code or ())
+    with stopping_before(time_limit) as limit:
+        measure_with_progress(request, limit)
 
 
-def measure_folders(
-    folders: Sequence[Path],
-    only: list[str] | None,
-    steps: str | None,
-    lengths: str | None,
-    sequences: int | None,
-    settings: Sequence[str],
-    executor: str,
-    workers: int | None,
-    further: dict[str, dict[str, Any]] | None = None,
-    deepen: str = "last",
-    trust_code: Sequence[Path] = (),
-    shard: str | None = None,
-    time: str | None = None,
-    evaluation_seed: int | None = None,
-    parameters: Mapping[str, Any] | None = None,
-) -> None:
-    """Plan, measure, report; raises SystemExit(1) if anything went wrong on the way.
+def refuse_early(request: MeasureRequest, trust_code: Sequence[Path]) -> None:
+    """Refuse, before torch is imported, what cannot be measured; and trust the files whose code may be run.
 
-    ``further`` are settings by measurement, beside ``settings`` as typed, which win; ``trust_code`` files whose code
-    may be run; strings are drawn from ``evaluation_seed`` and are of the task under ``parameters``, None = each
-    run's own.
+    Raises:
+        MeasurementError, RunError, TaskError, ExecutorError: naming what there is not.
     """
-    from workbench.cli.measure_plan import run_plan, settings_of
-    from workbench.cli.time_limit import time_limit
     from workbench.jobs.choose import make_executor
     from workbench.measure.known_measurements import refuse_unknown
     from workbench.runs.run import find_runs
     from workbench.tasks.source_code import trust
 
-    share = share_of(shard)
-    wanted_steps, wanted_lengths = _steps(steps), None if lengths is None else integers(lengths, "--lengths")
-    given = _merged(further or {}, settings_of(assignments(settings)))
-    refuse_unknown([*(only or ()), *given])
-    for folder in folders:
+    refuse_unknown([*(request.only or ()), *request.settings])
+    for folder in map(Path, request.folders):
         if not folder.exists():
             find_runs(folder)  # which says so
     for file in trust_code:
         trust(file)
-    make_executor(executor, workers=workers).check()  # refuse before any work what cannot do it
-    # What is refused above is refused before torch is loaded.
-    from workbench.measure.running.plan import plan
-
-    def todo() -> Plan:
-        return plan(
-            folders,
-            only=only,
-            steps=wanted_steps,
-            lengths=wanted_lengths,
-            sequences=sequences,
-            settings=given,
-            deepen=deepening(deepen, "--deepen"),
-            share=share,
-            evaluation_seed=evaluation_seed,
-            task_parameters=parameters,
-        )
-
-    with time_limit(time) as limit:
-        run_plan(todo(), executor, workers, limit)
-        # What one checkpoint of a bracket shows says whether the next one is needed. A problem ends this: SystemExit.
-        while deepen == "bracket" and (more := todo()).items:
-            run_plan(more, executor, workers, limit)
+    make_executor(request.executor, workers=request.workers).check()
 
 
 def deepening(text: object, option: str) -> Deepen:
@@ -173,7 +151,7 @@ def deepening(text: object, option: str) -> Deepen:
     Raises:
         UsageError: for anything that is none of the three.
     """
-    from workbench.measure.running.plan import DEEPEN
+    from workbench.measure.request import DEEPEN
 
     for known in DEEPEN:
         if text == known:
@@ -199,8 +177,7 @@ def family(package: str, targets: str | None, layers: str | None) -> tuple[list[
     """
     from workbench.measure.registry import measurements
 
-    every = measurements().items()
-    chosen = {name: cls for name, cls in every if name.startswith(f"{package}.") and not cls.on_request}
+    chosen = {name: cls for name, cls in measurements(f"{package}.").items() if not cls.on_request}
     if targets is not None:
         known = sorted({target for cls in chosen.values() for target in cls.about})
         wanted = [target.strip() for target in targets.split(",")]
@@ -214,7 +191,7 @@ def family(package: str, targets: str | None, layers: str | None) -> tuple[list[
     numbers = integers(layers, "--layers")
     settings = {name: {"layers": numbers} for name, cls in chosen.items() if "layers" in cls.model_fields}
     if not settings:
-        raise UsageError(f"--layers: no measurement of {package} can be restricted to layers; leave it out")
+        raise UsageError(f"no measurement of {package} has a setting for --layers; leave it out")
     return list(settings), settings
 
 
@@ -222,24 +199,50 @@ def run_for_package(package: str) -> None:
     """The command line of ``python -m PACKAGE``: the same as ``lengthlens measure`` with only that family."""
 
     def command(
-        folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Runs, or folders of runs.")],
-        steps: Annotated[str | None, typer.Option(help="Checkpoints, e.g. 0,100,2000; default all.")] = None,
-        lengths: Annotated[str | None, typer.Option(help="Prefix lengths, e.g. 100,200,400.")] = None,
-        layers: Annotated[
-            str | None, typer.Option(help="Layers, e.g. -1,0,2 (-1 = embedding): those measurements that have layers.")
+        folders: Annotated[
+            list[Path], typer.Argument(metavar="DIR...", help="Measure these runs, or all runs in these folders.")
+        ],
+        steps: Annotated[
+            str | None, typer.Option(help="Measure these checkpoints, e.g. 0,100,2000. Default: all.")
         ] = None,
-        targets: Annotated[str | None, typer.Option(help="What about, e.g. summary or position.")] = None,
-        sequences: Annotated[int | None, typer.Option(min=2, help="Sequences per law and length.")] = None,
+        lengths: Annotated[
+            str | None, typer.Option(help="Measure at these prefix lengths in tokens, e.g. 100,200,400.")
+        ] = None,
+        layers: Annotated[
+            str | None, typer.Option(help="Measure only these layers, e.g. -1,0,2 (-1 = embedding). Default: all.")
+        ] = None,
+        targets: Annotated[
+            str | None, typer.Option(help="Run only measurements of these targets, e.g. `summary` or `position`.")
+        ] = None,
+        sequences: Annotated[
+            int | None, typer.Option(min=2, help="Draw this many sequences per test set and length.")
+        ] = None,
         set_: Annotated[
-            list[str] | None, typer.Option("--set", metavar="MEASUREMENT.SETTING=VALUE", help="Repeatable.")
+            list[str] | None,
+            typer.Option("--set", metavar="MEASUREMENT.SETTING=VALUE", help="Change a setting. Repeatable."),
         ] = None,
         executor: ExecutorOption = "processes",
-        workers: Annotated[int | None, typer.Option(min=1, help="Worker processes.")] = None,
+        workers: Annotated[
+            int | None, typer.Option(min=1, help="Use this many worker processes. Default: one per core.")
+        ] = None,
         trust_code: TrustCode = None,
     ) -> None:
+        from workbench.cli.measure_plan import measure_with_progress
+        from workbench.measure.request import MeasureRequest
+
         only, settings = family(package, targets, layers)
-        given = (folders, only, steps, lengths, sequences, set_ or [], executor, workers)
-        measure_folders(*given, further=settings, trust_code=trust_code or ())
+        request = MeasureRequest(
+            folders,
+            only=only,
+            steps=_steps(steps),
+            lengths=None if lengths is None else integers(lengths, "--lengths"),
+            sequences=sequences,
+            settings=_merged(settings, settings_of(assignments(set_ or []))),
+            executor=executor,
+            workers=workers,
+        )
+        refuse_early(request, trust_code or ())
+        measure_with_progress(request)
 
     command.__doc__ = f"Measure checkpoints with the measurements of `{package}` only (see `lengthlens measure`)."
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)

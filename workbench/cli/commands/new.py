@@ -13,13 +13,13 @@ from workbench.core.errors import shown
 
 
 def new(
-    what: Annotated[str, typer.Argument(metavar="task", help="What to write: task.")],
-    name: Annotated[str, typer.Argument(help="Its name: small letters, digits and _.")],
-    to: Annotated[Path, typer.Option("--to", help="The folder to write into.")] = Path(),
+    what: Annotated[str, typer.Argument(metavar="task", help="Write a file of this kind. `task` is the only kind.")],
+    name: Annotated[str, typer.Argument(help="Name the task with small letters, digits and _.")],
+    to: Annotated[Path, typer.Option("--to", help="Write the files into this folder.")] = Path(),
 ) -> None:
-    """Write a task of your own to start from: NAME.py, which works as it stands, and its test."""
+    """Write a working example task to NAME.py, and its test, as a start for your own task."""
     if what != "task":
-        raise UsageError(f"lengthlens new writes a task, not {shown(what)}: lengthlens new task my_task")
+        raise UsageError(f"lengthlens new cannot write {shown(what)}, only a task; run lengthlens new task my_task")
     from workbench.cli.new_task import write_task
 
     task, test, cls = write_task(name, to)

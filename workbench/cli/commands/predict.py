@@ -12,6 +12,7 @@ from workbench.cli.errors import UsageError
 from workbench.cli.options import assignments, completing_tasks
 from workbench.cli.table_text import on_one_line
 from workbench.core.errors import shown
+from workbench.core.names import STATE_SPACE_MODELS
 from workbench.models.positions.registry import ENCODINGS, ID_SAMPLERS
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from workbench.theory.regular.monoid import Profile
 
 COLOURS = {"guaranteed": "blue", "expressible": "blue", "not expressible": "dark_orange"}
-GATES = ("ssm-nonnegative", "ssm-signed")
-"""State-space models, by what theory calls their gates."""
 CONVENTIONS: dict[str, Convention] = {"last": "last_position", "neutral": "neutral_symbol"}
 
 
@@ -32,66 +31,82 @@ def predict(
         str | None,
         typer.Argument(
             metavar="[TASK]",
-            help="A task's name, or one in the literature (tomita_4, D_12, unique-copy).",
+            help="Predict for this task, named as here or as in the literature (tomita_4, D_12, unique-copy).",
             autocompletion=completing_tasks,
         ),
     ] = None,
     regex: Annotated[
-        str | None, typer.Option(help="A regular expression instead of a task; | is union, () the empty word.")
+        str | None,
+        typer.Option(
+            help="Predict for this regular expression instead of a task. Write | for union and () for the empty word."
+        ),
     ] = None,
     alphabet: Annotated[
-        str | None, typer.Option(help="Symbols of the expression, if there are more than it mentions.")
+        str | None, typer.Option(help="List the symbols of the alphabet. Default: those in the expression.")
     ] = None,
     positions: Annotated[
         list[str] | None,
-        typer.Option(help=f"{', '.join(ENCODINGS)}. Repeatable.", show_default="none, learned"),
+        typer.Option(
+            help=f"Predict for this position encoding: {', '.join(ENCODINGS)}. Repeatable.",
+            show_default="none, learned",
+        ),
     ] = None,
     architecture: Annotated[
         str,
-        typer.Option(help="transformer, ssm-nonnegative or ssm-signed: a state-space model, by the sign of its gates."),
+        typer.Option(
+            help="Predict for a transformer, or for a state-space model with gates of this kind: "
+            f"{', '.join(STATE_SPACE_MODELS)}."
+        ),
     ] = "transformer",
     ids: Annotated[
         str | None,
-        typer.Option(help="Position ids in training.", show_default="random_offset for learned positions"),
+        typer.Option(help="Assume these position ids in training.", show_default="random_offset for learned positions"),
     ] = None,
     acceptance: Annotated[
-        str, typer.Option(help="Whether acceptance of a regular language may read the last symbol: last or neutral.")
+        str,
+        typer.Option(help="Let acceptance of a regular language depend on the last symbol (last) or not (neutral)."),
     ] = "last",
     set_: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="PATH=VALUE",
-            help="task.PARAMETER, or positions.SETTING, as positions.period of limit. Repeatable.",
+            help="Set task.PARAMETER or positions.SETTING, e.g. positions.period of limit. Repeatable.",
         ),
     ] = None,
     program: Annotated[bool, typer.Option("--program", help="Print the C-RASP programs behind a guarantee.")] = False,
 ) -> None:
-    """Say what theory predicts for a task or a regular language, by which theorem, and where it is silent.
+    """Print what theory predicts for a task or a regular language, and by which theorem.
 
-    *guaranteed*: in the class that the theorem is about. *expressible*: by a theorem that says nothing of learning.
-    *not expressible*: outside the class. *open*: no theorem covers the case. *not decided*: a decision procedure ended
-    without an answer.
+    - *guaranteed*: the task is in the class of a theorem about length generalization.
+    - *expressible*: a model exists, by a theorem that is not about learning.
+    - *not expressible*: the task is outside the class of the theorem.
+    - *open*: no theorem covers the case.
+    - *not decided*: a decision procedure ended without an answer.
     """
     if task is not None and regex is not None:
         raise UsageError(f"both a task ({shown(task)}) and --regex were given; leave one of them out")
     if task is None and regex is None:
-        raise UsageError("say what to predict: a task's name, or --regex with a regular expression")
+        raise UsageError("nothing to predict was given; name a task, or give a regular expression with --regex")
     if alphabet is not None and regex is None:
-        raise UsageError("--alphabet goes with --regex; a task has its own: leave it out")
+        raise UsageError("--alphabet works only with --regex, as a task has its own alphabet; leave it out")
     if acceptance not in CONVENTIONS:
-        raise UsageError(f"--acceptance is last or neutral, not {acceptance!r}")
+        raise UsageError(f"--acceptance is last or neutral, not {shown(acceptance)}")
     parameters, sizes = _settings(set_ or [])
     if regex is not None and parameters:
-        raise UsageError("--set task.PARAMETER is for a task, and a regular expression has no parameters; leave it out")
+        raise UsageError(
+            "--set task.PARAMETER works only with a task, as a regular expression has no parameters; leave it out"
+        )
     for name in positions or ():
         ENCODINGS.refuse_unknown(name)
     if ids is not None:
         ID_SAMPLERS.refuse_unknown(ids)
-    if architecture not in ("transformer", *GATES):
-        raise UsageError(f"--architecture is transformer, {' or '.join(GATES)}, not {architecture!r}")
+    if architecture not in ("transformer", *STATE_SPACE_MODELS):
+        raise UsageError(f"--architecture is transformer, {' or '.join(STATE_SPACE_MODELS)}, not {shown(architecture)}")
     if architecture != "transformer" and (positions or ids or sizes):
-        raise UsageError("a state-space model reads no positions; leave out --positions, --ids and --set positions.*")
+        raise UsageError(
+            "a state-space model has no position encoding; leave out --positions, --ids and --set positions.*"
+        )
     if task is not None and ".py" in task:
         refuse_no_task(task)
     from rich.console import Console
@@ -120,10 +135,15 @@ def predict(
 
 def program_texts(said: Prediction) -> list[str]:
     """What --program prints: the programs behind a guarantee, or why there is none to print."""
+    from workbench.theory.errors import TheoryError
+
     if said.verdict != "guaranteed":
         return ["no program: programs are printed for what is guaranteed"]
     known = "described above, and not written out" if said.program else "not written out: the theorem gives none"
-    return [str(one) for one in said.programs()] or [f"the program is {known}"]
+    try:
+        return [str(program) for program in said.programs()] or [f"the program is {known}"]
+    except TheoryError as error:
+        return [f"the program is not written out: {error}"]
 
 
 def tell(console: Console, said: Prediction) -> None:
@@ -138,7 +158,7 @@ def tell(console: Console, said: Prediction) -> None:
     facts.append(("otherwise", said.other_reading))
     for r in said.reported:
         bins = " / ".join(f"{value:g}" for value in r.accuracy)
-        facts.append(("published", f"{bins} % {r.where}; asked for {r.asked} ({r.source})"))
+        facts.append(("published", f"{bins} % {r.where}; requested {r.asked} ({r.source})"))
     for note in said.notes:
         facts.append(("beside", f"{note.text} ({note.source}{'; recalled, not checked' if note.recalled else ''})"))
     for name, text in facts:
@@ -168,7 +188,7 @@ def _settings(settings: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
             sizes[path[1]] = value
         else:
             raise UsageError(
-                f"--set takes task.PARAMETER=.. or positions.SETTING=.. (such as positions.period of limit), "
+                f"--set takes task.PARAMETER=.. or positions.SETTING=.. (e.g. positions.period of limit), "
                 f"not {'.'.join(path)}={value}"
             )
     return parameters, sizes

@@ -1,4 +1,4 @@
-"""``lengthlens prescribe``: what to change in a run's training, by what its diagnosis names."""
+"""``lengthlens prescribe``: a change of a run's training that may fix the failure that its diagnosis names."""
 
 from __future__ import annotations
 
@@ -10,44 +10,63 @@ import typer
 if TYPE_CHECKING:
     from workbench.runs.run import Run
 
+CHILDREN = Path("checkpoints")
+"""Where a suggested run is trained, seen from the working folder: never beside the run, which may be a shipped one."""
+
 
 def prescribe(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder, with its diagnosis measured.")],
-    out: Annotated[Path | None, typer.Option(help="The new run's folder; default: RUN-prescribed.")] = None,
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Read the diagnosis of this run.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Train the new run in this folder. Default: `checkpoints/NAME-prescribed` in the working folder."
+        ),
+    ] = None,
 ) -> None:
-    """Say why a run fails past its training length, and print the training command that is to mend it.
+    """Print why a run fails past its training length, and a training command that may fix the failure.
 
-    Nothing is trained. The command is the run's own but for what its diagnosis (`lengthlens measure RUN --only
-    diagnosis`) prescribes: randomized ids where positions are to blame, scores scaled by log n where heads read too
-    little of too many keys, few long strings where the strings themselves are. What came of it: docs/diagnosis.md.
+    Nothing is trained. Measure the diagnosis first: `lengthlens measure RUN --only diagnosis`. The printed command
+    differs from that of the run only in what the diagnosis suggests:
+
+    - If position encoding is the cause, it randomizes the position ids.
+    - If the number of attended tokens is the cause, it scales attention scores by log n.
+    - If input content is the cause, it adds a few long sequences.
+
+    In our trial such changes raised accuracy past the training length, but often not to the level at trained lengths.
+    See docs/diagnosis.md.
     """
     from workbench.cli.train_command import command_line, no_command, with_change, words
     from workbench.diagnosis.prescription import prescribed
+    from workbench.figures.rows.diagnosis_rows import named_entry
+    from workbench.figures.rows.frame import Frame
     from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
     from workbench.runs.run import Run
     from workbench.table import Table
 
     opened = Run.open(run)
-    rows = Table.load(opened.path).frame(measurement="diagnosis", quantity=["entry", "failure_site"])
-    if rows.empty:
+    steps = Table.load(opened.path).frame(measurement="diagnosis", quantity="entry")
+    if steps.empty:
         _refuse(run, opened)
-    step = int(rows["step"].max())
-    whole = Table.load(opened.path).frame(measurement="diagnosis", step=step)
-    print(told(diagnosis_sentence(whole, step=step, longest=opened.trained_length)))
-    at_step = rows[(rows["step"] == step) & (rows["label"] != "")].sort_values("length")
-    labels = at_step.drop_duplicates("quantity").set_index("quantity")["label"]
-    found = prescribed(str(labels.get("entry", "")), str(labels.get("failure_site", "")), opened.config)
-    if not found.about:
-        print(f"Nothing is prescribed: {found.why}.")
+    step = int(steps["step"].max())
+    rows = Table.load(opened.path).frame(measurement="diagnosis", step=step)
+    print(told(diagnosis_sentence(rows, step=step, longest=opened.trained_length)))
+    frame = Frame.of(rows)
+    named = named_entry(frame, step=step)
+    sites = frame.where(quantity="failure_site", law=named["law"], length=named["length"]).rows()
+    change = prescribed(str(named["label"] or ""), str(sites[0]["label"] or "") if sites else "", opened.config)
+    if not change.about:
+        print(f"No change is suggested: {change.why}.")
         return
-    print(f"Prescribed: {found.about}; {found.why}.")
+    print(f"This may fix the failure: {change.about}. Reason: {change.why}.")
     if why := no_command(opened.config):
-        print(f"{why}; change this in the command that trained it: {' '.join(words(found.options, found.settings))}")
+        print(f"{why}; change this in the command that trained it: {' '.join(words(change.options, change.settings))}")
         return
     # What cannot be built is refused here, and not by the command that is printed.
-    options, settings = with_change(opened.config, found)
+    options, settings = with_change(opened.config, change)
     task = opened.config["task"]["name"]
-    print(command_line(task, options, settings, str(out or f"{opened.path}-prescribed")))
+    child = out or CHILDREN / f"{opened.path.resolve().name}-prescribed"
+    print(f"This command trains the changed run in {child}:")
+    print(command_line(task, options, settings, str(child)))
 
 
 def _refuse(folder: Path, run: Run) -> NoReturn:
@@ -59,13 +78,13 @@ def _refuse(folder: Path, run: Run) -> NoReturn:
     if "presented" in run.config["task"]:
         here = f" ({run.weightless})" if run.weightless else ""
         raise UsageError(
-            f"{folder} was given its task in its prompt{here}: it has no training that could be changed; "
-            "name a run that has"
+            f"{folder} contains a model that was prompted with its task{here}, so there is no training to change; "
+            "name a run of lengthlens train"
         )
     if run.weightless:
         way_out = f"; {how_to_relink(str(folder))}" if run.rows_only else ""
         raise UsageError(
-            f"{folder} has no diagnosis, and none can be made here: {run.weightless}{way_out}; or name another run"
+            f"{folder} has no diagnosis and cannot be diagnosed here: {run.weightless}{way_out}; or name another run"
         )
     trusted = trust_option(run.config["task"])
-    raise UsageError(f"{folder} has no diagnosis yet: lengthlens measure {folder} --only diagnosis{trusted}")
+    raise UsageError(f"{folder} has no diagnosis yet; run lengthlens measure {folder} --only diagnosis{trusted}")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workbench.cli.options import completing
+from workbench.cli.options import ExecutorOption, completing
 
 if TYPE_CHECKING:
     from workbench.claims.claim import Claim, Suite
+    from workbench.claims.claims_table import Evidence
     from workbench.claims.reproducing import Plan
 
 
@@ -27,51 +28,61 @@ def reproduce(
         list[str] | None,
         typer.Argument(
             metavar="[NAME ...]",
-            help="Suites (crasp-exact) or claims (HE07), one or several; see --list.",
+            help="Reproduce these suites (crasp-exact) or claims (HE07). --list prints all.",
             autocompletion=completing(_suite_names),
         ),
     ] = None,
     minutes: Annotated[
-        float | None, typer.Option(min=0.0, help="Begin nothing after so many minutes; the same command goes on.")
+        float | None,
+        typer.Option(
+            min=0.0,
+            help="Start nothing new after this many minutes. Run the same command to resume. Default: no limit.",
+        ),
     ] = None,
     seeds: Annotated[
-        int | None, typer.Option(min=1, help="Train so many seeds of each cell at most; claims with fewer are not run.")
+        int | None,
+        typer.Option(
+            min=1, help="Train at most this many seeds per cell. Claims that need more are not run. Default: all."
+        ),
     ] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Worker processes; default: one per core.")] = None,
-    executor: Annotated[str, typer.Option(help="serial or processes.")] = "processes",
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Use this many worker processes. Default: one per core.")
+    ] = None,
+    executor: ExecutorOption = "processes",
     runs: Annotated[
-        Path | None, typer.Option(help="Keep the trained runs in this folder; else they go once measured.")
+        Path | None,
+        typer.Option(help="Keep the trained runs in this folder. Default: delete each after it is measured."),
     ] = None,
     add: Annotated[
         list[Path] | None,
-        typer.Option("--add", help="Take in the rows of a runs.parquet that was made elsewhere. Repeatable."),
+        typer.Option("--add", help="Add the rows of a runs.parquet from another machine. Repeatable."),
     ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Compute and train stored claims again, and compare the results.")
+    ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what is missing and what it costs; compute nothing.")
+        bool, typer.Option("--dry-run", help="Print what is missing and what it costs. Compute nothing.")
     ] = False,
     list_: Annotated[
-        bool, typer.Option("--list", help="The suites, or the claims of NAMES, with kind, cost and last verdict.")
+        bool, typer.Option("--list", help="List the suites, or the claims of NAME, with kind, cost and last verdict.")
     ] = False,
-    out: Annotated[Path, typer.Option(help="Folder of claims.parquet, runs.parquet and of the pages.")] = Path(
-        "docs/claims"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="Read and write claims.parquet, runs.parquet and the pages in this folder.")
+    ] = Path("docs/claims"),
 ) -> None:
-    """Reproduce what papers claim about length generalization: whatever is missing; what is there stays.
+    """Reproduce claims of papers about length generalization, and print the verdict on each.
 
-    A claim states what is computed and when it holds, and says so where that was settled with its numbers known.
-    Verdicts: *holds*, *does not hold at this scale*, *undecided*, *not run*. Numbers go to claims.parquet, with a page
-    per suite beside it; what was measured of each trained run goes to runs.parquet as soon as the run has ended, and
-    verdicts need nothing else. A run that others begin from stays in starting_runs beside it until none of these is
-    missing. --out with a new folder computes everything anew.
+    Stored verdicts are printed and not computed again, unless you give --again or a new folder in --out. Each claim
+    states what is computed and when it holds. It also states if that rule was chosen after the numbers were known.
+    Verdicts: *holds*, *does not hold at this scale*, *depends on the seed*, *undecided*, *outside the theorem's range*,
+    *not run*.
+
+    Numbers go to claims.parquet, with one page per suite in the same folder. Results of a trained run go to
+    runs.parquet as soon as the run ends. A run from which others start stays in starting_runs until they are trained.
     """
-    from workbench.claims.reproducing import plan
-    from workbench.claims.reproducing import reproduce as carry_out
     from workbench.claims.suites.registry import SUITES
-    from workbench.claims.trained.run_rows import take_in
-    from workbench.claims.trained.training_runs import Workers
     from workbench.cli.errors import UsageError
     from workbench.cli.table_text import aligned
-    from workbench.jobs.choose import make_executor
 
     if not names and not list_:
         raise UsageError(f"name a suite or a claim: {', '.join(SUITES)}; `lengthlens reproduce --list` lists them")
@@ -79,18 +90,35 @@ def reproduce(
         for line in aligned(_claims(names, out) if names else _suites(out)):
             print(line)
         return
+    # Only now, as judging takes scipy and a list of stored verdicts does without.
+    from workbench.claims.claims_table import read_evidence
+    from workbench.claims.reproducing import plan
+    from workbench.claims.reproducing import reproduce as carry_out
+    from workbench.claims.trained.run_rows import take_in
+    from workbench.claims.trained.training_runs import Workers
+    from workbench.jobs.choose import make_executor
+
+    if again and minutes is not None:
+        raise UsageError(
+            "--again and --minutes were both given, but --again cannot be resumed; leave --minutes out, "
+            "or give --out a new folder instead"
+        )
     make_executor(executor, workers=workers)  # refuse an unknown one before any work
     for file in () if dry_run else add or ():
         print(f"{take_in(file, out):,} rows of {file} taken in")
-    todo = plan(_named(names or []), out, seeds)
+    todo = plan(_named(names or []), out, seeds, again)
     if dry_run:
         _tell(todo)
         return
+    before = read_evidence(out)
     left = carry_out(todo, out, minutes, print, Workers(executor, workers, runs))
     for line in aligned(_claims(names or [], out)):
         print(line)
+    if len(todo.claims) == 1:
+        _tell_seeds(todo.claims[0][1], out)
+    _tell_origin(todo, out, before)
     if left.missing:
-        print(f"not run yet: {', '.join(claim.id for claim in left.missing)}; the same command goes on")
+        print(f"not run yet: {', '.join(claim.id for claim in left.missing)}; run the same command to resume")
     _tell_unbuilt(left)
     for problem in left.problems:
         print(f"problem: {problem}", file=sys.stderr)
@@ -108,30 +136,67 @@ def _named(names: Sequence[str]) -> list[tuple[Suite, Claim]]:
 
 def _suites(out: Path) -> list[list[str]]:
     """A line per suite: how many claims, what they cost, and how they came out."""
-    from workbench.claims.claims_table import judged, read_evidence
-    from workbench.claims.judging import LABELS
+    from workbench.claims.claims_table import read_verdicts
+    from workbench.claims.labels import LABELS
     from workbench.claims.suites.registry import SUITES
 
-    stored = read_evidence(out)
+    stored = read_verdicts(out, [claim for suite in SUITES.values() for claim in suite.claims])
     rows = [["suite", "claims", "minutes", "verdicts", "about"]]
     for suite in SUITES.values():
-        found = [judged(claim, stored).verdict for claim in suite.claims]
-        verdicts = ", ".join(f"{found.count(label)} {label}" for label in LABELS if label in found)
+        labels = [stored[claim.id].verdict for claim in suite.claims]
+        verdicts = ", ".join(f"{labels.count(label)} {label}" for label in LABELS if label in labels)
         rows.append([suite.name, str(len(suite.claims)), f"{suite.minutes:.0f}", verdicts, suite.title])
     return rows
 
 
 def _claims(names: Sequence[str], out: Path) -> list[list[str]]:
-    """A line per claim: kind, cost, verdict and the number behind it."""
-    from workbench.claims.claims_table import judged, read_evidence
-    from workbench.claims.judging import verdict_text
+    """A line per claim: kind, cost, verdict, seeds on the claim's side, and the number behind it."""
+    from workbench.claims.claims_table import read_verdicts
 
-    stored = read_evidence(out)
-    rows = [["claim", "kind", "minutes", "verdict", "observed"]]
-    for _, claim in _named(names):
-        said = judged(claim, stored)
-        rows.append([claim.id, claim.kind, f"{claim.minutes:g}", verdict_text(claim, said), said.observation])
+    claims = [claim for _, claim in _named(names)]
+    stored = read_verdicts(out, claims)
+    rows = [["claim", "kind", "minutes", "verdict", "seeds", "observed"]]
+    for claim in claims:
+        line = stored[claim.id]
+        rows.append([claim.id, claim.kind, f"{claim.minutes:g}", line.text, line.seeds, line.observation])
     return rows
+
+
+def _tell_seeds(claim: Claim, out: Path) -> None:
+    """The seeds of a claim, a line of blocks for each item and condition: the bar stands before the claim's side."""
+    from workbench.claims.claims_table import current_evidence, read_evidence
+    from workbench.claims.seed_blocks import block_lines
+
+    stored = current_evidence(claim, read_evidence(out))
+    lines = block_lines(claim, stored.rows) if stored else []
+    if lines:
+        print("Seeds: each block is one seed, as high as its value. Seeds to the right of | support the claim.")
+    for line in lines:
+        print(f"  {line}")
+
+
+def _tell_origin(todo: Plan, out: Path, before: Mapping[str, Evidence]) -> None:
+    """Which of the verdicts were stored before this call, and how those that were computed again compare."""
+    from workbench.claims.claims_table import current_evidence, read_evidence
+    from workbench.claims.reproducing import differences
+
+    after, made = read_evidence(out), {claim.id for claim in todo.missing}
+    lines: dict[str, list[str]] = {}
+    for _, claim in todo.claims:
+        new, old = current_evidence(claim, after), current_evidence(claim, before)
+        if new is None:
+            continue
+        if claim.id not in made:
+            origin = f"stored on {new.computed} with version {new.program}; `--again` computes it"
+        elif old is None or not todo.again:
+            origin = "computed now"
+        else:
+            rows = differences(old, new)
+            compared = f"{rows} of {len(new.rows)} rows differ from" if rows else f"all {len(new.rows)} rows equal"
+            origin = f"computed again; {compared} those stored on {old.computed} with version {old.program}"
+        lines.setdefault(origin, []).append(claim.id)
+    for origin, names in lines.items():
+        print(f"{', '.join(names)}: {origin}")
 
 
 def _tell(todo: Plan) -> None:
@@ -141,7 +206,7 @@ def _tell(todo: Plan) -> None:
     if todo.missing:
         count = f"{len(todo.missing)} of {len(todo.claims)} claims"
         runs = f"{count_of(len(todo.runs), 'run')}" if todo.runs else "no training"
-        print(f"{count} are missing, about {todo.minutes:.1f} processor minutes and {runs}:")
+        print(f"{count} are missing, about {todo.minutes:.1f} CPU minutes and {runs}:")
         for line in aligned([[f"  {c.id}", f"{c.minutes:g} min", c.prediction] for c in todo.missing]):
             print(line)
     else:

@@ -17,26 +17,29 @@ if TYPE_CHECKING:
 
 
 def show(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder, or one of several runs.")],
-    step: Annotated[int | None, typer.Option(min=0, help="Checkpoint; default the last measured.")] = None,
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Show the run in this folder, or all runs in it.")],
+    step: Annotated[
+        int | None, typer.Option(min=0, help="Show this checkpoint. Default: the last measured one.")
+    ] = None,
 ) -> None:
-    """Show a run in the terminal: its verdict, its behaviour over prefix length, and its steps.
+    """Show a run in the terminal: its verdict, its accuracy over prefix length, and its checkpoints.
 
-    Of a folder of runs, their verdicts, a line a run.
+    For a folder of runs, print one line per run with its verdict.
     """
     from rich.console import Console
 
-    from workbench.cli.in_context_in_terminal import MEASUREMENT, in_context_curve, in_context_verdict
-    from workbench.cli.run_in_terminal import behaviour, beside, head, steps, verdict, verdicts, why
-    from workbench.core.apart import apart
+    from workbench.cli.show_in_context import MEASUREMENT, in_context_curve, in_context_verdict
+    from workbench.cli.show_run import behaviour, beside, head, steps, verdict, verdicts, why
+    from workbench.core.failures import isolated
     from workbench.runs.errors import RunError
     from workbench.runs.run import Run
     from workbench.table import Table
+    from workbench.table.damage import blaming_damage, damage
 
     console = Console()
     if several := _below(console, run):
         if step is not None:
-            raise RunError(f"--step is about one run, and {run} holds {len(several)}; name one of them")
+            raise RunError(f"--step works only with one run, but {run} contains {len(several)} runs; name one of them")
         console.print(verdicts(run, several, console.width))
         on_one_line(console, f"\nMore about one: lengthlens show {run / several[0].name}")
         return
@@ -55,20 +58,23 @@ def show(
     chosen = measured[-1] if step is None else step
     if chosen not in measured:
         have = ", ".join(f"{s:,}" for s in measured)
-        raise RunError(f"{opened.name} has no behaviour measured at step {step}; measured: {have}")
+        raise RunError(
+            f"{opened.name} has no behaviour measured at step {step}; choose one of the measured steps: {have}"
+        )
     said: list[str] = []
-    with apart(said.append, f"the rows of {opened.path} are not what {kind} measures"):
+    damaged = blaming_damage(lambda: [(opened.name, damage(table.frame()))])
+    with isolated(said.append, f"{opened.path} cannot be shown"), damaged:
         if presented:
-            in_context_verdict(console, rows[rows["step"] == chosen])
+            in_context_verdict(console, rows[rows["step"] == chosen], None if opened.weightless else opened.path)
             console.print(in_context_curve(rows[rows["step"] == chosen]))
             return
-        verdict(console, rows[rows["step"] == chosen], int(chosen))
+        verdict(console, rows[rows["step"] == chosen], int(chosen), opened.trained_length)
         beside(console, rows, int(chosen))
         why(console, table.frame(measurement="diagnosis"), int(chosen), opened.trained_length)
         console.print(behaviour(rows[rows["step"] == chosen], opened.trained_length))
         console.print(steps(rows, opened))
     for problem in said:
-        on_one_line(console, f"problem: {problem}; `lengthlens measure {opened.path}`", "red")
+        on_one_line(console, f"problem: {problem}", "red")
 
 
 def _below(console: Console, folder: Path) -> list[Run]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,27 +24,31 @@ def sweep(
         Path | None,
         typer.Argument(
             metavar="SWEEP",
-            help="A file FILE.yaml (see below), or one of --list.",
+            help="Train this sweep: a file FILE.yaml (see below) or a name from --list.",
             autocompletion=completing(shipped_sweeps),
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder of the runs, in place of the file's `out`.")] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Worker processes; default: one per core.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the runs to this folder. Default: `out` in the file.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Use this many worker processes. Default: one per core.")
+    ] = None,
     executor: ExecutorOption = "processes",
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="List the cells and what is missing; train nothing.")
+        bool, typer.Option("--dry-run", help="List the cells and which are missing. Train nothing.")
     ] = False,
     plan: Annotated[
         bool,
-        typer.Option("--plan", help="Say what the rest takes, from the times of the runs there are; train nothing."),
+        typer.Option(
+            "--plan", help="Estimate time, memory and disk space of the missing runs from finished ones. Train nothing."
+        ),
     ] = False,
     shard: ShardOption = None,
     time_limit: TimeLimitOption = None,
     list_: Annotated[bool, typer.Option("--list", help="List the sweeps that come with LengthLens.")] = False,
 ) -> None:
-    """Train a grid of runs: whatever is missing, in parallel; the same command continues after any end.
+    """Train a grid of runs in parallel. Finished runs are kept; run the same command to resume.
 
-    Keys are the options of `lengthlens train` (task, positions, lengths, ...) or paths of its --set:
+    The keys of FILE.yaml are options of `lengthlens train` (task, positions, lengths, ...) or paths of its --set:
 
         out: checkpoints/example
         base:
@@ -58,17 +63,17 @@ def sweep(
           seed: [0, 1]
         measure: true
 
-    An axis that is no option (scheme) sets several keys at once. A list under `grid` is several grids. A
-    run is named by what varies: majority-nope-seed0. Every cell is checked before any is trained. `measure`
-    may also be {only: [behaviour], steps: last, lengths: [100, 200], sequences: 256}.
+    An axis that is not an option (`scheme`) sets several keys at once. A list under `grid` means several grids. The
+    values that vary name the run: majority-nope-seed0. All cells are checked before training starts. `measure` may
+    also be {only: [behaviour], steps: last, lengths: [100, 200], sequences: 256}.
     """
     from workbench.cli.sweeping.shipped_sweeps import about, find_sweep
-    from workbench.cli.sweeping.sweep_cells import PATIENCE_S, Work, checked, cost, measure, states_of, train
+    from workbench.cli.sweeping.sweep_cells import PATIENCE_S, TrainingJob, checked, cost, measure, states_of, train
     from workbench.cli.sweeping.sweep_file import read_sweep
     from workbench.cli.sweeping.sweep_plan import plan_sweep, told
     from workbench.cli.time_limit import NotFinished
     from workbench.cli.time_limit import time_limit as stopping_before
-    from workbench.jobs.choose import make_executor
+    from workbench.jobs.choose import executor_kind, make_executor
     from workbench.jobs.resources import available_cores as cores
     from workbench.storage.atomic import require_room
 
@@ -84,7 +89,7 @@ def sweep(
     described = read_sweep(find_sweep(file))
     root = out or described.out
     if root is None:
-        raise UsageError(f"{file} names no folder; add `out: checkpoints/NAME`, or give --out")
+        raise UsageError(f"{file} has no folder for its runs; add `out: checkpoints/NAME` to it, or give --out")
     late: NotFinished | None = None
     with stopping_before(time_limit) as limit:
         configs = checked(file, described, root)
@@ -106,18 +111,19 @@ def sweep(
             # The longest first, for all workers to end together.
             missing.sort(key=lambda cell: -cost(configs[cell.name]))
             until = None if limit is None else limit.until
-            patience = PATIENCE_S if executor.startswith("dask") else 0.0
-            works = [Work(cell, str((root / cell.name).absolute()), until, patience) for cell in missing]
-            found, left = train(works, configs, executor, workers, limit)
+            patience = PATIENCE_S if executor_kind(executor).remote else 0.0
+            jobs = [TrainingJob(cell, str((root / cell.name).absolute()), until, patience) for cell in missing]
+            found, left = train(jobs, configs, executor, workers, limit)
             problems += found
         done = sum(state == "done" for state in states.values())
-        print(f"{file}: {whole} in {root}; {len(missing) - len(left)} trained now, {done} were there.")
+        print(f"{file}: {whole} in {root}; {len(missing) - len(left)} trained now, {done} existed already.")
         if left:
             late = NotFinished(f"The time limit is up: {len(left)} of {len(cells)} cells are left to be trained")
         elif described.measure is not None:
             try:
                 folders = [root / cell.name for cell in cells]
-                problems += measure(folders, described.measure, executor, workers, limit)
+                request = replace(described.measure, folders=folders, executor=executor, workers=workers)
+                problems += measure(request, limit)
             except NotFinished as leaving:
                 late = leaving
     for problem in problems:

@@ -15,20 +15,20 @@ def tasks(
         str | None,
         typer.Argument(
             metavar="[TASK]",
-            help="A task's name, or `file.py:MyTask`: all about that one.",
+            help="Describe this task: a name, or `file.py:MyTask`.",
             autocompletion=completing_tasks,
         ),
     ] = None,
     check: Annotated[
         bool,
-        typer.Option("--check", help="Check whether it keeps what a task promises; run this on a task of your own."),
+        typer.Option("--check", help="Check that the task is valid. Use this for your own task."),
     ] = False,
 ) -> None:
-    """List the tasks by family: kind, chance and the summary that answers; or tell all about one, or check it.
+    """List all tasks, describe one task, or check your own task.
 
-    *Kind* says what must be carried on to answer at every length: a finite **state**, an **average**, an
-    unbounded **counter**, or a **pointer** to one place. *Chance* is the accuracy of the best constant
-    answer at length 64 (or the next length there is). Piped, it prints one task a line.
+    *Kind* is what a model must track to answer at every length: a finite **state**, an **average**, an unbounded
+    **counter**, or a **pointer** to one position. *Chance* is the accuracy of the best constant answer at length 64 (or
+    the next length that the task has). In a pipe the list has one task per line.
     """
     from workbench.cli.early_refusal import refuse_no_task
 
@@ -36,7 +36,7 @@ def tasks(
         refuse_no_task(name)  # before anything that loads torch
     if check:
         if name is None:
-            raise UsageError("--check checks one task: lengthlens tasks --check my_task.py:MyTask")
+            raise UsageError("--check needs a task; run lengthlens tasks --check my_task.py:MyTask")
         checked(name)
     elif name is not None:
         one(name)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from workbench.cli.options import (
-    CURRICULA,
     DEFAULTS,
-    GATES,
     ONLY,
+    TRAIN_OPTIONS,
     DeviceOption,
     DtypeOption,
     assignments,
@@ -22,6 +22,7 @@ from workbench.cli.options import (
     trusting,
 )
 from workbench.cli.table_text import count_of
+from workbench.core.names import CURRICULA, GATES
 from workbench.models.compute_device import ComputeDevice
 from workbench.models.positions.registry import ENCODINGS, ID_SAMPLERS
 from workbench.training.learning_rate_schedules import RATE_SCHEDULES
@@ -33,16 +34,17 @@ def train(
     task: Annotated[
         str,
         typer.Argument(
-            help="A task's name (see `lengthlens tasks`), or `file.py:MyTask`.", autocompletion=completing_tasks
+            help="Train on this task: a name (`lengthlens tasks` lists them) or `file.py:MyTask`.",
+            autocompletion=completing_tasks,
         ),
     ],
     out: Annotated[
-        Path | None, typer.Option(help="The run's folder. Default: checkpoints/TASK-POSITIONS-sSEED.")
+        Path | None, typer.Option(help="Write the run to this folder. Default: checkpoints/TASK-POSITIONS-sSEED.")
     ] = None,
     architecture: Annotated[
         str | None,
         typer.Option(
-            help="transformer, or ssm: a state-space model.",
+            help="Train a transformer or an ssm (state-space model).",
             show_default=DEFAULT["architecture"],
             autocompletion=completing(lambda: ONLY),
         ),
@@ -50,7 +52,7 @@ def train(
     gates: Annotated[
         str | None,
         typer.Option(
-            help=f"Gates of a state-space model: {' or '.join(GATES)}.",
+            help=f"Set the gates of a state-space model: {' or '.join(GATES)}.",
             show_default=DEFAULT["gates"],
             autocompletion=completing(lambda: GATES),
         ),
@@ -58,7 +60,8 @@ def train(
     positions: Annotated[
         str | None,
         typer.Option(
-            help=f"Position encoding: {', '.join(ENCODINGS)}. Its parameters: --set model.positions.base=1e5.",
+            help=f"Set the position encoding: {', '.join(ENCODINGS)}. Set its parameters with --set "
+            "model.positions.base=1e5.",
             show_default=DEFAULT["positions"],
             autocompletion=completing(lambda: ENCODINGS),
         ),
@@ -66,8 +69,8 @@ def train(
     ids: Annotated[
         str | None,
         typer.Option(
-            help="Position ids in training: arange, random_offset, pose, random_subset, coupled (by the task), "
-            "predicted (coupled, and those of answers by the model itself).",
+            help=f"Set the position ids in training: {', '.join(ID_SAMPLERS)}. The task gives the ids of coupled and "
+            "predicted; with predicted, the model itself predicts the ids of its answers.",
             show_default=DEFAULT["ids"],
             autocompletion=completing(lambda: ID_SAMPLERS),
         ),
@@ -75,49 +78,57 @@ def train(
     curriculum: Annotated[
         str | None,
         typer.Option(
-            help=f"Law of the training lengths: {', '.join(CURRICULA)}. Its parameters: "
-            "--set training.curriculum.start=5.",
+            help=f"Set the distribution of training lengths: {', '.join(CURRICULA)}. Set its parameters with --set "
+            "training.curriculum.start=5.",
             show_default=DEFAULT["curriculum"],
             autocompletion=completing(lambda: CURRICULA),
         ),
     ] = None,
     lengths: Annotated[
-        str | None, typer.Option(help="Training lengths, as LOW-HIGH.", show_default=DEFAULT["lengths"])
+        str | None, typer.Option(help="Train on these lengths in tokens, as LOW-HIGH.", show_default=DEFAULT["lengths"])
     ] = None,
-    steps: Annotated[int | None, typer.Option(min=1, help="Optimizer steps.", show_default=DEFAULT["steps"])] = None,
-    layers: Annotated[int | None, typer.Option(min=1, help="Blocks.", show_default=DEFAULT["layers"])] = None,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Train for this many optimizer steps.", show_default=DEFAULT["steps"])
+    ] = None,
+    layers: Annotated[
+        int | None, typer.Option(min=1, help="Set the number of blocks.", show_default=DEFAULT["layers"])
+    ] = None,
     d_model: Annotated[
-        int | None, typer.Option(min=1, help="Width of the residual stream.", show_default=DEFAULT["d_model"])
+        int | None, typer.Option(min=1, help="Set the width of the residual stream.", show_default=DEFAULT["d_model"])
     ] = None,
     heads: Annotated[
-        int | None, typer.Option(min=1, help="Attention heads per block.", show_default=DEFAULT["heads"])
+        int | None,
+        typer.Option(min=1, help="Set the number of attention heads per block.", show_default=DEFAULT["heads"]),
     ] = None,
     n_ctx: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help="Number of position ids; bounds the readable length of learned positions.",
+            help="Set the number of position ids. Learned positions cannot represent longer sequences.",
             show_default=DEFAULT["n_ctx"],
         ),
     ] = None,
     learning_rate: Annotated[
-        float | None, typer.Option(min=0.0, help="Peak learning rate.", show_default=DEFAULT["learning_rate"])
+        float | None, typer.Option(min=0.0, help="Set the peak learning rate.", show_default=DEFAULT["learning_rate"])
     ] = None,
     batch_size: Annotated[
-        int | None, typer.Option(min=1, help="Sequences per step.", show_default=DEFAULT["batch_size"])
+        int | None,
+        typer.Option(min=1, help="Set the number of sequences per step.", show_default=DEFAULT["batch_size"]),
     ] = None,
     seed: Annotated[
         int | None,
         typer.Option(
-            min=0, help="Seed of weights and data; --set seeds.init=.. sets one.", show_default=DEFAULT["seed"]
+            min=0,
+            help="Set the seeds of weights and data. --set seeds.init=.. sets only one.",
+            show_default=DEFAULT["seed"],
         ),
     ] = None,
     start: Annotated[
         str | None,
         typer.Option(
             metavar="RUN@STEP",
-            help="Begin from the weights of another run's checkpoint (@last: its last). The model is that run's, and "
-            "tokens are carried over by their names.",
+            help="Start from the weights of a checkpoint of another run (RUN@last: its last one). The new run uses the "
+            "model of that run. Tokens are matched by name.",
         ),
     ] = None,
     set_: Annotated[
@@ -125,59 +136,46 @@ def train(
         typer.Option(
             "--set",
             metavar="PATH=VALUE",
-            help="Any further setting: task.PARAMETER, model.FIELD, training.FIELD, seeds.NAME. Repeatable.",
+            help="Set task.PARAMETER, model.FIELD, training.FIELD or seeds.NAME. Repeatable.",
         ),
     ] = None,
     device: DeviceOption = "cpu",
     dtype: DtypeOption = None,
 ) -> None:
-    """Train one model; the same command continues an interrupted run to the same bits.
+    """Train one model. Run the same command to resume; the result is bit-identical.
 
-    What is not given is what the task suggests, else the default shown. A checkpoint is written at step 0,
-    then at log-spaced and evenly spaced steps. Ctrl-C saves first. The last line says whether the model
-    fits its training lengths.
+    An option that you leave out has the value that the task suggests, or else the default shown below. Checkpoints are
+    written at step 0, at log-spaced steps and at evenly spaced steps. Ctrl-C saves a checkpoint before it stops.
+    The last line of the output reports whether the model solves its training lengths.
 
-    Settings worth knowing, each behind --set:
+    Useful settings for --set:
 
     - training.rate_law=RATE_SCHEDULES, training.warmup=100, training.weight_decay=0.1
     - training.optimizer=sgd, training.momentum=0.9
     - training.regularizers.positional=1e-4, training.regularizers.attention_entropy=0.01
-    - training.early_stop.accuracy=0.99 ends the run once its own longest training lengths are learned
-    - 'training.task_schedule=[{"parameter": "p", "values": [2, 3], "over": 1000}]' changes the task on the way
-    - 'training.id_schedule={"values": ["arange"], "over": 1000}' has these ids first, then those of --ids
-    - training.strings=1000 trains on so many strings, drawn once, instead of new ones in each batch
-    - model.tied=true reads answers out with the embedding, where they are the tokens of the task (text)
+    - training.early_stop.accuracy=0.99 stops once the longest training lengths are learned
+    - 'training.task_schedule=[{"parameter": "p", "values": [2, 3], "over": 1000}]' changes the task during training
+    - 'training.id_schedule={"values": ["arange"], "over": 1000}' uses these ids first, then those of --ids
+    - training.strings=1000 trains on a fixed set of 1000 sequences instead of new ones in each batch
+    - model.tied=true ties the unembedding to the embedding, for tasks whose answers are tokens (text)
     - training.checkpoints.log=20, training.checkpoints.linear=10
     """
+    options = {name: value for name, value in locals().items() if name in TRAIN_OPTIONS}
     from workbench.cli.early_refusal import refuse_early
+    from workbench.cli.train_request import TrainRequest
 
-    options = {
-        "architecture": architecture,
-        "gates": gates,
-        "positions": positions,
-        "ids": ids,
-        "curriculum": curriculum,
-        "lengths": lengths,
-        "steps": steps,
-        "layers": layers,
-        "d_model": d_model,
-        "heads": heads,
-        "n_ctx": n_ctx,
-        "learning_rate": learning_rate,
-        "batch_size": batch_size,
-        "seed": seed,
-    }
     settings = assignments(set_ or [])
     chosen = ComputeDevice(device, dtype or "").found()
     settings += [(["training", name], value) for name, value in chosen.facts.items()]
-    refuse_early(task, options, settings)  # before anything that loads torch
+    request = TrainRequest(task, options, settings)
+    refuse_early(request)  # before anything that loads torch
     from workbench.cli.run_config import build, starting_weights
 
-    given = starting_weights(start)
-    config = build(task, options, settings, given)
+    request = replace(request, start=starting_weights(start))
+    config = build(request)
     from workbench.cli.errors import Stopping
     from workbench.cli.progress import TrainingProgress
-    from workbench.measure.behaviour.fitted import fit_sentence
+    from workbench.measure.behaviour.solves_trained_lengths import fit_sentence
     from workbench.runs.errors import RunError
     from workbench.runs.run import Run
     from workbench.tasks.registry import contained
@@ -188,15 +186,16 @@ def train(
     folder = out or Path("checkpoints") / f"{name}-{config.model.variant}-s{config.seeds.init}"
     with suppress(RunError):  # what cannot be read, training refuses
         if (folder / "run.json").exists() and gives_way(Run.open(folder), config):
-            print(f"{folder} held another run, which ended before its first checkpoint; this one takes its place.")
+            print(f"{folder} contained a run without checkpoints; it is replaced.")
     suggested = suggestions(config.task, options)
     taken = {key: value for key, value in suggested.items() if options.get(key) is None}
     if taken:
         print(f"{config.task.name} suggests {', '.join(f'{key} {value}' for key, value in taken.items())}.")
+    device = chosen.device if chosen.kind != "cpu" else ""
     with TrainingProgress(config.training.steps, folder.name) as progress:
         try:
             with contained(config.task):
-                run = Trainer(config, folder, progress, chosen.device if chosen.kind != "cpu" else "", given).run()
+                run = Trainer(config, folder, progress, device, request.start).run()
         except Stopped as stopped:
             progress.close()
             raise Stopping(f"{folder}: {stopped}.") from None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import html
 import io
+import os
 import re
-import shutil
-import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -15,14 +15,15 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from workbench.cli.errors import UsageError
-from workbench.cli.run_in_terminal import behaviour, beside, head, steps, verdict, why
+from workbench.cli.show_run import behaviour, beside, head, steps, verdict, why
+from workbench.core.direction_marks import without_direction_marks
+from workbench.runs.adoption.copy_run import copy_checkpoints, copy_rows
 from workbench.runs.run import Run
+from workbench.storage import bounded
+from workbench.storage.atomic import make_folder, remove_leftovers, replacing_folder
+from workbench.storage.below import copy_file, write_new
 from workbench.table import Table
-from workbench.table.layout import TABLE_NAME
-from workbench.table.shards import compact
 
-FILES = ("model.safetensors", "meta.json", "log.parquet")
-"""What a checkpoint's folder holds."""
 FRONT = "---\nlibrary_name: lengthlens\ntags:\n- length-generalization\n- mechanistic-interpretability\n---\n"
 
 
@@ -37,50 +38,35 @@ def export_to_hub(run: Run, to: Path) -> list[str]:
     Raises:
         UsageError: for a run whose weights are not its own, or that has none, and for a folder that holds something.
         RunError: if a checkpoint is damaged.
+        StorageError: if a file of the run is a link, or the folder cannot be written.
     """
+    to = to.absolute()
     _refuse(run, to)
     for step in run.steps:
         run.verify(step)
-    to.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{to.name}.", dir=to.parent) as made:
-        folder = Path(made) / to.name
-        problems = _copy(run, folder)
-        (folder / "README.md").write_text(model_card(Run.open(folder)), encoding="utf-8")
-        folder.replace(to)
+    make_folder(to.parent)
+    remove_leftovers(to.parent, to.name)
+    with replacing_folder(to.parent, to.name) as folder:
+        copy_checkpoints(run, folder)
+        copy_file(run.path, folder, "run.json", bounded.RUN_JSON)
+        problems = copy_rows(run, folder)
+        card = model_card(replace(Run.open(folder), name=to.name))
+        write_new(folder, "README.md", without_direction_marks(card).encode())
     return problems
 
 
 def _refuse(run: Run, to: Path) -> None:
     if run.referenced or run.answered:
-        whose = "are those of a folder of others, which it names" if run.referenced else "are behind an API"
+        whose = "are in a folder to which the run refers" if run.referenced else "are behind an API"
         raise UsageError(
-            f"{run.name} has no weights of its own to export: they {whose}; lengthlens report makes a page of it"
+            f"{run.name} has no weights to export: they {whose}; run lengthlens report to make a page of it"
         )
     if not run.steps:
         raise UsageError(f"{run.name} has no checkpoint yet; train it first")
     if to.exists() and not (to.is_dir() and not any(to.iterdir())):
-        raise UsageError(f"{to} holds something already; name a new folder with --to")
-    if to.resolve().is_relative_to(run.path.resolve()):
-        raise UsageError(f"{to} lies within the run itself; name a folder elsewhere with --to")
-
-
-def _copy(run: Run, folder: Path) -> list[str]:
-    """The run's files below a new folder; what is wrong with its rows. Shards become one table."""
-    for step in run.steps:
-        there = folder / run.step_path(step).relative_to(run.path)
-        there.mkdir(parents=True)
-        for name in FILES:
-            if (file := run.step_path(step) / name).exists():
-                shutil.copyfile(file, there / name)
-    shutil.copyfile(run.path / "run.json", folder / "run.json")
-    if (run.path / TABLE_NAME).exists():
-        shutil.copyfile(run.path / TABLE_NAME, folder / TABLE_NAME)
-    shards = folder / "measurements"
-    if (run.path / "measurements").exists():
-        shutil.copytree(run.path / "measurements", shards)
-    problems = compact(folder)
-    shutil.rmtree(shards, ignore_errors=True)
-    return problems
+        raise UsageError(f"{to} exists already; name a new folder with --to")
+    if Path(os.path.realpath(to)).is_relative_to(os.path.realpath(run.path)):
+        raise UsageError(f"{to} is inside the run; name a folder outside with --to")
 
 
 def model_card(run: Run) -> str:
@@ -95,10 +81,10 @@ def model_card(run: Run) -> str:
         causes = Table.load(run.path).frame(measurement="diagnosis")
         parts += [
             "## Verdict",
-            _said(lambda console: verdict(console, here, step)),
+            _said(lambda console: verdict(console, here, step, run.trained_length)),
             _said(lambda console: beside(console, rows, step)),
             _said(lambda console: why(console, causes, step, run.trained_length)),
-            "Made from behaviour alone. Accuracies are of strings of exactly that length.",
+            "The verdict uses only behaviour. Each accuracy is measured on sequences of exactly that length.",
             _markdown(behaviour(here, run.trained_length)),
             _markdown(steps(rows, run)),
         ]
@@ -130,7 +116,8 @@ def _markdown(grid: Grid) -> str:
         for line in zip(*columns, strict=True)
     ]
     title = _plain(Text.from_markup(str(grid.title)).plain.strip())
-    return "\n".join([f"**{title}**", "", lines[0], "|" + "---|" * len(columns), *lines[1:]])
+    below = ["", _plain(str(grid.caption))] if grid.caption else []
+    return "\n".join([f"**{title}**", "", lines[0], "|" + "---|" * len(columns), *lines[1:], *below])
 
 
 def _plain(text: object) -> str:

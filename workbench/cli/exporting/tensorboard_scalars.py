@@ -9,6 +9,8 @@ from pathlib import Path
 from workbench.cli.errors import UsageError
 from workbench.runs.log import COLUMNS, read_log
 from workbench.runs.run import Run
+from workbench.storage.atomic import make_folder, remove_leftovers, replacing_folder
+from workbench.storage.below import path_below
 from workbench.table import Table
 
 
@@ -26,25 +28,25 @@ def scalars(run: Run) -> Iterator[tuple[str, int, float]]:
 
 
 def export_to_tensorboard(run: Run, folder: Path) -> int:
-    """Write a run's scalars below a folder, under the run's name; how many there are.
+    """Write a run's scalars below a folder, under the run's name, whole or not at all; return how many there are.
 
     Raises:
         UsageError: where TensorBoard is not installed, or the run's name has scalars in that folder already.
+        StorageError: if the folder cannot be written.
     """
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise UsageError(
-            "--tensorboard needs the package tensorboard, which is not installed; put it there with "
-            "pip install 'lengthlens[tensorboard]'"
+            "--tensorboard needs the package tensorboard, which is not installed: pip install tensorboard"
         ) from None
-    there = folder / run.name
+    there = path_below(folder, run.name)
     if there.exists() and any(there.iterdir()):
-        raise UsageError(
-            f"{there} holds something already, and a second copy would be drawn over it; name another folder"
-        )
+        raise UsageError(f"{there} is not empty; name another folder with --tensorboard")
     count = 0
-    with SummaryWriter(str(there)) as writer:
+    make_folder(folder)
+    remove_leftovers(folder, run.name)
+    with replacing_folder(folder, run.name) as temporary, SummaryWriter(str(temporary)) as writer:
         for tag, step, value in scalars(run):
             writer.add_scalar(tag, value, step)
             count += 1

@@ -40,9 +40,9 @@ def find_sweep(given: Path) -> Path:
         near += near_names(given.stem, known) if len(given.parts) == 1 else ()
         if near:
             raise UsageError(f"there is no file {shown(str(given))}; did you mean {' or '.join(near)}?")
-        raise UsageError(f"there is no file {shown(str(given))}; lengthlens sweep --list shows those that ship")
-    if str(given) not in known:
         raise UsageError(
-            f"there is no file {shown(str(given))}, and no sweep is called that; {nearest(str(given), known)}"
+            f"there is no file {shown(str(given))}; lengthlens sweep --list lists those that come with LengthLens"
         )
+    if str(given) not in known:
+        raise UsageError(f"there is neither a file nor a sweep {shown(str(given))}; {nearest(str(given), known)}")
     return known[str(given)]

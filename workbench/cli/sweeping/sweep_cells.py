@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from workbench.cli.early_refusal import refuse_early
 from workbench.cli.errors import Stopping, UsageError, say
@@ -15,12 +16,13 @@ from workbench.cli.sweeping.sweep_file import Sweep, SweepCell
 from workbench.cli.time_limit import NotFinished, TimeLimit
 from workbench.core.errors import LensError
 from workbench.jobs.choose import make_executor
-from workbench.jobs.deadline import Before, TimeIsUp
+from workbench.jobs.deadline import TimeIsUp, refuse_late
 from workbench.jobs.executors import Failure
 from workbench.runs.errors import BeingWritten, RunError
 from workbench.runs.run import Run
 
 if TYPE_CHECKING:
+    from workbench.measure.request import MeasureRequest
     from workbench.training.config import RunConfig
     from workbench.training.trainer import Trainer
 
@@ -33,7 +35,7 @@ PATIENCE_S = 60.0
 
 
 @dataclass(frozen=True)
-class Work:
+class TrainingJob:
     """A cell to be trained: all that a worker process needs."""
 
     cell: SweepCell
@@ -54,7 +56,7 @@ def checked(file: Path, sweep: Sweep, root: Path) -> dict[str, RunConfig]:
     problems: dict[str, list[SweepCell]] = {}
     for cell in sweep.cells:
         try:
-            refuse_early(cell.task, cell.options, cell.assignments)
+            refuse_early(cell.request)
         except LensError as error:
             problems.setdefault(str(error), []).append(cell)
     if problems:  # told at once; what only whole configs show is told when these are mended
@@ -101,7 +103,7 @@ def config_of(cell: SweepCell) -> RunConfig:
     """The run of a cell."""
     from workbench.cli.run_config import build
 
-    return build(cell.task, cell.options, cell.assignments)
+    return build(cell.request)
 
 
 def refuse_held(folder: Path, config: RunConfig) -> None:
@@ -121,30 +123,24 @@ def refuse_held(folder: Path, config: RunConfig) -> None:
             refuse_another(run, config)
 
 
-def refuse_measuring(options: Mapping[str, Any] | None, config: RunConfig) -> None:
+def refuse_measuring(request: MeasureRequest | None, config: RunConfig) -> None:
     """Refuse what could not be measured once the run is trained.
 
     Raises:
-        MeasurementError, UsageError: for a measurement or a setting that does not exist.
+        MeasurementError: for a measurement or a setting that does not exist.
         TaskError, PositionError: for a length that the task does not admit or the model cannot read.
     """
-    from workbench.cli.measure_plan import settings_of
     from workbench.measure.grid import make_grid, readable
     from workbench.measure.registry import choose, make_measurement
 
-    if options is None:
+    if request is None:
         return
-    choose(options.get("only"))
-    for name, settings in settings_of(set_pairs(options)).items():
+    choose(request.only)
+    for name, settings in request.settings.items():
         make_measurement(name, settings)
-    if options.get("lengths"):
-        grid = make_grid(config.task, config.training.trained_length, options["lengths"])
+    if request.lengths:
+        grid = make_grid(config.task, config.training.trained_length, request.lengths)
         readable(grid, config.task, config.model, strict=True)
-
-
-def set_pairs(options: Mapping[str, Any]) -> list[tuple[list[str], Any]]:
-    """The settings of measurements as (path, value)."""
-    return [(key.split("."), value) for key, value in options.get("set", {}).items()]
 
 
 def states_of(cells: Sequence[SweepCell], root: Path) -> tuple[dict[str, str], list[str]]:
@@ -172,20 +168,26 @@ def cost(config: RunConfig) -> int:
     return law.steps * law.batch_size * law.trained_length
 
 
-def train_cell(work: Work) -> int:
+def train_cell(job: TrainingJob, until: float | None = None) -> int:
     """Train one cell, in a worker process; returns the last step.
 
+    Args:
+        job: what is trained.
+        until: the time from which on it is not begun, in seconds since the epoch; None = no limit.
+
     Raises:
+        TimeIsUp: if the time is up.
         Stopped: where the time was up, with everything saved.
     """
+    refuse_late(until)
     from workbench.training.trainer import Trainer
 
     begun = time.monotonic()
     while True:
         try:
-            return _train(Trainer(config_of(work.cell), Path(work.folder)), work.until)
+            return _train(Trainer(config_of(job.cell), Path(job.folder)), job.until)
         except BeingWritten:
-            if time.monotonic() - begun >= work.patience:
+            if time.monotonic() - begun >= job.patience:
                 raise
             time.sleep(WAIT_S)
 
@@ -201,7 +203,11 @@ def _train(trainer: Trainer, until: float | None) -> int:
 
 
 def train(
-    works: Sequence[Work], configs: Mapping[str, RunConfig], executor: str, workers: int | None, limit: TimeLimit | None
+    jobs: Sequence[TrainingJob],
+    configs: Mapping[str, RunConfig],
+    executor: str,
+    workers: int | None,
+    limit: TimeLimit | None,
 ) -> tuple[list[str], list[str]]:
     """Train the cells; a sentence for each that failed, and the names of those for which the time was up.
 
@@ -211,11 +217,11 @@ def train(
     problems: list[str] = []
     left: list[str] = []
     ended: dict[str, int] = {}
-    planned = {work.cell.name: configs[work.cell.name].training.steps for work in works}
+    planned = {job.cell.name: configs[job.cell.name].training.steps for job in jobs}
     with Bar(sum(planned.values()), "training", "step") as bar:
 
         def told(index: int, result: object) -> None:
-            name = works[index].cell.name
+            name = jobs[index].cell.name
             ended[name] = planned[name]
             if isinstance(result, Failure):
                 if result.error.startswith(("Stopped", TimeIsUp.__name__)) and limit is not None and limit.up:
@@ -225,44 +231,29 @@ def train(
                     raise Stopping(f"Stopped: {name} {result.error.removeprefix('Stopped: ')}")
                 problems.append(f"cell {name}: {result.error}")
 
-        if works:
-            with following(bar, {work.cell.name: Path(work.folder) for work in works}, ended):
-                folder = Path(works[0].folder).parent
+        if jobs:
+            with following(bar, {job.cell.name: Path(job.folder) for job in jobs}, ended):
+                folder = Path(jobs[0].folder).parent
                 engine = make_executor(executor, workers=workers, folders=[folder])
-                function = Before(train_cell, None if limit is None else limit.until)
-                engine.map(function, works, on_done=told, memory_per_worker=MEMORY_PER_WORKER)
+                function = partial(train_cell, until=None if limit is None else limit.until)
+                engine.map(function, jobs, on_done=told, memory_per_worker=MEMORY_PER_WORKER)
             bar.update(bar.total, "")
     return problems, left
 
 
-def measure(
-    folders: Sequence[Path],
-    options: Mapping[str, Any],
-    executor: str,
-    workers: int | None,
-    limit: TimeLimit | None,
-) -> list[str]:
-    """Measure the cells that have checkpoints; what is there stays. A sentence if anything went wrong.
+def measure(request: MeasureRequest, limit: TimeLimit | None) -> list[str]:
+    """Measure the cells that have checkpoints; existing rows are kept. A sentence if anything went wrong.
 
     Raises:
         NotFinished: if the time was up before that.
     """
-    from workbench.cli.measure_plan import run_plan, settings_of
-    from workbench.measure.running.plan import plan
+    from workbench.cli.measure_plan import measure_with_progress
 
-    there = [folder for folder in folders if list(folder.glob("steps/[0-9]*"))]
-    if not there:
+    begun = [folder for folder in map(Path, request.folders) if list(folder.glob("steps/[0-9]*"))]
+    if not begun:
         return []
-    todo = plan(
-        there,
-        only=options.get("only"),
-        steps=options.get("steps"),
-        lengths=options.get("lengths"),
-        sequences=options.get("sequences"),
-        settings=settings_of(set_pairs(options)),
-    )
     try:
-        run_plan(todo, executor, workers, limit)
+        measure_with_progress(replace(request, folders=begun), limit)
     except NotFinished:
         raise
     except SystemExit:

@@ -13,11 +13,13 @@ from typing import Any
 import yaml
 
 from workbench.cli.errors import UsageError
-from workbench.cli.options import DEFAULTS
+from workbench.cli.options import DEFAULTS, settings_of
 from workbench.cli.plain_data import DEPTH, refuse_strange
+from workbench.cli.train_request import TrainRequest
 from workbench.core.errors import shown
 from workbench.core.limits import DRAWN
 from workbench.core.suggest import nearest
+from workbench.measure.request import MeasureRequest
 from workbench.storage.bounded import UnreadableError, read_bytes
 
 OPTIONS = ("task", *DEFAULTS)
@@ -44,18 +46,11 @@ class SweepCell:
     varying: Mapping[str, Any]
 
     @property
-    def task(self) -> str:
-        return str(self.settings["task"])
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The named options of ``lengthlens train``."""
-        return {key: value for key, value in self.settings.items() if key in DEFAULTS}
-
-    @property
-    def assignments(self) -> list[tuple[list[str], Any]]:
-        """What ``--set`` would say."""
-        return [(key.split("."), value) for key, value in self.settings.items() if "." in key]
+    def request(self) -> TrainRequest:
+        """The request of the ``lengthlens train`` that would train the cell alone."""
+        options = {key: value for key, value in self.settings.items() if key in DEFAULTS}
+        assignments = [(key.split("."), value) for key, value in self.settings.items() if "." in key]
+        return TrainRequest(str(self.settings["task"]), options, assignments)
 
 
 @dataclass(frozen=True)
@@ -65,12 +60,12 @@ class Sweep:
     Attributes:
         out: folder of the runs; None where the file names none.
         cells: the runs.
-        measure: options of measuring, or None where nothing is to be measured.
+        measure: what is measured once the runs are trained, without their folders; None = nothing.
     """
 
     out: Path | None
     cells: tuple[SweepCell, ...]
-    measure: Mapping[str, Any] | None
+    measure: MeasureRequest | None
 
 
 def read_sweep(file: Path) -> Sweep:
@@ -82,11 +77,11 @@ def read_sweep(file: Path) -> Sweep:
     try:
         content = yaml.load(read_bytes(file, LARGEST_FILE), Loader=_Loader)
     except UnreadableError as error:
-        raise UsageError(f"{file} is no sweep's file: {error}") from None
+        raise UsageError(f"{file} is not a sweep file: {error}") from None
     except (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError) as error:  # PyYAML, of tags
-        raise UsageError(f"{file} is no YAML: {shown_error(error, file)}; mend it there") from None
+        raise UsageError(f"{file} is not valid YAML: {shown_error(error, file)}; correct it there") from None
     except RecursionError:
-        raise UsageError(f"{file} is nested more than {DEPTH} levels deep; write it flatter") from None
+        raise UsageError(f"{file} is nested more than {DEPTH} levels deep; reduce the nesting") from None
     try:
         refuse_strange(content, "a sweep")
         return _sweep(content)
@@ -129,7 +124,7 @@ def _sweep(content: Any) -> Sweep:
     for settings, labels in drawn:
         whole = {**base, **settings}
         if "task" not in whole:
-            raise UsageError("no task; name one under base, or several under grid")
+            raise UsageError("no task is given; name one under base, or several under grid")
         if not isinstance(whole["task"], str):
             raise UsageError(f"task takes a name, not {shown(whole['task'])}")
         name = "-".join(label for axis, label in labels.items() if axis in varying) or "run"
@@ -149,7 +144,7 @@ def _refuse_endless(grids: list[dict[str, Any]]) -> None:
     cells = sum(math.prod(len(values) for values in grid.values() if isinstance(values, list)) for grid in grids)
     if cells > MOST_CELLS:
         raise UsageError(
-            f"grid: it has {cells:,} cells, more than {MOST_CELLS:,}; vary less, or make several sweeps of it"
+            f"grid: it has {cells:,} cells, more than {MOST_CELLS:,}; vary fewer settings, or split the sweep"
         )
 
 
@@ -163,7 +158,7 @@ def _points(grid: Any) -> Iterator[tuple[dict[str, Any], dict[str, str]]]:
             for key, value in point.items():
                 if key in settings:
                     raise UsageError(
-                        f"grid: {axis} sets {key}, which another axis sets as well; drop it from one of them"
+                        f"grid: {axis} sets {key}, which another axis sets as well; remove it from one of them"
                     )
                 settings[key] = value
         yield settings, {axis: label for axis, (label, _) in chosen}
@@ -221,7 +216,7 @@ def _distinct(cells: list[SweepCell]) -> None:
         if cell.name in seen:
             raise UsageError(
                 f"grid: two cells are called {cell.name!r} (their settings: {shown(seen[cell.name].varying)} and "
-                f"{shown(cell.varying)}); drop one, or tell them apart by a `name`"
+                f"{shown(cell.varying)}); remove one, or give each a `name`"
             )
         seen[cell.name] = cell
 
@@ -241,10 +236,10 @@ def _slug(value: Any) -> str:
     return re.sub(r"[^A-Za-z0-9_.+]+", "_", str(value)).strip("_.") or "_"
 
 
-def _measure(value: Any) -> Mapping[str, Any] | None:
+def _measure(value: Any) -> MeasureRequest | None:
     if value is None or value is False:
         return None
-    options = {} if value is True else _mapping(value, "measure", MEASURE)
+    options: dict[str, Any] = {} if value is True else _mapping(value, "measure", MEASURE)
     for key in ("only", "lengths", "steps"):
         given = options.get(key, [])
         kind = str if key == "only" else int
@@ -254,4 +249,5 @@ def _measure(value: Any) -> Mapping[str, Any] | None:
     sequences = options.get("sequences", 2)
     if type(sequences) is not int or not 2 <= sequences <= DRAWN:
         raise UsageError(f"measure: sequences takes a whole number from 2 to {DRAWN:,}, not {shown(sequences)}")
-    return {**options, "set": _mapping(options.get("set", {}), "measure: set")}
+    pairs = [(key.split("."), one) for key, one in _mapping(options.pop("set", {}), "measure: set").items()]
+    return MeasureRequest((), **options, settings=settings_of(pairs))

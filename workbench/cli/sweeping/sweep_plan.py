@@ -21,6 +21,7 @@ from workbench.table.layout import table_path
 from workbench.table.shards import seconds_of
 
 if TYPE_CHECKING:
+    from workbench.measure.request import MeasureRequest
     from workbench.training.config import RunConfig
 
 LOOKED_AT = 100
@@ -99,7 +100,7 @@ def plan_sweep(
     configs: Mapping[str, RunConfig],
     states: Mapping[str, str],
     root: Path,
-    options: Mapping[str, Any] | None,
+    request: MeasureRequest | None,
 ) -> SweepPlan:
     """What is left of a sweep.
 
@@ -108,7 +109,7 @@ def plan_sweep(
         configs: of each cell, by name.
         states: done, begun, missing or damaged, by name.
         root: the folder of the runs.
-        options: of measuring; None = nothing is measured.
+        request: what is measured; None = nothing.
     """
     known = list(_known(cells, configs, root))
     plan = SweepPlan(known=len(known), measured=sum(one.measuring is not None for one in known))
@@ -123,8 +124,8 @@ def plan_sweep(
             plan.new_bytes += _bytes_each(near, config) * len(due.difference(there))
             if near:
                 plan.training.append(_three([one.rate * cost(config) * left for one in near]))
-        if options is not None and states[cell.name] != "damaged" and not table_path(root / cell.name).exists():
-            wanted = _wanted(options.get("steps"), due)
+        if request is not None and states[cell.name] != "damaged" and not table_path(root / cell.name).exists():
+            wanted = _wanted(request.steps, due)
             plan.checkpoints += wanted
             if times := [
                 one.measuring for one in nearest_known(cell, [k for k in known if k.measuring]) if one.measuring
@@ -196,7 +197,7 @@ def told(plan: SweepPlan, workers: int) -> list[str]:
     """The plan in lines."""
     if not plan.runs and not plan.checkpoints:
         return ["Nothing is left to be trained or measured."]
-    rows = [("", "pieces", "processor hours", f"on {workers:,} workers")]
+    rows = [("", "pieces", "CPU hours", f"on {workers:,} workers")]
     for name, pieces, part in (
         ("training", f"{plan.runs:,} runs", plan.training),
         ("measuring", f"{plan.checkpoints:,} checkpoints", plan.measuring),
@@ -217,9 +218,9 @@ def told(plan: SweepPlan, workers: int) -> list[str]:
     lines.append(f"{least}{plan.new_bytes / 1e9:,.3g} GB on the disk; {memory} ({aside}).")
     if plan.known:
         lines.append(
-            f"From {plan.known:,} timed runs of this sweep, {plan.measured:,} of them measured: each cell as those "
-            "that share the most settings with it, in proportion to its tokens; one thread a process, on machines like "
-            "theirs."
+            f"Estimated from {plan.known:,} timed runs of this sweep ({plan.measured:,} of them measured). Each cell "
+            "is estimated from the runs with the most equal settings, in proportion to its tokens. This assumes one "
+            "thread per process and similar machines."
         )
     else:
         lines.append("No run of this sweep has times yet: train some first, e.g. one share with --shard 1/100.")

@@ -3,26 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Literal, NotRequired
 
 import dash_mantine_components as dmc
 from dash import dcc, html
+from typing_extensions import TypedDict
 
 from workbench.dashboard.components.icons import chevron, glyph, icon
-from workbench.dashboard.components.slider_scents import (
+from workbench.dashboard.components.slider_curves import (
     ends,
+    length_text,
     marks,
     ribbons,
     scent_over_lengths,
     scent_over_steps,
     verdict_at,
 )
-from workbench.dashboard.state.cursor import Cursor
+from workbench.dashboard.state.cursor import ALL_HEADS, Cursor
+from workbench.dashboard.state.request_values import Head, Name, Whole, declare
 from workbench.dashboard.state.run_view import RunView
-from workbench.figures.in_context.in_context_curve import prompt_tokens
-from workbench.figures.labels import head_name, multiple, short, whole
+from workbench.figures.labels import short
 from workbench.figures.rows.multiples import LengthAxis
 from workbench.figures.style.template import u_length, u_step
+from workbench.models.base.graph import head_name
+
+
+class ScaleChoice(TypedDict):
+    """What of a run's scales the server reads again."""
+
+    run: NotRequired[Name]
+    steps: NotRequired[list[Whole]]
+    lengths: NotRequired[list[Whole]]
+    layers: Whole
+
+
+declare(
+    {
+        "step.data": Whole | None,
+        "length.data": Whole | None,
+        "head.data": Head | None,
+        "axis.data": Literal["times", "length"] | None,
+        "scale.data": ScaleChoice,
+        "run-select.leftSection": Any,
+        "step-scent.style": Any,
+        "length-scent.style": Any,
+    }
+)
 
 
 def bar(
@@ -51,11 +77,11 @@ def bar(
         "lengths": list(lengths),
         "trained": run.trained,
         "axis": axis,
-        "items": run.in_context,
-        "tokens": tokens_of(run, cursor.step),
+        "items": run.kind.items,
+        "tokens": run.prompt_tokens(cursor.step),
         "layers": run.n_layers,
         "heads": run.n_heads,
-        "at": {"step": cursor.step, "length": cursor.length, "head": f"{cursor.layer}.{cursor.head}"},
+        "at": {"step": cursor.step, "length": cursor.length, "head": cursor.head_key},
     }
     return [
         dcc.Store(id="scale", data=scale),
@@ -72,12 +98,15 @@ def bar(
                 dmc.Select(
                     id="head-select",
                     data=[
-                        {"value": f"{layer}.{head}", "label": head_name(layer, head).replace(" ", " \u00b7 ")}
-                        for layer in range(run.n_layers)
-                        for head in range(run.n_heads)
+                        *([{"value": ALL_HEADS, "label": "all heads"}] if run.kind.all_heads and run.n_heads else []),
+                        *(
+                            {"value": f"{layer}.{head}", "label": head_name(layer, head).replace(" ", " \u00b7 ")}
+                            for layer in range(run.n_layers)
+                            for head in range(run.n_heads)
+                        ),
                     ]
-                    or [{"value": f"{cursor.layer}.{cursor.head}", "label": "no heads"}],
-                    value=f"{cursor.layer}.{cursor.head}",
+                    or [{"value": cursor.head_key, "label": "no heads"}],
+                    value=cursor.head_key,
                     allowDeselect=False,
                     rightSection=chevron(),
                     size="sm",
@@ -129,28 +158,18 @@ def _step_head() -> html.Div:
     )
 
 
-def tokens_of(run: RunView, step: int) -> dict[str, int]:
-    """Items of a question -> tokens of its prompt, of a model that was asked in its prompt; else nothing."""
-    if not run.in_context or not run.brief.rows:
-        return {}
-    return {
-        str(items): tokens
-        for items, tokens in run.memo(("tokens", step), lambda: prompt_tokens(run.frame, step)).items()
-    }
-
-
 def _length_head(run: RunView, axis: LengthAxis) -> html.Div:
     pressed = {"aria-pressed": "true" if axis == "times" else "false", "aria-label": "Lengths as multiples of N"}
     return html.Div(
         [
-            html.Span(_length_noun(run), className="caption"),
+            html.Span(run.kind.length_noun, className="caption"),
             html.Button(
                 "\u00d7 N",
                 id="axis-toggle",
                 type="button",
                 className="unit",
-                hidden=run.in_context,
-                title="Lengths as multiples of the longest trained one, or in tokens (X)",
+                hidden=len(run.kind.axes) == 1,
+                title="Lengths as multiples of N, the longest trained length, or in tokens (key X)",
                 **pressed,
             ),
             html.Span(id="length-value", className="value num"),
@@ -176,9 +195,6 @@ def _step_slider(run: RunView, cursor: Cursor, steps: Sequence[int], other: RunV
 def _length_slider(
     run: RunView, cursor: Cursor, lengths: Sequence[int], other: RunView | None, axis: LengthAxis
 ) -> html.Div:
-    def text(length: float) -> str:
-        return whole(length) if axis == "length" else multiple(length / run.trained)
-
     low, high = ends(lengths, u_length)
     trained = min(1.0, max(0.0, (u_length(run.trained) - low) / (high - low)))
     return html.Div(
@@ -186,15 +202,19 @@ def _length_slider(
             html.Div(className="trained", style={"width": f"{100 * trained:.3f}%"}),
             html.Div(id="length-scent", className="scent", style=scent_over_lengths(run, cursor.step, other)),
             html.Div(className="ribbon bare"),
-            slider("length-slider", _length_noun(run), lengths, u_length, cursor.length, 340, [run.trained], text),
+            slider(
+                "length-slider",
+                run.kind.length_noun,
+                lengths,
+                u_length,
+                cursor.length,
+                340,
+                [run.trained],
+                length_text(run, axis),
+            ),
         ],
         className="track",
     )
-
-
-def _length_noun(run: RunView) -> str:
-    """What the second slider moves over."""
-    return "Items" if run.in_context else "Prefix length"
 
 
 def slider(

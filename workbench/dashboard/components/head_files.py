@@ -6,8 +6,13 @@ specific the later one holds, and a script extends what an earlier one made.
 
 from __future__ import annotations
 
-from dash import Dash
+from pathlib import Path
 
+import dash_ag_grid
+from dash import Dash
+from dash.fingerprint import build_fingerprint
+
+from workbench.dashboard.components.plotly_bundle import FILE as CHARTS
 from workbench.dashboard.components.theme import ASSETS as ASSETS
 
 STYLES = (
@@ -31,6 +36,7 @@ STYLES = (
 SCRIPTS = (
     "turns",
     "plot_lines",
+    "libraries",
     "cursor",
     "keys",
     "offline",
@@ -46,7 +52,8 @@ SCRIPTS = (
     "tour",
     "views",
 )
-"""Files of ``assets/js``; ``plot_lines`` makes ``window.lens``, which the others extend, but for ``turns``."""
+"""Files of ``assets/js``; ``plot_lines`` makes ``window.lens``, which all but two of the others extend."""
+_TABLE = "dash_ag_grid.min.js"
 PASSED_OVER = "."
 """For Dash: no file is taken because it lies there (a pattern that every name matches)."""
 
@@ -57,6 +64,27 @@ def add(app: Dash) -> None:
         app.css.append_css(_listed(f"css/{name}.css"))
     for name in SCRIPTS:
         app.scripts.append_script(_listed(f"js/{name}.js"))
+    _load_on_demand(app)
+
+
+def _load_on_demand(app: Dash) -> None:
+    """Leave the table's library out of the head, and say where it and the charts' are; ``libraries.js`` loads them.
+
+    The chart library is the smaller bundle that reports carry: it has all kinds of charts that the pages draw, in a
+    third of the size.
+    """
+    main = next(file for file in dash_ag_grid._js_dist if file["relative_package_path"] == _TABLE)
+    main["dynamic"] = True
+    changed = int((Path(dash_ag_grid.__file__).parent / _TABLE).stat().st_mtime)
+    table = build_fingerprint(_TABLE, dash_ag_grid.__version__, changed)
+    addresses = {
+        "chart-library": app.get_asset_url(f"report/{CHARTS.name}"),
+        "table-library": app.get_relative_path(f"/_dash-component-suites/dash_ag_grid/{table}"),
+    }
+    app.config.meta_tags = [
+        *(app.config.meta_tags or []),
+        *({"name": name, "content": address} for name, address in addresses.items()),
+    ]
 
 
 def _listed(path: str) -> dict[str, str]:

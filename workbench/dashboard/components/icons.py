@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dash import html
 
-from workbench.dashboard.state.cursor import VERDICTS, slug
+from workbench.core.verdicts import WORDS
+from workbench.dashboard.state.cursor import slug
 
 
 def icon(name: str) -> html.Span:
@@ -32,4 +33,4 @@ def glyph(verdict: str) -> html.Span:
 
 def chip(verdict: str) -> html.Span:
     """A verdict as tint, glyph and word."""
-    return html.Span([glyph(verdict), VERDICTS[verdict]], className=f"chip {slug(verdict)}")
+    return html.Span([glyph(verdict), WORDS[verdict]], className=f"chip {slug(verdict)}")

@@ -39,7 +39,7 @@ def ways(run: RunView, options: str = "", family: str = "", deepen_at: int | Non
 
 def weights_wanted(run: RunView) -> list[Any]:
     """Why nothing can be computed with a run's weights, and the command that says where they are, if they are."""
-    said = html.P(f"This wants the model. {run.run.weightless[:1].upper()}{run.run.weightless[1:]}.")
+    said = html.P(f"This needs the weights of the model. {run.run.weightless[:1].upper()}{run.run.weightless[1:]}.")
     if not (run.run.rows_only and run.run.referenced):
         return [said]
     return [said, html.Div([command(f"lengthlens open DIR --relink {run.typed_path}")], className="ways")]

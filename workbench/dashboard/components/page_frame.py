@@ -4,18 +4,57 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Annotated, Any, Literal, Protocol, runtime_checkable
 
 import dash_mantine_components as dmc
 from dash import dcc, html
+from pydantic import Field
+from typing_extensions import TypedDict
 
 from workbench.dashboard.components import theme
 from workbench.dashboard.components.icons import icon, icon_button
 from workbench.dashboard.components.verdict_help import help_drawer
 from workbench.dashboard.state.cursor import Notice, link
+from workbench.dashboard.state.request_values import Name, Text, declare, exact
 from workbench.dashboard.state.run_view import typed
 from workbench.dashboard.state.series_rows import Reading
 from workbench.dashboard.state.store import shown as shown_path
+
+
+class PanelPlace(TypedDict):
+    """Where a browser is, and the run it saw last."""
+
+    path: Text
+    search: Text
+    last: Name
+
+
+class Here(TypedDict):
+    """What the browser was told of its page."""
+
+    run: Name
+    waits: bool
+
+
+@exact
+class StyleShape(TypedDict):
+    """Theme and type size."""
+
+    theme: Literal["light", "dark"]
+    size: Annotated[int, Field(ge=6, le=40)]
+
+
+declare(
+    {
+        "place.data": PanelPlace | None,
+        "here.data": Here | None,
+        "look.data": StyleShape | None,
+        "page-look.data": StyleShape | None,
+        "version.data": Name | None,
+        "page-version.data": Name | None,
+        "banner.children": Any,
+    }
+)
 
 POLL_MS = 2000
 
@@ -50,7 +89,7 @@ def problems(sentences: Sequence[str], part: Reading | None = None, most: int = 
     made = [html.Div([icon("warn"), html.P(text)], className="banner error", role="status") for text in shown_here]
     if part is None:
         return made
-    said = f"{part.done:,} of {part.of:,} runs have been read so far, and what is shown is of these."
+    said = f"{part.done:,} of {part.of:,} runs have been loaded so far. The page shows only these."
     return [html.Div([icon("info"), html.P(said)], className="banner", role="status"), *made]
 
 
@@ -75,8 +114,8 @@ def offline(roots: Sequence[Path]) -> html.Div:
     """What is said while the server does not answer; ``assets/js/offline.js`` shows it, and takes it away."""
     said = [
         html.Strong("The server does not answer."),
-        " Shown: what was read last. This page asks again every two seconds, and goes on once there is an answer. If "
-        "it was stopped:",
+        " The page shows what it loaded last. It retries every two seconds and continues when the server answers. If "
+        "the server was stopped, start it again:",
     ]
     ways = html.Div([html.P(said), command(f"lengthlens app {' '.join(map(typed, roots))}")], className="ways")
     return html.Div(html.Div([icon("warn"), ways], className="banner error"), id="offline", role="status", hidden=True)
@@ -135,6 +174,13 @@ def layout(roots: Sequence[Path], *also: Any) -> dmc.MantineProvider:
                 className="header",
             ),
             offline(roots),
+            # What it says stands in assets/js/libraries.js, which knows what the page waits for.
+            html.Div(
+                [html.Span(), html.A("Reload", href="", className="button", hidden=True)],
+                id="library-note",
+                role="status",
+                hidden=True,
+            ),
             html.Main(id="page", tabIndex=-1),
             html.Div(id="toast", role="status", **{"aria-live": "polite"}),
             *also,

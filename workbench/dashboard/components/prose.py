@@ -1,30 +1,30 @@
-"""Prose of the Run page: sentences of :mod:`workbench.figures.text.sentences` as components."""
+"""Prose of the Run page: sentences of :mod:`workbench.figures.text.run_sentences` as components."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from dash import html
 
-from workbench.core.repair_names import REPAIR_NAMES
 from workbench.dashboard.components import measure_button
 from workbench.dashboard.components.page_frame import command
 from workbench.dashboard.state.cursor import Cursor, query
+from workbench.dashboard.state.run_description import described, rail_words, verdict_words, why_words, without_log
 from workbench.dashboard.state.run_view import RunView
-from workbench.dashboard.state.run_words import described
-from workbench.dashboard.state.theory_match import held
+from workbench.dashboard.state.theory_match import PREDICTIONS, held
 from workbench.figures.errors import NotMeasured
+from workbench.figures.heads.hard_or_soft import EVEN, HARDMAX_SAID
 from workbench.figures.labels import proportion, span_of_steps, whole
 from workbench.figures.rows.diagnosis_rows import entries_over_training, named_entry
 from workbench.figures.rows.frame import numbers
 from workbench.figures.text.diagnosis_sentence import diagnosis_sentence
-from workbench.figures.text.in_context_sentence import in_context_rail, in_context_sentence
-from workbench.figures.text.sentences import Piece, rail_text, verdict_sentence, wants_strings, why_sentence
+from workbench.figures.text.run_sentences import Piece, wants_strings
 from workbench.figures.text.sequence_sentences import CODE, STRONG
-from workbench.models.interventions import REPAIRS
+from workbench.figures.text.strata_clauses import REPEATED, REPEATED_SAID
+from workbench.measure.edits.edit import SINGLE_PASS
+from workbench.measure.edits.interventions.all_interventions import by_name
 from workbench.tasks.source_code import trust_option
 
 MADE = {
@@ -33,6 +33,8 @@ MADE = {
     "muted": partial(html.Span, className="soft num"),
     STRONG: partial(html.Strong, className="num"),
     CODE: html.Code,
+    EVEN: partial(html.Span, className="term", title=HARDMAX_SAID),
+    REPEATED: partial(html.Span, className="term", title=REPEATED_SAID),
 }
 """Role of a piece -> what shows it."""
 
@@ -50,10 +52,8 @@ def meta(run: RunView) -> list[Any]:
 def verdict(run: RunView, cursor: Cursor) -> list[Any]:
     """The verdict sentence at the cursor's step, or what is missing for one; and the button that may decide it."""
     step = cursor.step
-    with suppress(NotMeasured):
-        return pieces(run.memo(("in context", step), lambda: in_context_sentence(run.frame, step=step)))
     try:
-        said = run.memo(("verdict", step), lambda: verdict_sentence(run.frame, step=step, trained=run.trained))
+        said = verdict_words(run, step)
         more = run.memo(("wants strings", step), lambda: wants_strings(run.frame, step))
         return [*pieces(said), *([" ", measure_button.button(run.name, "behaviour", deepen_at=step)] if more else [])]
     except NotMeasured:
@@ -65,50 +65,42 @@ def verdict(run: RunView, cursor: Cursor) -> list[Any]:
 
 def why(run: RunView, cursor: Cursor) -> list[Any]:
     """One line: since when, what it carries, what the chosen head does; or the command to find out."""
-    if run.in_context and run.brief.rows:
-        return []  # the rows of its page say it
-    at = {"step": cursor.step, "layer": cursor.layer, "head": cursor.head, "length": cursor.length}
-    parts = run.memo(("why", *at.values()), lambda: why_sentence(run.frame, trained=run.trained, **at))
-    if not parts and run.brief.rows:
+    parts = why_words(run, cursor)
+    if not parts and run.brief.rows and run.kind.why is not None:
         return [command(run.measuring())]
     return pieces(parts)
-
-
-SAYS = {
-    "guaranteed": "Theory guarantees that this task and these positions can generalise in length",
-    "expressible": "Theory says that such models can express this task, and nothing of what they learn",
-    "not expressible": "Theory says that no program of the matching class computes this task",
-    "open": "Theory makes no claim about this task with these positions",
-    "not decided": "Theory makes no claim: the decision procedure ended without an answer",
-}
-"""What a prediction means."""
 
 
 def theory(run: RunView, step: int, said: Mapping[str, Any] | None) -> list[Any]:
     """What theory expects, and whether the verdict at a step is that; nothing where nothing is known."""
     if said is None:
-        return [html.Span("Asking what theory expects \u2026", className="soft")]
+        return [html.Span("Computing what theory predicts \u2026", className="soft")]
     verdict = said["verdict"]
-    if verdict not in SAYS:
+    if verdict not in PREDICTIONS:
         reason = said.get("reason", "")
         if reason and (option := trust_option(run.config["task"]).strip()):
-            return [f"Theory was not asked ({reason}). To ask it, start lengthlens app with ", html.Code(option), "."]
-        return [f"Theory was not asked ({reason})."] if reason else []
+            return [
+                f"There is no theory prediction ({reason}). To compute it, start lengthlens app with ",
+                html.Code(option),
+                ".",
+            ]
+        return [f"There is no theory prediction ({reason})."] if reason else []
     beside = held(verdict, run.brief.verdicts.get(step, ""))
     said_beside = [", ", html.Strong(beside)] if beside.endswith("observed") else []
     link = html.A("why", href=f"/theory?run={run.name}", **{"data-nav": "1"})
-    return [SAYS[verdict], *said_beside, " (", link, ")."]
+    return [PREDICTIONS[verdict].meaning, *said_beside, " (", link, ")."]
 
 
 def training(run: RunView) -> list[Any]:
-    """How far training is and what its log says last."""
+    """How far training is, and the last accuracies of its log until behaviour is measured, which has better ones."""
     log = run.log
     if not len(log):
-        return ["Nothing is logged yet."]
+        return [without_log(run)]
     step = int(log["step"][-1])
     far = f"Step {whole(step)} of {whole(run.planned)}"
     said: list[Any] = [f"{far}, training now. " if run.live else f"{far}. "]
-    for column, where in (("accuracy_in", "at trained lengths"), ("accuracy_out", "at twice that")):
+    logged = () if run.brief.accuracy else (("accuracy_in", "at trained lengths"), ("accuracy_out", "at twice that"))
+    for column, where in logged:
         taken = numbers(log[column])
         if len(taken):
             said.append(f"{'Accuracy ' if len(said) == 1 else ', '}{proportion(float(taken[-1]))} {where}")
@@ -133,12 +125,12 @@ def try_repair(run: RunView, step: int, named: Mapping[str, Any]) -> list[Any]:
     """A way to the repair that names the entry, on a string of the length at which it does; none where it has no place
     on one string."""
     repair = str(named["target"])
-    if not named["label"] or repair not in REPAIRS:
+    if not named["label"] or repair not in SINGLE_PASS:
         return []
     parts = {"run": run.name, "step": str(step), "len": str(int(named["length"])), "edits": repair}
     if named["law"] != "matched":
         parts["law"] = str(named["law"])
-    link = html.A(f"Try one string with {REPAIR_NAMES[repair]}", href=f"/try{query(parts)}", **{"data-nav": "1"})
+    link = html.A(f"Try one sequence with {by_name(repair).words}", href=f"/try{query(parts)}", **{"data-nav": "1"})
     return [html.P(link)]
 
 
@@ -149,9 +141,6 @@ def entries_said(run: RunView) -> str:
     return f"Over training: {'; '.join(told)}."
 
 
-def rail(run: RunView, row: Any, cursor: Cursor) -> list[Any]:
+def rail(run: RunView, row: str, cursor: Cursor) -> list[Any]:
     """The answer in the rail of one row, yes or no first."""
-    at = (cursor.step, cursor.length, cursor.layer, cursor.head)
-    if run.in_context:
-        return pieces(run.memo(("in context rail", row, *at), lambda: in_context_rail(run.frame, row, *at)))
-    return pieces(run.memo(("rail", row, *at), lambda: rail_text(run.frame, row, *at, trained=run.trained)))
+    return pieces(rail_words(run, row, cursor))

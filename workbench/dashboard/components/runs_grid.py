@@ -8,7 +8,7 @@ from typing import Any
 import dash_ag_grid as dag
 from dash import html
 
-from workbench.core.thresholds import ROBUST
+from workbench.core.thresholds import LEVEL_TEXT, ROBUST
 
 MOST_DRAWN = 60
 """Rows drawn at once; of more, only those on screen are, and the grid scrolls by itself."""
@@ -35,7 +35,6 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
             "cellRenderer": "RunName",
             "flex": 3,
             "minWidth": 172,
-            **_drawn_of("name", "liveText"),
         },
         {"field": "verdict", "headerName": "Verdict", "cellRenderer": "VerdictChip", "width": 148},
         {
@@ -45,27 +44,26 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
             "flex": 2,
             "minWidth": 132,
             "sortable": False,
-            **_drawn_of("spark", "liveInside", "liveOutside"),
         },
-        _number("inside", "At trained", "Accuracy at the longest trained length, with its 95 % interval"),
-        _number("longest", longest, "Accuracy at the longest measured length, with its 95 % interval"),
+        _number("inside", "At trained", f"Accuracy at the longest trained length, with its {LEVEL_TEXT} interval"),
+        _number("longest", longest, f"Accuracy at the longest measured length, with its {LEVEL_TEXT} interval"),
         {
             "field": "fails",
             "headerName": "Fails at",
             "cellRenderer": "FailsAt",
             "width": 88,
             "type": "rightAligned",
-            "headerTooltip": "First judged length, as a multiple of N and in tokens, at which skill is "
-            f"shown to be below {ROBUST:g} of its trained value, on either law; it must fail at the next one too, or "
-            "in a second batch at the last",
+            "headerTooltip": "The first tested length, as a multiple of N and in tokens, at which skill is "
+            f"significantly below {ROBUST:g} of its trained value on either test set. The next tested length confirms "
+            "it, or a second batch at the last one",
         },
         {
             "field": "summary",
-            "headerName": "Summary, position",
+            "headerName": "State, position",
             "cellRenderer": "DotPair",
             "width": 140,
-            "headerTooltip": "Decodability at the longest length, after the last block: summary (circle), position "
-            "(diamond). Drawn from 0 to 1; the text on hover has intervals and controls",
+            "headerTooltip": "Decodability at the longest length after the last block, on a scale from 0 to 1: "
+            "circle, task state (summary); diamond, position. Hover a cell for intervals and controls",
         },
         {"field": "model", "headerName": "Model, seed", "cellRenderer": "ModelCell", "width": 134},
         {
@@ -73,7 +71,7 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
             "headerName": "Theory expects",
             "cellRenderer": "Expects",
             "width": 116,
-            "headerTooltip": "Whether the verdict is the one that theory expects of this task and these positions",
+            "headerTooltip": "Whether the verdict is the one that theory predicts for this task and these positions",
         },
         {
             "field": "since",
@@ -81,8 +79,8 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
             "cellRenderer": "Since",
             "width": 98,
             "type": "rightAligned",
-            "headerTooltip": "The verdict began at this checkpoint at the latest; below, the last one that was decided "
-            "otherwise. Undecided checkpoints in between are neither",
+            "headerTooltip": "The verdict has been the same since this checkpoint, or earlier. Second line: the last "
+            "checkpoint with another verdict, or a note that this is the first one measured",
         },
         {
             "field": "steps",
@@ -104,6 +102,8 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
                 "suppressMovable": True,
                 "cellDataType": False,
                 "suppressHeaderMenuButton": True,
+                # A cell shows several fields of its row, so that an equal value of its own field proves nothing.
+                "equals": {"function": "false"},
             },
             getRowId="params.data.first || params.data.name",
             dashGridOptions={
@@ -124,12 +124,6 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
         ),
         className="grid-frame",
     )
-
-
-def _drawn_of(*fields: str) -> dict[str, Any]:
-    """A cell that is drawn of several fields: the grid draws it anew when any of them changes. The first one sorts."""
-    parts = " + '\\u0000' + ".join(f"(params.data.{field} || '')" for field in fields)
-    return {"valueGetter": {"function": parts}}
 
 
 def _number(field: str, name: str, tooltip: str) -> dict[str, Any]:

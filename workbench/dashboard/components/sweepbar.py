@@ -9,16 +9,32 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import dash_mantine_components as dmc
 from dash import dcc, html
+from pydantic import Field
 
 from workbench.dashboard.components.cursorbar import slider
+from workbench.dashboard.state.request_values import Name, Whole, declare
 from workbench.dashboard.state.sweep_query import StepStop, Stop, parted, stop_text
 from workbench.figures.labels import short, span_of_steps, whole
 from workbench.figures.rows.multiples import times_text
 from workbench.figures.style.template import u_length, u_step
+
+Multiple = Annotated[str, Field(pattern=r"^[0-9]{1,6}(\.[0-9]{1,6})?x\z")]
+"""A multiple of the trained length, ``4x``."""
+Share = Annotated[str, Field(pattern=r"^[1-9][0-9]?/[1-9][0-9]?\z")]
+"""A share of training, ``1/4``."""
+
+declare(
+    {
+        "sweep-unit.value": Name,
+        "sweep-pace.value": Literal["share", "step"],
+        "sweep-step-at.data": Whole | Share | None,
+        "sweep-length-at.data": Whole | Multiple | None,
+    }
+)
 
 END = math.inf
 """The stop of the step slider at which each run is at its own last measured step."""

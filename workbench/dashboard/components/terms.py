@@ -7,27 +7,33 @@ import re
 
 from dash import html
 
-from workbench.core.thresholds import ROBUST
+from workbench.core.thresholds import LEVEL_TEXT, ROBUST
 
 TERMS: dict[str, str] = {
-    "matched": "A law of strings under which the summary that the answer needs has the same distribution at every "
-    "length, so that accuracies at two lengths ask equally much.",
-    "challenge": "A law of strings in which neither the first nor the last N tokens give the answer away, so that a "
-    "shortcut through either end scores near chance.",
-    "skill": "Accuracy beyond what a guess reaches: (accuracy − floor) / (1 − floor), 0 for the guess, 1 for no error.",
-    "band": f"Grey in plots of accuracy: the accuracies whose skill is at least {ROBUST:g}, which a scale-robust run "
-    "must keep past training. Around lines, bands are 95 % intervals.",
-    "tie set": "Of a row of attention scores: the highest ones whose uniform distribution is nearest to the "
-    "row's attention. A head that is hard spreads its attention evenly over it.",
-    "hardmax": "Attention that is uniform on a set of keys and zero elsewhere; the hardmax distance of a row is how "
-    "far it is, in total variation, from the nearest such distribution.",
-    "transfer": "A probe that is fitted at trained lengths, frozen, and read at every length: it asks for one code.",
-    "refit": "A probe that is fitted anew at each length: it asks whether something can be read there at all.",
-    "control": "What a probe or an edit reaches without what it claims to find, such as on an untrained model, on "
-    "shuffled labels, or from the token alone.",
-    "summary": "What of a prefix the task's answer needs, such as a count or a state; it does not depend on length.",
-    "ablation": "Replacing a head's output (by zeros, its mean, or another string's) and asking what that costs.",
-    "near tie": "A string whose right answer hangs on very little, such as a majority by one.",
+    "matched": "A test set (length-matched) in which the task state has the same distribution at every length, so that "
+    "accuracies at two lengths can be compared.",
+    "challenge": "A test set (shortcut-resistant) in which neither the first nor the last N tokens give the answer "
+    "away. It is tested from length 8N/3 on; at shorter lengths a shortcut through either end can score far above "
+    "chance.",
+    "skill": "Accuracy beyond what a guess reaches: (accuracy − baseline) / (1 − baseline), 0 for the guess and 1 "
+    "for no error.",
+    "band": f"In plots of accuracy, the grey area of accuracies whose skill is at least {ROBUST:g}: a scale-robust "
+    f"model stays in it past training. Around lines, bands are {LEVEL_TEXT} intervals.",
+    "tie set": "The highest attention scores of a query: those keys whose uniform distribution is nearest to the "
+    "query’s attention. A head with hard attention spreads its attention evenly over them.",
+    "hardmax": "Attention that is uniform on a set of keys and zero elsewhere. The hardmax distance of a query is the "
+    "total variation between its attention and the nearest such distribution.",
+    "transfer": "A probe that is fitted at trained lengths, frozen, and evaluated at every length: it tests for one "
+    "code.",
+    "refit": "A probe that is fitted separately at each length: it tests whether something can be decoded there at "
+    "all.",
+    "control": "What a probe or an intervention reaches without what it claims to measure: for example on an untrained "
+    "model, on shuffled labels, or from only the token.",
+    "summary": "The task state: what the answer needs of a prefix, such as a count (a sufficient statistic of the "
+    "prefix). It does not depend on length.",
+    "ablation": "Replacing the output of a head, by zeros, by its mean, or by its output on another sequence, and "
+    "measuring the accuracy drop.",
+    "near tie": "A small-margin input, whose correct answer depends on very little, such as a majority by one.",
 }
 """Term -> what it means."""
 JARGON = ("matched", "challenge", "tie set", "refit", "transfer", "band")

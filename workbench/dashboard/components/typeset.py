@@ -13,9 +13,10 @@ from typing import Any
 from dash import html
 
 LETTERS = (
-    "In formulas ⟨·⟩ is the mean over sequences, n the prefix length, N the longest trained one, y_{n} and ŷ_{n} the "
-    "right and the given answer at n, K the number of keys that the query sees, s_{j} and p_{j} its score of key j and "
-    "its weight, p_{(1)} ≥ p_{(2)} ≥ … in order, and 1[·] is 1 where it holds, else 0."
+    "In formulas ⟨·⟩ is the mean over sequences, n the prefix length, and N the longest trained length. The correct "
+    "answer at n is y_{n}, and the model’s answer is ŷ_{n}. The query sees K keys. Its score of key j is s_{j}, and "
+    "its attention weight is p_{j}, with p_{(1)} ≥ p_{(2)} ≥ … in order. The indicator 1[·] is 1 where the condition "
+    "holds, else 0."
 )
 """What the letters are that all formulas share."""
 

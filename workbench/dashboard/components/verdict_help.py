@@ -5,7 +5,8 @@ from __future__ import annotations
 import dash_mantine_components as dmc
 from dash import html
 
-from workbench.core.thresholds import FITTED, HORIZON, LOOKS, ROBUST
+from workbench.core.thresholds import LEVEL_TEXT
+from workbench.core.verdicts import VERDICTS
 from workbench.dashboard.components.icons import chip
 
 KEYS = (
@@ -25,54 +26,27 @@ KEYS = (
 )
 
 
-MEANINGS = (
-    (
-        "scale-robust",
-        f"Skill is shown to be at least {ROBUST:g} at every judged length up to the horizon, at least {HORIZON} times "
-        "the trained length, on matched and on challenge strings. Near ties are told beside it.",
-    ),
-    (
-        "length-coupled",
-        f"Fitted, and skill is shown to be below {ROBUST:g} of its trained value at some longer length, and at the "
-        "next one too; at the last one, in a second batch of strings.",
-    ),
-    (
-        "not fitted",
-        f"Skill is shown to be below {FITTED:g} at some trained length; nothing can be said of longer ones.",
-    ),
-    (
-        "unseen position",
-        "The model reads position ids that training never showed, so longer inputs test that instead.",
-    ),
-    (
-        "undecided",
-        f"Neither is shown: too few strings so far, at most {LOOKS[-1]:,} a length; or skill lies at a bar, or between "
-        "the bars. The sentence says which.",
-    ),
-)
-
-
 def help_drawer() -> dmc.Drawer:
     keys = [html.Div([html.Dt(html.Kbd(key)), html.Dd(what)]) for key, what in KEYS]
-    verdicts = [html.Div([html.Dt(chip(name)), html.Dd(what)]) for name, what in MEANINGS]
+    verdicts = [html.Div([html.Dt(chip(label)), html.Dd(kind.meaning)]) for label, kind in VERDICTS.items()]
     return dmc.Drawer(
         [
             html.H3("Verdicts"),
             html.Dl(verdicts, className="help verdicts"),
             html.P(
-                "A verdict comes from behaviour alone. Probes and attention explain it; they do not make it. "
-                "All intervals are 95 %, and a sequence is the unit.",
+                "A verdict depends only on behaviour. Probes and attention help to explain it, and do not change it. "
+                f"All intervals are {LEVEL_TEXT}, and n counts sequences.",
                 className="soft",
             ),
             html.H3("Colours"),
             html.P(
                 [
                     html.Span("Blue", className="summary"),
-                    " does not depend on length; ",
+                    " marks what does not depend on length, ",
                     html.Span("orange", className="position"),
-                    " depends on position or length; ",
+                    " marks what depends on position or length, and ",
                     html.Span("magenta", className="train strong"),
-                    " is the longest length seen in training.",
+                    " marks the longest trained length.",
                 ]
             ),
             html.H3("Keys"),

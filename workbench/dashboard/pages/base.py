@@ -1,4 +1,4 @@
-"""What a page is; which there are is listed in :mod:`workbench.dashboard.pages.listed`.
+"""What a page is; which there are is listed in :mod:`workbench.dashboard.pages.all_pages`.
 
 A page that stands under the cursor bar is a :class:`workbench.dashboard.pages.cursor_page.CursorPage`; every other
 one is a :class:`FreePage`. The frame (header, navigation, link, notices) knows them only by this.
@@ -106,7 +106,9 @@ def unknown(asked: Mapping[str, str], known: Collection[str], page: str) -> list
     if not names:
         return []
     listed = ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
-    return [Notice(f"This link says {listed}, which the page {page} does not know.", "Shown: without it.", "Keep")]
+    return [
+        Notice(f"This link contains {listed}, which the page {page} does not know.", "The page ignores it.", "Keep")
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)

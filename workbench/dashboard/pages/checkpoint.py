@@ -21,11 +21,14 @@ from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Cursor, Notice
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import NotMeasured
-from workbench.figures.labels import head_name, whole
+from workbench.figures.heads.leading_head import leading_clause, leading_head
+from workbench.figures.labels import whole
 from workbench.figures.rows.claims import asked as asked_for
-from workbench.figures.rows.claims import with_items
-from workbench.figures.sequence.sequence_reading import SequenceReading
+from workbench.figures.rows.claims import plain
+from workbench.figures.text.run_sentences import UNTESTED
 from workbench.figures.text.sequence_sentences import attention_sentence, prefix_of
+from workbench.measure.edits.reading import SequenceReading
+from workbench.models.base.graph import head_name
 
 PANEL = ComputedPanel(
     id="seq",
@@ -105,6 +108,10 @@ def headline(run: RunView, cursor: Cursor) -> tuple[Any, Any]:
         return ["This model has no attention heads."], [
             "Below: how far back its scan reaches, and what probes read of one sequence. Try it shows its answers."
         ]
+    if cursor.layer is None or cursor.head is None:
+        effect = leading_clause(leading_head(run.frame, step=cursor.step, length=cursor.length))
+        first = [*effect, plain(".")] if effect else [asked_for("step", cursor.step, UNTESTED, ".")]
+        return prose.pieces(first), ["The pattern below is the mean over all heads. Choose a head to see its own."]
     at = {"step": cursor.step, "length": cursor.length, "layer": cursor.layer, "head": cursor.head}
     try:
         first, second = run.memo(
@@ -114,9 +121,7 @@ def headline(run: RunView, cursor: Cursor) -> tuple[Any, Any]:
         name = head_name(cursor.layer, cursor.head)
         said = [f"{name} at step {whole(cursor.step)}", html.Span(": not measured.", className="soft")]
         return said, [missing.message]
-    if run.in_context:
-        first, second = with_items(first), with_items(second)
-    return prose.pieces(first), prose.pieces(second)
+    return prose.pieces(run.kind.in_units(first)), prose.pieces(run.kind.in_units(second))
 
 
 def check(context: Context, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
@@ -125,8 +130,8 @@ def check(context: Context, run: RunView, extras: Mapping[str, str]) -> tuple[di
     asked = good.get("q", "")
     known = {quantity for _, quantity in run.brief.quantities}
     if asked and asked not in known and asked.partition(" \u00b7 ")[0] not in known:
-        said = f"This link names the quantity \u201c{asked[:60]}\u201d, which {run.name} has no rows of."
-        notices.append(Notice(said, "Shown: the leading one.", "Keep"))
+        said = f"This link names the quantity \u201c{asked[:60]}\u201d, which {run.name} does not have."
+        notices.append(Notice(said, "The page shows the leading one.", "Keep"))
         good["q"] = ""
     return good, notices
 

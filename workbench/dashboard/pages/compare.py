@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Literal
 
 from dash import Dash, Input, Output, State, dcc, html
 
+from workbench.core.verdicts import LENGTH_COUPLED, SCALE_ROBUST
 from workbench.dashboard.components import prose
 from workbench.dashboard.components.cursorbar import run_select
-from workbench.dashboard.components.icons import chip, icon
-from workbench.dashboard.components.slider_scents import verdict_at
+from workbench.dashboard.components.icons import chip, glyph, icon
+from workbench.dashboard.components.slider_curves import verdict_at
 from workbench.dashboard.pages import compare_many
 from workbench.dashboard.pages.cursor_page import CursorPage
 from workbench.dashboard.panels import callbacks, panel_frame
@@ -22,31 +22,26 @@ from workbench.dashboard.panels.panel_updates import memory
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.chosen_configurations import chosen, escaped, seeds_like, written
 from workbench.dashboard.state.cursor import Cursor, Notice, default_step
+from workbench.dashboard.state.run_kinds import ComparedRun, compared_as
 from workbench.dashboard.state.run_view import RunView
-from workbench.figures.errors import NotMeasured, NotShared
-from workbench.figures.in_context.in_context_curve import ALL, in_context_difference_data
 from workbench.figures.labels import MISSING, proportion, whole
-from workbench.figures.panels.differences import compare_sentence, over_length_difference
 from workbench.figures.panels.many_seeds import SHOWN
 from workbench.figures.rows.multiples import step_partners
-from workbench.figures.text.in_context_sentence import asymmetry_sentence
 
 BADGES = {"a": "A", "b": "B", "d": "A \u2212 B"}
 TITLES = {
-    "accuracy": ("Accuracy", "Same colour range in A and B."),
-    "decodability": ("Decodability", "Summary and position, over length."),
-    "heads": ("Hardmax distance", "By head, at the cursor."),
-    "in-context": ("Accuracy in context", "Over the items of a question."),
-    "seeds-accuracy": ("Accuracy", "Every seed of A, of B, and their medians."),
-    "seeds-summary": ("Summary", "Decodability in the last layer, one code for all lengths."),
-    "seeds-position": ("Position", "Decodability in the last layer, refitted at each length."),
+    "accuracy": ("Accuracy", "A and B have the same range of colours."),
+    "decodability": ("Decodability", "Of the task state (summary) and of position, over prefix length."),
+    "heads": ("Hardmax distance", "By head, at the selected step and length."),
+    "in-context": ("Accuracy in context", "Over the number of items in the prompt."),
+    "seeds-accuracy": ("Accuracy", "Every seed of A and of B, with medians."),
+    "seeds-summary": ("Task state (summary)", "Decodability after the last block, by one probe for all lengths."),
+    "seeds-position": ("Position", "Decodability after the last block, by a probe refitted at each length."),
 }
-_RANGE = "Faint: one line per seed. Strong: their median; the band runs from the lowest to the highest seed."
+_RANGE = "Thin lines are seeds, and the thick line is their median. The band runs from the lowest to the highest seed."
 _DIFFERENCE = (
-    "A \u2212 B where both were measured: at equal multiples of each run's N, or at equal lengths where the axis shows "
-    "tokens, if the runs share any beyond training; last step against last, else the same share of training (within a "
-    "quarter of it), or the same step where the page pairs by steps. The interval is the "
-    "square-and-add one, from the two intervals, which takes the runs as independent. "
+    "A \u2212 B, at equal multiples of each run\u2019s N, or at equal lengths where the axis shows tokens. Positive "
+    "values mean that A is higher; the interval (square-and-add) takes the runs as independent."
 )
 
 
@@ -72,7 +67,7 @@ def _panels() -> tuple[Panel, ...]:
 
     sides: tuple[Literal["a", "b"], ...] = ("a", "b")
 
-    def three(row: str, figure: str, other: str, takes: tuple[str, ...], needs: tuple[str, ...], **more: Any) -> None:
+    def three(row: str, figure: str, other: str, without: tuple[str, ...] = (), **more: Any) -> None:
         title = TITLES[row][0]
         for side in sides:
             made.append(
@@ -82,17 +77,11 @@ def _panels() -> tuple[Panel, ...]:
                     column=side,
                     title=title,
                     figure=figure,
-                    takes=takes,
-                    needs=needs,
+                    without=without,
                     side=side,
                     **more,
                 )
             )
-        about = _DIFFERENCE + str(more.pop("about"))
-        also = tuple(f"{name}_b" for name in takes if name in ("step", "length", "trained", "checkpoints"))
-        paired: tuple[str, ...] = ("axis",) if row != "heads" else ()  # heads are told both lengths
-        paired += ("pairing",) if "checkpoints" in takes else ()
-        takes = tuple(name for name in takes if name != "floor") + also + paired
         made.append(
             Panel(
                 id=f"cmp-{row}-d",
@@ -100,11 +89,8 @@ def _panels() -> tuple[Panel, ...]:
                 column="d",
                 title=f"{title}, A \u2212 B",
                 figure=other,
-                takes=takes,
-                needs=needs,
-                about=about,
                 source="both",
-                **more,
+                **more | {"about": _DIFFERENCE},
             )
         )
 
@@ -112,31 +98,29 @@ def _panels() -> tuple[Panel, ...]:
         "accuracy",
         "accuracy_heatmap",
         "accuracy_difference",
-        ("trained", "floor", "checkpoints"),
-        (),
         measurement="behaviour",
         quantities=("accuracy",),
-        about="Every checkpoint and prefix length; below the dashed line, trained lengths.",
+        about="Accuracy (colour) by checkpoint (horizontal) and prefix length (vertical). Lengths below the dashed "
+        "line were trained.",
     )
     three(
         "decodability",
         "decodability_over_length",
         "decodability_difference",
-        ("trained", "step"),
-        ("step",),
+        without=("layer",),
         measurement="probes.summary",
         quantities=("summary_decodability", "position_decodability"),
-        about="Solid summary: one probe fitted at trained lengths and then frozen; dotted: refitted at each length.",
+        about="Decodability over prefix length; solid blue is the task state by one probe fitted at trained lengths, "
+        "dotted blue and orange (position) are refitted at each length. Higher is better decoded.",
     )
     three(
         "heads",
         "head_grid_figure",
         "head_grid_difference_figure",
-        ("step", "length", "layer", "head"),
-        ("step", "length", "head"),
         measurement="circuits.hardmax",
         quantities=("hardmax_distance",),
-        about="One cell per head; the small line runs over prefix length.",
+        about="Hardmax distance, a cell per head; the small line in a cell runs over prefix length. At 0 attention "
+        "is hard, and higher means softer.",
         form="heads",
     )
     return tuple(made)
@@ -161,11 +145,11 @@ def _seed_panels() -> tuple[Panel, ...]:
                     column=side,
                     title=TITLES[row][0] + (", A and B" if both else ""),
                     figure="seeds_compared" if both else "seeds_over_length",
-                    takes=("trained", "step", "trained_b", "axis") if both else ("trained", "step"),
-                    needs=("step",),
                     measurement=SHOWN[shown]["measurement"],
                     quantities=(SHOWN[shown]["quantity"],),
-                    about="A solid, B dashed; bands from the lowest to the highest seed." if both else _RANGE,
+                    about="Medians over seeds: A is solid, B is dashed. Bands run from the lowest to the highest seed."
+                    if both
+                    else _RANGE,
                     side="b" if side == "b" else "a",
                     settings={"shown": shown} if both else {"shown": shown, "colour": side},
                     read=read,
@@ -178,7 +162,6 @@ def _in_context_panels() -> tuple[Panel, ...]:
     """Accuracy over items, of two models that were asked in their prompt."""
     shared: dict[str, Any] = {
         "row": "in-context",
-        "needs": ("step",),
         "measurement": "behaviour.in_context",
         "quantities": ("answer_accuracy", "candidate_accuracy"),
     }
@@ -186,14 +169,14 @@ def _in_context_panels() -> tuple[Panel, ...]:
     title, about = TITLES["in-context"]
     each = [
         Panel(id=f"cmp-in-context-{side}", column=side, title=title, figure="in_context_over_length", side=side,
-              takes=("trained", "step"), about=about, **shared)
+              about=about, **shared)
         for side in sides
     ]  # fmt: skip
     apart = Panel(
         id="cmp-in-context-d", column="d", title=f"{title}, A \u2212 B", figure="in_context_difference", source="both",
-        takes=("trained", "step", "step_b"),
-        about="A \u2212 B at equal numbers of items. The interval is the square-and-add one, which takes the runs as "
-        "independent; of the right and the left neighbour the sentence above tells the difference of pairs.",
+        about="A \u2212 B at equal numbers of items; positive values mean that A is higher. The interval "
+        "(square-and-add) takes the runs as independent; of right and left neighbours, the sentence above compares "
+        "pairs.",
         **shared,
     )  # fmt: skip
     # Panels of a group are drawn by one call, which asks for all of them: those of heads here are others.
@@ -203,6 +186,8 @@ def _in_context_panels() -> tuple[Panel, ...]:
 
 PANELS, SEED_PANELS = _panels(), _seed_panels()
 IN_CONTEXT = _in_context_panels()
+COMPARED = {"prefixes": PANELS, "items": IN_CONTEXT}
+"""What kinds of run call their panels here -> these."""
 
 
 def check(context: Context, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
@@ -215,7 +200,7 @@ def check(context: Context, run: RunView, extras: Mapping[str, str]) -> tuple[di
     steps = extras.get("steps", "")
     if steps not in ("", "step"):
         said = f"This link pairs checkpoints by \u201c{steps[:40]}\u201d, which does not exist."
-        notices.append(Notice(said, "Shown: paired by shares of training.", "Keep"))
+        notices.append(Notice(said, "The page pairs them by shares of training.", "Keep"))
     seeds = "1" if extras.get("seeds") == "1" else ""
     made = {"run2": asked, "seeds": seeds, "steps": "step" if steps == "step" else "", "configs": ""}
     if extras.get("configs"):
@@ -225,12 +210,12 @@ def check(context: Context, run: RunView, extras: Mapping[str, str]) -> tuple[di
     if asked not in runs:
         default = likeliest(run, [one for one in runs.values() if one.name != run.name and one.measured]).name
         said = f"This link names the second run {asked}, which is not in this folder."
-        notices += [Notice(said, f"Shown: {default}.", f"Keep {default}")] if asked else []
+        notices += [Notice(said, f"The page shows {default}.", f"Keep {default}")] if asked else []
         made["run2"] = default
     return made, notices
 
 
-OPPOSITE = {"scale-robust": "length-coupled", "length-coupled": "scale-robust"}
+OPPOSITE = {SCALE_ROBUST: LENGTH_COUPLED, LENGTH_COUPLED: SCALE_ROBUST}
 
 
 def likeliest(run: RunView, others: Sequence[RunView]) -> RunView:
@@ -240,7 +225,7 @@ def likeliest(run: RunView, others: Sequence[RunView]) -> RunView:
     checkpoint; else any of the same task; else any; else the run itself. A model that was asked in its prompt shares no
     panel with one that was trained: of the other kind only where there is none of its own.
     """
-    others = [one for one in others if one.in_context == run.in_context] or others
+    others = [one for one in others if one.kind is run.kind] or others
     alike = [one for one in others if one.task == run.task]
     opposite = OPPOSITE.get(verdict_at(run, default_step(run)))
     seeds = [one for one in alike if one.family == run.family]
@@ -257,7 +242,7 @@ def pick(extras: Mapping[str, str]) -> html.Div:
     seeds = html.Button("Seeds", className="button", type="button", **pressed)
     others = {"data-configs": escaped(extras.get("run2", "")), "title": "Up to eight configurations, a line each"}
     many = html.Button("More", className="button", type="button", **others)
-    caption = [html.Span("Two runs, one cursor, steps by", className="caption"), compare_many.shares(extras)]
+    caption = [html.Span("Two runs, steps paired by", className="caption"), compare_many.shares(extras)]
     return html.Div(
         [html.Div(caption, className="paired"), html.Div([swap, seeds, many], className="buttons")],
         className="cell pick two",
@@ -272,13 +257,10 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
     other = at.other or run
     names = [name for name, one in context.store.together().items() if one.measured] or [run.name]
     seeds = extras.get("seeds") == "1"
-    shown = SEED_PANELS if seeds else PANELS
-    if run.in_context and other.in_context and not seeds:
-        shown = IN_CONTEXT
+    shown = SEED_PANELS if seeds else COMPARED[compared_as(run, other).compared]
     heads: list[Any] = []
-    for side, one in (("a", run), ("b", other)):
-        ident = "run-select" if side == "a" else "run2-select"
-        select = run_select(one, cursor, names, ident, label=f"Run {side.upper()}")
+    for side, ident, here in (("a", "run-select", at), ("b", "run2-select", at.beside)):
+        select = run_select(here.run, here.cursor, names, ident, label=f"Run {side.upper()}")
         heads.append(_head(side, select))
     heads.append(_head("d", html.Strong("Medians over seeds" if seeds else "Difference"), seeds))
     specs = {**other.specs, **run.specs}
@@ -328,9 +310,9 @@ def other_step(at: PanelCursor, beside: PanelCursor) -> str:
     """Why B is looked at at another step than A."""
     (mine, end), (step, end_b) = ((one.cursor.step, default_step(one.run)) for one in (at, beside))
     if mine == end:
-        return f" Last against last: A at step {whole(mine)}, B at step {whole(step)}."
+        return f" The last checkpoints are compared: A at step {whole(mine)}, B at step {whole(step)}."
     if at.pairing == "step":
-        return f" B has no step {whole(mine)}; shown: {whole(step)}."
+        return f" B has no step {whole(mine)}; the page shows step {whole(step)}."
     shares = [proportion(one / last) if last else MISSING for one, last in ((mine, end), (step, end_b))]
     near = step_partners(at.run.measured_steps, beside.run.measured_steps).get(mine) == step
     why = "Same share of training, within a quarter" if near else "B has no checkpoint near this share of training"
@@ -338,38 +320,8 @@ def other_step(at: PanelCursor, beside: PanelCursor) -> str:
 
 
 def _difference(at: PanelCursor) -> list[Any]:
-    other = at.beside
-    if at.run.in_context and other.run.in_context:
-        return _in_context_difference(at, other)
-    try:
-        found = over_length_difference(
-            at.run.frame,
-            other.run.frame,
-            step=at.cursor.step,
-            step_b=other.cursor.step,
-            trained=at.run.trained,
-            trained_b=other.run.trained,
-            axis=at.axis,
-        )
-    except NotShared as apart:
-        return [apart.message]
-    except NotMeasured:
-        return ["One of them has no accuracies at this step."]
-    return prose.pieces(compare_sentence(found))
-
-
-def _in_context_difference(at: PanelCursor, other: PanelCursor) -> list[Any]:
-    """What tells two runs in context apart: of the right and the left neighbour a difference of pairs of strings."""
-    if {at.run.task, other.run.task} == {"ur", "ul"}:
-        for one in (at, other):
-            with suppress(NotMeasured):
-                return prose.pieces(asymmetry_sentence(one.run.frame, step=one.cursor.step))
-    try:
-        steps = {"step": at.cursor.step, "step_b": other.cursor.step}
-        found = in_context_difference_data(at.run.frame, other.run.frame, **steps)
-    except NotMeasured as apart:
-        return [apart.message]
-    return prose.pieces(compare_sentence(found.where(series=ALL), items=True))
+    a, b = (ComparedRun(one.run.frame, one.run.task, one.run.trained, one.cursor.step) for one in (at, at.beside))
+    return prose.pieces(compared_as(at.run, at.beside.run).difference(a, b, at.axis))
 
 
 def connect(app: Dash, context: Context) -> None:
@@ -384,6 +336,7 @@ def connect(app: Dash, context: Context) -> None:
     @app.callback(
         *[Output(f"cmp-{what}-{side}", "children") for side in "ab" for what in ("chip", "said")],
         Output("cmp-said-d", "children"),
+        Output("run2-select", "leftSection"),
         Input("step", "data"),
         Input("run-version", "data"),
         State("length", "data"),
@@ -395,7 +348,7 @@ def connect(app: Dash, context: Context) -> None:
     def said(step: int, _: Any, length: int, head: str, run: str, extras: dict[str, str], axis: str) -> Any:
         view, cursor = place(context, run, step, length, head)
         at = PanelCursor.asked(context.store, view, cursor, extras | {"axis": axis})
-        return heads_of(at, extras.get("seeds") == "1")
+        return *heads_of(at, extras.get("seeds") == "1"), glyph(verdict_at(at.beside.run, at.beside.cursor.step))
 
     @app.callback(
         Output("lines-beside", "data"),

@@ -10,38 +10,50 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, html
 
+from workbench.core.thresholds import LEVEL_TEXT
+from workbench.core.verdicts import WORDS
 from workbench.dashboard.components.cursorbar import run_select
 from workbench.dashboard.components.icons import glyph
-from workbench.dashboard.components.slider_scents import verdict_at
+from workbench.dashboard.components.slider_curves import verdict_at
 from workbench.dashboard.panels import panel_frame
 from workbench.dashboard.panels.callbacks import browser, place
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor, PanelSource
 from workbench.dashboard.panels.panel_updates import memory
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.chosen_configurations import Configuration, offered
-from workbench.dashboard.state.cursor import VERDICTS, link
+from workbench.dashboard.state.cursor import link
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import MISSING, estimate, multiple, span_of_steps, whole
-from workbench.figures.panels.many_configurations import MOST_CONFIGURATIONS, configurations_over_length_data
+from workbench.figures.panels.many_configurations import MOST_CONFIGURATIONS, configurations_over_length
 from workbench.figures.panels.many_seeds import SHOWN
 from workbench.figures.panels.phase_diagram import axes_of, axis_title, settings_of, value_text
 from workbench.figures.rows.frame import Frame
 from workbench.figures.rows.multiples import partners
 
 ROWS = {
-    "accuracy": ("Accuracy", "Medians over seeds, on both laws."),
-    "decodability": ("Decodability", "In the last layer."),
+    "accuracy": ("Accuracy", "Medians over seeds, on both test sets."),
+    "decodability": ("Decodability", "After the last block."),
 }
 SHOWN_IN = {
-    "accuracy": ("accuracy", "a", "Accuracy, matched law", "Strings as in training."),
-    "challenge": ("accuracy", "b", "Accuracy, challenge law", "Neither end of a string gives the answer away."),
-    "summary": ("decodability", "a", "Summary", "One probe, fitted at trained lengths and then frozen."),
-    "position": ("decodability", "b", "Position", "A probe refitted at each length."),
+    "accuracy": ("accuracy", "a", "Accuracy, matched test set", "Accuracy on sequences as in training"),
+    "challenge": (
+        "accuracy",
+        "b",
+        "Accuracy, challenge test set",
+        "Accuracy where neither end of a sequence gives the answer away",
+    ),
+    "summary": (
+        "decodability",
+        "a",
+        "Task state (summary)",
+        "Decodability by one probe, fitted at trained lengths and frozen",
+    ),
+    "position": ("decodability", "b", "Position", "Decodability by a probe that is refitted at each length"),
 }
 _ABOUT = (
-    " A line per configuration, the median of its seeds at each length that all of them have; the band runs from the "
-    "lowest to the highest. Of one seed: its own 95 % interval. Steps are paired as A and B are."
+    ", a line per configuration: the median of its seeds, with a band from the lowest to the highest. Of a single seed "
+    f"the band is its {LEVEL_TEXT} interval."
 )
 MOST_SETTINGS = 3
 """Settings by which a configuration is told from the others."""
@@ -76,8 +88,6 @@ def _panel(shown: str) -> Panel:
         column=column,
         title=title,
         figure="configurations_over_length",
-        takes=("trained", "axis", "configurations", "trained_each", "chance"),
-        needs=("step",),
         measurement=where["measurement"],
         quantities=(where["quantity"],),
         about=says + _ABOUT,
@@ -95,7 +105,8 @@ def shares(extras: Mapping[str, str]) -> html.Button:
         "share",
         className="unit",
         type="button",
-        title="Checkpoints at equal shares of each run's training, or at equal steps",
+        title="Pair checkpoints at equal shares of each run's training (last with last, others within a quarter), or "
+        "at equal steps",
         **{
             "data-shares": "1",
             "aria-pressed": "false" if extras.get("steps") == "step" else "true",
@@ -107,7 +118,7 @@ def shares(extras: Mapping[str, str]) -> html.Button:
 def pick(extras: Mapping[str, str]) -> html.Div:
     """The bar's first cell: back to two runs."""
     back = html.Button("Two runs", className="button", type="button", **{"data-configs": ""})
-    caption = [html.Span("One cursor, steps by", className="caption"), shares(extras)]
+    caption = [html.Span("Steps paired by", className="caption"), shares(extras)]
     return html.Div(
         [html.Div(caption, className="paired"), html.Div([back], className="buttons")], className="cell pick two"
     )
@@ -179,7 +190,9 @@ def at_cursor(at: PanelCursor) -> html.Table:
             *(html.Td(found[shown].get(letter, MISSING), className="num") for shown in found),
         ]
         lines.append(html.Tr(cells))
-    caption = html.Caption("Accuracies: the median of the seeds and their range; of one seed, its 95 % interval.")
+    caption = html.Caption(
+        f"Accuracies: the median of the seeds and their range; of one seed, its {LEVEL_TEXT} interval."
+    )
     return html.Table([caption, html.Thead(html.Tr(heads)), html.Tbody(lines)])
 
 
@@ -202,8 +215,8 @@ def _verdicts(at: PanelCursor, one: Configuration) -> list[Any]:
     steps = at.configuration_values["configurations"][one.letter]
     counted = Counter(verdict_at(run, steps[run.name]) for run in one.runs)
     made: list[Any] = []
-    for verdict in (known for known in VERDICTS if counted[known]):
-        made += [glyph(verdict), html.Span(f"{counted[verdict]} {VERDICTS[verdict].lower()} ", className="num")]
+    for verdict in (known for known in WORDS if counted[known]):
+        made += [glyph(verdict), html.Span(f"{counted[verdict]} {WORDS[verdict].lower()} ", className="num")]
     more = one.seeds - len(one.runs)
     return [*made, html.Span(f"and {whole(more)} not read", className="soft")] if more > 0 else made
 
@@ -217,7 +230,7 @@ def _values(at: PanelCursor, shown: str) -> dict[str, str]:
     """Letter -> the accuracy at the length that is paired with the cursor's, and its band."""
     given = at.configuration_values
     try:
-        data = configurations_over_length_data(rows_of(at, shown), configurations=given["configurations"], shown=shown)
+        data = configurations_over_length.data(rows_of(at, shown), configurations=given["configurations"], shown=shown)
     except NotMeasured:
         return {}
     found = {}

@@ -10,22 +10,82 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
 
 from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.exceptions import PreventUpdate
+from pydantic import Field
+from typing_extensions import TypedDict
 
 from workbench.dashboard.components.cursorbar import bar
 from workbench.dashboard.components.icons import glyph
 from workbench.dashboard.components.page_frame import banner, problems
-from workbench.dashboard.components.slider_scents import scent_over_lengths, scent_over_steps, verdict_at
+from workbench.dashboard.components.slider_curves import scent_over_lengths, scent_over_steps, verdict_at
 from workbench.dashboard.pages.base import CURSOR_KEYS, Astray, Drawn, Page, Visit, unknown
 from workbench.dashboard.panels.callbacks import PARTS, browser, place, unless
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import VIEWS, Cursor, Notice, RunLike, axis_of, default_cursor, resolve, write
+from workbench.dashboard.state.request_values import Head, Name, Text, View, Whole, declare, exact
 from workbench.dashboard.state.run_view import RunView
 from workbench.dashboard.state.store import pair
 from workbench.figures.rows.multiples import LengthAxis
+
+Digits = Annotated[str, Field(pattern=r"^[0-9]{0,18}\z")]
+Ordinal = Annotated[str, Field(pattern=r"^[0-9]{1,18}\z")]
+Layer = Annotated[str, Field(pattern=r"^(-1|[0-9]{0,6})\z")]
+"""A layer that probes read; -1 is the embedding, nothing the last."""
+
+
+@exact
+class Extras(TypedDict, total=False):
+    """What pages keep in their links beside the cursor."""
+
+    quantity: Name
+    connection: Name
+    run2: Name
+    seeds: Name
+    steps: Name
+    configs: Text
+    seq: Text
+    law: Name
+    edits: Name
+    pos: Digits
+    site: Layer
+    zoom: Name
+    q: Name
+    view: View
+    sample: Ordinal
+
+
+@exact
+class Late(TypedDict):
+    """The cursor, for what stands below the first screen."""
+
+    step: Whole
+    length: Whole
+    head: Head
+
+
+class Link(TypedDict):
+    """The canonical link of a view."""
+
+    path: Name
+    run: Name
+    href: Text
+
+
+declare(
+    {
+        "run.data": Name,
+        "run-version.data": Name | None,
+        "log-version.data": Name | None,
+        "run-check.data": Any,
+        "keep-run.data": Any,
+        "late.data": Late,
+        "extras.data": Extras,
+        "link.data": Link,
+    }
+)
 
 Content = Callable[["Context", RunView, Cursor, Mapping[str, str]], list[Any]]
 Pick = Callable[[Mapping[str, str]], html.Div]
@@ -104,14 +164,14 @@ class CursorPage(Page):
         if run is not None:
             return run
         said = f"This link names the run {asked}, which is not in this folder." if asked else "This link names no run."
-        raise Astray(Notice(said, "Shown: all runs.", "Keep"))
+        raise Astray(Notice(said, "The page shows all runs.", "Keep"))
 
 
 def stores(
     context: Context, page: CursorPage, run: RunView, cursor: Cursor, extras: Mapping[str, str], axis: LengthAxis
 ) -> list[dcc.Store]:
     """The cursor, one store per part, so that a move redraws only what depends on that part."""
-    parts = {"step": cursor.step, "length": cursor.length, "head": f"{cursor.layer}.{cursor.head}"}
+    parts = {"step": cursor.step, "length": cursor.length, "head": cursor.head_key}
     data: dict[str, Any] = {
         "run": run.name,
         **parts,
@@ -257,7 +317,10 @@ def troubles(context: Context, name: str, extras: Mapping[str, str]) -> list[str
         shown = [one for one in pair(context.store, run, extras) if one is not None]
         return list(dict.fromkeys(said for one in shown for said in one.problems))
     reasons = [one for one in context.store.problems if name in one]
-    gone = f"The run {name} is no longer here: its folder was removed or cannot be read. Shown: as last read."
+    gone = (
+        f"The run {name} is no longer here: its folder was removed or cannot be read. The page shows what it loaded "
+        "last."
+    )
     return [gone, *reasons]
 
 

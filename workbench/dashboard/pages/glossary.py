@@ -9,12 +9,12 @@ from typing import Any
 
 from dash import Dash, html
 
-from workbench.core.apart import apart
+from workbench.core.failures import isolated
+from workbench.core.verdicts import LENGTH_COUPLED, VERDICTS
 from workbench.dashboard.components.icons import chip
 from workbench.dashboard.components.page_frame import banner, command
 from workbench.dashboard.components.terms import TERMS, anchor
 from workbench.dashboard.components.typeset import LETTERS, typeset
-from workbench.dashboard.components.verdict_help import MEANINGS
 from workbench.dashboard.pages.base import Drawn, FreePage, Visit
 from workbench.dashboard.panels.panel_words import span_of
 from workbench.dashboard.server.context import Context
@@ -24,6 +24,7 @@ from workbench.figures.labels import whole
 from workbench.figures.rows.frame import Frame, present
 from workbench.figures.style.sparklines import spark_svg
 from workbench.figures.style.template import u_length, u_step
+from workbench.table.schema import SEPARATING
 
 
 def layout(context: Context, visit: Visit) -> Drawn:
@@ -36,12 +37,12 @@ def layout(context: Context, visit: Visit) -> Drawn:
     notices = list(visit.notices)
     if asked and asked not in known:
         said = f"This link names the quantity {asked}, which no run here has."
-        notices.append(Notice(said, "Shown: all quantities.", "Keep all"))
+        notices.append(Notice(said, "The page shows all quantities.", "Keep all"))
     drawn = curves(max(runs, key=_telling, default=None))
     sections: list[Any] = []
     for name, spec in specs.items():
         unshown: list[str] = []
-        with apart(unshown.append, f"{name} cannot be shown"):
+        with isolated(unshown.append, f"{name} cannot be shown"):
             sections.append(_section(name, spec, held, asked, drawn))
         sections += [html.P(one, id=slug(name)) for one in unshown]
     content = html.Div(
@@ -51,8 +52,8 @@ def layout(context: Context, visit: Visit) -> Drawn:
                 [
                     html.H1("Glossary"),
                     html.P(
-                        "Every quantity in these folders, in the words of the measurement that made it: the "
-                        "definitions travel with the rows. All intervals are 95\u00a0%; n counts sequences.",
+                        "All quantities in these folders, as their measurements define them; the definitions are "
+                        "stored with the results. All intervals are 95\u00a0%, and n counts sequences.",
                         className="why",
                     ),
                     html.P(typeset(LETTERS), className="formula-where"),
@@ -79,11 +80,11 @@ def _index(specs: Mapping[str, Any]) -> html.Nav:
 
 
 def _verdicts() -> html.Section:
-    terms = [html.Div([html.Dt(chip(name)), html.Dd(html.P(what))]) for name, what in MEANINGS]
+    terms = [html.Div([html.Dt(chip(label)), html.Dd(html.P(kind.meaning))]) for label, kind in VERDICTS.items()]
     return html.Section(
         [
             html.H2("Verdicts"),
-            html.P("From behaviour alone; probes and circuits explain them.", className="soft"),
+            html.P("Verdicts depend only on behaviour; probes and circuits help to explain them.", className="soft"),
             html.Dl(terms),
         ],
         id="verdicts",
@@ -95,7 +96,9 @@ def _words() -> html.Section:
     return html.Section(
         [
             html.H2("Words"),
-            html.P("As the pages use them; where the Run page does, they say so on hover and focus.", className="soft"),
+            html.P(
+                "Terms of these pages. On the Run page, hover or focus a term to see its definition.", className="soft"
+            ),
             html.Dl(terms),
         ],
         id="words",
@@ -105,7 +108,7 @@ def _words() -> html.Section:
 def _telling(run: RunView) -> tuple[bool, int]:
     """What makes a run's curves say most: that its behaviour changes with length, and that much was measured."""
     last = run.brief.last
-    return last is not None and run.brief.verdicts.get(last) == "length-coupled", len(run.brief.quantities)
+    return last is not None and run.brief.verdicts.get(last) == LENGTH_COUPLED, len(run.brief.quantities)
 
 
 def curves(run: RunView | None) -> dict[tuple[str, str], tuple[str, str]]:
@@ -131,7 +134,7 @@ def _line(rows: Frame, along: str) -> list[tuple[float, float]]:
     if not len(rows):
         return []
     first = rows.row(0)
-    apart = {name: first[name] for name in ("law", "target", "mode", "site", "layer", "head")}
+    apart = {name: first[name] for name in SEPARATING if name in first}
     same = rows.where(**{name: value for name, value in apart.items() if value is not None and value == value})
     found = {float(at): float(value) for at, value in zip(same[along], same["value"], strict=True)}
     return sorted((at, value) for at, value in found.items() if math.isfinite(value))
@@ -151,7 +154,7 @@ def _section(
     asked: str,
     drawn: Mapping[tuple[str, str], tuple[str, str]],
 ) -> html.Section:
-    laws = ", ".join(spec.get("laws", ())) or "no law of strings"
+    laws = ", ".join(spec.get("laws", ())) or "no test set"
     sequences = f"{whole(spec['sequences'])} sequences" if spec.get("sequences") else ""
     facts = [html.Code(name), f"version {spec.get('version', 1)}", laws, sequences]
     line: list[Any] = []

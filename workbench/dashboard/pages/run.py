@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import dash_mantine_components as dmc
@@ -35,12 +35,24 @@ from workbench.dashboard.panels.run_panels import (
     ROWS,
     WHY,
     WHY_ROW,
+    panels_of,
 )
 from workbench.dashboard.panels.sequence import head_maps_panel
 from workbench.dashboard.server import theory_lookup
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Cursor, Notice, slug
+from workbench.dashboard.state.request_values import Name, declare
 from workbench.dashboard.state.run_view import RunView
+
+declare(
+    {
+        "ledger-open.data": bool,
+        "diagnosis.className": Any,
+        "more-quantity.value": Name,
+        **{f"{name}.children": Any for name in ("verdict-line", "why", "ledger-said", "ledger")},
+        **{f"rail-{row}.children": Any for row in ("behaviour", "representation", "mechanism")},
+    }
+)
 
 RAILS = {row: f"rail-{row}" for row in ROWS}
 """Kind of evidence -> the id of its sentence."""
@@ -72,7 +84,7 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
             [html.Summary(id="ledger-said"), html.Div(id="ledger", className="ledger-wrap")],
             id="evidence",
             className="evidence",
-            hidden=not run.brief.rows or run.in_context,
+            hidden=not run.brief.rows or not run.kind.evidence,
         ),
         notes_panel.section(run),
         *_below(run, extras),
@@ -80,13 +92,9 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
 
 
 def _below(run: RunView, extras: Mapping[str, str]) -> list[Any]:
-    """What stands below the headline; weights that others trained have no training, and no lengths of it, to show."""
-    if run.in_context:
-        return [in_context(run), *in_context_deeper(run), more(run, extras)] if run.brief.rows else [unmeasured(run)]
-    if not run.brief.rows:
-        return [unmeasured(run), training(run)]
-    further = [*deeper(run), *circuit(run, extras), *all_heads(run), more(run, extras)]
-    return [*evidence(run), why_row(run), *further, training(run)]
+    """What stands below the headline: the sections of its kind."""
+    sections = run.kind.sections if run.brief.rows else run.kind.unmeasured
+    return [part for section in sections for part in SECTIONS[section](run, extras)]
 
 
 def save_button(run: RunView) -> html.Button:
@@ -129,15 +137,15 @@ def unmeasured(run: RunView) -> html.Div:
                 [
                     "This run has ",
                     html.Span(counted(run), id="unmeasured-count"),
-                    " and no rows in ",
+                    " and no results in ",
                     html.Code(f"{run.shown_path}/measurements/"),
-                    ". Measuring reads every checkpoint at every prefix length: behaviour and its verdict, "
-                    "what the residual stream carries, and the shape of every head's attention.",
+                    ". Measuring evaluates every checkpoint at every prefix length: its behaviour with the verdict, "
+                    "probes of the residual stream, and the attention of every head.",
                 ],
                 className="prose",
             ),
             *measure_button.ways(run),
-            html.P("This page looks again every two seconds.", className="soft"),
+            html.P("This page checks for results every two seconds.", className="soft"),
             *[html.P(id=rail, hidden=True) for rail in RAILS.values()],  # filled with the words above, here with none
         ],
         className="empty",
@@ -261,7 +269,9 @@ def _quantity(run: RunView, asked: str) -> tuple[str, list[Notice]]:
     if not asked or asked in pairs:
         return asked or default, []
     name = asked.partition("|")[2] or asked
-    notice = Notice(f"This link names the quantity {name}, which {run.name} does not have.", "Shown: another.", "Keep")
+    notice = Notice(
+        f"This link names the quantity {name}, which {run.name} does not have.", "The page shows another one.", "Keep"
+    )
     return default, [notice]
 
 
@@ -277,6 +287,22 @@ def training(run: RunView) -> html.Div:
     return html.Div(
         [panel_frame.matrix_row(rail, loss, run.specs, "one"), memory(loss)], className="matrix training-row"
     )
+
+
+Section = Callable[[RunView, Mapping[str, str]], list[Any]]
+SECTIONS: Mapping[str, Section] = {
+    "unmeasured": lambda run, _: [unmeasured(run)],
+    "evidence": lambda run, _: evidence(run),
+    "why": lambda run, _: [why_row(run)],
+    "deeper": lambda run, _: deeper(run),
+    "circuit": circuit,
+    "heads": lambda run, _: all_heads(run),
+    "items": lambda run, _: [in_context(run)],
+    "items-deeper": lambda run, _: in_context_deeper(run),
+    "more": lambda run, extras: [more(run, extras)],
+    "training": lambda run, _: [training(run)],
+}
+"""Section of the page, as kinds of run name them -> what stands there."""
 
 
 def legend() -> html.P:
@@ -336,11 +362,9 @@ def _ahead(app: Dash, context: Context) -> None:
     def ahead(_: Any, look: Any, known: Any, axis: str, run: str, step: int, length: int, head: str) -> None:
         view, cursor = place(context, run, step, length, head)
         if look is not None and view.brief.rows and known["path"] == PAGE.path:
-            context.prefetch.ask(
-                PanelCursor.asked(context.store, view, cursor, {"axis": axis}),
-                (*IN_CONTEXT, *IN_CONTEXT_DEEPER) if view.in_context else (*PANELS, *WHY, *DEEPER, *CIRCUIT),
-                look,
-            )
+            always, further = panels_of(view.kind)
+            at = PanelCursor.asked(context.store, view, cursor, {"axis": axis})
+            context.prefetch.ask(at, (*always, *further), look)
 
 
 def _theory(app: Dash, context: Context) -> None:
@@ -388,7 +412,7 @@ def _prose(app: Dash, context: Context) -> None:
         )
         def deeper_said(cursor: dict[str, Any], _: Any, run: str, row: str = row) -> Any:
             view, at = place(context, run, **cursor)
-            return prose.rail(view, row, at) if view.in_context and view.brief.rows else ""
+            return prose.rail(view, row, at) if row in view.kind.rails and view.brief.rows else ""
 
     @app.callback(Output("unmeasured-count", "children"), Input("run-version", "data"), State("run", "data"))
     def grown(_: Any, run: str) -> Any:

@@ -6,13 +6,15 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, dcc, html, no_update
+from pydantic import Field
 
-from workbench.core.apart import apart
-from workbench.core.thresholds import FITTED, HORIZON, ROBUST
+from workbench.core.failures import isolated
+from workbench.core.thresholds import FITTED, FITTED_AT_TEXT, HORIZON, ROBUST
+from workbench.core.verdicts import LENGTH_COUPLED, NOT_FITTED, SCALE_ROBUST, WORDS
 from workbench.dashboard.components.icons import chevron, glyph, icon
 from workbench.dashboard.components.page_frame import banner, command, problems
 from workbench.dashboard.components.runs_grid import grid
@@ -20,9 +22,10 @@ from workbench.dashboard.pages.base import Drawn, FreePage, Visit
 from workbench.dashboard.panels.callbacks import browser
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.theory_lookup import POLL_MS
-from workbench.dashboard.state.cursor import VERDICTS, slug
+from workbench.dashboard.state.cursor import slug
 from workbench.dashboard.state.filters import FILTER_KEYS, TIES, Filters, check_filters, read_filters, write_filters
 from workbench.dashboard.state.live_progress import live_progress
+from workbench.dashboard.state.request_values import Name, declare
 from workbench.dashboard.state.run_brief import Brief
 from workbench.dashboard.state.run_summary import matches, summarise
 from workbench.dashboard.state.run_view import RunView, shown, typed
@@ -31,17 +34,27 @@ from workbench.dashboard.state.sweep_query import MOST_VALUES, choices_of
 from workbench.dashboard.state.theory_match import held
 from workbench.figures.labels import whole
 from workbench.figures.panels.phase_diagram import axis_title
+from workbench.tasks.known_tasks import task_label
+
+declare(
+    {
+        "rows-check.data": Any,
+        "verdict.data": Name | None,
+        "where.value": Annotated[list[Name], Field(max_length=1000)] | None,
+        **{f"{name}.value": Name | None for name in ("task", "positions", "ties", "tag", "filter", "seeds")},
+    }
+)
 
 CARDS = {
-    "scale-robust": "Behaviour stays the same as the prefix grows.",
-    "length-coupled": "Works at trained lengths, then depends on length.",
-    "not fitted": "Never learned the task at trained lengths; no verdict.",
+    SCALE_ROBUST: f"Accuracy stays high up to at least {HORIZON} \u00d7 N.",
+    LENGTH_COUPLED: "Accuracy is high at trained lengths and falls beyond N.",
+    NOT_FITTED: "Accuracy is too low at the trained lengths themselves.",
 }
 SELECTS = ("task.name",)
 """Settings that have a select of their own."""
 ASKING = "asking \u2026"
 """Stands where it is not known yet what theory expects."""
-CHIPS = ("undecided", "unseen position", "holds", "decays", "not capable", "not measured")
+CHIPS = tuple(label for label in WORDS if label not in CARDS)
 
 
 def layout(context: Context, visit: Visit) -> Drawn:
@@ -97,23 +110,22 @@ def runs_link(filters: Filters) -> dict[str, str]:
 
 def _question(context: Context) -> html.Div:
     runs = context.store.runs()
-    trained = sorted({run.trained for run in runs.values() if not run.in_context})
-    longest = max((run.lengths[-1] for run in runs.values() if run.lengths and not run.in_context), default=None)
-    if not trained:
+    prompted = sum(not run.kind.has_trained_length for run in runs.values())
+    if len(runs) == prompted:
         text: list[Any] = [
-            "Train a model on short prefixes, read it at long ones, and see whether its behaviour "
-            "changes, what in the model makes it so, and when in training that happened."
+            "Train a model on short prefixes, evaluate it on long ones, and see whether its behaviour "
+            "changes, which components are responsible, and when in training that happened."
         ]
     else:
-        read = f" and read at lengths up to {whole(longest)}" if longest else ""
-        others = sum(run.in_context for run in runs.values())
-        asked = f" {whole(others)} more {'was' if others == 1 else 'were'} asked in the prompt." if others else ""
         text = [
-            "The runs below were trained on prefixes of " if others else "Every run below was trained on prefixes of ",
-            html.Strong(f"at most {whole(trained[-1])} tokens", className="train"),
-            f"{read}; the verdict says what happens past that mark.{asked} Open a run to see what in the "
-            "model makes it so, and when.",
-        ]
+            "Each run has its own N, the ",
+            html.Strong("longest length that it was trained on", className="train"),
+            " or compiled for" if any("compiled" in run.config["training"] for run in runs.values()) else "",
+            " (dashed line in its curve). The verdict describes lengths beyond N.",
+            f" {whole(prompted)} of the runs {'was' if prompted == 1 else 'were'} evaluated in a prompt, without "
+            "training." if prompted else "",
+            " Open a run to see which components are responsible, and when in training the behaviour appeared.",
+        ]  # fmt: skip
     return html.Div(
         [
             html.H1(["Does a model keep working on ", html.Br(), "inputs longer than it was trained on?"]),
@@ -148,7 +160,7 @@ def cards(rows: Sequence[dict[str, Any]], filters: Filters, live: bool = True) -
                     html.Span(
                         [
                             html.Span(f"{counts[verdict]:,}", className="count num"),
-                            html.Span(VERDICTS[verdict], className=f"name ink-{slug(verdict)}"),
+                            html.Span(WORDS[verdict], className=f"name {slug(verdict)}"),
                         ]
                     ),
                     html.Span(line, className="says"),
@@ -171,7 +183,7 @@ def chips(rows: Sequence[dict[str, Any]], filters: Filters) -> list[Any]:
     counts = Counter(row["verdict"] for row in rows)
     return [
         html.Button(
-            [glyph(verdict), VERDICTS[verdict], html.Span(f"{counts[verdict]:,}", className="num")],
+            [glyph(verdict), WORDS[verdict], html.Span(f"{counts[verdict]:,}", className="num")],
             type="button",
             className=f"chip filter {slug(verdict)}",
             **{"aria-pressed": "true" if filters.verdict == verdict else "false", "data-verdict": verdict},
@@ -189,7 +201,7 @@ def settings_here(context: Context) -> Mapping[str, Sequence[str]]:
 def toolbar(
     rows: Sequence[dict[str, Any]], filters: Filters, settings: Mapping[str, Sequence[str]] | None = None
 ) -> list[Any]:
-    """Filter by text, task, positions, any other setting, and tags and near ties where any run has them."""
+    """Filter by text, task, positions, any other setting, and tags and hard inputs where any run has them."""
     tied = any("ties" in row for row in rows)
     tags = sorted({tag for row in rows for tag in row["tags"]})
     return [
@@ -208,7 +220,7 @@ def toolbar(
                 ),
                 _select("task", "Task", sorted({row["task"] for row in rows}), filters.task),
                 _select("positions", "Positions", sorted({row["positions"] for row in rows}), filters.positions),
-                html.Div(_select("ties", "Near ties", TIES, filters.ties), hidden=not tied),
+                html.Div(_select("ties", "Hard inputs", TIES, filters.ties), hidden=not tied),
                 html.Div(_select("tag", "Tag", tags, filters.tag), hidden=not tags),
                 _settings(filters, settings or {}),
                 html.Div(chips(rows, filters), id="chips", className="chips"),
@@ -274,7 +286,7 @@ def having(context: Context, where: Sequence[tuple[str, str]]) -> set[str]:
 
 def _select(ident: str, name: str, values: Sequence[str], chosen: str) -> dmc.Select:
     options = [{"value": "", "label": f"{name}: all"}]
-    options += [{"value": value, "label": f"{name}: {value.replace('_', ' ')}"} for value in values]
+    options += [{"value": value, "label": f"{name}: {task_label(value).replace('_', ' ')}"} for value in values]
     return dmc.Select(
         id=ident,
         data=options,
@@ -301,13 +313,13 @@ def empty(roots: Sequence[Path]) -> html.Div:
                 [
                     html.Div(
                         [
-                            html.Dt("Look at the runs that come with LengthLens"),
+                            html.Dt("Open the runs that come with LengthLens"),
                             html.Dd(command("lengthlens gallery")),
                         ]
                     ),
                     html.Div(
                         [
-                            html.Dt("Train and measure small runs that show all three answers"),
+                            html.Dt("Train and measure small runs that show all three verdicts"),
                             html.Dd(command("lengthlens demo")),
                         ]
                     ),
@@ -320,7 +332,7 @@ def empty(roots: Sequence[Path]) -> html.Div:
                     html.Div([html.Dt("Open another folder"), html.Dd(command("lengthlens app FOLDER"))]),
                 ]
             ),
-            html.P("This page looks again every two seconds.", className="soft"),
+            html.P("This page checks for runs every two seconds.", className="soft"),
         ],
         className="empty",
     )
@@ -329,9 +341,10 @@ def empty(roots: Sequence[Path]) -> html.Div:
 def footer() -> html.P:
     """The thresholds behind the verdicts."""
     return html.P(
-        f"Verdicts come from behaviour alone. Fitted: lower limit of skill at least {FITTED:g} at every trained "
-        f"length. Scale-robust: lower limit of skill at least {ROBUST:g} at every judged length, on both laws, up to "
-        f"{HORIZON} times the trained one or more. All intervals are 95\u00a0%.",
+        "Verdicts depend only on behaviour. A model solves the trained lengths if the lower limit of its skill is at "
+        f"least {FITTED:g} at {FITTED_AT_TEXT}, where N is the longest trained length. It is scale-robust if that "
+        f"limit is at least {ROBUST:g} at every tested length up to {HORIZON} times N or more, on both test sets. All "
+        "intervals are 95\u00a0%.",
         className="legend",
     )
 
@@ -352,7 +365,7 @@ def summary(context: Context, run: RunView) -> dict[str, Any]:
 def _summary(run: RunView) -> dict[str, Any]:
     """The run's line; without its rows where these hold what no line can say."""
     said: list[str] = []
-    with apart(said.append, "its rows cannot be put into a line"):
+    with isolated(said.append, "its line cannot be drawn"):
         return summarise(run)
     return summarise(replace(run, brief=Brief(specs={}))) | {"question": said[0]}
 
@@ -366,7 +379,7 @@ def lines(context: Context, filters: Filters) -> dict[str, Any]:
     text = "" if len(shown) == len(every) else f"{whole(len(shown))} of {whole(len(every))} runs"
     troubles = context.store.problems
     if filters.seeds:
-        with apart(troubles.append, "Seeds could not be put together"):
+        with isolated(troubles.append, "Seeds could not be put together"):
             shown = by_configuration(context.store.together(), shown)
     return {
         "rows": shown,

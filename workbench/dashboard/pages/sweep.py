@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import dash_mantine_components as dmc
 import pandas as pd
 import plotly.graph_objects as go
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from dash.exceptions import PreventUpdate
+from pydantic import Field
 
 from workbench.dashboard.components.icons import chevron
 from workbench.dashboard.components.page_frame import banner, command, problems
@@ -20,7 +21,9 @@ from workbench.dashboard.panels import panel_frame
 from workbench.dashboard.panels.callbacks import LOOK
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import query
-from workbench.dashboard.state.series_rows import SERIES, Reading
+from workbench.dashboard.state.request_values import Name, declare
+from workbench.dashboard.state.run_brief import SERIES
+from workbench.dashboard.state.series_rows import Reading
 from workbench.dashboard.state.store import Store
 from workbench.dashboard.state.sweep_query import (
     MOST_VALUES,
@@ -36,12 +39,24 @@ from workbench.dashboard.state.sweep_query import (
     read,
     series_name,
 )
-from workbench.figures import registered
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import whole
-from workbench.figures.panels.phase_diagram import REDUCTIONS, axis_title, phase_diagram, phase_diagram_data
+from workbench.figures.look import Look, Theme
+from workbench.figures.panels.phase_diagram import REDUCTIONS, axis_title, phase_diagram
 from workbench.figures.rows.frame import Frame
 from workbench.figures.style.plain_figure import Drawing
+
+declare(
+    {
+        "sweep-asked.data": dict[Name, Name] | None,
+        "sweep-quantity.value": Annotated[str, Field(pattern=r"^[^|]+\|[^|]+(\|[^|]*)*\z", max_length=1000)],
+        "sweep-kind.value": Annotated[str, Field(pattern=r"^[^|]*(\|[^|]*){4}\z", max_length=1000)],
+        "sweep-x.value": Name,
+        "sweep-y.value": Name,
+        "sweep-over.value": Name,
+        "sweep-fix.value": Annotated[list[Name], Field(max_length=1000)] | None,
+    }
+)
 
 READING_MS = 800
 """Time between two looks at how far the reading of a series is."""
@@ -57,17 +72,17 @@ class PhasePanel:
 
     def rows(self, context: Context, asked: Mapping[str, str]) -> pd.DataFrame:
         """The cells, a row each."""
-        found: Frame = phase_diagram_data(*self._given(context, asked), **_arguments(*_asked(context, asked)))
+        found: Frame = phase_diagram.data(*self._given(context, asked), **_arguments(*_asked(context, asked)))
         return found.to_pandas()
 
-    def figure(self, context: Context, asked: Mapping[str, str], theme: str, size: int) -> go.Figure:
+    def figure(self, context: Context, asked: Mapping[str, str], theme: Theme, size: int) -> go.Figure:
         """The diagram; raises NotMeasured where no run has a value."""
         return phase_diagram(*self._given(context, asked), **self._arguments(context, asked, theme, size))
 
-    def plain(self, context: Context, asked: Mapping[str, str], theme: str, size: int) -> Drawing:
+    def plain(self, context: Context, asked: Mapping[str, str], theme: Theme, size: int) -> Drawing:
         """The same without plotly's checks."""
         given = self._arguments(context, asked, theme, size)
-        return registered("phase_diagram").plain(*self._given(context, asked), **given)
+        return phase_diagram.plain(*self._given(context, asked), **given)
 
     def reading(self, context: Context, asked: Mapping[str, str]) -> Reading | None:
         """How far the reading of its rows is, or None once they are there."""
@@ -81,11 +96,11 @@ class PhasePanel:
         assert isinstance(rows, Frame)  # it was waited for
         return rows, choices.swept
 
-    def _arguments(self, context: Context, asked: Mapping[str, str], theme: str, size: int) -> dict[str, Any]:
+    def _arguments(self, context: Context, asked: Mapping[str, str], theme: Theme, size: int) -> dict[str, Any]:
         choices, sweep = _asked(context, asked)
         low, high = _range(context.store, sweep.series)
         title = series_name(sweep.series).capitalize()
-        look = {"title": title, "theme": theme, "size": size}
+        look = {"title": title, "look": Look(theme, size)}
         verdicts = {name: run.brief.verdicts for name, run in context.store.together().items()}
         return {**_arguments(choices, sweep), "verdicts": verdicts, "low": low, "high": high, **look}
 
@@ -141,8 +156,18 @@ def _arguments(choices: Choices, sweep: SweepQuery) -> dict[str, Any]:
 
 def _left_out(runs: int) -> str:
     """How many runs stand in no diagram beside the others."""
-    asked = "One run that was asked in its prompt is" if runs == 1 else f"{whole(runs)} runs asked in their prompt are"
-    return f" {asked} left out: items are no trained lengths." if runs else ""
+    evaluated = "One run that was" if runs == 1 else f"{whole(runs)} runs that were"
+    verb = "is" if runs == 1 else "are"
+    reason = "because a number of items is not a trained length"
+    return f" {evaluated} evaluated in a prompt {verb} left out, {reason}." if runs else ""
+
+
+def _compiled(choices: Choices) -> str:
+    """Why compiled runs are not in the diagram, and how to see them."""
+    others = choices.fixed("", "")
+    return (
+        " Compiled models are left out until you clear \u201corigin: trained\u201d under Hold fixed." if others else ""
+    )
 
 
 def _range(store: Store, series: Sequence[str]) -> tuple[float | None, float | None]:
@@ -160,7 +185,7 @@ def layout(context: Context, visit: Visit) -> Drawn:
     """The bar and selects above, the diagram below."""
     choices = choices_of(context.store)
     if not choices.pairs:
-        said = html.P("A phase diagram needs measured runs. This trains many, and measures them:")
+        said = html.P("A phase diagram needs measured runs. This command trains and measures many:")
         body: list[Any] = [html.Div([said, command("lengthlens sweep gallery")], className="empty")]
         notices = list(visit.notices)
         steered: list[Any] = []
@@ -170,7 +195,7 @@ def layout(context: Context, visit: Visit) -> Drawn:
         body = [
             _selects(sweep, choices),
             _panel(),
-            dcc.Store(id="sweep-asked", data=sweep.written()),
+            dcc.Store(id="sweep-asked", data=sweep.written(choices.fixed(sweep.x, sweep.y))),
             dcc.Store(id="link"),
             dcc.Interval(id="sweep-reading", interval=READING_MS, disabled=True),
         ]
@@ -191,10 +216,10 @@ def layout(context: Context, visit: Visit) -> Drawn:
                 [
                     html.H1("Which configurations keep working?"),
                     html.P(
-                        "One quantity over two axes along which the runs here differ. A cell is the median of the "
-                        "runs that were measured at exactly this length, or this multiple of their own N, each of them "
-                        "a dot, which a click opens; grey: none was. Runs of tasks whose chance differs are not "
-                        f"pooled.{_left_out(choices.left_out)}",
+                        "One quantity over two settings in which these runs differ. A cell is the median of the runs "
+                        "that were measured at exactly this length, or this multiple of their own N; grey cells have "
+                        "none. Each dot is a run: click it to open the run. Runs of tasks with different chance "
+                        f"levels are not pooled.{_left_out(choices.left_out)}{_compiled(choices)}",
                         className="why",
                     ),
                 ],
@@ -219,9 +244,9 @@ def _selects(sweep: SweepQuery, choices: Choices) -> html.Div:
     offered = [{"value": "|".join(kind), "label": _kind(kind)} for kind in kinds]
     lined = [
         _select("sweep-quantity", "Quantity", quantities, "|".join(sweep.series[:2]), 230, searchable=True),
-        _select("sweep-kind", "Law and mode", offered, "|".join(sweep.series), 190),
-        _select("sweep-x", "To the right", axes, sweep.x, 190),
-        _select("sweep-y", "Upwards", axes, sweep.y, 190),
+        _select("sweep-kind", "Test set and mode", offered, "|".join(sweep.series), 190),
+        _select("sweep-x", "Horizontal axis", axes, sweep.x, 190),
+        _select("sweep-y", "Vertical axis", axes, sweep.y, 190),
         _fixed(sweep, choices),
         _select("sweep-over", "Layers and heads", [{"value": o, "label": o} for o in REDUCTIONS], sweep.over, 120),
     ]
@@ -286,11 +311,12 @@ def _select(ident: str, name: str, data: list[Any], value: str, width: int, sear
 
 def _panel() -> html.Div:
     about = [
-        ("", "Colours have the quantity's own range where it has one, else that of the cells."),
+        ("", "Colours span the range of the quantity, or the range of the cells if the quantity has none."),
         (
             "Dots",
-            "each run on one scale in all cells, the lowest colour at the left, the highest at the right; open "
-            "where it is not fitted at its step. A click opens the run. Not drawn where there is no room.",
+            "Each dot is a run, from the lowest colour (left) to the highest (right), on one scale in all cells. "
+            "Open dots do not solve the trained lengths at their step. Click a dot to open the run; dots are left "
+            "out where there is no room.",
         ),
     ]
     body = panel_frame.graph_body("phase")
@@ -368,7 +394,8 @@ def connect(app: Dash, context: Context) -> None:
     def moved(kind: str, x: str, y: str, over: str, fix: list[str] | None, at: StepStop, stop: Stop) -> Any:
         fixed = tuple((axis, value) for axis, _, value in (part.partition("=") for part in fix or ()))
         step, share = parted_step(at)
-        parts = SweepQuery(tuple(kind.split("|")), x, y, step, *parted(stop), fixed, over, share).written()
+        sweep = SweepQuery(tuple(kind.split("|")), x, y, step, *parted(stop), fixed, over, share)
+        parts = sweep.written(choices_of(context.store).fixed(x, y))
         return parts, {"path": "/sweep", "run": "", "href": "/sweep" + query(parts)}, []
 
     @app.callback(
@@ -397,7 +424,7 @@ def drawn(context: Context, asked: Mapping[str, str], look: Mapping[str, Any], m
     try:
         far = PHASE.reading(context, asked)
         if far is not None:
-            said = f"{whole(far.done)} of {whole(far.of)} runs have been read."
+            said = f"{whole(far.done)} of {whole(far.of)} runs have been loaded."
             return no_update, [], panel_frame.being_read(said), "", said, "body stated", "Phase diagram", False
         if mode == "table":
             table = panel_frame.plain_table(PHASE.rows(context, asked), "Phase diagram")

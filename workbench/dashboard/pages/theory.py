@@ -8,6 +8,7 @@ from typing import Any
 from dash import Dash, Input, Output, State, dcc, html
 from dash.exceptions import PreventUpdate
 
+from workbench.core.verdicts import STRATA
 from workbench.dashboard.components import prose
 from workbench.dashboard.components.cursorbar import run_select
 from workbench.dashboard.components.icons import chip, icon
@@ -21,19 +22,22 @@ from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Job
 from workbench.dashboard.server.worker_addresses import DESCRIBE
 from workbench.dashboard.state.cursor import Notice, default_cursor
-from workbench.dashboard.state.run_summary import TIES
+from workbench.dashboard.state.request_values import Name, declare
 from workbench.dashboard.state.run_view import RunView
-from workbench.dashboard.state.theory_match import held, subject
+from workbench.dashboard.state.theory_match import PREDICTIONS, held, subject
 from workbench.figures.labels import magnitude, whole
 from workbench.figures.panels.bound_parts import meaning
 from workbench.figures.rows.frame import missing
+from workbench.theory.limit_transformers.bounds import cited
+
+declare({"theory-job.data": Name, "theory-run.data": Name})
 
 POLL_MS = 300
 HELD = {
     "as observed": "as predicted",
     "\u2260 observed": "\u2260 predicted",
     "no claim": "no claim to hold it against",
-    "no verdict": "neither for the prediction nor against it",
+    "no evidence": "neither for the prediction nor against it",
 }
 
 PARTS = Panel(
@@ -42,8 +46,7 @@ PARTS = Panel(
     column="training",
     title="Parts of the bound",
     figure="bound_parts",
-    takes=("step",),
-    needs=(),
+    still=True,
     measurement="bound",
     quantities=("bound_part", "training_length_bound"),
     about="Norms and margins of the weights that enter the theorems' training length, on a logarithmic axis.",
@@ -57,10 +60,10 @@ def layout(context: Context, visit: Visit) -> Drawn:
     asked = context.store.run(name) if name else None
     if name and asked is None:
         said = f"This link names the run {name}, which is not in this folder."
-        raise Astray(Notice(said, "Shown: all runs.", "Keep"))
+        raise Astray(Notice(said, "The page shows all runs.", "Keep"))
     run = asked or next((one for one in runs.values() if one.measured), next(iter(runs.values()), None))
     if run is None:
-        raise Astray(Notice("Theory is about a run, and there is none yet.", "Shown: all runs.", "Keep"))
+        raise Astray(Notice("Theory is about a run, and there is none yet.", "The page shows all runs.", "Keep"))
     select = run_select(run, default_cursor(run), list(runs), "theory-select", label="Run")
     content = html.Div(
         [
@@ -70,7 +73,7 @@ def layout(context: Context, visit: Visit) -> Drawn:
             html.Div(banner(visit.notices, "/theory"), id="banner"),
             html.Div(
                 [
-                    html.Div([html.H1("What does theory say?"), select], className="who"),
+                    html.Div([html.H1("What does theory predict?"), select], className="who"),
                     html.P(prose.meta(run), className="meta"),
                 ],
                 className="headline",
@@ -105,10 +108,10 @@ def observed(run: RunView, verdict: str) -> list[Any]:
     """What the run does, beside what is predicted."""
     last = run.brief.last
     if last is None:
-        return ["Not measured yet: there is no verdict to hold against it."]
+        return ["Not measured yet: there is no verdict to compare with it."]
     seen = run.brief.verdicts[last]
     says = HELD[held(verdict, seen)]
-    ties = [f", {TIES[run.brief.ties['label']]}"] if run.brief.ties else []
+    ties = [f", {run.brief.ties['kind']} {STRATA[run.brief.ties['label']].word}"] if run.brief.ties else []
     return [chip(seen), f" observed at step {whole(last)}", *ties, ": ", html.Strong(says), "."]
 
 
@@ -118,7 +121,7 @@ def prediction(run: RunView, said: Mapping[str, Any]) -> list[Any]:
         return [html.H2("No prediction"), html.P(said["unknown"])]
     facts: list[tuple[str, Any]] = [("Because", said["reason"])]
     if said["language_class"]:
-        facts.append(("Held against", said["language_class"]))
+        facts.append(("Compared with", said["language_class"]))
     if said["theorem"] != "none":
         derived = "; the step to this map is derived here" if said["derived"] else ""
         facts.append(("Theorem", said["theorem"] + derived))
@@ -129,7 +132,7 @@ def prediction(run: RunView, said: Mapping[str, Any]) -> list[Any]:
     for note in said["notes"]:
         recalled = "; recalled, not checked" if note["recalled"] else ""
         facts.append(("Beside", f"{note['text']} ({note['source']}{recalled})"))
-    lead = [html.Strong(prose.SAYS[said["verdict"]]), f" ({said['verdict']}; {said['model']})."]
+    lead = [html.Strong(PREDICTIONS[said["verdict"]].meaning), f" ({said['verdict']}; {said['model']})."]
     return [
         html.H2("Prediction"),
         html.P(lead, className="verdict-says"),
@@ -164,8 +167,8 @@ def published(run: RunView, one: Mapping[str, Any]) -> str:
     """A published accuracy, with what it was asked for; and what this run asks for, where that is something else."""
     shares = " / ".join(f"{value / 100:.2f}" for value in one["accuracy"])
     ask = str(run.config["task"].get("parameters", {}).get("ask", ""))
-    other = f"; this run asks for {ask}" if ask and one["ask"] and ask != one["ask"] else ""
-    said = f"{shares} of strings right in all answers, {one['where']}; asked for {one['asked']}"
+    other = f"; this run predicts {ask}" if ask and one["ask"] and ask != one["ask"] else ""
+    said = f"{shares} of sequences correct at every position, {one['where']}; predicted: {one['asked']}"
     return f"{said}{other} ({one['source']})"
 
 
@@ -181,7 +184,8 @@ def programs(said: Mapping[str, Any]) -> list[Any]:
             html.Tr([html.Th(line["name"], scope="row"), html.Td(html.Code(line["text"])), *_values(line)])
             for line in program["lines"]
         ]
-        caption = f"Output: {', '.join(program['outputs'])}. Right: each line at every prefix of one random string."
+        outputs, source = ", ".join(program["outputs"]), program["string_source"]
+        caption = f"Output: {outputs}. Right: each line at every prefix of {source}."
         table = html.Table([html.Caption(caption), html.Thead(head), html.Tbody(rows)], className="trace mono")
         made.append(html.Div(table, className="scroll", tabIndex=0, role="region", **_named("Program and its values")))
     return made
@@ -204,7 +208,7 @@ def bound(run: RunView) -> list[Any]:
     lengths = rows.where(step=step, quantity="training_length_bound").rows()
     parts = [row for row in rows.where(step=step, quantity="bound_part").rows() if not missing(row["value"])]
     told = [row for row in lengths if row["status"] != "not_applicable"]
-    facts = [html.Div([html.Dt(row["target"].capitalize()), html.Dd(_length(row))]) for row in told]
+    facts = [html.Div([html.Dt(_capitalised(cited(row["target"]))), html.Dd(_length(row))]) for row in told]
     left_out = no_theorem(lengths)
     listed = [
         html.Div([html.Dt(magnitude(row["value"]), className="num"), html.Dd(meaning(row["target"]))]) for row in parts
@@ -224,12 +228,16 @@ def bound(run: RunView) -> list[Any]:
 
 
 def no_theorem(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Which of the theorems about the bound say nothing of a run, each with the reason; empty where all do."""
-    left_out = sorted((row["target"], row["note"]) for row in rows if row["status"] == "not_applicable")
+    """Which theorems on the bound do not apply to a run, each with its paper and the reason; empty where all apply."""
+    left_out = sorted((cited(row["target"]), row["note"]) for row in rows if row["status"] == "not_applicable")
     if not left_out:
         return ""
     told = "; ".join(f"{target} ({str(why).rstrip('.')})" for target, why in left_out)
     return f"{'No bound applies' if len(left_out) == len(rows) else 'Not applicable'}: {told}."
+
+
+def _capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _length(row: Mapping[str, Any]) -> list[Any]:
@@ -276,7 +284,7 @@ def connect(app: Dash, context: Context) -> None:
 def said(run: RunView, job: Job) -> tuple[Any, Any]:
     """Prediction and program of a job in whatever state it is."""
     if job.pending:
-        text = "starting the worker" if job.cold or job.state == "queued" else "asking the deciders"
+        text = "starting the worker" if job.cold or job.state == "queued" else "running the decision procedures"
         waiting = html.P([html.Strong("Working it out"), f" \u00b7 {text}"], className="soft")
         return [html.H2("Prediction"), waiting], [html.H2("Program"), waiting]
     if job.state != "done":

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, State, ctx, dcc, html, no_update
 from dash.exceptions import PreventUpdate
+from pydantic import Field
+from typing_extensions import TypedDict
 
-from workbench.core.repair_names import REPAIR_NAMES
 from workbench.dashboard.components import prose
 from workbench.dashboard.components.icons import chevron
 from workbench.dashboard.pages.cursor_page import CursorPage
@@ -20,14 +21,37 @@ from workbench.dashboard.panels.sequence.sequence_panel import ComputedPanel, qu
 from workbench.dashboard.panels.sequence.sequence_query import EXTRAS, IN_LINK, LAWS, SequenceQuestion, check_extras
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Cursor
+from workbench.dashboard.state.request_values import Head, Name, Text, Whole, declare
+from workbench.dashboard.state.run_description import short_origin
 from workbench.dashboard.state.run_view import RunView
-from workbench.dashboard.state.run_words import origin
-from workbench.figures.labels import head_name, whole
 from workbench.figures.rows.claims import plain
-from workbench.figures.sequence.sequence_reading import SequenceReading
-from workbench.figures.sequence.sequence_view import RowName
+from workbench.figures.sequence.sequence_data import RowName
 from workbench.figures.text.sequence_sentences import answers_sentence, attention_sentence, tally_sentence
-from workbench.models.interventions import REPAIRS, Edit, EditError, check_edits, parse_edit, parse_edits
+from workbench.measure.edits.edit import SINGLE_PASS, Edit, EditError, check_edits, parse_edit, parse_edits
+from workbench.measure.edits.interventions.all_interventions import by_name
+from workbench.measure.edits.reading import SequenceReading
+from workbench.models.base.graph import head_name
+from workbench.tasks.known_tasks import task_label
+
+
+class Gone(TypedDict):
+    """An edit that is taken away."""
+
+    edit: Name
+
+
+declare(
+    {
+        "try-kind.value": Literal["zero", "mean", "hardmax", "hardmax-all", "patch", "repair"],
+        "try-head.value": Head | None,
+        "try-block.value": Annotated[str, Field(pattern=r"^[0-9]{1,6}\z")] | None,
+        "try-prefix.value": Whole | float | Name | None,
+        "try-repair.value": Literal[SINGLE_PASS],
+        "try-law.value": Literal[LAWS],
+        "try-text.value": Text | None,
+        "try-drop.data": Gone | None,
+    }
+)
 
 ROWS: tuple[RowName, ...] = ("outputs", "pattern", "summary", "position")
 CELLS = 256
@@ -40,20 +64,21 @@ PANELS = (
 KINDS = (
     ("zero", "Ablate a head: zero"),
     ("mean", "Ablate a head: mean"),
-    ("hardmax", "Hardmax a head"),
-    ("hardmax-all", "Hardmax every head"),
+    ("hardmax", "Make a head hard (hardmax)"),
+    ("hardmax-all", "Make every head hard"),
     ("patch", "Patch a state"),
-    ("repair", "Repair the pass"),
+    ("repair", "Apply an intervention"),
 )
 WHAT = {
     "zero": "The head\u2019s output becomes 0 at every prefix.",
-    "mean": "The head\u2019s output becomes its mean over other strings of this task, at each prefix.",
-    "hardmax": "Each row of the head\u2019s attention becomes uniform on its tie set: the k* highest keys, whose "
-    "uniform distribution is nearest to the row.",
+    "mean": "The head\u2019s output becomes its mean over other sequences of this task, at each prefix.",
+    "hardmax": "For each query, the attention of the head becomes uniform on its tie set: the keys with the k* "
+    "highest scores, whose uniform distribution is nearest to the attention.",
     "hardmax-all": "Every head\u2019s attention becomes uniform on its tie sets.",
-    "patch": "The residual row of a shorter prefix, after a block, replaces that of the last query. After the last "
-    "block the output is then the shorter prefix\u2019s own, whatever the model computes.",
-    "repair": "Position ids from inside the trained range, or scores of every head that grow: what a diagnosis tries.",
+    "patch": "The residual state of a shorter prefix, after a block, replaces the state of the last query. After the "
+    "last block, the output is then the output of the shorter prefix.",
+    "repair": "An intervention that a diagnosis tries: position ids from the trained range, or larger attention "
+    "scores in every head.",
 }
 
 
@@ -110,11 +135,8 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
 
 def _asks(run: RunView) -> list[Any]:
     question = f": {run.question[:1].lower()}{run.question[1:]}" if run.question else ""
-    trained = f"trained on lengths up to {whole(run.trained)}"
-    return [
-        html.Span(run.name, className="mono"),
-        f" \u00b7 {run.task}{question} \u00b7 {origin(run) if run.in_context else trained}",
-    ]
+    task = f"{task_label(run.task)}{question}"
+    return [html.Span(run.name, className="mono"), f" \u00b7 {task} \u00b7 {short_origin(run)}"]
 
 
 def _columns(edits: str) -> str:
@@ -137,7 +159,7 @@ def _input(cursor: Cursor, extras: Mapping[str, str]) -> html.Div:
             html.Button("Run", id="try-run", className="button filled", type="button", n_clicks=0),
             dmc.Select(
                 id="try-law",
-                label="or a sample of the law",
+                label="or a sample of the test set",
                 data=[{"value": law, "label": law} for law in LAWS],
                 value=extras.get("law", LAWS[0]),
                 allowDeselect=False,
@@ -171,8 +193,8 @@ def _edits(run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> html.Div:
                 w=190,
             ),
             html.Div(dmc.Select(
-                id="try-head", label="Head", data=heads, value=f"{cursor.layer}.{cursor.head}", allowDeselect=False,
-                rightSection=chevron(), size="sm", w=96,
+                id="try-head", label="Head", data=heads, value=f"{cursor.layer or 0}.{cursor.head or 0}",
+                allowDeselect=False, rightSection=chevron(), size="sm", w=96,
             ), className="for-head"),
             html.Div(dmc.Select(
                 id="try-block", label="Where", data=blocks, value=str(run.n_layers - 1), allowDeselect=False,
@@ -183,8 +205,8 @@ def _edits(run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> html.Div:
                 hideControls=True, size="sm", w=92,
             ), className="for-patch"),
             html.Div(dmc.Select(
-                id="try-repair", label="Repair", value=REPAIRS[0], allowDeselect=False,
-                data=[{"value": name, "label": REPAIR_NAMES[name]} for name in REPAIRS],
+                id="try-repair", label="Intervention", value=SINGLE_PASS[0], allowDeselect=False,
+                data=[{"value": name, "label": by_name(name).words} for name in SINGLE_PASS],
                 rightSection=chevron(), size="sm", w=172,
             ), className="for-repair"),
             html.Button("Add edit", id="try-add", className="button", type="button", n_clicks=0),

@@ -13,7 +13,7 @@ from plotly.io.json import to_json_plotly
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
 from workbench.dashboard.panels.panel_updates import memory_id, redrawn, values
 from workbench.dashboard.server.context import Context
-from workbench.dashboard.state.cursor import VIEWS, Cursor
+from workbench.dashboard.state.cursor import ALL_HEADS, VIEWS, Cursor
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.sequence.attention_pattern import View
 
@@ -34,7 +34,7 @@ def place(context: Context, run: str, step: int, length: int, head: str, *rest: 
     if view is None or step is None or length is None or head is None:
         raise PreventUpdate
     cursor = cursor_of(run, step, length, head, *rest)
-    if cursor.layer >= max(view.n_layers, 1) or cursor.head >= max(view.n_heads, 1):
+    if (cursor.layer or 0) >= max(view.n_layers, 1) or (cursor.head or 0) >= max(view.n_heads, 1):
         raise PreventUpdate
     return view, cursor
 
@@ -42,7 +42,8 @@ def place(context: Context, run: str, step: int, length: int, head: str, *rest: 
 def cursor_of(run: str, step: int, length: int, head: str, view: View = VIEWS[0], sample: int = 0) -> Cursor:
     """The cursor from the page's stores."""
     layer, _, which = head.partition(".")
-    return Cursor(run, int(step), int(length), int(layer), int(which), view, int(sample))
+    at, number = (None, None) if head == ALL_HEADS else (int(layer), int(which))
+    return Cursor(run, int(step), int(length), at, number, view, int(sample))
 
 
 def unless(shown: Any, made: Any) -> Any:

@@ -14,26 +14,31 @@ from typing import Any
 from flask import Flask, Response, jsonify
 
 from workbench import figures
-from workbench.core.repair_names import REPAIR_NAMES
-from workbench.dashboard.components.prose import SAYS
+from workbench.core.verdicts import LENGTH_COUPLED
 from workbench.dashboard.panels.wrong_strings import asked
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker_addresses import FIND_WRONG_STRINGS
-from workbench.dashboard.state.cursor import default_step, link, query
+from workbench.dashboard.state.cursor import ALL_HEADS, default_step, link, query
 from workbench.dashboard.state.run_view import RunView
+from workbench.dashboard.state.theory_match import PREDICTIONS
 from workbench.figures.errors import NotMeasured
-from workbench.figures.heads.leading_head import cost_clause, leading_head
+from workbench.figures.heads.hard_or_soft import shape_clause
+from workbench.figures.heads.head_curves import MEASUREMENT as HARDMAX
+from workbench.figures.heads.leading_head import Leading, leading_clause, leading_head
 from workbench.figures.labels import estimate, multiple, whole
 from workbench.figures.rows.diagnosis_rows import MEASUREMENT as DIAGNOSIS
 from workbench.figures.rows.frame import Frame
-from workbench.figures.rows.picking import valued
-from workbench.figures.sequence.wrong_string import WrongStrings
+from workbench.figures.rows.select_rows import valued
+from workbench.figures.text.decodability_rows import readings
 from workbench.figures.text.diagnosis_sentence import diagnosis_sentence
-from workbench.figures.text.sentences import verdict_sentence
+from workbench.figures.text.run_sentences import verdict_sentence
+from workbench.measure.edits.interventions.all_interventions import by_name
+from workbench.measure.edits.reading import WrongStrings
 
 NEEDED = frozenset({"behaviour", "probes.summary", "circuits.hardmax", DIAGNOSIS})
 """Measurements without which a run has no seven stops."""
 LONGEST = 1500
+NONE = "No such sequence was found; this is a sample."
 """Characters of a string that a link carries."""
 
 
@@ -47,6 +52,7 @@ class Stop:
         href: the view.
         mark: CSS selector of what to look at there.
         string: whether a string that the model gets wrong is put into the link.
+        edited: whether it is shown with the edit, so that the edited answer is told.
     """
 
     title: str
@@ -54,6 +60,7 @@ class Stop:
     href: str
     mark: str
     string: bool = False
+    edited: bool = False
 
 
 def tour_run(context: Context) -> RunView | None:
@@ -65,7 +72,7 @@ def tour_run(context: Context) -> RunView | None:
 def _named(run: RunView) -> list[int]:
     """The lengths at which its diagnosis names a cause, where it is length-coupled; ascending."""
     step = default_step(run)
-    ask = asked(run, step) if run.brief.verdicts.get(step) == "length-coupled" else None
+    ask = asked(run, step) if run.brief.verdicts.get(step) == LENGTH_COUPLED else None
     if ask is None or not ask["repair"] or ask["law"] != "matched":
         return []
     entries = run.frame.where(measurement=DIAGNOSIS, step=step, quantity="entry").rows()
@@ -76,73 +83,96 @@ def stops(run: RunView, expected: Mapping[str, Any] | None = None) -> list[Stop]
     """The seven stops of a run that :func:`tour_run` gives; ``expected`` is what theory says, where that is known."""
     step = default_step(run)
     far, near = _named(run)[-1], run.trained
-    head = leading_head(run.frame, step=step, length=far)
-    at = {"run": run.name, "step": str(step), "len": str(far), "layer": str(head.layer), "head": str(head.head)}
+    leading = leading_head(run.frame, step=step, length=far)
+    layer, head = leading.place or (None, None)
+    at = {"run": run.name, "step": str(step), "len": str(far)}
+    at |= {"head": ALL_HEADS} if head is None else {"layer": str(layer), "head": str(head)}
     view = f"/run{query(at)}"
     ask: dict[str, Any] = asked(run, step) or {}
     tried = {"run": run.name, "step": str(step), "len": str(ask["length"])}
-    accuracy = figures.accuracy_over_length_data(run.frame, step=step).where(series="matched")
-    probe = figures.decodability_over_length_data(run.frame, step=step).where(series="summary", mode="transfer")
-    shape = figures.head_over_length_data(run.frame, step=step, layer=head.layer, head=head.head)
-    shape = shape.where(layer=head.layer, head=head.head)
-    effect = "" if head.row is None else f" Without it, {_text(cost_clause(head.row, shown=True))}."
+    accuracy = figures.accuracy_over_length.data(run.frame, step=step).where(series="matched")
+    probe = figures.decodability_over_length.data(run.frame, step=step).where(series="summary", mode="transfer")
     shorter, longer = f"{whole(near)}, the longest trained length N", f"{whole(far)}, {multiple(far / near)} × N"
-    repair = REPAIR_NAMES[ask["repair"]]
-    says = SAYS.get((expected or {}).get("verdict", ""), "")
+    repair = by_name(ask["repair"]).words
+    kind = PREDICTIONS.get((expected or {}).get("verdict", ""))
+    says = "" if kind is None else kind.meaning
     theory = f"{says}. " if says else ""
+    title, text = _attention(run.frame, step, near, far, leading)
     return [
         Stop(
-            "The verdict",
-            f"{_text(verdict_sentence(run.frame, step=step, trained=near))} It comes from behaviour alone; all "
-            "else on the page explains it.",
+            f"The verdict: {run.brief.verdicts[step]}",
+            f"{_text(verdict_sentence(run.frame, step=step, trained=near))} It depends only on behaviour; the rest "
+            "of the page helps to explain it.",
             view,
             "#verdict-line",
         ),
         Stop(
-            "The cursor, past the magenta line",
-            f"Magenta marks the longest length seen in training. The cursor stands past it: "
+            _title(accuracy, near, far, -1, "Accuracy falls past training", "Accuracy is not shown to fall here"),
+            f"The magenta line marks the longest length seen in training. The selected length is beyond it: "
             f"{_compared(accuracy, 'accuracy', near, far, shorter, longer)}",
             view,
             "#accuracy-length-panel",
         ),
         Stop(
             _title(probe, near, far, -1, "The probe falls", "The probe does not fall"),
-            "Solid blue: one probe of the summary, fitted at trained lengths and then frozen. "
-            f"{_compared(probe, 'It reads', near, far, shorter, longer)} Whether it stands above the dashed "
-            "controls says whether it reads more than a shortcut would.",
+            "The solid blue line is one probe of the task state, fitted at trained lengths and then frozen. "
+            f"{_compared(probe, 'Its decodability is', near, far, shorter, longer)} "
+            f"{_against_controls(run.frame, step, far)}",
             view,
             "#decodability-length-panel",
         ),
+        Stop(title, text, view, "#heads-length-panel"),
         Stop(
-            _title(shape, near, far, 1, "The head leaves hardmax", "The head does not leave hardmax"),
-            f"{head.name} is the head whose ablation costs most there.{effect} "
-            f"{_compared(shape, 'Its distance from hardmax is', near, far, shorter, longer)}",
-            view,
-            "#heads-length-panel",
-        ),
-        Stop(
-            "Try it breaks it",
-            f"One string of {whole(ask['length'])} tokens that the model gets wrong, as it is.",
+            "A sequence that the model gets wrong",
+            f"One sequence of {whole(ask['length'])} tokens, and the model as it is.",
             f"/try{query(tried)}",
             "#try-clean-panel",
             string=True,
         ),
         Stop(
-            "The repair mends it",
-            f"The same string with one edit, {repair}. "
-            f"{_text(diagnosis_sentence(run.frame, step=step, longest=near, length=ask['length']))}",
+            f"The same sequence with one edit: {repair}",
+            _text(diagnosis_sentence(run.frame, step=step, longest=near, length=ask["length"])),
             f"/try{query(tried | {'edits': ask['repair']})}",
             "#try-edited-panel",
             string=True,
+            edited=True,
         ),
         Stop(
             "What theory expects",
-            f"{theory}What stands here comes from the task and the positions alone, with its source. Observed: "
+            f"{theory}The prediction uses only the task and the position encoding, and names its source. Observed: "
             f"{_compared(accuracy, 'accuracy', near, far, shorter, longer)}",
             link(run.name, "/theory"),
             "h1",
         ),
     ]
+
+
+def _against_controls(frame: Frame, step: int, length: int) -> str:
+    """Whether the probe of the summary reads more than its highest control there."""
+    at = [one for one in readings(frame, "summary", step=step) if int(one.row["length"]) == length]
+    if not at or at[0].control is None:
+        return "No control is measured at this length."
+    control = at[0].control
+    more = "more than" if at[0].above else "no more than"
+    return f"That is {more} its highest control, {estimate(control['value'], control['low'], control['high'])}."
+
+
+def _attention(frame: Frame, step: int, near: int, far: int, leading: Leading) -> tuple[str, str]:
+    """What the head that matters attends to, and whether that changes past N; or that no single head matters."""
+    effect = _text(leading_clause(leading)) or "Whether a single head matters is not measured"
+    if leading.place is None:
+        title = "All heads" if leading.tested is None else "No single head is shown to matter"
+        return title, f"{effect}. Each line is a head."
+    layer, head = leading.place
+    rows = frame.where(
+        measurement=HARDMAX, quantity="hardmax_verdict", law="matched", control="", step=step, layer=layer, head=head
+    )
+    kinds = {int(row["length"]): str(row["label"]) for row in rows.rows()}
+    labels = [kinds.get(near, ""), kinds.get(far, "")]
+    sure = set(labels) <= {"hardmax", "soft"}
+    changes = "changes past training" if sure and labels[0] != labels[1] else "is not shown to change past training"
+    shape = _text(shape_clause(frame, step, near, layer, head))
+    return f"What {leading.name} attends to {changes}", f"{effect}. {shape}."
 
 
 def _text(pieces: Any) -> str:
@@ -174,25 +204,28 @@ def _title(rows: Frame, near: int, far: int, sign: int, yes: str, no: str) -> st
 
 def wrong_string(context: Context, run: RunView) -> dict[str, Any]:
     """How the search stands for a string that the run gets wrong and its repair mends: ``state``, and once it is done
-    ``seq`` and what is ``said`` of it; without such a string both are empty, and a sample is shown."""
+    ``seq``, what is ``said`` of it, and of its answer with the edit (``edited``); without such a string all are empty,
+    and a sample is shown."""
     ask = asked(run, default_step(run))
     if ask is None:
-        return {"state": "done", "seq": "", "said": ""}
+        return {"state": "done", "seq": "", "said": "", "edited": ""}
     job = context.worker.job(context.worker.submit(FIND_WRONG_STRINGS, ask))
     if job is not None and job.pending:
-        return {"state": "pending", "seq": "", "said": ""}
+        return {"state": "pending", "seq": "", "said": "", "edited": ""}
     found = job.result if job is not None and job.state == "done" else None
     if not isinstance(found, WrongStrings) or found.problem:
-        return {"state": "done", "seq": "", "said": "No such string was found; this is a sample."}
+        return {"state": "done", "seq": "", "said": NONE, "edited": NONE}
     short = [one for one in found.strings if len(one.text) <= LONGEST]
     one = next((one for one in short if one.repaired), next(iter(short), None))
     if one is None:
-        return {"state": "done", "seq": "", "said": "No such string was found; this is a sample."}
+        return {"state": "done", "seq": "", "said": NONE, "edited": NONE}
     said = (
-        f"{whole(found.wrong)} of {whole(found.asked)} strings are answered wrong. Of this one the right answer is "
-        f"{one.right}, and the model says {one.answered}."
+        f"{whole(found.wrong)} of {whole(found.asked)} sequences are answered wrong. For this one the correct answer "
+        f"is {one.right}, and the model answers {one.answered}."
     )
-    return {"state": "done", "seq": one.text, "said": said}
+    with_edit = {True: "gives the correct answer", False: "still gives a wrong answer", None: "was not tried on it"}
+    edited = f"The correct answer is {one.right}. The model with the edit {with_edit[one.repaired]}."
+    return {"state": "done", "seq": one.text, "said": said, "edited": edited}
 
 
 def connect(server: Flask, context: Context) -> None:
@@ -211,6 +244,6 @@ def connect(server: Flask, context: Context) -> None:
     def string() -> Response:
         run = tour_run(context)
         made: Response = jsonify(
-            {"state": "done", "seq": "", "said": ""} if run is None else wrong_string(context, run)
+            {"state": "done", "seq": "", "said": "", "edited": ""} if run is None else wrong_string(context, run)
         )
         return made

@@ -11,12 +11,14 @@ from dash import html
 from workbench import figures
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
 from workbench.figures.heads.head_map import head_cells
-from workbench.figures.labels import head_name, interval, whole
+from workbench.figures.labels import interval, whole
+from workbench.figures.look import Theme
 from workbench.figures.rows.diagnosis_rows import failure_head
 from workbench.figures.rows.frame import missing
-from workbench.figures.style.design_tokens import Theme, cell_colours, difference_colours
+from workbench.figures.style.design_tokens import cell_colours, difference_colours
 from workbench.figures.style.sparklines import spark_svg
 from workbench.figures.style.template import u_length
+from workbench.models.base.graph import head_name
 
 CURVES, NUMBERS = (4, 6), (7, 8)
 """Most layers and heads of a grid whose cells have room for a number and a curve, and for a number alone, in the

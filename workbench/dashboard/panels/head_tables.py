@@ -10,24 +10,38 @@ import dash_mantine_components as dmc
 import pandas as pd
 from dash import Dash, Input, Output, State, html, no_update
 from dash.exceptions import PreventUpdate
+from typing_extensions import TypedDict
 
 from workbench import figures
+from workbench.core.errors import listed
+from workbench.core.names import EFFECTIVE_ATTENTION
+from workbench.core.thresholds import LEVEL_TEXT
 from workbench.dashboard.components.icons import chevron
 from workbench.dashboard.panels import panel_frame, panel_words
 from workbench.dashboard.panels.callbacks import PARTS, place
+from workbench.dashboard.panels.panel_frame import READY, STATE, TABLE
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
 from workbench.dashboard.panels.panel_updates import memory
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import VIEWS, Cursor
+from workbench.dashboard.state.request_values import Name, declare
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import NotMeasured
 from workbench.figures.heads.head_curves import title_of
 from workbench.figures.heads.head_facts import LEADING, VARIANTS
-from workbench.figures.labels import counted, head_name, interval, sample_size, whole
-from workbench.figures.rows.frame import missing
-from workbench.figures.rows.picking import smallest_n
+from workbench.figures.heads.leading_head import DROP, HEAD_DROP, HEAD_EFFECT, at_chance, chance_clause
+from workbench.figures.labels import interval, sample_size, whole
+from workbench.figures.rows.frame import Frame, missing
+from workbench.models.base.graph import head_name
 
-READY, STATE, TABLE = "body ready", "body stated", "body tabled"
+
+class Choice(TypedDict):
+    """One entry of a select."""
+
+    value: Name
+
+
+declare({"head-quantity.value": Name | None, "head-quantity.data": list[Choice] | None})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,12 +59,11 @@ TABLE_PANEL = Panel(
     column="cursor",
     title="Heads",
     figure="head_table_figure",
-    takes=("step", "length"),
-    needs=("step", "length", "head"),
+    also=("head",),
     measurement="circuits.",
     quantities=(),
-    about="Every head at the cursor, the leading quantities that were measured; the first column sorts. A bar shows a "
-    "value within its quantity\u2019s range. A click chooses the head. The table (T) holds all quantities.",
+    about="The leading quantities of every head at the selected step and length; a longer bar is a value higher in "
+    "its range. Click a head to select it, and press T for all quantities.",
 )
 LENGTH_PANEL = QuantityPanel(
     id="head-length",
@@ -58,11 +71,11 @@ LENGTH_PANEL = QuantityPanel(
     column="length",
     title="Over length",
     figure="heads_over_length",
-    takes=("trained", "step", "layer", "head"),
-    needs=("step", "head", "extras"),
+    also=("extras",),
     measurement="circuits.",
     quantities=(),
-    about="The chosen head in ink, the others grey. Bands are 95 % intervals; the sequence is the unit.",
+    about=f"The chosen quantity over prefix length, with {LEVEL_TEXT} intervals. The selected head is the thick line, "
+    "and other heads are grey.",
 )
 FACTS_PANEL = Panel(
     id="head-facts",
@@ -70,14 +83,12 @@ FACTS_PANEL = Panel(
     column="cursor",
     title="What this head is",
     figure="head_facts_figure",
-    takes=("step", "length", "layer", "head"),
-    needs=("step", "length", "head"),
     measurement="circuits.",
     quantities=(),
-    about="What tells most of the chosen head at the cursor; below it, once opened, every quantity that was measured, "
-    "whichever measurement made it. What does not apply to this model is in the table (T) alone.",
+    about="The most informative quantities of the selected head; below them, folded, is every other measured "
+    "quantity. The table (T) also lists the quantities that do not apply to this model.",
 )
-FIRST = ("hardmax_verdict", "accuracy_drop", "hardmax_distance", "argmax_mass", "tie_size", "positional_share")
+FIRST = ("hardmax_verdict", HEAD_DROP, DROP, "hardmax_distance", "argmax_mass", "tie_size", "positional_share")
 """What is told of a head first, where it was measured; then what leads the table of heads."""
 MOST_FACTS = 6
 MOST_HEADS = 36
@@ -85,7 +96,7 @@ MOST_HEADS = 36
 HEAD_PANELS = (TABLE_PANEL, LENGTH_PANEL, FACTS_PANEL)
 
 
-SCAN = "circuits.effective_attention"
+SCAN = EFFECTIVE_ATTENTION
 SCAN_PANELS = tuple(
     Panel(
         id=quantity.replace("_", "-"),
@@ -93,13 +104,12 @@ SCAN_PANELS = tuple(
         column="length",
         title=title,
         figure="quantity_over_length",
-        takes=("trained", "step"),
-        needs=("step",),
+        without=("layer", "head"),
         measurement=SCAN,
         quantities=(quantity,),
-        about="Of each layer and channel of the scan, from its effective weights: as absolute values that add up "
-        "to 1 they "
-        "compare with attention. A line that bends past the trained length says that it looks elsewhere there.",
+        about="Effective weights of the scan, a line per layer and channel, over prefix length; absolute values that "
+        "add up to 1 compare with attention. A line that bends right of the trained length means that the scan reads "
+        "other positions there.",
         settings={"measurement": SCAN, "quantity": quantity},
     )
     for quantity, title in (("scan_support", "Effective support"), ("scan_locality", "Locality of the scan"))
@@ -217,10 +227,12 @@ def head_rows(run: RunView, cursor: Cursor) -> tuple[Any, str]:
     data = figures.head_table(run.frame, step=cursor.step, length=cursor.length)
     names = list(dict.fromkeys(data["series"]))
     short = dict(zip(data["series"], data["name"], strict=True))
-    head = html.Thead(
-        html.Tr([html.Th("Head", scope="col"), *(html.Th(short[n], scope="col", title=title_of(n)) for n in names)])
-    )
+    why = _no_cost(run, cursor)
+    titles = [_column_title(run, data, n, why) for n in names]
+    columns = [html.Th(short[n], scope="col", title=title) for n, title in zip(names, titles, strict=True)]
+    head = html.Thead(html.Tr([html.Th("Head", scope="col"), *columns]))
     lines = []
+    mixed = {row["series"] for row in data.rows() if row["measurement"] == HEAD_EFFECT}
     every_head = list(data.group("layer", "head"))
     shown = every_head[:MOST_HEADS]
     shown += [one for one in every_head[MOST_HEADS:] if one[0] == (cursor.layer, cursor.head)]
@@ -235,16 +247,61 @@ def head_rows(run: RunView, cursor: Cursor) -> tuple[Any, str]:
         )
         lines.append(
             html.Tr(
-                [html.Th(button, scope="row"), *(_value(cells.get(n)) for n in names)], className="on" if on else ""
+                [
+                    html.Th(button, scope="row"),
+                    *(_value(cells.get(n), _is_grey(cells.get(n), n in mixed)) for n in names),
+                ],
+                className="on" if on else "",
             )
         )
-    said = f"at {counted(cursor.length, run.in_context)} \u00b7 sorted by {short[names[0]].lower()}"
+    said = f"at {run.kind.counted(cursor.length)} \u00b7 sorted by {short[names[0]].lower()}"
+    if why and any(n.startswith(DROP) for n in names):
+        said += " \u00b7 no drop can be shown"
+    said += _ablated_on(data)
     if len(shown) < len(every_head):
         said += f" \u00b7 {whole(len(shown))} of {whole(len(every_head))} heads, all as table (T)"
     return html.Table([head, html.Tbody(lines)], className="head-grid-table"), said
 
 
-def _value(row: Mapping[str, Any] | None) -> html.Td:
+def _column_title(run: RunView, data: Frame, series: str, why: str) -> str:
+    """What a column of the table is: its name, its definition, and why no drop can be shown."""
+    mine = data.where(series=series).rows()
+    screened = [row for row in mine if row["measurement"] != HEAD_EFFECT]
+    quantity = {"quantity": series.partition(" \u00b7 ")[0]}
+    defined = _defined(run, (screened or mine)[0] | quantity)
+    ablation = series.startswith(DROP)
+    name = "Accuracy drop" if ablation else title_of(series)
+    return ". ".join(filter(None, (name, defined, why if ablation else "")))
+
+
+def _ablated_on(data: Frame) -> str:
+    """How many sequences the accuracy drops rest on: those of tested heads, and those of the screening, in grey."""
+    rows = [row for row in data.rows() if str(row["series"]).startswith(DROP) and not missing(row["n"])]
+    tested = [row for row in rows if row["measurement"] == HEAD_EFFECT]
+    sizes = [f"n {whole(row['n'])}" for row in rows if row["measurement"] != HEAD_EFFECT][:1]
+    if not tested:
+        return "".join(f" \u00b7 ablation: screening, {size}" for size in sizes)
+    heads = listed(sorted({head_name(int(row["layer"]), int(row["head"])) for row in tested}), ", ")
+    screening = "".join(f"; grey: screening, {size}" for size in sizes)
+    return f" \u00b7 ablation of {heads}: n {whole(tested[0]['n'])}{screening}"
+
+
+def _no_cost(run: RunView, cursor: Cursor) -> str:
+    """Why no ablation can be shown to cost accuracy at the cursor; empty where accuracy is above chance or unknown."""
+    guess = at_chance(run.frame, step=cursor.step, length=cursor.length)
+    if guess is None:
+        return ""
+    clause = "".join(text for text, _ in chance_clause(*guess))
+    return f"No drop can be shown at {run.kind.counted(cursor.length)}: {clause}."
+
+
+def _is_grey(row: Mapping[str, Any] | None, mixed: bool) -> bool:
+    """Whether a cell is of the screening, in a column that has cells of tested heads too."""
+    return mixed and row is not None and row["measurement"] != HEAD_EFFECT
+
+
+def _value(row: Mapping[str, Any] | None, grey: bool = False) -> html.Td:
+    """A cell: its value, grey where it is of the screening and others are tested, and a bar."""
     if row is None:
         return html.Td("")
     low, high = (None if missing(row[k]) else float(row[k]) for k in ("low", "high"))
@@ -252,20 +309,25 @@ def _value(row: Mapping[str, Any] | None) -> html.Td:
     note = f"; {row['status']}: {row['note']}" if row["status"] != "ok" else ""
     share = 0.0 if missing(row["share"]) else float(row["share"])
     bar = html.I(style={"width": f"{100 * share:.1f}%"})
-    return html.Td([html.Span(row["text"], className="num"), bar], title=f"{row['text']} {limits}{note}".strip())
+    size = "" if missing(row["n"]) else f"; n {whole(row['n'])}"
+    value = html.Span(row["text"], className="num soft" if grey else "num")
+    return html.Td([value, bar], title=f"{row['text']} {limits}{size}{note}".strip())
 
 
 def fact_rows(run: RunView, cursor: Cursor) -> tuple[Any, str]:
     """What tells most of the head, all else that is known of it once it is asked for, and the slice text."""
+    if cursor.layer is None or cursor.head is None:
+        said = "All heads are shown. Choose a head in the table above to see everything that was measured of it."
+        raise NotMeasured("circuits.", said, helps=False)
     at = {"step": cursor.step, "length": cursor.length, "layer": cursor.layer, "head": cursor.head}
     data = figures.head_facts(run.frame, **at)
     rows = data.where(data["status"] != "not_applicable").rows()
-    first = telling(rows)
+    first, shared = telling(rows), _shared_n(rows)
     others: dict[str, list[Any]] = {}
     for row in rows:
         if row not in first:
-            others.setdefault(str(row["measurement"]), []).append(_fact(run, row))
-    made: list[Any] = [html.Dl([_fact(run, row) for row in first], className="head-facts-list")]
+            others.setdefault(str(row["measurement"]), []).append(_fact(run, row, shared))
+    made: list[Any] = [html.Dl([_fact(run, row, shared) for row in first], className="head-facts-list")]
     if others:
         grouped = [
             part
@@ -281,8 +343,8 @@ def fact_rows(run: RunView, cursor: Cursor) -> tuple[Any, str]:
         one
         for one in (
             head_name(cursor.layer, cursor.head),
-            counted(cursor.length, run.in_context),
-            sample_size(smallest_n(data)),
+            run.kind.counted(cursor.length),
+            sample_size(shared) or f"{LEVEL_TEXT} CI",
         )
         if one
     )
@@ -290,7 +352,12 @@ def fact_rows(run: RunView, cursor: Cursor) -> tuple[Any, str]:
 
 
 def telling(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The facts that say most of a head, at most :data:`MOST_FACTS`, one of each quantity, the most telling first."""
+    """The facts that say most of a head, at most :data:`MOST_FACTS`, one of each quantity, the most telling first.
+
+    Of a tested head the accuracy drop of the screening is none of them.
+    """
+    if any(row["quantity"] == HEAD_DROP for row in rows):
+        rows = [row for row in rows if row["quantity"] != DROP]
     order = [*FIRST, *(name for name in LEADING if name not in FIRST)]
 
     def rank(row: Mapping[str, Any]) -> tuple[int, int]:
@@ -304,10 +371,23 @@ def telling(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return list(chosen.values())[:MOST_FACTS]
 
 
-def _fact(run: RunView, row: Mapping[str, Any]) -> html.Div:
-    """A quantity's name, its value, its interval, and what is wrong with it where something is."""
+def _shared_n(rows: Sequence[Mapping[str, Any]]) -> int | None:
+    """The number of sequences behind every value; None where values have several numbers, or none is known."""
+    counts = {int(row["n"]) for row in rows if not missing(row["n"])}
+    return counts.pop() if len(counts) == 1 else None
+
+
+def _fact(run: RunView, row: Mapping[str, Any], shared: int | None) -> html.Div:
+    """A quantity's name, its value, its interval, and what is wrong with it where something is.
+
+    Where values rest on several numbers of sequences, each names its own; a value of every length says so.
+    """
     note = str(row["note"]) if row["status"] != "ok" and row["note"] else ""
     value = [html.Span(row["text"], className="num"), html.Span(f" {row['interval']}", className="soft num")]
+    if shared is None and not missing(row["n"]):
+        value.append(html.Span(f" n {whole(row['n'])}", className="soft num"))
+    if missing(row["length"]):
+        value.append(html.Span(" at every length", className="soft"))
     if note:
         value.append(html.Span(f" {note}", className="soft"))
     return html.Div([html.Dt(row["name"], title=_defined(run, row)), html.Dd(value)])

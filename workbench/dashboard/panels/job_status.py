@@ -42,8 +42,10 @@ def broken(job: Job, run: RunView) -> list[Any]:
     if job.state == "cancelled":
         return [
             html.P([icon("info"), html.Strong("Cancelled")], className="head"),
-            html.P("Nothing was computed. Sample, or move the cursor, to ask again."),
+            html.P(
+                "Nothing was computed, because you cancelled it. Draw a new sample, or move a slider, to start again."
+            ),
         ]
-    damaged = "damaged" in job.error
+    damaged = not job.detail and "damaged" in job.error
     title = "Damaged checkpoint" if damaged else "This could not be computed"
     return failed(title, job.error, command(f"lengthlens check {run.typed_path}") if damaged else None)

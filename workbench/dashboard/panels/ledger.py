@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from workbench.core.thresholds import LEVEL_TEXT
+from workbench.core.verdicts import WORDS
 from workbench.dashboard.panels.run_panels import EVIDENCE
 from workbench.dashboard.state.cursor import Cursor
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import Piece
-from workbench.figures.style.verdict_styles import verdict_style
 from workbench.figures.text.evidence import evidence, tally
 
-HEADS = ("Evidence", "Value", "95 %", "n", "Control", "Where", "For the verdict")
+HEADS = ("Evidence", "Value", LEVEL_TEXT, "n", "Control", "Where", "For the verdict")
 """Columns of the ledger."""
 NUMBERS = HEADS[1:5]
 """Those that hold numbers."""
@@ -51,14 +53,14 @@ class Ledger:
 
 def ledger(run: RunView, at: Cursor) -> Ledger:
     """The evidence at a cursor; empty where there is no verdict."""
-    where = {"step": at.step, "length": at.length, "layer": at.layer, "head": at.head}
+    where: dict[str, Any] = {"step": at.step, "length": at.length, "layer": at.layer, "head": at.head}
 
     def made() -> Ledger:
         try:
             found = evidence(run.frame, trained=run.trained, **where)
         except NotMeasured:
             return Ledger("", ())
-        word = verdict_style(run.brief.verdicts[at.step]).word
+        word = WORDS[run.brief.verdicts[at.step]]
         counts = tally(found)
         said = [_counted(counts["supports"], "supports", "support"), _counted(counts["contradicts"], "contradicts")]
         open_ = f", {_counted(counts['cannot tell'], 'cannot tell')}" if counts["cannot tell"] else ""

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.exceptions import PreventUpdate
+from pydantic import Field
 
 from workbench.core.errors import LensError
 from workbench.dashboard.server.context import Context
+from workbench.dashboard.state.request_values import Name, declare
 from workbench.dashboard.state.run_view import RunView
 from workbench.runs.run_notes import MOST, NOTE, TAGS, RunNotes, write_notes
+
+declare(
+    {
+        "note-text.value": Annotated[str, Field(max_length=MOST)] | None,
+        "note-tags.value": Name | None,
+        "note-seen.data": Name,
+    }
+)
 
 
 def section(run: RunView) -> html.Details:

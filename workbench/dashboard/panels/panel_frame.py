@@ -5,20 +5,27 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 from dash import dcc, html
 
+from workbench.core.thresholds import LEVEL_TEXT
 from workbench.dashboard.components import measure_button
 from workbench.dashboard.components.icons import icon
 from workbench.dashboard.components.terms import explained
 from workbench.dashboard.panels.panel_spec import Panel
 from workbench.dashboard.panels.panel_words import Said, definition, spoken, why_empty
 from workbench.dashboard.panels.run_panels import HOW
+from workbench.dashboard.state.request_values import Name, Whole, declare
+from workbench.dashboard.state.run_description import without_log
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import NotApplicable, NotMeasured, NotShared, Undefined
 from workbench.figures.labels import MISSING, proportion, whole
+from workbench.figures.rows.select_rows import COLUMNS
+from workbench.table.schema import WHOLE
+
+declare({"-mode.data": Literal["figure", "table"], "-shown.data": dict[Name, list[Whole]] | None})
 
 CONFIG = {"displayModeBar": False, "responsive": True}
 #: Until a figure comes: a plot without traces. An empty dict would make Plotly complain in the console.
@@ -31,32 +38,16 @@ BLANK: dict[str, Any] = {
         "yaxis": {"visible": False},
     },
 }
-IN_CONTEXT_MADE = (
-    "behaviour.in_context", "behaviour.asymmetry", "circuits.heads", "circuits.hardmax", "circuits.in_context",
-    "circuits.in_context_rows", "probes.in_context",
-)  # fmt: skip
-"""Measurements that are made of a model which was given its task in its prompt."""
+TRAINING = "training"
+"""What panels of the training log are about, which is no measurement: no command makes its rows."""
+READY, STATE, TABLE, PALE = "body ready", "body stated", "body tabled", "body ready pale"
+"""Classes of a panel's body: with its figure, with a sentence instead, with its table, and with the figure before."""
 TABLE_ROWS = 400
 """Longest table drawn in a panel; the CSV holds every row."""
 
-_COUNTED = ("step", "length", "layer", "head", "n")
-_SHOWN = (
-    "series",
-    "step",
-    "length",
-    "layer",
-    "head",
-    "target",
-    "mode",
-    "control",
-    "value",
-    "low",
-    "high",
-    "n",
-    "label",
-    "status",
-    "note",
-)
+NAMED_ABOVE = ("run", "law", "site", "measurement", "quantity")
+"""Columns that the table of a panel leaves out: its title and the names of its series tell them."""
+_SHOWN = tuple(name for name in COLUMNS if name not in NAMED_ABOVE)
 
 
 def shell(panel: Panel, specs: Mapping[str, Any], area: str = "") -> html.Section:
@@ -177,12 +168,12 @@ def menu(ident: str, title: str) -> html.Button:
 
 def not_measured(measurement: str, message: str, run: RunView, helps: bool = True) -> list[Any]:
     """What is missing, in which folder; and, where that would make it, the command and a button that does it now."""
+    if measurement == TRAINING:
+        return _stated("info", "No training log", without_log(run))
     if not helps:
         return _stated("rows", "Not measured here", message)
-    if run.in_context and measurement not in IN_CONTEXT_MADE:
-        return does_not_apply(
-            "It compares lengths with those of training, and this model was given the task in its prompt alone."
-        )
+    if not run.kind.measures(measurement):
+        return does_not_apply(run.kind.unsuited)
     family = "probes." if measurement.startswith("probes.") else measurement  # the panels show both probes
     if run.run.weightless:
         head = html.P([icon("rows"), html.Strong("Not measured")], className="head")
@@ -230,7 +221,7 @@ def does_not_apply(reason: str) -> list[Any]:
 
 def being_read(far: str) -> list[Any]:
     """Rows of many runs are being read; how far that is."""
-    return _stated("info", "Reading the rows of all runs", far)
+    return _stated("info", "Loading the results of all runs", far)
 
 
 def as_table(data: pd.DataFrame, title: str) -> html.Table:
@@ -258,17 +249,17 @@ def _table(data: pd.DataFrame, columns: Sequence[str], title: str) -> html.Table
 
 
 def _column(name: str) -> str:
-    return {"low": "95 % low", "high": "95 % high"}.get(name, name)
+    return {"low": f"{LEVEL_TEXT} low", "high": f"{LEVEL_TEXT} high"}.get(name, name)
 
 
 def _align(name: str) -> str:
-    return "num right" if name in (*_COUNTED, "value", "low", "high") else ""
+    return "num right" if name in (*WHOLE, "value", "low", "high") else ""
 
 
 def _cell(column: str, value: Any) -> str:
     if value is None or value == "" or (not isinstance(value, str) and pd.isna(value)):
         return MISSING
-    if column in _COUNTED:
+    if column in WHOLE:
         return whole(float(value))
     if column in ("value", "low", "high"):
         return proportion(float(value), 3) if abs(float(value)) < 10 else whole(float(value))

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Literal, NamedTuple
 
 import pandas as pd
@@ -19,15 +20,24 @@ from workbench.dashboard.state.chosen_configurations import Configuration, chose
 from workbench.dashboard.state.cursor import Cursor, axis_of, default_step, nearest_earlier
 from workbench.dashboard.state.run_view import RunView
 from workbench.dashboard.state.store import Store, pair
-from workbench.figures import in_items, in_multiples, registered
+from workbench.figures import in_multiples, registered
+from workbench.figures.errors import NotMeasured
+from workbench.figures.look import Look, Theme
 from workbench.figures.panels.phase_diagram import SAME_CHANCE
-from workbench.figures.registry import Registered
+from workbench.figures.registry import Figure
 from workbench.figures.rows.frame import Frame
 from workbench.figures.rows.multiples import LengthAxis, StepPairing, partners, step_partners
-from workbench.figures.style.design_tokens import Theme
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.template import cell_edges, u_length
+from workbench.table.damage import blaming_damage
 
+VALUES: Mapping[str, str] = {
+    "trained": "", "axis": "", "pairing": "", "floor": "", "chance": "", "trained_each": "",
+    "trained_b": "", "checkpoints": "", "checkpoints_b": "",
+    "step": "step", "step_b": "step", "configurations": "step", "length": "length", "length_b": "length",
+    "layer": "head", "head": "head", "measurement": "extras", "quantity": "extras", "connection": "extras",
+}  # fmt: skip
+"""What a figure may be given of a place -> the part of the cursor, or of the address, whose change changes it."""
 BASE_SIZE = 11
 """Type size the figures' margins are made for."""
 SIZE = (640, 360)
@@ -62,6 +72,11 @@ class PanelCursor:
         run, other = pair(store, run, extras)
         return cls(run, cursor, other, store, extras)
 
+    def blaming_damage(self) -> AbstractContextManager[None]:
+        """A block that reads the rows of these runs: damaged rows are called damaged, and not a defect."""
+        runs = [self.run, *([self.other] if self.other is not None else [])]
+        return blaming_damage(lambda: ((run.name, run.damage) for run in runs), passes=(NotMeasured,))
+
     @cached_property
     def beside(self) -> PanelCursor:
         """The same place in B, by one rule for everything that is compared.
@@ -79,7 +94,9 @@ class PanelCursor:
         step = default_step(b) if last else nearest_earlier(b.steps, wanted) if paired is None else paired
         pairs = partners(self.run.lengths, self.run.trained, b.lengths, b.trained, self.axis)
         length = pairs.get(self.cursor.length, self.cursor.length)
-        layer, head = min(self.cursor.layer, b.n_layers - 1), min(self.cursor.head, b.n_heads - 1)
+        layer, head = self.cursor.layer, self.cursor.head
+        if layer is not None and head is not None:
+            layer, head = min(layer, b.n_layers - 1), min(head, b.n_heads - 1)
         cursor = replace(self.cursor, run=b.name, step=step, length=length, layer=layer, head=head)
         return PanelCursor(b, cursor, self.run, self.store, self.extras)
 
@@ -230,8 +247,10 @@ class Panel:
         column: over training, over prefix length, at the cursor, or which run; the named area of its row's grid.
         title: as on screen.
         figure: name of the function in :mod:`workbench.figures`.
-        takes: what of :attr:`PanelCursor.values` that function is given.
-        needs: parts of the cursor whose change redraws it.
+        without: parameters of that function that keep their default. It is given everything else of
+            :attr:`PanelCursor.values` that it has a parameter for.
+        also: what redraws it besides the parts of the cursor that it is given.
+        still: stands on a page where the cursor does not move.
         measurement: whose rows it shows; names the command that would make them.
         quantities: entries of the measurements' specs that define it.
         about: how to read the drawing, one or two sentences.
@@ -247,16 +266,31 @@ class Panel:
     column: str
     title: str
     figure: str
-    takes: tuple[str, ...]
-    needs: tuple[str, ...]
     measurement: str
     quantities: tuple[str, ...]
     about: str
+    without: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    still: bool = False
     source: str = "frame"
     form: Literal["graph", "heads"] = "graph"
     side: Literal["a", "b"] = "a"
     settings: Mapping[str, Any] = field(default_factory=dict)
     read: Callable[[PanelCursor], tuple[PanelSource, ...]] | None = field(default=None, repr=False)
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """What of :attr:`PanelCursor.values` its figure is given."""
+        parameters = _parameters(self.figure)
+        # A quantity is chosen in the address together with its measurement, or not at all.
+        fixed = {*self.without, *self.settings, *(() if "measurement" in parameters else ("quantity",))}
+        return tuple(name for name in parameters if name in VALUES and name not in fixed)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Parts of the cursor, and ``extras`` of the address, whose change redraws it."""
+        parts = () if self.still else (VALUES[name] for name in self.takes)
+        return tuple(dict.fromkeys([part for part in (*parts, *self.also) if part]))
 
     def place(self, at: PanelCursor) -> PanelCursor:
         """Where it looks: at A or at B."""
@@ -285,46 +319,45 @@ class Panel:
             size: base text size.
             line: draw the cursor line into the figure, for pictures outside the dashboard.
         """
-        drawn = {"cursor": self._cursor(at)} if line and _has(self._registered.draw, "cursor") else {}
-        return self._drawn(self._registered.draw, at, theme, size, **drawn)
+        drawn = {"cursor": self._cursor(at)} if line and "cursor" in _parameters(self.figure) else {}
+        return self._drawn(self._registered, at, theme, size, **drawn)
 
     def plain(self, at: PanelCursor, theme: Theme, size: int) -> Drawing:
         """The figure as the browser is sent it, without plotly's checks; raises as :meth:`draw`."""
         return self._drawn(self._registered.plain, at, theme, size)
 
     @property
-    def _registered(self) -> Registered:
+    def _registered(self) -> Figure[...]:
         return registered(self.figure)
 
     def _drawn(self, draw: Callable[..., Any], at: PanelCursor, theme: Theme, size: int, **drawn: Any) -> Any:
-        frames = [source.frame for source in self.sources(at)]
-        figure = draw(*frames, **self.arguments(at), theme=theme, size=size, **drawn)
+        with at.blaming_damage():
+            frames = [source.frame for source in self.sources(at)]
+            figure = draw(*frames, **self.arguments(at), look=Look(theme, size), **drawn)
         if at.axis == "times":
             place = self.place(at)
             in_multiples(figure, trained=place.run.trained, span=place.span, theme=theme)
-        elif at.run.in_context:
-            in_items(figure)
+        elif at.run.kind.relabel is not None:
+            at.run.kind.relabel(figure)
         if size > BASE_SIZE and figure.layout.margin.r and self.column != "cursor":  # end labels grow with the type
             figure.update_layout(margin_r=round(figure.layout.margin.r * size / BASE_SIZE) + 2)
         return figure
 
     def data(self, at: PanelCursor) -> pd.DataFrame:
         """Exactly the rows that the figure draws."""
-        function = self._registered.data
-        if function is None:
-            raise LookupError(f"no function gives the rows of {self.figure}")
-        given = {name: value for name, value in self.arguments(at).items() if _has(function, name)}
-        found: Frame = function(*(source.frame for source in self.sources(at)), **given)
-        return found.to_pandas()
+        with at.blaming_damage():
+            frames = [source.frame for source in self.sources(at)]
+            rows: Frame = self._registered.data(*frames, **self.arguments(at))
+            return rows.to_pandas()
 
     def snippet(self, at: PanelCursor) -> str:
         """Python that draws the same figure in a notebook."""
         given, sources = self.arguments(at), self.sources(at)
-        if _has(self._registered.draw, "cursor"):
+        if "cursor" in _parameters(self.figure):
             given["cursor"] = self._cursor(at)
         relative = at.axis == "times" and bool(self._lengths(at))
-        items = at.run.in_context and bool(self._lengths(at))
-        used = [self.figure, *["in_multiples"] * relative, *["in_items"] * items]
+        relabel = at.run.kind.relabel if self._lengths(at) else None
+        used = [self.figure, *["in_multiples"] * relative, *([] if relabel is None else [relabel.__name__])]
         imports = [f"from workbench.figures import {', '.join(used)}"]
         imports += [line for name, line in IMPORTS.items() if any(name in source.code for source in sources)]
         frames = ", ".join(source.name for source in sources)
@@ -335,8 +368,8 @@ class Panel:
             place = self.place(at)
             span = "" if place.span is None else f", span={place.span!r}"
             drawn = f"in_multiples({drawn}, trained={place.run.trained}{span})"
-        elif items:
-            drawn = f"in_items({drawn})"
+        elif relabel is not None:
+            drawn = f"{relabel.__name__}({drawn})"
         return "\n".join([*sorted(imports), "", *read, drawn, ""])
 
     def _lengths(self, at: PanelCursor) -> list[str]:
@@ -349,5 +382,7 @@ class Panel:
         return {"step": cursor.step, "length": cursor.length}
 
 
-def _has(function: Any, name: str) -> bool:
-    return name in inspect.signature(function).parameters
+@cache
+def _parameters(figure: str) -> tuple[str, ...]:
+    """Names of the parameters of a figure."""
+    return tuple(inspect.signature(registered(figure)).parameters)

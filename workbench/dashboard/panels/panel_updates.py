@@ -16,8 +16,9 @@ import orjson
 from dash import dcc, no_update
 from plotly.io.json import to_json_plotly
 
+from workbench.dashboard.panels.panel_frame import STATE
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
-from workbench.dashboard.panels.render import STATE, rendered
+from workbench.dashboard.panels.render import rendered
 
 Shown = Mapping[str, Sequence[int]]
 """Panel -> the mark of what it shows, then one of each of its values."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from workbench.core.thresholds import LEVEL_TEXT
 from workbench.dashboard.panels.panel_spec import Panel as Panel
+from workbench.dashboard.state.run_kinds import RunKind
 
-_BAND = "Bands and whiskers are 95 % intervals; the sequence is the unit."
 _CODES = (
-    "Summary solid: one probe fitted at trained lengths and then frozen, so that it asks for one code at every "
-    "length; dotted: refitted at each length. Position: refitted at each length, so that it asks whether position "
-    "can be read at all. Dashed grey: the highest control. "
+    f"Decodability of the task state (summary, blue) and of position (orange), with {LEVEL_TEXT} intervals; dotted "
+    "blue and orange probes are refitted at each length, the solid blue one is not. Where solid blue falls and dotted "
+    "blue does not, the code changes with length; dashed grey is the highest control."
 )
 
 PANELS: tuple[Panel, ...] = (
@@ -20,13 +21,12 @@ PANELS: tuple[Panel, ...] = (
         column="training",
         title="Accuracy",
         figure="accuracy_heatmap",
-        takes=("trained", "checkpoints"),
-        needs=(),
+        without=("floor",),
         measurement="behaviour",
         quantities=("accuracy",),
-        about="Every checkpoint and prefix length, from chance to 1; grey: not measured. Below the dashed line: "
-        "trained "
-        "lengths.",
+        about="Accuracy (whole answers right; colour, from chance to 1) by checkpoint (horizontal) and prefix length "
+        "(vertical); grey cells are not measured. Lengths below the dashed line were trained; above it, a model that "
+        "generalizes keeps its colour.",
     ),
     Panel(
         id="accuracy-length",
@@ -34,11 +34,11 @@ PANELS: tuple[Panel, ...] = (
         column="length",
         title="Accuracy",
         figure="accuracy_over_length",
-        takes=("trained", "step"),
-        needs=("step",),
         measurement="behaviour",
         quantities=("accuracy",),
-        about="Matched and challenge strings. The grey band is the accuracy a scale-robust run must keep. " + _BAND,
+        about=f"Accuracy (whole answers right) over prefix length, with {LEVEL_TEXT} intervals, on the matched test "
+        "set (baseline dashed: chance or bigram) and the challenge test set (baseline dotted: the best shortcut). A "
+        "scale-robust model stays in the grey band; in the hatched zone the challenge test set is not tested.",
     ),
     Panel(
         id="failure",
@@ -46,12 +46,12 @@ PANELS: tuple[Panel, ...] = (
         column="cursor",
         title="Failure length",
         figure="failure_length",
-        takes=("trained", "step", "layer", "head"),
-        needs=("step", "head"),
         measurement="behaviour",
         quantities=("failure_length",),
-        about="An arrow into the grey zone: no failure up to the longest length measured. Hollow: computed, not "
-        "observed; the critical length of a head is counted in keys, <bos> among them.",
+        about="Filled: the first prefix length at which the model fails, per test set; hollow: attended "
+        "keys (BOS included) at which the selected head is predicted to lose its margin. Further right is "
+        "better: an arrow means no failure up to the longest tested length, and in the hatched zone challenge is not "
+        "tested.",
     ),
     Panel(
         id="decodability-training",
@@ -59,11 +59,10 @@ PANELS: tuple[Panel, ...] = (
         column="training",
         title="Decodability",
         figure="decodability_over_training",
-        takes=("trained", "length"),
-        needs=("length",),
+        without=("layer",),
         measurement="probes.summary",
         quantities=("summary_decodability", "position_decodability"),
-        about=_CODES + _BAND,
+        about=_CODES,
     ),
     Panel(
         id="decodability-length",
@@ -71,11 +70,10 @@ PANELS: tuple[Panel, ...] = (
         column="length",
         title="Decodability",
         figure="decodability_over_length",
-        takes=("trained", "step"),
-        needs=("step",),
+        without=("layer",),
         measurement="probes.summary",
         quantities=("summary_decodability", "position_decodability"),
-        about=_CODES + _BAND,
+        about=_CODES,
     ),
     Panel(
         id="layers",
@@ -83,11 +81,11 @@ PANELS: tuple[Panel, ...] = (
         column="cursor",
         title="By layer",
         figure="decodability_by_layer",
-        takes=("step", "length"),
-        needs=("step", "length"),
         measurement="probes.summary",
         quantities=("summary_decodability", "position_decodability"),
-        about="The residual stream before the first block and after each. Dashed grey: the highest control.",
+        about="Decodability of the task state (summary, blue) and of position (orange) in the residual stream before "
+        "the first block and after each block. Higher is better decoded; only values above the highest control "
+        "(dashed grey) are evidence.",
     ),
     Panel(
         id="heads-training",
@@ -95,11 +93,11 @@ PANELS: tuple[Panel, ...] = (
         column="training",
         title="Hardmax distance",
         figure="head_over_training",
-        takes=("trained", "length", "layer", "head"),
-        needs=("length", "head"),
         measurement="circuits.hardmax",
         quantities=("hardmax_distance",),
-        about="The chosen head in ink, the others grey. 0: uniform on a set of keys and zero elsewhere. " + _BAND,
+        about=f"Hardmax distance over training steps, with {LEVEL_TEXT} intervals: the selected head is the thick "
+        "line, the others are grey. At 0, attention is uniform on a set of keys and zero elsewhere; higher means "
+        "softer attention.",
     ),
     Panel(
         id="heads-length",
@@ -107,11 +105,11 @@ PANELS: tuple[Panel, ...] = (
         column="length",
         title="Hardmax distance",
         figure="head_over_length",
-        takes=("trained", "step", "layer", "head"),
-        needs=("step", "head"),
         measurement="circuits.hardmax",
         quantities=("hardmax_distance",),
-        about="The chosen head in ink, the others grey. " + _BAND,
+        about=f"Hardmax distance over prefix length, with {LEVEL_TEXT} intervals: the selected head is the thick "
+        "line, the others are grey. A line that rises right of the magenta line is a head whose attention softens "
+        "with length.",
     ),
     Panel(
         id="head-grid",
@@ -119,11 +117,10 @@ PANELS: tuple[Panel, ...] = (
         column="cursor",
         title="Hardmax distance by head",
         figure="head_grid_figure",
-        takes=("step", "length", "layer", "head"),
-        needs=("step", "length", "head"),
         measurement="circuits.hardmax",
         quantities=("hardmax_distance",),
-        about="One cell per head; the small line runs over prefix length. A click chooses the head.",
+        about="Hardmax distance of each head, a cell per head; the small line in a cell runs over prefix length. At 0 "
+        "attention is hard, and higher means softer; click a cell to select its head.",
         form="heads",
     ),
     Panel(
@@ -132,13 +129,11 @@ PANELS: tuple[Panel, ...] = (
         column="training",
         title="Loss and accuracy",
         figure="loss_over_training",
-        takes=(),
-        needs=(),
         measurement="training",
         quantities=(),
-        about="As logged while training: the loss above; below, accuracy at the longest trained length (inside) "
-        "and at twice "
-        "it (outside), 128 strings each. Nothing is selected on either.",
+        about="Top: training loss over steps; bottom: accuracy at the longest trained length (inside) and at twice "
+        "that length (outside), from 128 sequences each. Where only the outside line drops, the model does not "
+        "generalize; nothing is selected on either line.",
         source="log",
     ),
 )
@@ -152,13 +147,11 @@ DEEPER: tuple[Panel, ...] = (
         column="training",
         title="Length coupling",
         figure="coupling_over_training",
-        takes=("trained",),
-        needs=(),
         measurement="probes.length_coupling",
         quantities=("length_coupling", "length_coupling_in"),
-        about="0: the same code past the trained lengths as within them; 1: nothing of it is left. Checkpoints "
-        "that are not "
-        "fitted are grey and dotted: they have no code yet that could stay the same. " + _BAND,
+        about=f"Length coupling over training steps, with {LEVEL_TEXT} intervals; checkpoints that do not solve the "
+        "trained lengths are grey and dotted, since they have no code yet. At 0 the code past the trained lengths is "
+        "the one within them; at 1 nothing of it is left.",
     ),
     Panel(
         id="coupling-length",
@@ -166,41 +159,35 @@ DEEPER: tuple[Panel, ...] = (
         column="length",
         title="Length coupling",
         figure="coupling_over_length",
-        takes=("trained", "step"),
-        needs=("step",),
         measurement="probes.length_coupling",
         quantities=("length_coupling_at",),
-        about="How far the code at each length is from that of the longest trained length: of what the output "
-        "uses, and of "
-        "what the last block stores. " + _BAND,
+        about="Distance of the code at each prefix length from that at the longest trained length: of what the "
+        f"output uses, and of what the last block stores, with {LEVEL_TEXT} intervals. At 0 the code is the same; at "
+        "1 nothing of it is left.",
     ),
     Panel(
         id="selectivity-training",
         row="use",
         column="training",
-        title="Selectivity of the summary",
+        title="Selectivity of the task state",
         figure="selectivity_over_training",
-        takes=("trained", "length"),
-        needs=("length",),
         measurement="probes.summary",
         quantities=("selectivity",),
-        about="Solid: by how much the summary reads better than its best rival, after the last block. Dotted: how "
-        "well it "
-        "reads. Dashed grey: how well it reads before training. " + _BAND,
+        about="After the last block: solid, decodability of the task state minus that of its best rival, with "
+        f"{LEVEL_TEXT} intervals; dotted, its decodability; dashed grey, its decodability before training. Where the "
+        "solid line is near 0, the probe may decode something else.",
     ),
     Panel(
         id="erasure-length",
         row="use",
         column="length",
-        title="Accuracy without it",
+        title="Accuracy after erasure",
         figure="erasure_over_length",
-        takes=("trained", "step", "layer"),
-        needs=("step", "head"),
         measurement="probes.erasure",
         quantities=("erased_accuracy",),
-        about="Accuracy when the summary, or the position, is erased from the stream after the chosen head's "
-        "layer; dashed: "
-        "when as many directions are erased at random. " + _BAND,
+        about="Accuracy over prefix length after erasing the task state (summary) or position from the residual "
+        f"stream behind the selected head\u2019s layer, with {LEVEL_TEXT} intervals. An accuracy below the dashed "
+        "line, where as many random directions are erased, means that the output uses what was erased.",
     ),
 )
 
@@ -209,27 +196,25 @@ WHY: tuple[Panel, ...] = (
         id="restored",
         row="why",
         column="training",
-        title="What restores it",
+        title="Accuracy recovered",
         figure="restored_shares",
-        takes=("step",),
-        needs=("step",),
         measurement="diagnosis",
         quantities=("restored_share",),
-        about="A bar per repair that is applicable: the share of the loss that it gives back, in ink the one that "
-        "names the cause. Hollow: the same kind of edit with the wrong constant. " + _BAND,
+        about="Share of the accuracy drop that each applicable intervention recovers, with "
+        f"{LEVEL_TEXT} intervals; the highlighted bar names the cause. Hollow diamonds are controls, the same "
+        "intervention with a wrong constant: evidence for the cause is a bar far longer than its control.",
     ),
     Panel(
         id="harm",
         row="why",
         column="length",
-        title="Harm at N",
+        title="Cost at N",
         figure="harm_inside",
-        takes=("step",),
-        needs=("step",),
         measurement="diagnosis",
         quantities=("harm_inside",),
-        about="What the same repairs cost at the longest trained length, where nothing is to be mended: in the grey "
-        "zone a repair is not applicable. Hollow: the control.",
+        about="Accuracy that each intervention costs at the longest trained length N, where there is nothing to "
+        "recover; hollow diamonds are its controls. Near 0 is good; in the grey zone the cost is too high and the "
+        "intervention is not applicable.",
     ),
 )
 
@@ -240,27 +225,23 @@ CIRCUIT: tuple[Panel, ...] = (
         column="training",
         title="Circuit graph",
         figure="circuit_graph",
-        takes=("trained", "step", "length", "connection"),
-        needs=("step", "length", "extras"),
         measurement="circuits.connections",
         quantities=("connection_drop",),
-        about="An edge is a connection whose cutting is shown to cost accuracy; the wider, the more. Its colour is "
-        "what it costs here less what it costs at N. Dotted: shown at N, not here; dashed: accuracy rises without it. "
-        "A node is the darker, the more is lost without all connections out of it. A click on an edge shows it over "
-        "length.",
+        about="A line is a connection whose cut changes accuracy significantly; the wider, the larger the change; "
+        "the colour is the cost here minus the cost at N. Dotted lines matter only at N, dashed cuts raise accuracy, "
+        "and a darker node costs more when all its outputs are cut; click a line to plot it.",
     ),
     Panel(
         id="connection-length",
         row="circuit",
         column="length",
-        title="Without one connection",
+        title="Cost of cutting one connection",
         figure="connection_over_length",
-        takes=("trained", "step", "length", "connection"),
-        needs=("step", "length", "extras"),
         measurement="circuits.connections",
         quantities=("connection_drop",),
-        about="Accuracy lost when the receiver alone reads the sender\u2019s mean. Dashed grey: when what it reads "
-        "changes by as much in random directions. " + _BAND,
+        about="Accuracy drop over prefix length when this receiver reads the mean of the sender; dashed grey: when "
+        f"its input changes as much in random directions, with {LEVEL_TEXT} intervals. Above the dashed line, the "
+        "content of the connection matters.",
     ),
 )
 
@@ -271,12 +252,10 @@ MORE = (
         column="training",
         title="Over training",
         figure="quantity_over_training",
-        takes=("measurement", "quantity", "trained", "length", "layer", "head"),
-        needs=("length", "head", "extras"),
         measurement="",
         quantities=(),
-        about="Any quantity in the table. Lines are named by what tells them apart; of heads, the chosen one is in "
-        "ink.",
+        about="The chosen quantity over training steps; the label of a line names what distinguishes it. The "
+        "selected head is the thick line, and other heads are grey.",
     ),
     Panel(
         id="more-length",
@@ -284,12 +263,10 @@ MORE = (
         column="length",
         title="Over prefix length",
         figure="quantity_over_length",
-        takes=("measurement", "quantity", "trained", "step", "layer", "head"),
-        needs=("step", "head", "extras"),
         measurement="",
         quantities=(),
-        about="Any quantity in the table. Lines are named by what tells them apart; of heads, the chosen one is in "
-        "ink.",
+        about="The chosen quantity over prefix length; the label of a line names what distinguishes it. The selected "
+        "head is the thick line, and other heads are grey.",
     ),
 )
 
@@ -300,25 +277,23 @@ IN_CONTEXT: tuple[Panel, ...] = (
         column="training",
         title="Accuracy in context",
         figure="in_context_over_length",
-        takes=("trained", "step"),
-        needs=("step",),
         measurement="behaviour.in_context",
         quantities=("answer_accuracy", "candidate_accuracy", "candidate_chance"),
-        about="How often an answer is right over the items of the question: among all tokens of the model, and among "
-        "the task's symbols alone. The grey band is the accuracy that holding asks for. " + _BAND,
+        about="Accuracy (share of all answer tokens) over the number of items in the prompt, with "
+        f"{LEVEL_TEXT} intervals: among all tokens of the model, and among only the task\u2019s symbols. A model "
+        "whose verdict is that it holds stays in the grey band.",
     ),
     Panel(
         id="in-context-heads",
         row="mechanism",
         column="training",
-        title="Heads that look behind the repeat",
+        title="Induction heads",
         figure="inducing_heads_over_length",
-        takes=("trained", "step", "layer", "head"),
-        needs=("step", "head"),
         measurement="circuits.heads",
         quantities=("induction_mass",),
-        about="Share of attention on the key behind the earlier occurrence of the token at hand: the chosen head in "
-        "ink, in grey the six that have most at the fewest items. " + _BAND,
+        about="Attention to the key after the earlier occurrence of the current token, over the number of items, "
+        f"with {LEVEL_TEXT} intervals: the thick line is the selected head. Higher is a stronger induction head; grey "
+        "are the six heads with the most such attention at the fewest items.",
     ),
     replace(BY_MATRIX["heads-length"], id="in-context-hardmax"),
     replace(BY_MATRIX["head-grid"], id="in-context-grid"),
@@ -330,92 +305,110 @@ IN_CONTEXT_DEEPER: tuple[Panel, ...] = (
         id="in-context-changed",
         row="in-context-use",
         column="training",
-        title="With heads changed",
+        title="Interventions on heads",
         figure="changed_heads_over_length",
-        takes=("trained", "step"),
-        needs=("step",),
         measurement="circuits.in_context",
         quantities=("changed_gain",),
-        about="Accuracy among all tokens with heads changed, minus that of the model as it is. Readers: heads that "
-        "attend to the answer at the fewest items and without which it is less likely there. Held: all their weight on "
-        "the answer, which no model could do by itself; log K: scores scaled with the keys seen; out: replaced by "
-        "means. Dashed: as many other heads. " + _BAND,
+        about="Change of the accuracy among all tokens when heads are changed, over the number of items, with "
+        f"{LEVEL_TEXT} intervals; dashed: as many other heads. Forced puts all weight of the reading heads on the "
+        "answer, log K scales scores with the number of attended keys, and out replaces outputs by their means.",
     ),
     Panel(
         id="in-context-layers",
         row="in-context-use",
         column="length",
-        title="Held behind each layer",
+        title="Decoded after each layer",
         figure="held_by_layer",
-        takes=("step", "length"),
-        needs=("step", "length"),
         measurement="probes.in_context",
         quantities=("lens_accuracy", "item_position_r2"),
-        about="Answer: right among the symbols when the residual stream goes straight to the output. Place: R\u00b2 of "
-        "the number of an item by a linear probe; dashed, the same of embeddings. " + _BAND,
+        about="After each layer: accuracy among the task\u2019s symbols when the residual stream is unembedded "
+        "directly (blue), and R\u00b2 of a linear probe of the item\u2019s index (orange). Higher is better decoded; "
+        "dashed grey is the same probe on embeddings.",
     ),
 )
 """Further questions to such a model, shown where any of them was asked."""
 
-BY_ID = {panel.id: panel for panel in (*PANELS, *IN_CONTEXT, *IN_CONTEXT_DEEPER, *DEEPER, *WHY, *CIRCUIT)}
+SECTION_PANELS: dict[str, tuple[Panel, ...]] = {
+    "evidence": PANELS,
+    "why": WHY,
+    "deeper": DEEPER,
+    "circuit": CIRCUIT,
+    "items": IN_CONTEXT,
+    "items-deeper": IN_CONTEXT_DEEPER,
+}
+"""Section of the Run page -> its panels, where they are the same for every run with that section."""
+
+
+def panels_of(kind: RunKind) -> tuple[tuple[Panel, ...], tuple[Panel, ...]]:
+    """The panels on every page of a kind, and those on the pages of runs where they were measured."""
+    first, *further = (SECTION_PANELS[section] for section in kind.sections if section in SECTION_PANELS)
+    return first, tuple(panel for panels in further for panel in panels)
+
+
+BY_ID = {panel.id: panel for panels in SECTION_PANELS.values() for panel in panels}
 
 ROWS: dict[str, tuple[str, str]] = {
-    "behaviour": ("Behaviour", "Does it keep working?"),
-    "representation": ("Representation", "What does it carry?"),
+    "behaviour": ("Behaviour", "Does the model keep working?"),
+    "representation": ("Representation", "What does the residual stream encode?"),
     "mechanism": ("Mechanism", "Is its attention hard or soft?"),
 }
 IN_CONTEXT_ROWS: dict[str, tuple[str, str, str]] = {
-    "behaviour": ("Behaviour", "Does it keep answering?", "one tall"),
-    "mechanism": ("Mechanism", "Do its heads keep looking?", ""),
+    "behaviour": ("Behaviour", "Does the model keep answering?", "one tall"),
+    "mechanism": ("Mechanism", "Do its induction heads keep attending?", ""),
 }
 """Kind of evidence -> its name, its question, and the class of its row."""
 IN_CONTEXT_DEEPER_ROWS: dict[str, tuple[str, str, str]] = {
-    "in-context-use": ("Use", "Which heads decide, and what would mend it?", "two"),
+    "in-context-use": ("Use", "Which heads matter, and what recovers accuracy?", "two"),
 }
 DEEPER_ROWS: dict[str, tuple[str, str]] = {
-    "code": ("Code", "Is it the same code past training?"),
-    "use": ("Use", "Does the output depend on it?"),
+    "code": ("Code", "Is the code the same past training?"),
+    "use": ("Use", "Does the output use what the probes decode?"),
 }
-CIRCUIT_ROW: dict[str, tuple[str, str]] = {"circuit": ("Circuit", "Who reads whom?")}
-WHY_ROW: dict[str, tuple[str, str]] = {"why": ("Why", "What breaks it, what mends it?")}
+CIRCUIT_ROW: dict[str, tuple[str, str]] = {"circuit": ("Circuit", "Which component reads which?")}
+WHY_ROW: dict[str, tuple[str, str]] = {"why": ("Why", "What causes the accuracy drop, and what recovers it?")}
 COLUMNS: dict[str, str] = {
     "training": "Over training",
     "length": "Over prefix length",
-    "cursor": "At the cursor",
+    "cursor": "Selected step and length",
 }
 HOW: dict[str, str] = {
-    "behaviour": "Right of the magenta line, or above it, lie lengths that training never showed. A run that keeps "
-    "working stays in the grey band, on matched and on challenge strings. An arrow on the right: it fails nowhere "
-    "up to the longest length measured.",
-    "representation": "Blue is the summary, orange is position. The transfer probe is one code for all lengths; where "
-    "it falls and the refit one does not, the code has moved. Only what stands above the dashed controls says "
-    "something.",
-    "mechanism": "0: attention is uniform on its tie set and zero elsewhere. The chosen head is in ink; one that rises "
-    "right of the magenta line has softened with length. A click in the grid chooses another head.",
-    "why": "A bar is the share of the loss that one edit gives back, and hollow marks are its control: an edit that "
-    "names the cause stands far above it, and does no harm at N.",
-    "circuit": "Each connection is cut alone, all others stay. What several carry is lost by no single cut: a dark "
-    "node without an edge out of it sends what it carries by more than one. Violet past N: less is lost than at N, "
-    "perhaps because less is left to lose; the line below says what is lost without any input, here and at N.",
-    "code": "0: what is read at a length lies where it lay at trained ones, as a transfer probe needs. 1: nothing of "
-    "that is left.",
-    "use": "A summary that is only readable can be erased without harm. One that is used costs accuracy when it goes, "
-    "and random directions do not.",
-    "in-context-use": "Readers that give back much when they are held, where other heads do not, have let go of the "
-    "answer: their attention is what fails. What no reader gives back is lost elsewhere.",
-    "heads": "A row of a map is a query, a column a key, dark is attention. Columns that are dark in many heads are "
-    "tokens that all look at; a diagonal is a fixed distance.",
-    "more": "Left: over training, at the cursor\u2019s length. Right: over prefix length, at the cursor\u2019s step. "
-    "Bands are 95 % intervals.",
-    "training": "As logged while training. Nothing is selected on what lies beyond the trained lengths.",
+    "behaviour": "Lengths right of the magenta line, or above it in the heatmap, were never trained. A model that "
+    "keeps working stays in the grey band, on the matched and on the challenge test set. An arrow in the right panel "
+    "means: no failure up to the longest tested length.",
+    "representation": "Blue is the task state (summary), orange is position. The transfer probe (solid) is one probe "
+    "for all lengths. Where it falls and the refit probe (dotted) does not, the code changes with length. Only values "
+    "above the dashed controls are evidence.",
+    "mechanism": "At 0, attention is uniform on its tie set and zero elsewhere. The thick line is the selected head. "
+    "If it rises right of the magenta line, its attention softens with length. Click a cell of the grid to select "
+    "another head.",
+    "why": "A bar is the share of the accuracy drop that one intervention recovers, and hollow marks are its control. "
+    "The intervention that names the cause recovers far more than its control and costs almost nothing at N.",
+    "circuit": "Each connection is cut separately, and all others stay. If several connections carry the same "
+    "information, no single cut lowers accuracy: a dark node without lines sends through more than one. Violet past N "
+    "means that a cut costs less than at N, perhaps because less accuracy is left. The line below the graph gives the "
+    "accuracy drop without any input, here and at N.",
+    "code": "At 0, a length is encoded as trained lengths are, which a transfer probe needs. At 1, nothing of "
+    "that code is left.",
+    "use": "If the task state is only decodable, accuracy stays the same when it is erased. If the output uses it, "
+    "accuracy drops when it is erased, and not when random directions are erased.",
+    "in-context-use": "Readers are the heads that attend to the answer at the fewest items, and without which the "
+    "answer is less likely. If forcing their attention onto the answer recovers accuracy, and forcing other heads does "
+    "not, their attention is what fails. What no reader recovers fails elsewhere. Forcing needs the answer, so no "
+    "model could do it by itself.",
+    "heads": "A row of a map is a query, a column is a key, and dark is attention. A column that is dark in many heads "
+    "is a token that all of them attend to. A diagonal is attention at a fixed distance.",
+    "more": "The left panel shows training steps at the selected length. The right panel shows prefix lengths at the "
+    f"selected step. Bands are {LEVEL_TEXT} intervals.",
+    "training": "These values were logged during training. Nothing is selected on accuracy beyond the trained lengths.",
 }
 """Row of the Run page -> how it is read; its jargon is that of :mod:`workbench.dashboard.components.terms`."""
 LEGEND: tuple[tuple[str, str], ...] = (
-    ("solid summary", "summary, fitted at trained lengths (transfer)"),
-    ("dotted", "summary, refitted at each length"),
+    ("solid summary", "task state (summary), one probe fitted at trained lengths (transfer)"),
+    ("dotted", "task state (summary), refitted at each length"),
     ("solid position", "position, refitted at each length"),
     ("dashed", "highest control"),
     ("trained", "longest trained length"),
+    ("hatched", "challenge test set not tested"),
 )
 """Style of a line, as a class of assets/css/run.css, and what it stands for."""
 BANDS = "Bands and whiskers are 95\u00a0% intervals; n counts sequences."

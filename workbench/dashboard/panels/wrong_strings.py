@@ -6,6 +6,7 @@ from typing import Any
 
 from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.exceptions import PreventUpdate
+from typing_extensions import TypedDict
 
 from workbench.dashboard.panels import job_status
 from workbench.dashboard.panels.callbacks import place, unless
@@ -13,18 +14,31 @@ from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Job
 from workbench.dashboard.server.worker_addresses import FIND_WRONG_STRINGS
 from workbench.dashboard.state.cursor import query
+from workbench.dashboard.state.request_values import Name, declare, exact
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import signed, whole
 from workbench.figures.rows.diagnosis_rows import named_entry
-from workbench.figures.sequence.wrong_string import WrongString, WrongStrings, twin_said
-from workbench.models.interventions import REPAIRS
+from workbench.figures.sequence.wrong_string import twin_said
+from workbench.measure.edits.edit import SINGLE_PASS
+from workbench.measure.edits.reading import WrongString, WrongStrings
+
+
+@exact
+class WrongStringsJob(TypedDict):
+    """What was asked about wrong strings, and the job that answers."""
+
+    asked: Name
+    key: Name
+
+
+declare({"wrong-strings-job.data": WrongStringsJob | None, "wrong-strings-cancel.data": Any})
 
 ID = "wrong-strings"
 POLL_MS = 400
 SHOWN = 48
 """Characters of a string that stand in its cell: its end, where the question is."""
-HEADS = ("string", "right", "answered", "margin", "nearest right twin", "repaired")
+HEADS = ("sequence", "correct", "model", "margin", "nearest correct input", "recovered")
 
 
 def section() -> html.Div:
@@ -58,7 +72,7 @@ def asked(run: RunView, step: int) -> dict[str, Any] | None:
         "step": step,
         "length": int(named["length"]),
         "law": str(named["law"]),
-        "repair": repair if repair in REPAIRS else "",
+        "repair": repair if repair in SINGLE_PASS else "",
     }
 
 
@@ -87,7 +101,7 @@ def connect(app: Dash, context: Context) -> None:
             return True, "", True, unless(known, None)
         if known and known["asked"] == _name(ask):  # the run grew elsewhere
             raise PreventUpdate
-        return False, f"Show what it gets most confidently wrong at {whole(ask['length'])}", False, unless(known, None)
+        return False, f"Show the most confident errors at length {whole(ask['length'])}", False, unless(known, None)
 
     @app.callback(
         Output(f"{ID}-job", "data", allow_duplicate=True),
@@ -131,7 +145,7 @@ def connect(app: Dash, context: Context) -> None:
 def said(run: RunView, job: Job) -> list[Any]:
     """The table of a job that is done; else how it stands."""
     if job.pending:
-        return job_status.waiting(job, ID, "the strings that are wrong")
+        return job_status.waiting(job, ID, "the wrong answers")
     if job.state == "cancelled":
         return []
     if job.state != "done":
@@ -146,7 +160,7 @@ def said(run: RunView, job: Job) -> list[Any]:
     )
     rows = html.Tbody([html.Tr(_cells(run, found, one)) for one in found.strings])
     return [
-        html.H3(f"Most confidently wrong at {whole(found.length)}"),
+        html.H3(f"Most confident errors at length {whole(found.length)}"),
         html.P(counted(found), className="soft"),
         html.Div(html.Table([heads, rows], className="ledger"), className="ledger-wrap", tabIndex="0"),
     ]
@@ -156,13 +170,13 @@ def counted(found: WrongStrings) -> str:
     """How many are wrong, how many of them the repair mends, and what a twin is."""
     shown = ""
     if found.wrong > len(found.strings):
-        shown = f"; shown are the {whole(len(found.strings))} with the largest margin"
-    mended = "" if found.repaired is None else f" The repair makes {whole(found.repaired)} of them right."
+        shown = f"; the table has the {whole(len(found.strings))} with the largest margin"
+    mended = "" if found.repaired is None else f" The intervention corrects {whole(found.repaired)} of them."
     return (
-        f"{whole(found.wrong)} of {whole(found.asked)} strings of the {found.law} law are answered wrong{shown}."
-        f"{mended} Margin: logit of the answer given less that of the right one. Nearest right twin: the string with "
-        f"one token replaced, of {whole(found.tried)} tried, that keeps the right answer and is answered right; else "
-        "the nearest string of the sample."
+        f"{whole(found.wrong)} of {whole(found.asked)} sequences of the {found.law} test set are answered "
+        f"wrong{shown}.{mended} Margin: logit of the model\u2019s answer minus the logit of the correct one. Nearest "
+        f"correct input: the sequence with one token replaced (of {whole(found.tried)} tried) that has the same answer "
+        "and is answered correctly. If there is none, it is the nearest such sequence of the sample."
     )
 
 

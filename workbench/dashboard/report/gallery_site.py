@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from workbench.core.apart import apart
+from workbench.core.failures import isolated
+from workbench.core.verdicts import LENGTH_COUPLED, WORDS
+from workbench.dashboard.components.plotly_bundle import FILE, plotly_js
 from workbench.dashboard.report import page_parts
 from workbench.dashboard.report.markup import element, sentence
-from workbench.dashboard.report.plotly_bundle import FILE, plotly_js
 from workbench.dashboard.report.report_page import (
     ReportError,
     Shared,
@@ -24,15 +25,19 @@ from workbench.dashboard.report.report_page import (
     styles,
     with_files,
 )
-from workbench.dashboard.report.run_data import verdict_words
-from workbench.dashboard.state.cursor import VERDICTS, default_cursor
+from workbench.dashboard.report.run_data import verdict_line
+from workbench.dashboard.state.cursor import default_cursor
 from workbench.dashboard.state.run_summary import SPARK, summarise
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.labels import MISSING
-from workbench.storage.atomic import replacing
+from workbench.storage.atomic import is_temporary, remove_leftovers, write_atomic
+from workbench.storage.below import path_below, refuse_links, remove_file
+from workbench.storage.bounded import read_bytes
 
 MADE = "lengthlens-site.json"
 """Names the files of a folder that :func:`publish` made, and so may take away."""
+MOST_LISTED = 16 << 20
+"""Bytes of that file."""
 COLUMNS = ("Run", "Verdict", "Accuracy over prefix length", "Inside", "At the longest", "Fails at", "Model, positions")
 
 NUMBERS = ("Inside", "At the longest")
@@ -70,6 +75,7 @@ def publish(folders: Sequence[Path], out: Path, problems: list[str]) -> list[Ent
     """
     before = _made_before(out)
     runs = runs_below(folders, problems)
+    pages = addresses([run.name for run in runs])
     shared = Shared(
         styles=("../assets/report.css",),
         scripts=(f"../assets/{FILE.name}", "../assets/report.js"),
@@ -81,23 +87,29 @@ def publish(folders: Sequence[Path], out: Path, problems: list[str]) -> list[Ent
         f"assets/{FILE.name}": plotly_js(),
         "assets/plotly-LICENSE.txt": licence(),
     }
+    # The list of files comes first: an interrupted folder is then known as one of ours.
+    intended = before | {*files, *pages, "index.html"}
+    refuse_links(out, intended)
+    _write_list(out, intended)
+    for place in (".", "assets", "runs"):
+        remove_leftovers(out / place)
     for name, text in files.items():
-        _write(out / name, text)
+        _write(out, name, text)
     entries: list[Entry] = []
-    for run, address in zip(runs, addresses([run.name for run in runs]), strict=True):
+    for run, address in zip(runs, pages, strict=True):
         said: list[str] = []
-        with apart(said.append, f"no page could be made of {run.name}"):
-            _write(out / address, report_html([run], out=f"{run.path.name}.html", shared=shared))
+        with isolated(said.append, f"no page could be made of {run.name}"):
+            _write(out, address, report_html([run], out=f"{run.path.name}.html", shared=shared))
             files[address] = ""
             entries.append(Entry(run, address))
         if said:
             problems += said
             entries.append(Entry(run, problem=said[0]))
     files["index.html"] = ""
-    _write(out / "index.html", index_html(entries, problems))
-    for name in before - set(files):
-        (out / name).unlink(missing_ok=True)
-    _write(out / MADE, json.dumps(sorted(files), indent=1) + "\n")
+    _write(out, "index.html", index_html(entries, problems))
+    for name in intended - set(files):
+        remove_file(out, name)
+    _write_list(out, files)
     return entries
 
 
@@ -141,7 +153,7 @@ def index_html(entries: Sequence[Entry], problems: Sequence[str]) -> str:
                     "p",
                     element("span", "Scale-robust", classes="summary"),
                     " models do; ",
-                    element("span", "length-coupled", classes="position"),
+                    element("span", LENGTH_COUPLED, classes="position"),
                     " ones fail past the longest trained length, ",
                     element("span", "the dashed line", classes="train"),
                     ". Each run has a page with its figures over training and prefix length.",
@@ -165,11 +177,11 @@ def _cells(entry: Entry) -> list[Element]:
     name = element("a", run.name, href=entry.address) if entry.address else element("strong", run.name)
     said = element("span", entry.problem or str(line["question"]), classes="soft")
     glyph = element("span", classes=f"icon glyph {line['slug']}", aria_hidden="true")
-    chip = element("span", glyph, VERDICTS[line["verdict"]], classes=f"chip {line['slug']}")
+    chip = element("span", glyph, WORDS[line["verdict"]], classes=f"chip {line['slug']}")
     told: list[Any] = []
     if run.brief.last is not None:
-        with apart(lambda _: None, run.name):
-            told = sentence(verdict_words(run, default_cursor(run)))
+        with isolated(lambda _: None, run.name):
+            told = sentence(verdict_line(run, default_cursor(run)))
     return [
         element("td", name, said),
         element("td", chip, _soft(line.get("tiesText"))),
@@ -182,7 +194,9 @@ def _cells(entry: Entry) -> list[Element]:
 
 
 def _value(line: dict[str, Any], name: str) -> Element:
-    return element("td", str(line.get(f"{name}Text", MISSING)), _soft(line.get(f"{name}Interval")), classes="right")
+    title = {"title": str(line[f"{name}Title"])} if line.get(f"{name}Title") else {}
+    soft = _soft(line.get(f"{name}Interval"))
+    return element("td", str(line.get(f"{name}Text", MISSING)), soft, classes="right", **title)
 
 
 def _soft(text: Any) -> Element | None:
@@ -215,18 +229,20 @@ def _made_before(out: Path) -> set[str]:
     """
     if out.exists() and not out.is_dir():
         raise ReportError(f"{out} is a file; name a folder: -o {out}-site")
-    if not out.is_dir() or not any(out.iterdir()):
+    if not out.is_dir() or all(map(is_temporary, out.iterdir())):
         return set()
-    listed = out / MADE
     names: Any = None
-    with apart(lambda _: None, str(listed)):
-        names = json.loads(listed.read_text())
+    with isolated(lambda _: None, MADE):
+        names = json.loads(read_bytes(path_below(out, MADE), MOST_LISTED))
     if not isinstance(names, list):
         raise ReportError(f"{out} holds other files; name a new folder, or one that lengthlens publish made")
     plain = re.compile(r"(assets|runs)/[A-Za-z0-9_-][A-Za-z0-9_.-]*")
     return {name for name in names if isinstance(name, str) and plain.fullmatch(name)}
 
 
-def _write(path: Path, text: str) -> None:
-    with replacing(path) as file:
-        file.write(text.encode())
+def _write(out: Path, name: str, text: str) -> None:
+    write_atomic(out, name, text.encode())
+
+
+def _write_list(out: Path, names: Iterable[str]) -> None:
+    _write(out, MADE, json.dumps(sorted(names), indent=1) + "\n")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
+from workbench.core.direction_marks import without_direction_marks
 from workbench.figures.labels import Piece
 
 ROLES: Mapping[str, str] = {"summary": "summary", "position": "position", "muted": "soft num", "mono": "mono"}
@@ -74,4 +75,5 @@ def document(head: Sequence[Element], body: Element) -> str:
     root = element("html", lang="en")
     add(SubElement(root, "head"), element("meta", charset="utf-8"), *head)
     root.append(body)
-    return "<!DOCTYPE html>\n" + ElementTree.tostring(root, encoding="unicode", method="html") + "\n"
+    html = ElementTree.tostring(root, encoding="unicode", method="html")
+    return f"<!DOCTYPE html>\n{without_direction_marks(html)}\n"

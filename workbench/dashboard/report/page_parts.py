@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Any
 from xml.etree.ElementTree import Element
 
+from workbench.core.failures import isolated
 from workbench.dashboard.panels.ledger import HEADS as LEDGER
 from workbench.dashboard.panels.ledger import NUMBERS
 from workbench.dashboard.panels.panel_spec import Panel
@@ -26,11 +27,12 @@ from workbench.dashboard.panels.run_panels import (
 )
 from workbench.dashboard.report.markup import add, element, sentence
 from workbench.dashboard.report.provenance import Provenance
-from workbench.dashboard.report.run_data import Stops, meta_words, panels_of, verdict_words, why_words
+from workbench.dashboard.report.run_data import Stops, meta_words, panels_of, verdict_line
 from workbench.dashboard.state.cursor import Cursor
+from workbench.dashboard.state.run_description import why_words
 from workbench.dashboard.state.run_view import RunView
-from workbench.figures.labels import head_name, whole
-from workbench.figures.text.sentences import Piece
+from workbench.figures.labels import whole
+from workbench.models.base.graph import head_name
 
 TRAINING = {"optimisation": ("Training", "Did it learn?")}
 IN_CONTEXT_PANELS = (*IN_CONTEXT, *IN_CONTEXT_DEEPER)
@@ -106,7 +108,7 @@ def headline(run: RunView, start: Cursor) -> Element:
     return element(
         "div",
         element("p", *sentence(meta_words(run)), classes="meta", id="meta"),
-        element("h1", *_safely(verdict_words, run, start), id="verdict-line"),
+        element("h1", *_safely(verdict_line, run, start), id="verdict-line"),
         element("p", *_safely(why_words, run, start), id="why", classes="why"),
         classes="headline",
         aria_live="polite",
@@ -127,12 +129,9 @@ def thinned(runs: Sequence[RunView], stops: Sequence[Stops]) -> list[Element]:
 
 def _safely(words: Any, run: RunView, start: Cursor) -> list[Element | str]:
     """A sentence, or nothing where its rows are damaged: the script then shows what is wrong with them."""
-    made: Sequence[Piece] = ()
-    try:
-        made = words(run, start)
-    except Exception:  # noqa: BLE001 - run_data tells it in the same place
-        return []
-    return sentence(made)
+    with isolated(lambda _: None, f"a sentence of {run.name}"):  # run_data reports it in the same place
+        return sentence(words(run, start))
+    return []
 
 
 def ledger_shell() -> Element:

@@ -9,8 +9,8 @@ from typing import Any
 
 import orjson
 
-from workbench.core.apart import apart
-from workbench.dashboard.report.plotly_bundle import VERSION as PLOTLY_JS
+from workbench.core.failures import isolated
+from workbench.dashboard.components.plotly_bundle import VERSION as PLOTLY_JS
 from workbench.dashboard.state.run_view import RunView, typed
 from workbench.runs.run import Run, sha256_of
 from workbench.table.layout import shards_of, table_path
@@ -47,10 +47,10 @@ def provenance(run: RunView, command: str) -> Provenance:
     problems: list[str] = list(run.problems)
     weights: list[tuple[int, str]] = []
     for step in run.steps:
-        with apart(problems.append, f"checkpoint {step:,} of {run.name} does not tell the hash of its weights"):
+        with isolated(problems.append, f"the hash of the weights of {run.name} at step {step:,} cannot be read"):
             weights.append((step, str(run.run.meta(step)["sha256"])))
     rows: list[tuple[str, str]] = []
-    with apart(problems.append, f"the rows of {run.name} could not be hashed"):
+    with isolated(problems.append, f"the rows of {run.name} could not be hashed"):
         rows = _rows(run.run)
     # Where a model's folder lies on this machine is nothing for whoever is handed the page.
     config = {name: value for name, value in run.config.items() if name not in ("seal", "folders")}
@@ -58,7 +58,7 @@ def provenance(run: RunView, command: str) -> Provenance:
     facts = (
         ("Run id", str(run.config["id"])),
         ("Made", str(run.config.get("created", "not recorded"))),
-        ("Opened with" if run.in_context else "Trained with", _versions(run.config.get("versions", {}))),
+        (run.kind.made_with, _versions(run.config.get("versions", {}))),
         ("Measured with", measured or "nothing yet"),
         ("Rows", f"{run.brief.rows:,}"),
         ("Page drawn with", f"LengthLens {own_version()}, plotly.js {PLOTLY_JS}"),

@@ -13,11 +13,12 @@ from xml.etree.ElementTree import Element
 
 import orjson
 
+from workbench.core.direction_marks import without_direction_marks_utf8
 from workbench.core.errors import LensError
-from workbench.dashboard.components.theme import ASSETS, EARLY, ICON, glyph_css
+from workbench.dashboard.components.plotly_bundle import FILE, plotly_js
+from workbench.dashboard.components.theme import ASSETS, EARLY, ICON, verdict_css
 from workbench.dashboard.report import page_parts
 from workbench.dashboard.report.markup import ROLES, document, element, script, style
-from workbench.dashboard.report.plotly_bundle import FILE, plotly_js
 from workbench.dashboard.report.provenance import provenance, report_command
 from workbench.dashboard.report.run_data import Stops, run_data
 from workbench.dashboard.report.shared_values import packed
@@ -160,7 +161,7 @@ def with_files(title: str, body: Element, shared: Shared | None) -> str:
 def styles() -> str:
     """All styles of a page, its fonts among them."""
     sheets = [(ASSETS / "css" / f"{name}.css").read_text() for name in STYLES]
-    text = "\n".join([palette_css(), glyph_css(), *sheets, (ASSETS / "report" / "report.css").read_text()])
+    text = "\n".join([palette_css(), verdict_css(), *sheets, (ASSETS / "report" / "report.css").read_text()])
     for name in FONTS:
         font = base64.b64encode((ASSETS / "fonts" / f"{name}.woff2").read_bytes()).decode()
         text = text.replace(f"url(../fonts/{name}.woff2)", f"url(data:font/woff2;base64,{font})")
@@ -191,4 +192,4 @@ def _hashed(text: str) -> str:
 
 def _encoded(data: object) -> str:
     """Plain data as text that stands safely in HTML: JSON, deflated, in base 64."""
-    return base64.b64encode(zlib.compress(orjson.dumps(packed(data)), 9)).decode()
+    return base64.b64encode(zlib.compress(without_direction_marks_utf8(orjson.dumps(packed(data))), 9)).decode()

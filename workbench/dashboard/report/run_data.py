@@ -6,13 +6,14 @@ lengths innermost. The figures are those of the Run page, made by the same panel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workbench.core.apart import apart, clause
-from workbench.dashboard.components.slider_scents import (
+from workbench.core.failures import as_sentence, isolated
+from workbench.dashboard.components.slider_curves import (
     ends,
+    length_text,
     marks,
     ribbon,
     scent_over_lengths,
@@ -21,30 +22,16 @@ from workbench.dashboard.components.slider_scents import (
 )
 from workbench.dashboard.panels.ledger import ledger
 from workbench.dashboard.panels.panel_spec import BASE_SIZE, Panel, PanelCursor
-from workbench.dashboard.panels.panel_words import Said, why_empty
-from workbench.dashboard.panels.run_panels import (
-    CIRCUIT,
-    DEEPER,
-    IN_CONTEXT,
-    IN_CONTEXT_DEEPER,
-    IN_CONTEXT_DEEPER_ROWS,
-    IN_CONTEXT_ROWS,
-    PANELS,
-    ROWS,
-    WHY,
-)
+from workbench.dashboard.panels.panel_words import why_empty
+from workbench.dashboard.panels.run_panels import panels_of as kind_panels
 from workbench.dashboard.state.cursor import Cursor, slug
+from workbench.dashboard.state.run_description import described, rail_words, verdict_words, why_words
 from workbench.dashboard.state.run_view import RunView
-from workbench.dashboard.state.run_words import described
 from workbench.figures.errors import NotMeasured
-from workbench.figures.heads.leading_head import leading_head
-from workbench.figures.in_context.in_context_curve import prompt_tokens
-from workbench.figures.labels import Piece, multiple, short, whole
-from workbench.figures.style.design_tokens import Theme
+from workbench.figures.labels import Piece, short, whole
+from workbench.figures.look import Theme
 from workbench.figures.style.template import u_length, u_step
 from workbench.figures.text.diagnosis_sentence import diagnosis_sentence
-from workbench.figures.text.in_context_sentence import in_context_rail, in_context_sentence
-from workbench.figures.text.sentences import rail_text, verdict_sentence, why_sentence
 
 MOST_STEPS, MOST_LENGTHS = 40, 24
 """Checkpoints and prefix lengths that one page holds; of more, these many spread over the sliders."""
@@ -109,7 +96,7 @@ def run_data(run: RunView, stops: Stops) -> dict[str, Any]:
         "name": run.name,
         "meta": [list(piece) for piece in meta_words(run)],
         "trained": run.trained,
-        "tokens": stops.over(["step"], lambda at: _tokens(run, at.step)),
+        "tokens": stops.over(["step"], lambda at: run.prompt_tokens(at.step)),
         "steps": list(stops.steps),
         "lengths": list(stops.lengths),
         "checkpoints": len(run.steps),
@@ -124,11 +111,8 @@ def run_data(run: RunView, stops: Stops) -> dict[str, Any]:
 
 
 def panels_of(run: RunView) -> list[Panel]:
-    """The panels of a run's page: the matrix, why it fails, further questions that it was asked, how training went.
-
-    Of a model that was asked in its prompt: its panels over items.
-    """
-    always, further = (IN_CONTEXT, IN_CONTEXT_DEEPER) if run.in_context else (PANELS, (*WHY, *DEEPER, *CIRCUIT))
+    """The panels of a run's page: those of its kind, and further ones where their rows were measured."""
+    always, further = kind_panels(run.kind)
     asked = {one.row for one in further if one.measurement in run.measured}
     return [*always, *(one for one in further if one.row in asked)]
 
@@ -139,34 +123,16 @@ def meta_words(run: RunView) -> list[Piece]:
     return [(run.name, "mono"), *((f" \u00b7 {part}", "plain") for part in described(run))]
 
 
-def verdict_words(run: RunView, at: Cursor) -> list[Piece]:
+def verdict_line(run: RunView, at: Cursor) -> list[Piece]:
     """The verdict sentence at the cursor's step, or that there is none."""
     try:
-        if run.in_context:
-            return in_context_sentence(run.frame, step=at.step)
-        return verdict_sentence(run.frame, step=at.step, trained=run.trained)
+        return verdict_words(run, at.step)
     except NotMeasured:
         return [("Not measured", "plain"), (f" at step {whole(at.step)}: no verdict yet.", "muted")]
 
 
-def why_words(run: RunView, at: Cursor) -> list[Piece]:
-    """Since when, what it carries, what the page's head does; the rows of a page over items say it themselves."""
-    if run.in_context:
-        return []
-    where = {"step": at.step, "layer": at.layer, "head": at.head, "length": at.length}
-    leading = leading_head(run.frame, step=at.step, length=at.length)  # all that the length decides
-    key = ("why", at.step, at.layer, at.head, leading.name, leading.looked, leading.row and dict(leading.row))
-    return run.memo(repr(key), lambda: why_sentence(run.frame, trained=run.trained, **where))
-
-
-def _rail(row: Any) -> Callable[[RunView, Cursor], list[Piece]]:
-    def words(run: RunView, at: Cursor) -> list[Piece]:
-        if not run.brief.rows:
-            return []
-        where = (run.frame, row, at.step, at.length, at.layer, at.head)
-        return in_context_rail(*where) if run.in_context else rail_text(*where, trained=run.trained)
-
-    return words
+def _rail(row: str) -> Callable[[RunView, Cursor], list[Piece]]:
+    return lambda run, at: rail_words(run, row, at) if run.brief.rows else []
 
 
 def cause_words(run: RunView, at: Cursor) -> list[Piece]:
@@ -176,40 +142,21 @@ def cause_words(run: RunView, at: Cursor) -> list[Piece]:
     try:
         return diagnosis_sentence(run.frame, step=at.step, longest=run.trained)
     except NotMeasured:
-        return [(f"Not asked at step {whole(at.step)}.", "plain")]
+        return [(f"Not diagnosed at step {whole(at.step)}.", "plain")]
 
 
-TEXTS: Mapping[str, tuple[Sequence[str], Callable[[RunView, Cursor], list[Piece]]]] = {
-    "verdict-line": (["step"], verdict_words),
-    "why": (PARTS, why_words),
-    **{f"rail-{row}": (PARTS if row == "representation" else ["step"], _rail(row)) for row in ROWS},
-    "rail-why": (["step"], cause_words),
-}
-"""Id of a part of the page -> the parts of the cursor that its words depend on, and what makes them."""
-
-
-OVER_ITEMS: Mapping[str, tuple[Sequence[str], Callable[[RunView, Cursor], list[Piece]]]] = {
-    "verdict-line": TEXTS["verdict-line"],
-    "why": TEXTS["why"],
-    **{f"rail-items-{row}": (PARTS, _rail(row)) for row in (*IN_CONTEXT_ROWS, *IN_CONTEXT_DEEPER_ROWS)},
-}
-"""The same of a model that was asked in its prompt."""
-
-
-def texts_of(run: RunView) -> Mapping[str, tuple[Sequence[str], Callable[[RunView, Cursor], list[Piece]]]]:
-    """The words of a run's page that change with the cursor."""
-    return OVER_ITEMS if run.in_context else TEXTS
-
-
-def _tokens(run: RunView, step: int) -> dict[str, int]:
-    """Items of a question -> tokens of its prompt; nothing of a model that was trained on its task."""
-    return {str(n): tokens for n, tokens in prompt_tokens(run.frame, step).items()} if run.in_context else {}
+def texts_of(run: RunView) -> dict[str, tuple[Sequence[str], Callable[[RunView, Cursor], list[Piece]]]]:
+    """Id of a part of the page -> on which of step and length its words depend, and the function that makes them."""
+    kind = run.kind
+    cause = {"rail-why": (["step"], cause_words)} if "why" in kind.sections else {}
+    rails = {f"{kind.report_rail}{row}": (parts, _rail(row)) for row, parts in kind.rails.items()}
+    return {"verdict-line": (["step"], verdict_line), "why": (PARTS, why_words), **rails, **cause}
 
 
 def _told(make: Callable[[RunView, Cursor], list[Piece]], run: RunView) -> Callable[[Cursor], list[list[str]]]:
     def told(at: Cursor) -> list[list[str]]:
         said: list[str] = []
-        with apart(said.append, f"The rows stored for this sentence of {run.name} are not what it is made from"):
+        with isolated(said.append, f"This sentence of {run.name} cannot be written"):
             return [[text, role] for text, role in make(run, at)]
         return [[said[0], "plain"]]
 
@@ -217,10 +164,10 @@ def _told(make: Callable[[RunView, Cursor], list[Piece]], run: RunView) -> Calla
 
 
 def _ledger(run: RunView, at: Cursor) -> dict[str, Any]:
-    if run.in_context:
+    if not run.kind.evidence:
         return {"said": "", "rows": []}
     said: list[str] = []
-    with apart(said.append, f"The rows stored for the evidence of {run.name} are not what it is made from"):
+    with isolated(said.append, f"The evidence of {run.name} cannot be listed"):
         found = ledger(run, at)
         rows = [
             {"clause": [list(piece) for piece in one.clause], "panel": one.panel, "cells": one.cells}
@@ -237,13 +184,13 @@ def _drawn(panel: Panel, run: RunView) -> Callable[[Cursor], dict[str, Any]]:
 
     def drawn(at: Cursor) -> dict[str, Any]:
         place = PanelCursor(run, at)
-        try:
-            return {theme: panel.plain(place, theme, BASE_SIZE).to_plotly_json() for theme in THEMES}
-        except NotMeasured as missing:
-            state: Said = why_empty(missing)
-        except Exception as error:  # noqa: BLE001 - whatever the rows of one panel hold, the others are drawn
-            state = ("This cannot be drawn", f"The rows stored for it are not what it shows ({clause(error)}).")
-        return {"state": list(state)}
+        problems: list[str] = []
+        with isolated(problems.append, ""):
+            try:
+                return {theme: panel.plain(place, theme, BASE_SIZE).to_plotly_json() for theme in THEMES}
+            except NotMeasured as missing:
+                return {"state": list(why_empty(missing))}
+        return {"state": ["This cannot be drawn", as_sentence(problems[0])]}
 
     return drawn
 
@@ -255,9 +202,7 @@ def _sliders(run: RunView, stops: Stops) -> dict[str, Any]:
     low, high = ends(steps, u_step)
     first, last = ends(lengths, u_length)
 
-    def times(length: float) -> str:
-        return whole(length) if run.in_context else multiple(length / trained)
-
+    trained_part = min(1.0, max(0.0, (u_length(trained) - first) / (last - first)))
     return {
         "step": {
             "ends": [low, high],
@@ -267,8 +212,8 @@ def _sliders(run: RunView, stops: Stops) -> dict[str, Any]:
         },
         "length": {
             "ends": [first, last],
-            "marks": marks(lengths, u_length, 340, [trained], times),
-            "trained": 0.0 if run.in_context else min(1.0, max(0.0, (u_length(trained) - first) / (last - first))),
+            "marks": marks(lengths, u_length, 340, [trained], length_text(run, run.kind.axes[0])),
+            "trained": trained_part if run.kind.has_trained_length else 0.0,
             "scent": stops.over(["step"], lambda at: scent_over_lengths(run, at.step)),
         },
     }

@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 
 from workbench.core.errors import LensError
+from workbench.storage.below import write_new
 
 ARGUMENTS = [
     "--no-sandbox",
@@ -51,7 +52,7 @@ def printed(page: str) -> bytes:
         )
     with _ONE, tempfile.TemporaryDirectory(prefix="lengthlens-") as folder:
         source, made = Path(folder) / "page.html", Path(folder) / "page.pdf"
-        source.write_text(page, encoding="utf-8")
+        write_new(Path(folder), source.name, page.encode())
         root = getattr(os, "geteuid", lambda: 1)() == 0  # whose processes Chromium does not put into a sandbox
         command = [
             browser,

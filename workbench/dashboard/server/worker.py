@@ -26,6 +26,10 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any
 
+from workbench.core.errors import LensError
+from workbench.core.failures import log_failure
+from workbench.dashboard.server.error_log import asked_by
+from workbench.jobs.executors import forwarding, log_again
 from workbench.jobs.resources import importing_no_neighbours
 from workbench.models.compute_device import USUAL_DEVICE, ComputeDevice, computing_on
 from workbench.tasks.errors import TaskError
@@ -53,9 +57,10 @@ class Job:
         doing: what the function says it is doing.
         result: the answer, once done.
         error: one sentence, once failed.
-        detail: the worker's traceback, once failed.
+        detail: the worker's traceback, once failed by an error that was not written for readers.
         started: ``time.monotonic()`` when the process took it, or None.
         cold: whether the process had to be started for it.
+        asked: the page and the callback that asked, for the log.
     """
 
     state: str = "queued"
@@ -67,6 +72,7 @@ class Job:
     detail: str = ""
     started: float | None = None
     cold: bool = False
+    asked: str = ""
 
     @property
     def pending(self) -> bool:
@@ -141,11 +147,11 @@ class Worker:
                     self._queue.remove(item)
                     self._jobs[item[0]] = Job(state="cancelled")
                 if sum(bool(waiting[3]) for waiting in self._queue) >= MOST_WAITING:
-                    said = "Too much is asked of the worker at once; ask again in a minute."
+                    said = "The worker has too many requests; try again in a minute."
                     self._jobs[key] = Job(state="failed", error=said)
                     self._forget()
                     return key
-            self._jobs[key] = Job()
+            self._jobs[key] = Job(asked=asked_by())
             ahead = sum(waiting in self._urgent for waiting, *_ in self._queue)
             self._queue.insert(ahead if urgent else len(self._queue), (key, function, dict(arguments), slot))
             if urgent:
@@ -248,6 +254,10 @@ class Worker:
                 done, total, doing = rest
                 self._set(key, done=done, total=total, doing=doing)
                 continue
+            if kind == "log":
+                rest[0].asked = self._jobs[key].asked
+                log_again(rest[0])
+                continue
             if kind == "done":
                 self._set(key, state="done", result=rest[0])
             elif kind == "cancelled":
@@ -338,22 +348,21 @@ def _serve_jobs(pipe: Connection, trusted_files: Sequence[str]) -> None:
             continue
         function, arguments = message
         try:
-            answer: tuple[Any, ...] = ("done", _call(function, arguments, pipe))
-        except Cancelled:
-            answer = ("cancelled",)
-        except (Exception, SystemExit) as error:  # noqa: BLE001  whatever a job does wrong is its answer
-            answer = ("failed", _sentence(error), traceback.format_exc())
-        try:
+            with forwarding(lambda record: pipe.send(("log", record))):
+                answer = _answer(function, arguments, pipe)
             pipe.send(answer)
         except (BrokenPipeError, OSError):
             return
 
 
-def _sentence(error: BaseException) -> str:
-    """The message alone where it was written for readers, with the type where it comes from elsewhere."""
-    kind = type(error)
-    own = kind.__module__.split(".")[0] in ("workbench", "circuits", "probes")
-    return str(error) if own and str(error) else f"{kind.__name__}: {error}".rstrip(": ")
+def _answer(function: str, arguments: Mapping[str, Any], pipe: Connection) -> tuple[Any, ...]:
+    try:
+        return "done", _call(function, arguments, pipe)
+    except Cancelled:
+        return ("cancelled",)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - logged, and told to the page that asked
+        sentence = log_failure(error, f"the job {function}", again=False)
+        return "failed", sentence, "" if isinstance(error, LensError) else traceback.format_exc()
 
 
 def _call(name: str, arguments: Mapping[str, Any], pipe: Connection) -> Any:

@@ -63,15 +63,15 @@ def chosen(store: Store, run: RunView, asked: str) -> tuple[list[Configuration],
         one = together.get(name)
         if one is None:
             said = f"This link names the run {name[:80]}, which is not in this folder."
-            notices.append(Notice(said, "Shown: the other configurations.", "Keep"))
-        elif one.in_context != first.in_context:
-            said = f"This link compares {name} with {first.name}, of which one alone was asked in its prompt."
-            notices.append(Notice(said, "Shown: the other configurations.", "Keep"))
+            notices.append(Notice(said, "The page shows the other configurations.", "Keep"))
+        elif one.kind is not first.kind:
+            said = f"This link compares {name} with {first.name}, but only one of them was evaluated in a prompt."
+            notices.append(Notice(said, "The page shows the other configurations.", "Keep"))
         elif all(one.task != other.task or one.family != other.family for other in kept):
             kept.append(one)
     if len(kept) > MOST_CONFIGURATIONS:
         said = f"This link names {whole(len(kept))} configurations, and {MOST_CONFIGURATIONS} are the most."
-        notices.append(Notice(said, f"Shown: the first {MOST_CONFIGURATIONS}.", "Keep"))
+        notices.append(Notice(said, f"The page shows the first {MOST_CONFIGURATIONS}.", "Keep"))
     made = []
     for letter, one in zip(LETTERS, kept, strict=False):
         seeds = seeds_like(store, one) or [one]

@@ -12,25 +12,18 @@ from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import parse_qsl, quote
 
-from workbench.figures.labels import head_name, whole
+from workbench.dashboard.state.run_kinds import RunKind
+from workbench.figures.labels import whole
 from workbench.figures.rows.multiples import LengthAxis
 from workbench.figures.sequence.attention_pattern import View
+from workbench.models.base.graph import head_name
 
 AXES: dict[LengthAxis, str] = {"times": "multiples of the trained length", "length": "tokens"}
 """What lengths are told in, the first unless a link says otherwise."""
 VIEWS: tuple[View, ...] = ("attention", "times_length", "score")
 MOST_DIGITS = 18
-VERDICTS = {
-    "scale-robust": "Scale-robust",
-    "length-coupled": "Length-coupled",
-    "not fitted": "Not fitted",
-    "undecided": "Undecided",
-    "unseen position": "Unseen position",
-    "holds": "Holds in context",
-    "decays": "Decays in context",
-    "not capable": "Not capable",
-    "not measured": "Not measured",
-}
+ALL_HEADS = "all"
+"""What stands in place of a head where all heads are shown."""
 
 
 class RunLike(Protocol):
@@ -43,7 +36,7 @@ class RunLike(Protocol):
     def trained(self) -> int: ...
 
     @property
-    def in_context(self) -> bool: ...
+    def kind(self) -> RunKind: ...
 
     @property
     def n_layers(self) -> int: ...
@@ -60,20 +53,25 @@ class RunLike(Protocol):
     @property
     def measured_steps(self) -> Sequence[int]: ...
 
-    def leading(self, step: int, length: int) -> tuple[int, int]: ...
+    def leading(self, step: int, length: int) -> tuple[int, int] | None: ...
 
 
 @dataclass(frozen=True)
 class Cursor:
-    """A point of one run: training step, prefix length, head; and how its attention is shown."""
+    """A point of one run: training step, prefix length, head (None = all heads); and how its attention is shown."""
 
     run: str
     step: int
     length: int
-    layer: int = 0
-    head: int = 0
+    layer: int | None = 0
+    head: int | None = 0
     view: View = "attention"
     sample: int = 0
+
+    @property
+    def head_key(self) -> str:
+        """The head as the page's store and its select hold it: ``0.3``, or ``all``."""
+        return ALL_HEADS if self.layer is None or self.head is None else f"{self.layer}.{self.head}"
 
 
 @dataclass(frozen=True)
@@ -98,14 +96,14 @@ def default_length(run: RunLike) -> int:
 
 
 def default_cursor(run: RunLike) -> Cursor:
-    """The last measured checkpoint, a length well past training, and there the head with the largest effect."""
+    """The last measured checkpoint, a length well past training, and the head that matters there, or all heads."""
     step, length = default_step(run), default_length(run)
-    return Cursor(run.name, step, length, *run.leading(step, length))
+    return Cursor(run.name, step, length, *(run.leading(step, length) or (None, None)))
 
 
 def axis_of(asked: Mapping[str, str | None], run: RunLike) -> LengthAxis:
-    """What a link tells lengths in: multiples of N, unless it says tokens; of a task in a prompt always items."""
-    return "length" if run.in_context or asked.get("axis") == "length" else "times"
+    """The unit of lengths that a link names, where runs of that kind have it; else their usual unit."""
+    return next((axis for axis in run.kind.axes if axis == asked.get("axis")), run.kind.axes[0])
 
 
 def slug(verdict: str) -> str:
@@ -113,7 +111,7 @@ def slug(verdict: str) -> str:
 
 
 def nearest_earlier(have: tuple[int, ...], wanted: int) -> int:
-    """The last of ``have`` that is not beyond ``wanted``, or the first there is."""
+    """The last of ``have`` that is not beyond ``wanted``, or the first one."""
     earlier = [value for value in have if value <= wanted]
     return earlier[-1] if earlier else (have[0] if have else wanted)
 
@@ -139,17 +137,19 @@ def resolve(search: str | None, run: RunLike) -> tuple[Cursor, list[Notice]]:
         notices.append(
             Notice(
                 f"This link names the view \u201c{wanted}\u201d, which does not exist.",
-                "Shown: attention.",
+                "The page shows attention.",
                 "Keep attention",
             )
         )
     if asked.get("axis", "times") not in AXES:
-        said = f"This link tells lengths in \u201c{asked['axis'][:40]}\u201d, which does not exist."
-        notices.append(Notice(said, "Shown: multiples of the trained length.", "Keep"))
+        said = f"This link gives lengths in \u201c{asked['axis'][:40]}\u201d, which is not a known unit."
+        notices.append(Notice(said, "The page shows multiples of the trained length.", "Keep"))
     sample = integer(asked.get("sample", "0"))
     if sample is None or sample < 0:
-        said = f"This link names the sample \u201c{asked['sample'][:40]}\u201d, which is no whole number from 0 on."
-        notices.append(Notice(said, "Shown: the first.", "Keep"))
+        said = (
+            f"This link names the sample \u201c{asked['sample'][:40]}\u201d, which is not a whole number of 0 or more."
+        )
+        notices.append(Notice(said, "The page shows the first.", "Keep"))
         sample = 0
     return Cursor(run.name, step, length, layer, head, view, sample), notices
 
@@ -170,7 +170,7 @@ def write(cursor: Cursor, run: RunLike, path: str = "/run", extras: Mapping[str,
     if cursor.length != base.length:
         parts["len"] = str(cursor.length)
     if (cursor.layer, cursor.head) != (base.layer, base.head):
-        parts |= {"layer": str(cursor.layer), "head": str(cursor.head)}
+        parts |= {"head": ALL_HEADS} if cursor.head is None else {"layer": str(cursor.layer), "head": str(cursor.head)}
     if cursor.view != base.view:
         parts["view"] = cursor.view
     if cursor.sample != base.sample:
@@ -206,23 +206,27 @@ def _nearest(
     if value is None:
         wrong = "which is too large" if text.isdigit() else "which is not a whole number"
         asked = f"This link names {noun} \u201c{text[:40]}\u201d, {wrong}."
-        return default, [Notice(asked, f"Shown: {whole(default)}.", f"Keep {whole(default)}")]
+        return default, [Notice(asked, f"The page shows {whole(default)}.", f"Keep {whole(default)}")]
     if value in have or not have:
         return (value if value in have else default), []
     earlier = [x for x in have if x < value]
     shown = earlier[-1] if earlier else have[0]
-    reason = f"the nearest {kind}" if earlier else "the first there is"
+    reason = f"the nearest {kind}" if earlier else "the first one"
     asked = f"This link names {noun} {whole(value)}, which {run} does not have."
-    return shown, [Notice(asked, f"Shown: {whole(shown)}, {reason}.", f"Keep {whole(shown)}")]
+    return shown, [Notice(asked, f"The page shows {whole(shown)}, {reason}.", f"Keep {whole(shown)}")]
 
 
-def _head(layer: str | None, head: str | None, run: RunLike, base: Cursor) -> tuple[int, int, list[Notice]]:
+def _head(
+    layer: str | None, head: str | None, run: RunLike, base: Cursor
+) -> tuple[int | None, int | None, list[Notice]]:
     if layer is None and head is None:
         return base.layer, base.head, []
+    if head == ALL_HEADS and run.n_heads and run.kind.all_heads:
+        return None, None, []
     at, which = integer(layer or "0"), integer(head or "0")
     if at is not None and which is not None and 0 <= at < run.n_layers and 0 <= which < run.n_heads:
         return at, which, []
     name = head_name(at, which) if at is not None and which is not None else f"\u201c{layer}, {head}\u201d"
     asked = f"This link names head {name}, which {run.name} does not have."
     shown = head_name(base.layer, base.head)
-    return base.layer, base.head, [Notice(asked, f"Shown: {shown}.", f"Keep {shown}")]
+    return base.layer, base.head, [Notice(asked, f"The page shows {shown}.", f"Keep {shown}")]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from workbench.dashboard.state.cursor import VERDICTS, Notice, parse, query
+from workbench.core.verdicts import WORDS
+from workbench.dashboard.state.cursor import Notice, parse, query
 
 FILTER_KEYS = ("verdict", "task", "positions", "filter", "seeds", "ties", "tag", "where")
 """What a link to the Runs page may say."""
 TIES = ("hold", "fail", "open")
-"""What near ties may add to a verdict."""
+"""What hard strata may add to a verdict."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Filters:
         seeds: "1" for one line per configuration, all its seeds together.
         tag: a tag that a line must have.
         where: configuration axes with the value that a run must have, as text.
-        ties: ``hold``, ``fail`` or ``open``: what near ties must add to the verdict.
+        ties: ``hold``, ``fail`` or ``open``: what hard strata must add to the verdict.
     """
 
     verdict: str = ""
@@ -40,19 +41,19 @@ def read_filters(search: str | None) -> tuple[Filters, list[Notice]]:
     """The filters a link means; a verdict that does not exist becomes a notice."""
     asked, notices = parse(search), []
     verdict = asked.get("verdict", "")
-    if verdict and verdict not in VERDICTS:
+    if verdict and verdict not in WORDS:
         notices.append(
             Notice(
                 f"This link names the verdict \u201c{verdict}\u201d, which does not exist.",
-                "Shown: all runs.",
+                "The page shows all runs.",
                 "Keep all",
             )
         )
         verdict = ""
     ties = asked.get("ties", "")
     if ties and ties not in TIES:
-        said = f"This link asks for near ties \u201c{ties[:40]}\u201d; what they add is {', '.join(TIES)}."
-        notices.append(Notice(said, "Shown: all runs.", "Keep all"))
+        said = f"This link filters hard inputs by \u201c{ties[:40]}\u201d; known are {', '.join(TIES)}."
+        notices.append(Notice(said, "The page shows all runs.", "Keep all"))
         ties = ""
     seeds = "1" if asked.get("seeds") == "1" else ""
     held = (part.partition("=") for part in asked.get("where", "").split("|") if part)
@@ -86,19 +87,19 @@ def check_filters(
     notices = []
     if filters.tag and filters.tag not in tags:
         said = f"This link names the tag \u201c{filters.tag[:40]}\u201d, which no run here has."
-        notices.append(Notice(said, "Shown: all tags.", "Keep all"))
+        notices.append(Notice(said, "The page shows all tags.", "Keep all"))
         filters = replace(filters, tag="")
     for axis, value in filters.where:
         if value not in (settings or {}).get(axis, ()):
             said = f"This link names the setting {axis[:60]}={value[:40]}, which no run here has."
-            notices.append(Notice(said, "Shown: all of its values.", "Keep all"))
+            notices.append(Notice(said, "The page shows all of its values.", "Keep all"))
     known = tuple((axis, value) for axis, value in filters.where if value in (settings or {}).get(axis, ()))
     filters = replace(filters, where=known)
     if filters.task and filters.task not in tasks:
         notices.append(
             Notice(
                 f"This link names the task {filters.task}, which no run here has.",
-                "Shown: all tasks.",
+                "The page shows all tasks.",
                 "Keep all",
             )
         )
@@ -107,7 +108,7 @@ def check_filters(
         notices.append(
             Notice(
                 f"This link names positions \u201c{filters.positions}\u201d, which no run here has.",
-                "Shown: all positions.",
+                "The page shows all positions.",
                 "Keep all",
             )
         )

@@ -11,24 +11,30 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from workbench.dashboard.state.cursor import VERDICTS
+from workbench.core.verdicts import VERDICTS
 from workbench.figures.panels.decodability import CONCEPTS
 from workbench.figures.rows.frame import Frame, missing
-from workbench.figures.text.carried import at_longest
+from workbench.figures.text.decodability_rows import at_longest
+from workbench.figures.text.strata_clauses import each_stratum, kind_of, note_of
 from workbench.table.reading import TableReading
+from workbench.table.schema import FIELDS, SEPARATING, TEXTS
 
 T = TypeVar("T")
 
-READ: tuple[str, ...] = ("step", "law", "length", "site", "layer", "measurement", "quantity", "target", "mode")
-READ += ("control", "value", "label", "low", "high", "status", "note")
+UNREAD = ("run", "position", "head", "setting", "n", "distinct", "reason")
+"""Columns that no brief needs."""
+READ = tuple(name for name in FIELDS if name not in UNREAD)
 """Columns that a brief is made of."""
-IN_CONTEXT = "behaviour.in_context"
+NOT_SERIES = ("control", "site")
+"""Texts that tell lines apart and no series: controls are left out, and the sites of a model are in one series."""
+SERIES = ("measurement", "quantity", *(name for name in TEXTS if name in SEPARATING and name not in NOT_SERIES))
+"""What tells the series of many runs apart."""
 SMALL = 1 << 20
 SeriesLengths: TypeAlias = tuple[tuple[tuple[str, ...], tuple[int, ...]], ...]
 """Series with the lengths that each has rows at."""
@@ -46,6 +52,22 @@ def _spec(text: str) -> dict[str, Any]:
     return found
 
 
+class BehaviourNames(NamedTuple):
+    """The measurement of a model's behaviour, and its quantities.
+
+    Attributes:
+        measurement: whose rows they are.
+        verdict, accuracy, chance: quantities.
+        failure: the quantity of the length from which it fails.
+    """
+
+    measurement: str
+    verdict: str
+    accuracy: str
+    chance: str
+    failure: str
+
+
 @dataclass(frozen=True)
 class Brief:
     """The essence of a run's rows.
@@ -60,11 +82,14 @@ class Brief:
         lengths: prefix lengths with an accuracy, or else with any rows, ascending.
         chance: the lowest chance level of the accuracies, 0 where it is not stated.
         accuracy: at the last verdict: length, value, low and high on the matched law, by length.
+        tokens: at the last verdict, where an answer is several tokens: length -> share of the tokens that are right.
         failure: at the last verdict: value, low, length (the longest that was judged) and status of each failure
             length.
-        ties: at the last verdict: ``label`` and ``note`` of what near ties add to it; empty where nothing is known.
+        ties: at the last verdict: ``label`` and ``note`` of what hard strata add to it, and their ``kind``: what the
+            task calls them; empty where nothing is known.
         carries: at the last verdict: of ``summary`` and ``position`` value, low, high, layer, length and the highest
-            ``control`` of the reading that the Run page shows too (:func:`workbench.figures.text.carried.at_longest`).
+            ``control`` of the reading that the Run page shows too
+            (:func:`workbench.figures.text.decodability_rows.at_longest`).
         specs: measurement -> its spec.
         problems: what is damaged and left out, a sentence each.
     """
@@ -77,6 +102,7 @@ class Brief:
     lengths: tuple[int, ...] = ()
     chance: float = 0.0
     accuracy: tuple[Mapping[str, Any], ...] = ()
+    tokens: Mapping[int, float] = field(default_factory=dict)
     failure: tuple[Mapping[str, Any], ...] = ()
     ties: Mapping[str, str] = field(default_factory=dict)
     carries: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -94,32 +120,29 @@ class Brief:
         return max(self.verdicts, default=None)
 
 
-def make_brief(reading: TableReading, rows: BriefRows) -> Brief:
+def make_brief(reading: TableReading, rows: BriefRows, names: BehaviourNames) -> Brief:
     """The brief of a run's rows.
 
     Args:
         reading: what counts of the run.
         rows: the same rows, as columns.
+        names: which of them describe the model's behaviour.
     """
     specs = {measurement: _spec(text) for measurement, (_, text) in sorted(reading.specs.items())}
     problems = tuple(reading.problems)
     if not rows.table.num_rows:
         return Brief(specs=specs, problems=problems)
-    verdicts = _verdicts(rows)
+    verdicts = _verdicts(rows, names)
     applies = ~rows.where(status="not_applicable")  # such rows have no length: they say why there are no others
-    accuracy = rows.where(quantity="accuracy") & applies
+    accuracy = rows.where(quantity=names.accuracy) & applies
     last = max(verdicts, default=-1)
-    main = rows.where(quantity="accuracy", step=last, measurement="behaviour", law="matched", mode="teacher_forced")
-    main &= applies
-    guess = "chance"
-    if not main.any():  # a model that was given the task in its prompt
-        main, guess = rows.where(quantity="answer_accuracy", step=last, measurement=IN_CONTEXT), "candidate_chance"
-        accuracy = accuracy if accuracy.any() else rows.where(quantity="answer_accuracy")
-    chance = rows.table["value"].to_numpy()[rows.where(quantity=guess)]
+    at_last: dict[str, Any] = {"measurement": names.measurement, "step": last}
+    main = rows.where(quantity=names.accuracy, law="matched", mode="teacher_forced", **at_last) & applies
+    tokens = rows.where(quantity="token_accuracy", law="matched", mode="teacher_forced", **at_last) & applies
+    chance = rows.table["value"].to_numpy()[rows.where(quantity=names.chance)]
     chance = chance[~np.isnan(chance)]
-    found = rows.listed(main, "length", "value", "low", "high")
-    failed = rows.where(quantity="failure_length", step=last)
-    failed |= rows.where(quantity="decay_length", measurement=IN_CONTEXT, step=last)
+    found = rows.listed(main, "length", "value", "low", "high", "note")
+    failed = rows.where(quantity=names.failure, **at_last)
     failure = rows.listed(failed & applies, "value", "low", "length", "status")
     return Brief(
         rows=rows.table.num_rows,
@@ -130,6 +153,7 @@ def make_brief(reading: TableReading, rows: BriefRows) -> Brief:
         lengths=rows.distinct("length", accuracy if accuracy.any() else None),
         chance=float(chance.min()) if len(chance) else 0.0,
         accuracy=tuple(sorted((row for row in found if _is_point(row)), key=lambda row: row["length"])),
+        tokens={int(row["length"]): row["value"] for row in rows.listed(tokens, "length", "value") if _is_point(row)},
         failure=tuple(failure),
         ties=_ties(rows, last),
         carries=_carries(rows, last),
@@ -196,7 +220,7 @@ class BriefRows:
         keep = np.flatnonzero(self.where(control="") & ~np.isnan(self.table["value"].to_numpy()))
         texts: list[list[str]] = []
         mixed = np.zeros(len(keep), dtype=np.int64)
-        for column in ("measurement", "quantity", "law", "target", "mode"):
+        for column in SERIES:
             codes, known = self.coded(column)
             texts.append(list(known))
             mixed *= len(known)
@@ -231,16 +255,21 @@ def _is_point(row: Mapping[str, Any]) -> bool:
     return row["value"] is not None and math.isfinite(row["value"]) and (row["length"] or 0) >= 1
 
 
-def _verdicts(rows: BriefRows) -> dict[int, str]:
-    asked = rows.where(measurement="behaviour", quantity="verdict")
-    asked |= rows.where(measurement=IN_CONTEXT, quantity="in_context_verdict")
-    found = rows.listed(asked, "step", "label")
+def _verdicts(rows: BriefRows, names: BehaviourNames) -> dict[int, str]:
+    found = rows.listed(rows.where(measurement=names.measurement, quantity=names.verdict), "step", "label")
     return {row["step"]: row["label"] for row in found if row["label"] in VERDICTS}
 
 
 def _ties(rows: BriefRows, step: int) -> dict[str, str]:
-    found = rows.listed(rows.where(measurement="behaviour", quantity="near_ties", step=step), "label", "note")
-    return next((row for row in found if row["label"]), {})
+    kinds = ("near_ties", "stratum_verdict")
+    asked = [rows.where(measurement="behaviour", quantity=quantity, step=step) for quantity in kinds]
+    if not asked[0].any():
+        return {}
+    frame = Frame.of(rows.table.take(np.flatnonzero(np.logical_or.reduce(asked))))
+    known = next((row for row in frame.where(quantity="near_ties").rows() if row["label"]), None)
+    if known is None:
+        return {}
+    return {"label": str(known["label"]), "note": note_of(known, each_stratum(frame, step)), "kind": kind_of(known)}
 
 
 def _carries(rows: BriefRows, step: int) -> dict[str, dict[str, float]]:

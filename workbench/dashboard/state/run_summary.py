@@ -5,18 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from workbench.core.verdicts import NOT_FITTED, NOT_MEASURED, STRATA, since
 from workbench.dashboard.state.cursor import link, slug
 from workbench.dashboard.state.filters import Filters
 from workbench.dashboard.state.run_brief import Brief
 from workbench.dashboard.state.run_view import RunView
-from workbench.figures.labels import MISSING, beyond, estimate, interval, layer_said, multiple, proportion, whole
-from workbench.figures.rows.picking import nearest
+from workbench.figures.labels import (
+    all_counted,
+    estimate,
+    interval,
+    layer_said,
+    multiple,
+    proportion,
+    whole,
+    whole_answers,
+)
+from workbench.figures.rows.select_rows import nearest
 from workbench.figures.style.sparklines import spark_path
 from workbench.figures.style.template import u_length
-from workbench.figures.style.verdict_styles import since
 
-TIES = {"fail": "near ties fail", "hold": "near ties hold", "open": "near ties open"}
-"""What near ties add to a verdict, as written beside it."""
 SPARK = (180, 28)
 """Size of the accuracy curve's view box."""
 
@@ -37,8 +44,8 @@ def summarise(run: RunView) -> dict[str, Any]:
         "live": run.live,
         "tags": list(run.notes.tags),
         "note": run.notes.first_line,
-        "verdict": "not measured",
-        "slug": slug("not measured"),
+        "verdict": NOT_MEASURED,
+        "slug": slug(NOT_MEASURED),
         "command": run.measuring(),
     }
     if brief.last is None:
@@ -46,9 +53,14 @@ def summarise(run: RunView) -> dict[str, Any]:
     verdict = brief.verdicts[brief.last]
     row |= {"verdict": verdict, "slug": slug(verdict)} | _since(brief, verdict)
     if brief.ties:
-        row |= {"ties": brief.ties["label"], "tiesText": TIES[brief.ties["label"]], "tiesNote": brief.ties["note"]}
-    fails = _decay(brief, verdict, run.trained) if run.in_context else _failure(brief, verdict, run.trained)
-    return row | _accuracy(run) | fails | _carries(brief)
+        label, kind = brief.ties["label"], brief.ties["kind"]
+        row |= {
+            "ties": label,
+            "tiesKind": kind,
+            "tiesText": f"{kind} {STRATA[label].word}",
+            "tiesNote": brief.ties["note"],
+        }
+    return row | _accuracy(run) | run.kind.failure(brief, verdict, run.trained) | _carries(brief)
 
 
 def _accuracy(run: RunView) -> dict[str, Any]:
@@ -62,14 +74,14 @@ def _accuracy(run: RunView) -> dict[str, Any]:
     x = spark_places(lengths)
     bottom = chance - 0.08
     end = 1 - (min(1.05, values[-1]) - bottom) / (1.05 - bottom)
-    inside = {} if run.in_context else _cell("inside", rows[lengths.index(nearest(lengths, run.trained))])
+    inside = rows[lengths.index(nearest(lengths, run.trained))] if run.kind.has_trained_length else None
     return {
         "spark": spark_path(values, bottom, 1.05, *SPARK, x=x),
         "sparkEnd": round(end * SPARK[1], 2),
         "sparkTrained": round(min(1.0, max(0.0, (u_length(run.trained) - low) / (high - low))) * SPARK[0], 2),
         "sparkChance": round((1 - (chance - bottom) / (1.05 - bottom)) * SPARK[1], 2),
-        **inside,
-        **_cell("longest", rows[-1]),
+        **({} if inside is None else _cell(run, "inside", inside)),
+        **_cell(run, "longest", rows[-1]),
         "shortestLength": lengths[0],
         "longestLength": lengths[-1],
         "spanTimes": [multiple(lengths[0] / run.trained), multiple(lengths[-1] / run.trained)],
@@ -86,49 +98,17 @@ def spark_places(lengths: Sequence[int]) -> list[float]:
     return [(u_length(n) - low) / (high - low) for n in lengths]
 
 
-def _cell(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
+def _cell(run: RunView, name: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    """A value, its texts, and in its tooltip what it is a share of, where that is not plain."""
+    tokens = run.brief.tokens.get(int(row["length"]))
+    value = estimate(row["value"], row["low"], row["high"])
+    title = f"{value} of all answer tokens" if run.kind.items else ""
     return {
         name: float(row["value"]),
         f"{name}Text": proportion(float(row["value"])),
-        f"{name}Interval": interval(row["low"], row["high"]),
+        f"{name}Interval": interval(row["low"], row["high"]) or all_counted(row["note"]),
+        f"{name}Title": title if tokens is None else whole_answers(value, tokens),
     }
-
-
-def _failure(brief: Brief, verdict: str, trained: int) -> dict[str, Any]:
-    """Where it first fails, on whichever law comes first; where none does, past the longest one judged.
-
-    Told as a multiple of N too, which runs of different N have in common.
-    """
-    seen = [float(row["value"]) for row in brief.failure if row["status"] == "ok" and row["value"] is not None]
-    if verdict == "not fitted" or not brief.failure:
-        return {"fails": None, "failsText": "no verdict" if verdict == "not fitted" else MISSING}
-    if seen:
-        return {
-            "fails": min(seen) / trained,
-            "failsText": whole(min(seen)),
-            "failsTimes": f"{multiple(min(seen) / trained)} \u00d7 N",
-            "failed": True,
-        }
-    # Rows that do not say what was judged end where they are censored, as in the panel of failure lengths.
-    ends = [row["low"] if row["length"] is None else row["length"] for row in brief.failure]
-    tested = [float(end) for end in ends if end is not None]
-    if not tested:
-        return {"fails": None, "failsText": MISSING}
-    times = f"> {multiple(min(tested) / trained)} \u00d7 N"
-    return {"fails": 1e12, "failsText": beyond(min(tested)), "failsTimes": times}
-
-
-def _decay(brief: Brief, verdict: str, window: int) -> dict[str, Any]:
-    """Items from which answers in context are shown to fail; past the longest judged where they are not.
-
-    Of a model that was not capable to begin with, nothing is lost.
-    """
-    for row in () if verdict == "not capable" else brief.failure:
-        if row["status"] == "ok" and row["value"] is not None:
-            return {"fails": row["value"] / window, "failsText": f"{whole(row['value'])} items", "failed": True}
-        if row["status"] == "censored" and row["length"] is not None:
-            return {"fails": 1e12, "failsText": f"{beyond(row['length'])} items"}
-    return {"fails": None, "failsText": MISSING}
 
 
 def _carries(brief: Brief) -> dict[str, Any]:
@@ -144,11 +124,14 @@ def _carries(brief: Brief) -> dict[str, Any]:
 
 
 def _since(brief: Brief, verdict: str) -> dict[str, Any]:
-    """When the last verdict began: at this step, and after that one, the last that was decided otherwise."""
-    began = None if verdict == "not fitted" else since(brief.verdicts)
+    """When the last verdict began: at this step, and after that one, the last that was decided otherwise.
+
+    Where this step is the first measured one, it may have begun earlier, and the line says so.
+    """
+    began = None if verdict == NOT_FITTED else since(brief.verdicts)
     if began is None:
         return {}
-    after = "" if began.low is None else f"after {whole(began.low)}"
+    after = "first measured" if began.first else "" if began.low is None else f"after {whole(began.low)}"
     return {"since": began.high, "sinceText": whole(began.high), "sinceAfter": after}
 
 

@@ -17,18 +17,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from workbench.core.apart import apart
 from workbench.core.canonical import canonical
+from workbench.core.failures import isolated
 from workbench.dashboard.state.request_gate import aside
 from workbench.dashboard.state.run_brief import Brief
+from workbench.dashboard.state.run_kinds import RunKind, kind_of
 from workbench.dashboard.state.series_rows import RunRows
-from workbench.figures.heads.leading_head import leading_head
-from workbench.figures.in_context.inducing_heads import leading_inducer
 from workbench.figures.rows.frame import Frame
 from workbench.models.positions.registry import in_words
 from workbench.runs.log import COLUMNS, read_log
 from workbench.runs.run import Run
 from workbench.runs.run_notes import RunNotes
+from workbench.table.damage import damage
 from workbench.table.parquet import ENCODED
 from workbench.table.reading import read_run
 from workbench.tasks.source_code import trust_option
@@ -84,7 +84,7 @@ def read_frame(path: Path, name: str, former: Sequence[str] = ()) -> Frame:
         former: measurements whose rows are left out.
     """
     rows = ENCODED.empty_table()
-    with aside(), apart(lambda _: None, name):  # whoever reads the folder next says what is wrong with it
+    with aside(), isolated(lambda _: None, name):  # whoever reads the folder next says what is wrong with it
         rows = read_run(path).rows
         if former:
             rows = rows.filter(~pc.field("measurement").isin(list(former)))
@@ -94,7 +94,7 @@ def read_frame(path: Path, name: str, former: Sequence[str] = ()) -> Frame:
 
 def log_of(path: Path) -> Frame:
     """The training log, see :func:`workbench.runs.log.read_log`; empty where the run has gone or is damaged."""
-    with aside(), apart(lambda _: None, str(path)):  # whoever reads the folder next names it
+    with aside(), isolated(lambda _: None, str(path)):  # whoever reads the folder next names it
         return Frame.of(read_log(path))
     return Frame.from_rows([], COLUMNS)
 
@@ -136,6 +136,11 @@ class RunView:
         """All rows, read when first asked for; an empty frame where they have gone meanwhile."""
         return self.kept.frames((self.name, self.rows_version), lambda: read_frame(self.path, self.name, self.former))
 
+    @cached_property
+    def damage(self) -> str | None:
+        """What of its rows no measurement writes; None where there is nothing. For whoever failed to draw them."""
+        return damage(self.frame.to_pandas())
+
     @property
     def specs(self) -> Mapping[str, Any]:
         """Measurement -> its spec."""
@@ -164,9 +169,9 @@ class RunView:
         return self.run.trained_length
 
     @property
-    def in_context(self) -> bool:
-        """Whether its model was given the task in its prompt: N then is what its window holds."""
-        return "presented" in self.config["task"]
+    def kind(self) -> RunKind:
+        """Trained on prefixes or evaluated in a prompt, and all that differs between the two."""
+        return kind_of(self.config)
 
     @property
     def shortest(self) -> int:
@@ -222,17 +227,16 @@ class RunView:
         """Names of the measurements this run has rows of."""
         return self.brief.measured
 
-    def leading(self, step: int, length: int) -> tuple[int, int]:
-        """Layer and head of what stands at the cursor until another is chosen: the head with the largest effect.
+    def leading(self, step: int, length: int) -> tuple[int, int] | None:
+        """Layer and head of the one head on which pages open; None = all heads."""
+        if not self.n_heads:
+            return 0, 0
+        return self.memo(("leading", step, length), lambda: self.kind.leading(self.frame, step, length))
 
-        Of a model that was asked in its prompt, the head that looks most behind the repeat of the token at hand.
-        """
-        if self.in_context:
-            first = self.memo(("inducer", step), lambda: leading_inducer(self.frame, step=step))
-            if first is not None:
-                return first
-        found = self.memo(("leading", step, length), lambda: leading_head(self.frame, step=step, length=length))
-        return found.layer, found.head
+    def prompt_tokens(self, step: int) -> dict[str, int]:
+        """Items of a question -> tokens of its prompt; empty for a model that was trained on the task."""
+        tokens = self.memo(("tokens", step), lambda: self.kind.prompt_tokens(self.frame, step))
+        return {str(items): number for items, number in tokens.items()}
 
     @property
     def planned(self) -> int:
@@ -268,7 +272,7 @@ def shown(path: Path) -> str:
     """A path as short as it can be written from where the dashboard was started."""
     here = Path.cwd()
     for written in (path.absolute, path.resolve):  # the second asks the disk for every folder above it
-        with suppress(ValueError):
+        with suppress(ValueError, OSError, RuntimeError):  # RuntimeError: links in a circle
             return written().relative_to(here).as_posix()
     return str(path)
 

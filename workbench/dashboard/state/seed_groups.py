@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from workbench.core.verdicts import STRATA
 from workbench.dashboard.state.cursor import query
-from workbench.dashboard.state.run_summary import SPARK, TIES, spark_places
+from workbench.dashboard.state.run_summary import SPARK, spark_places
 from workbench.dashboard.state.run_view import RunView
-from workbench.figures.labels import proportion, whole
+from workbench.figures.labels import proportion, whole, whole_answers
 from workbench.figures.style.sparklines import spark_path
 
 
@@ -78,13 +79,14 @@ def shared_name(names: Sequence[str]) -> str:
 
 
 def _ties(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What near ties add, over all seeds: the worst of them, and how many say so."""
+    """What hard strata add, over all seeds: the worst of them, and how many say so."""
     labels = [row["ties"] for row in rows if "ties" in row]
-    worst = next((label for label in TIES if label in labels), None)
+    kind = next((row["tiesKind"] for row in rows if "tiesKind" in row), "")
+    worst = next((label for label in STRATA if label in labels), None)
     if worst is None:
         return {}
     said = f"{labels.count(worst)} of {len(rows)} seeds"
-    return {"ties": worst, "tiesText": TIES[worst], "tiesNote": said}
+    return {"ties": worst, "tiesText": f"{kind} {STRATA[worst].word}", "tiesNote": said}
 
 
 def _range(steps: Sequence[int]) -> str | None:
@@ -124,5 +126,14 @@ def _curves(runs: Sequence[RunView]) -> dict[str, Any]:
             name: float(middle[at]),
             f"{name}Text": proportion(float(middle[at])),
             f"{name}Interval": f"{proportion(low)} to {proportion(high)}",
+            f"{name}Title": _share_of(runs, shared[at], f"{proportion(float(middle[at]))}, the median of seeds"),
         }
     return made
+
+
+def _share_of(runs: Sequence[RunView], length: int, accuracy: str) -> str:
+    """The tooltip of an accuracy at a length, as of one run: empty where an answer is one token."""
+    tokens = [run.brief.tokens[length] for run in runs if length in run.brief.tokens]
+    if tokens:
+        return whole_answers(accuracy, float(np.median(tokens)))
+    return f"{accuracy}, of all answer tokens" if runs[0].kind.items else ""

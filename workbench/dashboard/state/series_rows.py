@@ -19,17 +19,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.core.apart import apart
+from workbench.core.failures import isolated
 from workbench.dashboard.state.request_gate import aside
-from workbench.dashboard.state.run_brief import READ, BriefRows
+from workbench.dashboard.state.run_brief import READ, SERIES, BriefRows
 from workbench.figures.rows.frame import Frame
 from workbench.figures.rows.multiples import NEAR_SHARE, nearest_above
-from workbench.figures.rows.picking import DRAWN
+from workbench.figures.rows.select_rows import DRAWN
 from workbench.table.reading import READERS, read_run
 
-SERIES = ("measurement", "quantity", "law", "target", "mode")
-"""What tells the lines of one quantity apart."""
-FIRST = ("behaviour", "accuracy", "matched", "", "teacher_forced")
+_FIRST = {"measurement": "behaviour", "quantity": "accuracy", "law": "matched", "mode": "teacher_forced"}
+FIRST = tuple(_FIRST.get(name, "") for name in SERIES)
 """The series that the Sweep page opens with."""
 AT_ONCE = 1.0
 """Seconds for which the reading of a series is waited for before it is told how far it is."""
@@ -44,7 +43,7 @@ class RunRows(NamedTuple):
         steps: int64.
         lengths: int32, -1 where the quantity has none.
         values: float64.
-        statuses: int8, places in :data:`workbench.figures.rows.picking.DRAWN`.
+        statuses: int8, places in :data:`workbench.figures.rows.select_rows.DRAWN`.
     """
 
     steps: NDArray[np.int64]
@@ -254,7 +253,7 @@ class _Gathering:
             self._end()
 
     def _one(self, run: SeriesOwner) -> None:
-        with apart(lambda _: None, run.name):  # whoever reads the folder next says what is wrong with it
+        with isolated(lambda _: None, run.name):  # whoever reads the folder next says what is wrong with it
             part = rows_of(BriefRows(read_run(run.path, READ).rows), self.series)
             self.parts[run.name, run.rows_version] = part
 

@@ -17,9 +17,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from workbench.core.apart import apart
+from workbench.core.failures import isolated
 from workbench.dashboard.state.request_gate import aside
 from workbench.dashboard.state.run_brief import READ, BriefRows, make_brief
+from workbench.dashboard.state.run_kinds import kind_of
 from workbench.dashboard.state.run_view import Kept, RunView
 from workbench.dashboard.state.run_view import shown as shown
 from workbench.dashboard.state.series_rows import FIRST as FIRST_SERIES
@@ -30,6 +31,7 @@ from workbench.runs.run import Run
 from workbench.runs.run_notes import files_state, read_notes
 from workbench.table.query import run_state
 from workbench.table.reading import READERS, former_of, newest_among, read_run, without_former
+from workbench.table.schema import SCHEMA
 from workbench.table.walk import walk
 
 LIVE_SECONDS = 15.0
@@ -137,7 +139,7 @@ class Store:
         """What could not be read, one sentence each."""
         if not self._version:
             folders = ", ".join(shown(root) for root in self.roots)
-            return [f"{folders} is still being looked at: its runs are shown when that is done"]
+            return [f"{folders} is still being read: its runs appear when that is finished"]
         return list(self._problems)
 
     @property
@@ -156,9 +158,10 @@ class Store:
         return ("", "") if view is None else (view.signature, view.log_signature)
 
     def across(self, measurement: str, quantity: str, runs: Sequence[RunView], **equals: Any) -> Frame:
-        """All rows of one quantity of some runs whose columns equal the given values."""
+        """All rows of one quantity of some runs whose columns equal the given values; of no runs, the columns alone."""
         frames = [run.frame.where(measurement=measurement, quantity=quantity, **equals) for run in runs]
-        return Frame.concat([frame for frame in frames if len(frame)] or frames[:1])
+        none = Frame.from_rows([], SCHEMA.names)
+        return Frame.concat([frame for frame in frames if len(frame)] or [*frames[:1], none])
 
     def series(self, series: Sequence[str], wait: bool = False) -> SeriesRows | Reading:
         """The rows of one series of all runs, or how far their reading is.
@@ -176,7 +179,7 @@ class Store:
         problems: list[str] = []
         folders: list[tuple[str, Path, Path]] = []
         for root in self.roots:
-            with apart(problems.append, f"{root} could not be looked at"):
+            with isolated(problems.append, f"{root} could not be read"):
                 found = walk(root)
                 folders += [(name, path, root) for name, path in found.runs]
                 problems += found.problems
@@ -195,7 +198,9 @@ class Store:
                     continue
                 known = views.setdefault(view.name, view)
                 if known.path != view.path and not _same_folder(known.path, view.path):
-                    problems.append(f"{known.path} and {view.path} are both the run {view.name}; shown: the first")
+                    problems.append(
+                        f"{known.path} and {view.path} are both the run {view.name}; the page shows the first"
+                    )
         self._whole = True
         self._publish(views, [*problems, *(said for view in views.values() for said in view.notes.problems)])
         self._looked = time.monotonic()
@@ -225,9 +230,9 @@ class Store:
             elif known is not None and (known.signature, known.former) == (view.signature, former):
                 together[name] = replace(known, log_signature=view.log_signature, notes=view.notes)
             else:
-                with apart(problems.append, f"{view.path} cannot be shown beside other runs"):
+                with isolated(problems.append, f"{view.path} cannot be shown with other runs"):
                     reading = without_former(read_run(view.path, READ), newest, view.path)
-                    brief = make_brief(reading, BriefRows(reading.rows))
+                    brief = make_brief(reading, BriefRows(reading.rows), view.kind.behaviour)
                     first = None if FIRST_SERIES[0] in former else view.first
                     together[name] = replace(view, brief=brief, former=former, first=first)
         for measurement, version in newest.items():
@@ -236,16 +241,16 @@ class Store:
                 others = f" and {len(left) - 1:,} more" if len(left) > 1 else ""
                 folder = together[left[0]].shown_path
                 problems.append(
-                    f"{measurement} of {left[0]}{others} was made by an older version than {version}, which other runs "
-                    f"have, and is left out where runs stand beside each other: `lengthlens measure {folder}` makes "
-                    "them alike"
+                    f"{measurement} of {left[0]}{others} was measured by a version older than {version}, which other "
+                    f"runs have. Pages that show several runs leave it out: `lengthlens measure {folder}` measures it "
+                    "again"
                 )
         return together
 
     def _try(self, name: str, folder: Path, root: Path) -> RunView | str:
         """The run in a folder, or what is wrong with it, whatever that is."""
         said: list[str] = []
-        with apart(said.append, f"{folder} cannot be shown"):
+        with isolated(said.append, f"{folder} cannot be shown"):
             return self._view(name, folder, root)
         return said[0]
 
@@ -262,7 +267,7 @@ class Store:
         run = replace(Run.open(folder), name=name)
         reading = read_run(folder, READ)
         rows = BriefRows(reading.rows)
-        brief = make_brief(reading, rows)
+        brief = make_brief(reading, rows, kind_of(run.config).behaviour)
         first = rows_of(rows, FIRST_SERIES) if brief.rows else None
         return RunView(
             run, root, sign, tuple(run.steps), brief, live, log, self._kept, first=first, notes=read_notes(folder)

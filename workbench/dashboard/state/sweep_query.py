@@ -9,8 +9,10 @@ from functools import lru_cache
 from typing import Any
 
 from workbench.dashboard.state.cursor import Notice, integer
+from workbench.dashboard.state.run_brief import SERIES
+from workbench.dashboard.state.run_kinds import of_one_kind
 from workbench.dashboard.state.run_view import Cache, RunView
-from workbench.dashboard.state.series_rows import FIRST, SERIES, Reading
+from workbench.dashboard.state.series_rows import FIRST, Reading
 from workbench.dashboard.state.store import Store
 from workbench.figures.labels import whole
 from workbench.figures.panels.phase_diagram import REDUCTIONS, axes_of, axis_title, settings_of, value_text
@@ -36,6 +38,9 @@ SWEEP_KEYS = ("quantity", "x", "y", "step", "len", "fix", "over")
 MOST_VALUES = 12
 """Axes with more values than this are not offered for holding fixed: a menu of them would hold nothing else."""
 
+
+ORIGIN = "origin"
+"""The axis of where weights come from: trained, compiled or adopted."""
 
 MANY_VALUES = 60
 """An axis with more values than this is not shown unless it is asked for."""
@@ -77,12 +82,17 @@ class SweepQuery:
         """Where its length slider stands."""
         return self.length if self.times is None else f"{self.times:g}x"
 
-    def written(self) -> dict[str, str]:
-        """The parts of its link, defaults left out."""
+    def written(self, default: Sequence[tuple[str, str]] = ()) -> dict[str, str]:
+        """The parts of its link, defaults left out.
+
+        Args:
+            default: the axes that are held fixed where the link does not say (:attr:`Choices.fixed`).
+        """
         parts = {"quantity": "|".join(self.series), "x": self.x, "y": self.y}
         parts |= {"step": str(self.step_stop)} if self.step_stop is not None else {}
         parts |= {"len": str(self.stop)} if self.stop is not None else {}
-        parts |= {"fix": "|".join(f"{axis}={value}" for axis, value in self.fixed)} if self.fixed else {}
+        fixed = "|".join(f"{axis}={value}" for axis, value in self.fixed)
+        parts |= {} if self.fixed == tuple(default) else {"fix": fixed}
         return parts | ({"over": self.over} if self.over != "mean" else {})
 
 
@@ -128,14 +138,19 @@ class Choices:
         self.trained = _ends(run.trained for run in runs)
         self.chances = {run.name: run.brief.chance for run in runs if ("behaviour", "chance") in run.brief.quantities}
 
-    def _swept(self) -> list[RunView]:
-        """The runs that stand in one diagram: those that were trained on their task, or else the others.
+    def fixed(self, x: str, y: str) -> tuple[tuple[str, str], ...]:
+        """What is held fixed unless the link says otherwise: compiled runs are not pooled with trained ones.
 
-        Items of a prompt are no lengths that a model was trained on, so that the two share no axis.
+        Args:
+            x: configuration axis to the right.
+            y: configuration axis upwards; where either is the origin of the weights, its cells keep them apart.
         """
-        runs = list(self.store.together().values())
-        trained = [run for run in runs if not run.in_context]
-        return trained or runs
+        both = {"trained", "compiled"} <= self.values.get(ORIGIN, {}).keys()
+        return ((ORIGIN, "trained"),) if both and ORIGIN not in (x, y) else ()
+
+    def _swept(self) -> list[RunView]:
+        """The runs that stand in one diagram."""
+        return of_one_kind(self.store.together().values())
 
     def _cross(self, pair: tuple[str, str]) -> bool:
         """Whether every run has a place on both axes, and a third or more of their cells have a run."""
@@ -229,7 +244,7 @@ def read(asked: Mapping[str, str], choices: Choices) -> tuple[SweepQuery, list[N
     notices: list[Notice] = []
 
     def refuse(what: str, shown: str) -> None:
-        notices.append(Notice(f"This link names {what}, which no run here has.", f"Shown: {shown}.", "Keep"))
+        notices.append(Notice(f"This link names {what}, which no run here has.", f"The page shows {shown}.", "Keep"))
 
     series = _series(asked.get("quantity", ""), choices, refuse)
     axes = []
@@ -244,7 +259,7 @@ def read(asked: Mapping[str, str], choices: Choices) -> tuple[SweepQuery, list[N
     if "len" in asked and str(stop) != asked["len"]:
         shown = "a quantity without lengths" if stop is None else f"{'length ' * isinstance(stop, int)}{stop}"
         refuse(_named("length", asked["len"]), shown)
-    fixed = []
+    fixed = [] if "fix" in asked else list(choices.fixed(axes[0], axes[1]))
     for part in filter(None, asked.get("fix", "").split("|")):
         axis, _, value = part.partition("=")
         if value in choices.values.get(axis, ()):

@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
+from workbench.core.verdicts import LENGTH_COUPLED, SCALE_ROBUST
 from workbench.dashboard.state.run_view import RunView
 
-EXPECTED = {"guaranteed": "scale-robust", "not expressible": "length-coupled"}
-"""What a prediction would have one observe, at best; anything else is a finding, not an error."""
+
+class PredictionKind(NamedTuple):
+    """What a prediction of theory means.
+
+    Attributes:
+        meaning: in a sentence without its full stop.
+        expected: the verdict that one would observe at best; "" = none. Anything else is a finding, not an error.
+    """
+
+    meaning: str
+    expected: str = ""
+
+
+PREDICTIONS: dict[str, PredictionKind] = {
+    "guaranteed": PredictionKind(
+        "Theory guarantees that this task and these positions can generalise in length", SCALE_ROBUST
+    ),
+    "expressible": PredictionKind(
+        "Theory: such models can express this task, but whether they learn it is not predicted"
+    ),
+    "not expressible": PredictionKind("Theory: no program of the matching class computes this task", LENGTH_COUPLED),
+    "open": PredictionKind("Theory makes no claim about this task with these positions"),
+    "not decided": PredictionKind("Theory makes no claim: the decision procedure ended without an answer"),
+}
+"""Every verdict of :func:`workbench.theory.prediction.predict.predict`."""
 
 
 def subject(run: RunView) -> dict[str, Any]:
@@ -26,13 +50,13 @@ def subject(run: RunView) -> dict[str, Any]:
 
 
 def held(expected: str, observed: str) -> str:
-    """A prediction beside an observation: ``as observed``, ``\u2260 observed``, ``no claim``; or ``no verdict``.
+    """A prediction beside an observation: ``as observed``, ``\u2260 observed``, ``no claim``; or ``no evidence``.
 
     A run that is not fitted, or undecided, speaks neither for a prediction nor against it.
     """
-    wanted = EXPECTED.get(expected)
-    if wanted is None:
+    kind = PREDICTIONS.get(expected)
+    if kind is None or not kind.expected:
         return "no claim"
-    if observed not in EXPECTED.values():
-        return "no verdict"
-    return "as observed" if wanted == observed else "\u2260 observed"
+    if observed not in (one.expected for one in PREDICTIONS.values() if one.expected):
+        return "no evidence"
+    return "as observed" if kind.expected == observed else "\u2260 observed"

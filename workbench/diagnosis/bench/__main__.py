@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ from workbench.diagnosis.bench.bench_table import read_members, write_members
 from workbench.diagnosis.bench.members import GROUPS, Member, members, tried
 from workbench.diagnosis.bench.scoring import TARGETS, of_group, share
 from workbench.jobs.choose import make_executor
-from workbench.jobs.deadline import Before, TimeIsUp
+from workbench.jobs.deadline import TimeIsUp
 from workbench.jobs.executors import Failure
-from workbench.storage.atomic import make_folder, replacing
+from workbench.storage.atomic import make_folder, remove_leftovers, write_named
 
 EVERY_S = 3.0
 """The table is written at most so often while members come in."""
@@ -39,13 +40,13 @@ def main() -> None:
         found = {group: share(of_group(rows, group), target) for group in GROUPS}
         print(f"{target.name}: {', '.join(f'{group} {one.hits} of {one.of}' for group, one in found.items())}")
     if given.page:
-        with replacing(given.page) as stream:
-            stream.write(page(rows).encode())
+        write_named(given.page, page(rows).encode())
 
 
 def run(wanted: list[Member], folder: Path, workers: int | None, minutes: float | None) -> None:
     """Make the missing ones of some members; each is in the table within seconds of being done."""
     make_folder(folder)
+    remove_leftovers(folder)
     rows = read_members(folder)
     missing = [member for member in wanted if member not in rows]
     print(f"{len(wanted) - len(missing)} of {len(wanted)} members are there", flush=True)
@@ -67,7 +68,7 @@ def run(wanted: list[Member], folder: Path, workers: int | None, minutes: float 
 
     executor = make_executor("processes", workers=workers)
     try:
-        executor.map(Before(tried, until), missing, on_done=keep)
+        executor.map(partial(tried, until=until), missing, on_done=keep)
     finally:
         write_members(folder, rows)
     if late:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from workbench.core.thresholds import LEVEL_TEXT
 from workbench.diagnosis.bench.members import PER_KIND
 from workbench.diagnosis.bench.plants import KINDS
 from workbench.diagnosis.bench.scoring import (
+    OUTCOMES,
     TARGETS,
     BenchRow,
     Share,
@@ -16,6 +18,7 @@ from workbench.diagnosis.bench.scoring import (
     kind_of,
     met,
     of_group,
+    outcome,
     refused,
     share,
     site_right,
@@ -25,21 +28,37 @@ from workbench.diagnosis.bench.scoring import (
 TOP = """# The bench of known causes
 
 A diagnosis is only worth what it says of models whose cause is known. Each member of this bench is a model that is
-right at every length, into which one number is planted (or two) that makes it fail past N = 32. How strong it is was
-chosen by the loss it causes, .22 to .48, and never by what the diagnosis says; that it is the cause was tried by
-setting it back, which must give back at least .8 of the loss. Of two parts of a joint pair none may give back more
-than half by itself. Members that fail this, or that are wrong at N, are thrown out, whatever their diagnosis says.
+right at every length. One number (or two) is planted into it and makes it fail past N = 32. The accuracy drop that the
+number causes, 0.22 to 0.48, decided how strong it is; the diagnosis did not. We check that the number is the cause by
+setting it back, which must recover at least 0.8 of the drop. Neither part of a joint pair may recover more than half by
+itself. Members that fail this check, or that are wrong at N, are thrown out, whatever their diagnosis says.
 
-Members of each kind come in twos of about the same loss: one belongs to the first half, on which thresholds may be
-chosen, one to the second. Three kinds are held out whole. What counts as right was written down for each kind before
-any member of it was diagnosed. Where two sites are equal under every repair of rows (an offset in the code, an offset
-in what the read-out takes it for) both are right.
+Members of each kind come in twos of about the same drop. One belongs to the first half, on which thresholds may be
+chosen, and one to the second half. Three kinds are held out as a whole. What counts as right was written down for each
+kind before any member of it was diagnosed. Where two locations are equal under every intervention on rows (an offset in
+the code, an offset in what the read-out takes for the code), both are right.
 
-Three things were changed with members in sight. The repair T.slow was added when a member of the first half that
-forgets was not explained. A first rule of the site was chosen on 19 members of the first half, and was right for 50
-of 75 of the second. The rule that stands was then chosen on the first half, by somebody who knew which kinds of the
-second were missed. So as many members again were drawn once all rules stood, with other numbers, and diagnosed once:
-the column *drawn afterwards* is the blind trial, and the targets are held against it.
+Three things were changed after members had been seen. The intervention T.slow was added when a member of the first half
+that forgets was not explained. A first rule of the location was chosen on 19 members of the first half, and was right
+for 50 of 75 of the second. The present rule was then chosen on the first half, by somebody who knew which kinds of the
+second were missed. So as many members again were drawn after all rules were fixed, with other numbers, and diagnosed
+once. The column *drawn afterwards* is the blind trial, and the targets are compared with it.
+
+Six kinds joined later: heads that find the previous token by its row of the position table. In four of them the head is
+soft, and repeated ids break it at N as well, so that no position intervention is applicable. Before, such a model was
+diagnosed as *content*, strong, or as *keys*. Now *content* is named only where a position intervention was applicable
+and failed, and *keys* only where one was applicable. Otherwise the label is *position or content* or *position or
+keys*. The tables count both as left open, not as right.
+
+Stored diagnoses were renamed from their rows by these two rules, without diagnosing anything again. Six diagnoses of
+the first kinds changed from *content* to *position or content*: in each, a position intervention recovers at least
+0.95, and its control 0.69 or more. Seventeen diagnoses of two later kinds changed from *keys* to *position or keys*.
+The rule of *keys* was written after these wrong diagnoses were known. It is therefore not independent of these kinds.
+
+The score of the soft heads was chosen by their accuracy at N and by what interventions cost there, before any of them
+was diagnosed. In a first design, all rows beyond N were mixed with others, and the share of the mixture set the drop.
+Seven of 8 soft heads of that design were diagnosed as *keys* when the kinds with wholly changed rows were added. Both
+designs stay.
 
     make diagnosis-bench
 """
@@ -47,7 +66,7 @@ the column *drawn afterwards* is the blind trial, and the targets are held again
 
 def page(rows: Sequence[BenchRow]) -> str:
     """The page; the same rows give the same text."""
-    parts = [TOP, _targets(rows), _kinds(rows), _confusion(rows), _thrown_out(rows)]
+    parts = [TOP, _targets(rows), _old_and_new(rows), _kinds(rows), _confusion(rows), _thrown_out(rows)]
     return "\n".join(parts)
 
 
@@ -61,7 +80,7 @@ def _targets(rows: Sequence[BenchRow]) -> str:
     lines = [
         "## Targets",
         "",
-        f"| what | target | {' | '.join(TOLD.values())} | 95 % | reached |",
+        f"| what | target | {' | '.join(TOLD.values())} | {LEVEL_TEXT} | reached |",
         "|---|---|" + "---|" * (len(TOLD) + 2),
     ]
     for target in TARGETS:
@@ -72,6 +91,26 @@ def _targets(rows: Sequence[BenchRow]) -> str:
         ends = f"{judged.ends[0]:.2f} to {judged.ends[1]:.2f}" if judged.of else ""
         cells = " | ".join(_told(one) for one in found.values())
         lines.append(f"| {target.name} | {bound} | {cells} | {ends} | {verdict} |")
+    return "\n".join([*lines, ""])
+
+
+def _old_and_new(rows: Sequence[BenchRow]) -> str:
+    """What the diagnosis says of single plants of the first kinds, of the kinds that joined later, and of all."""
+    own = [row for row in of_group(rows, JUDGED) if true(row) and kind_of(row).role == "single"]
+    groups = [[row for row in own if not kind_of(row).later], [row for row in own if kind_of(row).later], own]
+    counts = [Counter(filter(None, map(outcome, group))) for group in groups]
+    lines = [
+        "## First kinds and later kinds",
+        "",
+        f"Single plants, {TOLD[JUDGED]}. The later kinds joined after the figures of the first kinds were published.",
+        "",
+        "| outcome | first kinds | later kinds | all kinds |",
+        "|---|---|---|---|",
+    ]
+    for name in OUTCOMES:
+        lines.append(f"| {name} | {' | '.join(_told(Share(found[name], found.total())) for found in counts)} |")
+    sites = [[said for row in group if (said := site_right(row)) is not None] for group in groups]
+    lines.append(f"| right location | {' | '.join(_told(Share(sum(said), len(said))) for said in sites)} |")
     return "\n".join([*lines, ""])
 
 
@@ -93,7 +132,7 @@ def _kinds(rows: Sequence[BenchRow]) -> str:
                 said = [one for row in of_group(own, group) if (one := right(row)) is not None]
                 cells.append("held out" if kind.held_out and group == "first" else _told(Share(sum(said), len(said))))
         entries = " or ".join(kind.entries) if kind.role != "healthy" else "none"
-        name = f"{kind.name} (held out)" if kind.held_out else kind.name
+        name = f"{kind.name} (held out)" if kind.held_out else f"{kind.name} (later)" if kind.later else kind.name
         sites = " or ".join(kind.sites)
         lines.append(f"| {name} | {kind.about} | {entries} | {sites} | {' | '.join(cells)} |")
     remarks = [f"- **{kind.name}**: {kind.remark}" for kind in KINDS if kind.remark]

@@ -48,12 +48,14 @@ def read_members(folder: Path) -> Rows:
         return {}
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
-        raise BenchError(f"{path} is no table of the bench ({reason}); move it away and run the bench again") from error
+        raise BenchError(
+            f"{path} is not a table of the bench ({reason}); move it away and run the bench again"
+        ) from error
     return {Member(row["kind"], row["index"]): row for row in rows if row["version"] == VERSION}
 
 
 def write_members(folder: Path, rows: Rows) -> None:
     """Write all rows, sorted by kind and number."""
     listed = [dict(rows[member]) for member in sorted(rows, key=lambda member: (member.kind, member.index))]
-    with replacing(folder / FILE) as stream:
+    with replacing(folder, FILE) as stream:
         pq.write_table(pa.Table.from_pylist(listed, schema=SCHEMA), stream, compression="zstd")

@@ -17,9 +17,10 @@ import numpy as np
 
 from workbench.core.seeds import seed_of
 from workbench.diagnosis.bench.plants import BY_NAME, KINDS, Kind, Numbers, Part
-from workbench.diagnosis.diagnosis import Diagnosis
-from workbench.diagnosis.repaired_pass import clearly_right, last_classes
-from workbench.diagnosis.shares import LEARNED, NAMED, balanced_accuracy
+from workbench.diagnosis.intervened_pass import clearly_right, last_classes
+from workbench.diagnosis.measurement import Diagnosis
+from workbench.diagnosis.recovered_share import LEARNED, NAMED, balanced_accuracy
+from workbench.jobs.deadline import refuse_late
 from workbench.measure.measurement import Grid
 from workbench.measure.model_study import ModelStudy
 from workbench.measure.study import forward
@@ -27,7 +28,7 @@ from workbench.models.base.protocol import HookedModel
 from workbench.table.schema import Row
 from workbench.tasks.random_generator import generator
 
-VERSION = 2
+VERSION = 4
 """Raised whenever members, or what is stored of them, change: rows of another version are made again."""
 PER_KIND = 6
 HEALTHY = 8
@@ -153,8 +154,17 @@ def strength_of(member: Member, part: Part) -> float:
     return part.value(best)
 
 
-def tried(member: Member) -> dict[str, Any]:
-    """A member, its truth and its diagnosis, as one row of the bench's table."""
+def tried(member: Member, until: float | None = None) -> dict[str, Any]:
+    """A member, its truth and its diagnosis, as one row of the bench's table.
+
+    Args:
+        member: which.
+        until: the time from which on it is not begun, in seconds since the epoch; None = no limit.
+
+    Raises:
+        TimeIsUp: if the time is up.
+    """
+    refuse_late(until)
     begun = time.process_time()
     numbers, parts = member.drawn
     flawed = planted(numbers, {part.field: strength_of(member, part) for part in parts})

@@ -14,11 +14,13 @@ import numpy as np
 
 from workbench.diagnosis.bench.memory_models import MemoryNumbers
 from workbench.diagnosis.bench.needle_models import TRAINED, NeedleNumbers, WrittenBit
+from workbench.diagnosis.bench.position_readers import ROWS as TABLE
+from workbench.diagnosis.bench.position_readers import MarkedBit, PreviousBit, ReaderNumbers
 from workbench.diagnosis.bench.trained_models import TrainedNumbers
 from workbench.tasks.base import Task
 from workbench.tasks.counting.majority import Majority
 
-Numbers = NeedleNumbers | MemoryNumbers | TrainedNumbers
+Numbers = NeedleNumbers | MemoryNumbers | TrainedNumbers | ReaderNumbers
 Role = Literal["single", "healthy", "joint"]
 Draw = Callable[[np.random.Generator], tuple[Numbers, tuple["Part", ...]]]
 RUNS = 4
@@ -65,6 +67,7 @@ class Kind:
         held_out: whether all of its members are kept for the second half.
         also: whether a repair of another family must be told to restore it too.
         remark: what its outcome means, where that needs a word.
+        later: whether it joined the bench after the first figures were published.
     """
 
     name: str
@@ -79,6 +82,7 @@ class Kind:
     held_out: bool = False
     also: bool = False
     remark: str = ""
+    later: bool = False
 
 
 def needle(*parts: Part, **numbers: float | tuple[float, float]) -> Draw:
@@ -132,12 +136,36 @@ def trained(positions: str, *parts: Part) -> Draw:
     return draw
 
 
+def reader(part: Part, match: tuple[float, float], **numbers: Any) -> Draw:
+    """A previous-token head that reads position rows, with a score between these."""
+
+    def draw(rng: np.random.Generator) -> tuple[Numbers, tuple[Part, ...]]:
+        score, seed = float(rng.uniform(*match)), int(rng.integers(1 << 31))
+        return ReaderNumbers(match=score, seed=seed, **numbers), (part,)
+
+    return draw
+
+
 COUNTER: dict[str, Any] = {"task": Majority(), "trained": TRAINED - 1, "length": 4 * TRAINED - 1}
 FAR: dict[str, Any] = {"length": 8 * TRAINED}
 """A margin that is no blur at N loses .2 at 8 N only; so does a decoy that is rare enough at N."""
 OFFSETS = Part("offset", 0.05, 5.0)
 SURPLUS = Part("unembedded", 0.3, 50.0)
 ROWS = Part("row_scores", 1.0, 40.0)
+ALL_ROWS = Part("first_changed", TRAINED + 1, TRAINED + 1)
+LATE_ROWS = Part("first_changed", 4 * TRAINED - 4, TRAINED + 1)
+REPEATED: dict[str, Any] = {"repeated": 1.0, "first_changed": TABLE}
+RANDOM: dict[str, Any] = {"untrained": 1.0, "first_changed": TABLE}
+SHARP, SOFT = (6.0, 9.0), (4.5, 6.0)
+"""Scores of a previous token; a soft head gives about half of its weight to other tokens at N, and is right there."""
+MARKED = (
+    "the head must find the previous token of every token, so that repeated ids break it at N as well: no position "
+    "intervention is applicable, and the diagnosis leaves open whether positions or content are the cause."
+)
+MIXED = (
+    "rows that are changed in part lower the score of the right token. Sharper attention then recovers the answer, and "
+    "positions cannot be tested: the diagnosis leaves open whether positions, keys or content are the cause."
+)
 
 KINDS: tuple[Kind, ...] = (
     Kind("blurred margin, noise", "score of the write lowered; others carry ignored bits",
@@ -149,8 +177,8 @@ KINDS: tuple[Kind, ...] = (
          needle(Part("decoy", 4.0, 14.0)), ("content",), ("selection",), task=WrittenBit(decoys=0.005), **FAR),
     Kind("drifting query", "score of ignored tokens grows with the surplus of keys",
          needle(Part("drift", 2.0, 20.0), match=(6.5, 7.5)), ("keys",), ("selection",), held_out=True,
-         remark="at losses up to .5 the write still outscores each single token, and many of them outweigh it; its "
-         "odds fall much faster than keys are added, which tells that scores have moved."),
+         remark="at accuracy drops up to 0.5 the write still outscores each single token, and many of them "
+         "outweigh it; its odds fall much faster than keys are added, which tells that scores have moved."),
     Kind("rows in scores", "positions beyond N add noise to scores", needle(ROWS), ("position",), ("selection",)),
     Kind("rows in values", "positions beyond N add noise to values", needle(Part("row_values", 0.5, 40.0)),
          ("position",), ("lost",), held_out=True),
@@ -201,6 +229,22 @@ KINDS: tuple[Kind, ...] = (
          needle(Part("drift", 2.0, 20.0), SURPLUS, match=(6.5, 7.5)), ("keys",)),
     Kind("either door", "an offset that needs a position beyond N and more keys: mending one is enough",
          either_sign(needle(OFFSETS, gated=True, match=(3.8, 4.8))), ("position",), OFFSET, also=True),
+    Kind("previous token, row N repeated", "a previous-token head reads position rows; rows beyond N repeat row N",
+         reader(ALL_ROWS, SHARP, **REPEATED), ("position",), ("selection",), task=PreviousBit(), later=True),
+    Kind("previous token, untrained rows", "a previous-token head reads position rows; rows beyond N are random",
+         reader(ALL_ROWS, SHARP, **RANDOM), ("position",), ("selection",), task=PreviousBit(), later=True),
+    Kind("marked token, row N repeated", "a soft previous-token head marks the answer; late rows repeat row N",
+         reader(LATE_ROWS, SOFT, marked=True, **REPEATED), ("position",), ("selection",),
+         task=MarkedBit(), remark=MARKED, later=True),
+    Kind("marked token, untrained rows", "a soft previous-token head marks the answer; late rows are random",
+         reader(LATE_ROWS, SOFT, marked=True, **RANDOM), ("position",), ("selection",),
+         task=MarkedBit(), remark=MARKED, later=True),
+    Kind("marked token, rows mixed with row N", "the same head; all rows beyond N are mixed with row N",
+         reader(Part("repeated", 0.02, 1.0), SOFT, marked=True), ("position",), ("selection", "dispersion"),
+         task=MarkedBit(), remark=MIXED, later=True),
+    Kind("marked token, rows mixed with random rows", "the same head; all rows beyond N are mixed with random rows",
+         reader(Part("untrained", 0.02, 1.0), SOFT, marked=True), ("position",), ("selection", "dispersion"),
+         task=MarkedBit(), remark=MIXED, later=True),
     Kind("joint: rows in scores, offset", "two causes of which each alone is enough to fail",
          needle(ROWS, OFFSETS), ("joint",), role="joint"),
     Kind("joint: rows in scores, read-out of the surplus", "two causes of which each alone is enough to fail",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.core.names import NOT_EXPLAINED, OPEN_CAUSES
 from workbench.diagnosis.bench.plants import BY_NAME, Kind, Role
 from workbench.measure.intervals import clopper_pearson
 
@@ -85,7 +86,22 @@ def site_right(row: BenchRow) -> bool | None:
 
 def cause_named(row: BenchRow) -> bool:
     """Whether any cause is named."""
-    return row["entry"] not in ("", "not explained")
+    return row["entry"] not in ("", NOT_EXPLAINED, *OPEN_CAUSES)
+
+
+OUTCOMES = ("right cause", "cause left open", NOT_EXPLAINED, "wrong cause")
+"""What a diagnosis can say of a single plant; left open: an entry of :data:`OPEN_CAUSES`, where it is not the truth."""
+
+
+def outcome(row: BenchRow) -> str | None:
+    """Which of :data:`OUTCOMES` a member is; None where too little is lost to name a cause."""
+    if refused(row):
+        return None
+    if entry_right(row):
+        return "right cause"
+    if row["entry"] in OPEN_CAUSES:
+        return "cause left open"
+    return NOT_EXPLAINED if row["entry"] == NOT_EXPLAINED else "wrong cause"
 
 
 TARGETS = (

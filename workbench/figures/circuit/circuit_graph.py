@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from workbench.figures.circuit.graph_layout import curve, places
-from workbench.figures.labels import dotted, head_name, multiple, proportion, signed, whole
-from workbench.figures.registry import data_of, figure
-from workbench.figures.rows.components import Component, Connection
+from workbench.figures.labels import dotted, multiple, proportion, signed, whole
+from workbench.figures.look import LIGHT, Look, Theme
+from workbench.figures.registry import figure
 from workbench.figures.rows.connection_effects import (
     DROP,
     RANDOM,
@@ -21,10 +21,11 @@ from workbench.figures.rows.connection_effects import (
     strongest,
 )
 from workbench.figures.rows.frame import Frame
-from workbench.figures.rows.picking import run_name, stack, tidy
-from workbench.figures.style.design_tokens import DIFFERENCE, TOKENS, ColourMap, Theme, cell_colours, colour_at, rgba
+from workbench.figures.rows.select_rows import run_name, stack, tidy
+from workbench.figures.style.design_tokens import DIFFERENCE, TOKENS, ColourMap, cell_colours, colour_at, rgba
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.template import blank, colorbar, plotly_scale
+from workbench.models.base.graph import Component, Connection, head_name
 
 WIDTH = (1.2, 11.0)
 """Pixels of an edge that costs almost nothing, and of one that costs all accuracy."""
@@ -55,16 +56,25 @@ class _Edge:
         return self.here.value - self.trained.value
 
 
-@figure
+def circuit_rows(frame: Frame, *, trained: float, step: int, length: int) -> Frame:
+    """The rows of :func:`circuit_graph`: of every connection and component, drawn or not, here and at N; controls."""
+    rows = measured_connections(frame, step=step)
+    shown = {nearest_measured(rows, length), nearest_measured(rows, trained)}
+    drops = rows.where(quantity=DROP, length=sorted(shown))
+    parts = (drops.where(control=control) for control in ("", RANDOM))
+    return stack(tidy(part, list(map(str, part["target"])), "length") for part in parts)
+
+
+@figure(rows=circuit_rows)
 def circuit_graph(
+    data: Frame,
     frame: Frame,
     *,
     trained: float,
     step: int,
     length: int,
     connection: str = "",
-    theme: Theme = "light",
-    size: int = 11,
+    look: Look = LIGHT,
 ) -> Drawing:
     """Who reads whom: an edge for each connection whose cutting is shown to cost accuracy, at this length or at N.
 
@@ -73,13 +83,7 @@ def circuit_graph(
     at N. A node is the darker, the more is lost without all connections out of it. Layers run to the right.
 
     Args:
-        frame: rows of one run.
-        trained: N.
-        step: the checkpoint.
-        length: prefix length.
         connection: the chosen one, which stands on a wash; "" = the one that costs most.
-        theme: light or dark.
-        size: base text size, pixels.
 
     Raises:
         NotMeasured: without rows of that checkpoint.
@@ -96,8 +100,7 @@ def circuit_graph(
     accuracy, shown = accuracy_there(rows, at), sum(one.here.shown for one in edges)
     told = dotted(_silent(effects, edges), _left_to_lose(nodes, effects_at(rows, base)[1], at == base))
     made = blank(
-        theme,
-        size,
+        look,
         column="sequence",
         xaxis={"range": [-0.7, where[Component("unembedding")][0] + 0.7], "visible": False},
         yaxis={"range": [bottom, -1.1], "visible": False},
@@ -112,31 +115,21 @@ def circuit_graph(
             "n": next(iter(effects.values())).row["n"],
             "pick": True,
         },
-        uirevision=f"{run_name(frame)}/circuit_graph",
+        uirevision=f"{run_name(data)}/circuit_graph",
     )
     made.update_layout(margin={"l": 8, "r": 76, "t": 10, "b": 22})
     middle = (heads - 1) / 2
     for edge in sorted(edges, key=lambda one: abs(one.here.value)):
-        _draw(made, edge, where, middle, extent, theme, edge.name == chosen)
-    _draw_nodes(made, where, nodes, theme, size, NODE[1] if heads <= 4 else NODE[0])
-    _name_columns(made, where, theme, size)
-    _legend(made, extent, theme, size)
+        _draw(made, edge, where, middle, extent, look.theme, edge.name == chosen)
+    _draw_nodes(made, where, nodes, look, NODE[1] if heads <= 4 else NODE[0])
+    _name_columns(made, where, look)
+    _legend(made, extent, look)
     made.add_annotation(
         x=0, xref="paper", xanchor="left", y=0, yref="paper", yanchor="top", yshift=-4,
         text=told,
-        font={"size": size, "color": TOKENS[theme]["ink3"]}, name="not drawn",
+        font={"size": look.size, "color": TOKENS[look.theme]["ink3"]}, name="not drawn",
     )  # fmt: skip
     return made
-
-
-@data_of(circuit_graph)
-def circuit_graph_data(frame: Frame, *, trained: float, step: int, length: int) -> Frame:
-    """The rows of :func:`circuit_graph`: of every connection and component, drawn or not, here and at N; controls."""
-    rows = measured_connections(frame, step=step)
-    shown = {nearest_measured(rows, length), nearest_measured(rows, trained)}
-    drops = rows.where(quantity=DROP, length=sorted(shown))
-    parts = (drops.where(control=control) for control in ("", RANDOM))
-    return stack(tidy(part, list(map(str, part["target"])), "length") for part in parts)
 
 
 def _edges(rows: Frame, at: int, base: int) -> list[_Edge]:
@@ -203,11 +196,11 @@ def _draw(
 
 def _hover(edge: _Edge) -> str:
     ends = Connection.named(edge.name)
-    said = [f"{_long(ends.sender)} \u2192 {_long(ends.receiver)}", f"accuracy lost without it <b>{edge.here.text}</b>"]
+    said = [f"{_long(ends.sender)} \u2192 {_long(ends.receiver)}", f"accuracy drop without it <b>{edge.here.text}</b>"]
     if edge.here.row["length"] != edge.trained.row["length"]:
         said.append(f"at N {proportion(edge.trained.value, 3)}, change {signed(edge.change, 3)}")
     if not edge.here.shown:
-        why = "no more than its control" if edge.here.costs else "not told from chance"
+        why = "no more than its control" if edge.here.costs else "not significant"
         said.append(f"shown at N; here {why}")
     return "<br>".join(said)
 
@@ -222,20 +215,21 @@ def _draw_nodes(
     made: Drawing,
     where: Mapping[Component, tuple[float, float]],
     nodes: Mapping[str, Effect],
-    theme: Theme,
-    size: int,
+    look: Look,
     pixels: int,
 ) -> None:
-    t, mlp = TOKENS[theme], "MLP" if pixels >= NODE[1] else "M"
+    t, mlp = TOKENS[look.theme], "MLP" if pixels >= NODE[1] else "M"
     fills, inks, texts, hovers = [], [], [], []
     for one in where:
         effect = nodes.get(one.name)
         costs = effect is not None and effect.shown and effect.value > 0
-        fill, ink = cell_colours(effect.value, theme) if costs and effect is not None else (t["surface"], t["ink2"])
+        fill, ink = (
+            cell_colours(effect.value, look.theme) if costs and effect is not None else (t["surface"], t["ink2"])
+        )
         fills.append(fill)
         inks.append(ink)
         texts.append(f"H{one.head}" if one.kind == "head" else mlp if one.kind == "MLP" else "")
-        lost = "" if effect is None else f"<br>accuracy lost without it <b>{effect.text}</b>"
+        lost = "" if effect is None else f"<br>accuracy drop without it <b>{effect.text}</b>"
         hovers.append(f"{_long(one)}{lost}")
     made.add_scatter(
         x=[x for x, _ in where.values()],
@@ -249,7 +243,7 @@ def _draw_nodes(
             "opacity": 1,
         },
         text=texts,
-        textfont={"size": size, "color": inks},
+        textfont={"size": look.size, "color": inks},
         textposition="middle center",
         hovertext=hovers,
         hoverinfo="text",
@@ -257,9 +251,9 @@ def _draw_nodes(
     )
 
 
-def _name_columns(made: Drawing, where: Mapping[Component, tuple[float, float]], theme: Theme, size: int) -> None:
+def _name_columns(made: Drawing, where: Mapping[Component, tuple[float, float]], look: Look) -> None:
     """Layers above their heads, and the two ends above their nodes."""
-    font = {"size": size, "color": TOKENS[theme]["ink3"]}
+    font = {"size": look.size, "color": TOKENS[look.theme]["ink3"]}
     tops = {one.layer: x for one, (x, _) in where.items() if one.kind == "head"}
     for layer, x in tops.items():
         made.add_annotation(x=x, y=-1.05, yanchor="top", text=f"layer {layer}", font=font, name="layer")
@@ -268,7 +262,7 @@ def _name_columns(made: Drawing, where: Mapping[Component, tuple[float, float]],
         made.add_annotation(x=x, y=y, yshift=24, yanchor="middle", text=text, font=font, name="end")
 
 
-def _legend(made: Drawing, extent: float, theme: Theme, size: int) -> None:
+def _legend(made: Drawing, extent: float, look: Look) -> None:
     """A bar of the colours; plotly hangs it on a trace, which shows nothing."""
     made.add_scatter(
         x=[None],
@@ -278,11 +272,9 @@ def _legend(made: Drawing, extent: float, theme: Theme, size: int) -> None:
             "color": [0],
             "cmin": -extent,
             "cmax": extent,
-            "colorscale": plotly_scale(change_colours(theme)),
+            "colorscale": plotly_scale(change_colours(look.theme)),
             "showscale": True,
-            "colorbar": colorbar(
-                theme, size, [-extent, 0, extent], [f"{signed(-extent)}", "as at N", f"{signed(extent)}"]
-            ),
+            "colorbar": colorbar(look, [-extent, 0, extent], [f"{signed(-extent)}", "as at N", f"{signed(extent)}"]),
         },
         hoverinfo="skip",
         name="legend",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from workbench.figures.labels import dotted, over_length, proportion, sample_size
-from workbench.figures.registry import data_of, figure
-from workbench.figures.rows.components import ARROW
+from workbench.figures.look import LIGHT, Look
+from workbench.figures.registry import figure
 from workbench.figures.rows.connection_effects import (
     DROP,
     MEASUREMENT,
@@ -15,11 +15,10 @@ from workbench.figures.rows.connection_effects import (
     strongest,
 )
 from workbench.figures.rows.frame import Frame, numbers
-from workbench.figures.rows.picking import run_name, smallest_n, stack, telling, tidy
-from workbench.figures.style.design_tokens import TOKENS, Theme
+from workbench.figures.rows.select_rows import run_name, smallest_n, stack, telling, tidy
+from workbench.figures.style.design_tokens import TOKENS
 from workbench.figures.style.marks import (
     Cursor,
-    Label,
     add_across,
     add_cursor,
     add_end_labels,
@@ -29,82 +28,16 @@ from workbench.figures.style.marks import (
 )
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.scale import Scale
-from workbench.figures.style.series import line_plot
+from workbench.figures.style.series import LineStyle, add_series, line_plot
 from workbench.figures.style.template import DASH, run_axis
+from workbench.models.base.graph import ARROW
 
 CONTROL = "control"
 READ_PARTS = {"q": "queries", "k": "keys", "v": "values"}
 """Mode of a row -> what of the receiving head alone lost the sender."""
 
 
-@figure
-def connection_over_length(
-    frame: Frame,
-    *,
-    trained: float,
-    step: int,
-    length: int,
-    connection: str = "",
-    theme: Theme = "light",
-    size: int = 11,
-    cursor: Cursor | None = None,
-) -> Drawing:
-    """Accuracy lost without one connection at each measured length, with its interval; dashed: its control.
-
-    Where they were measured apart, thin lines are the same in the receiving head's queries, keys or values alone.
-
-    Args:
-        frame: rows of one run.
-        trained: N.
-        step: the checkpoint.
-        length: at which the connection that costs most is meant, where none is chosen.
-        connection: its name, ``L0.0 -> L1.0``; "" or one that there is not = the one that costs most.
-        theme: light or dark.
-        size: base text size, pixels.
-        cursor: see ``marks.add_cursor``.
-
-    Raises:
-        NotMeasured: without rows of that checkpoint.
-    """
-    data = connection_over_length_data(frame, step=step, length=length, connection=connection)
-    name, t = str(data["target"][0]), TOKENS[theme]
-    own, controls = data.where(series=name), data.where(series=CONTROL)
-    ends = numbers(data["low"]).tolist() + numbers(data["high"]).tolist() + numbers(data["value"]).tolist()
-    scale = Scale.spanning(min(-0.1, *ends), max(0.2, *ends))
-    y_axis = {**scale.axis(), "title": {"text": "accuracy lost"}}
-    ticks = sorted({0.0, round(scale.low, 2), round(scale.high, 2)})
-    y_axis |= {"tickvals": ticks, "ticktext": [proportion(tick) for tick in ticks]}
-    made = line_plot(
-        "length",
-        run_axis("length", frame.distinct("length"), trained, theme),
-        y_axis,
-        title="Without one connection",
-        slice=dotted(name.replace(ARROW, " \u2192 "), sample_size(smallest_n(own))),
-        n=smallest_n(own),
-        name=f"{run_name(frame)}/connection_over_length",
-        theme=theme,
-        size=size,
-    )
-    add_across(made, 0.0, {"color": t["line2"], "width": 1, "dash": "dot"}, "nothing lost")
-    labels: list[Label] = []
-    if len(controls):
-        end = add_line(made, controls, "length", t["control"], width=1.0, dash=DASH, band=False)
-        labels.append((CONTROL, end, t["ink3"], False))
-    for part in READ_PARTS.values():
-        if len(apart := data.where(series=part)):
-            end = add_line(made, apart, "length", t["ink3"], width=1.0, band=False)
-            labels.append((part, end, t["ink3"], False))
-    labels.append(("lost", add_line(made, own, "length", t["ink"]), t["ink"], True))
-    add_end_labels(made, labels, y_axis["range"], size)
-    add_training(made, trained, theme, size, label=False)
-    add_cursor(made, cursor, "length", theme, [(own, t["ink"], "circle")])
-    told = said(own, "length", telling(own, "length", trained))
-    made.layout.meta["alt"] = f"Accuracy lost without {name} {over_length(step)}: {told}"
-    return made
-
-
-@data_of(connection_over_length)
-def connection_over_length_data(frame: Frame, *, step: int, length: int, connection: str = "") -> Frame:
+def connection_rows(frame: Frame, *, step: int, length: int, connection: str = "") -> Frame:
     """The rows of :func:`connection_over_length`: the connection, its control, and its parts where measured apart."""
     rows = measured_connections(frame, step=step)
     effects, _ = effects_at(rows, nearest_measured(rows, length))
@@ -118,3 +51,62 @@ def connection_over_length_data(frame: Frame, *, step: int, length: int, connect
             *(tidy(own.where(mode=mode), said, "length") for mode, said in READ_PARTS.items()),
         ]
     )
+
+
+@figure(rows=connection_rows)
+def connection_over_length(
+    data: Frame,
+    frame: Frame,
+    *,
+    trained: float,
+    step: int,
+    length: int,
+    connection: str = "",
+    look: Look = LIGHT,
+    cursor: Cursor | None = None,
+) -> Drawing:
+    """Accuracy lost without one connection at each measured length, with its interval; dashed: its control.
+
+    Where they were measured apart, thin lines are the same in the receiving head's queries, keys or values alone.
+
+    Args:
+        length: at which the connection that costs most is meant, where none is chosen.
+        connection: its name, ``L0.0 -> L1.0``; "" or one that there is not = the one that costs most.
+
+    Raises:
+        NotMeasured: without rows of that checkpoint.
+    """
+    name, t = str(data["target"][0]), TOKENS[look.theme]
+    own = data.where(series=name)
+    ends = numbers(data["low"]).tolist() + numbers(data["high"]).tolist() + numbers(data["value"]).tolist()
+    scale = Scale.spanning(min(-0.1, *ends), max(0.2, *ends))
+    y_axis = {**scale.axis(), "title": {"text": "accuracy drop"}}
+    ticks = sorted({0.0, round(scale.low, 2), round(scale.high, 2)})
+    y_axis |= {"tickvals": ticks, "ticktext": [proportion(tick) for tick in ticks]}
+    made = line_plot(
+        "length",
+        run_axis("length", frame.distinct("length"), trained, look.theme),
+        y_axis,
+        title="Cost of cutting one connection",
+        slice=dotted(name.replace(ARROW, " \u2192 "), sample_size(smallest_n(own))),
+        n=smallest_n(own),
+        name=f"{run_name(frame)}/connection_over_length",
+        look=look,
+    )
+    add_across(made, 0.0, {"color": t["line2"], "width": 1, "dash": "dot"}, "no drop")
+    labels, _ = add_series(
+        made,
+        data,
+        "length",
+        {
+            CONTROL: LineStyle(t["control"], 1.0, DASH, band=False, written=t["ink3"]),
+            **{part: LineStyle(t["ink3"], 1.0, band=False) for part in READ_PARTS.values()},
+        },
+    )
+    labels.append(("drop", add_line(made, own, "length", t["ink"]), t["ink"], True))
+    add_end_labels(made, labels, y_axis["range"], look.size)
+    add_training(made, trained, look, label=False)
+    add_cursor(made, cursor, "length", look.theme, [(own, t["ink"], "circle")])
+    told = said(own, "length", telling(own, "length", trained))
+    made.layout.meta["alt"] = f"Accuracy drop without {name} {over_length(step)}: {told}"
+    return made

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.figures.rows.components import Component
+from workbench.models.base.graph import Component
 
 POINTS = 25
 """Points of an edge: enough for a smooth curve, and for a pointer to find one anywhere along it."""

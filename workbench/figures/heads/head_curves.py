@@ -6,11 +6,14 @@ import math
 
 import numpy as np
 
-from workbench.figures.labels import dotted, over_length, over_training, sample_size
-from workbench.figures.registry import data_of, figure
+from workbench.core.names import ALL_KEYS as ALL_KEYS
+from workbench.figures.labels import dotted, over_axis, sample_size
+from workbench.figures.look import LIGHT, Look, Theme
+from workbench.figures.registry import lines
 from workbench.figures.rows.frame import Frame
-from workbench.figures.rows.picking import (
+from workbench.figures.rows.select_rows import (
     DRAWN,
+    axis_at,
     cells,
     head_names,
     refuse_empty,
@@ -22,7 +25,7 @@ from workbench.figures.rows.picking import (
     telling,
     tidy,
 )
-from workbench.figures.style.design_tokens import TOKENS, Theme, rgba
+from workbench.figures.style.design_tokens import TOKENS, rgba
 from workbench.figures.style.marks import (
     Cursor,
     Label,
@@ -43,6 +46,8 @@ from workbench.figures.style.series import line_plot
 from workbench.figures.style.template import run_axis
 
 MEASUREMENT = "circuits.hardmax"
+SCREENING = "accuracy_drop"
+"""The quantities of ``circuits.ablation`` that ``circuits.head_effect`` measures of a few heads on more sequences."""
 MOST_LINES = 32
 """Other heads that are drawn as a line each; more are a band."""
 INNER = (5, 50, 95)
@@ -52,16 +57,16 @@ SHARES = ("hardmax_distance", "argmax_mass", "tie_uniformity")
 #: Quantities that span orders of magnitude.
 COUNTS = ("tie_size", "effective_support", "support_inf", "critical_length", "p_bit_length", "hardmax_length")
 #: Label of an ``argmax_mass`` that is 1 by definition, for the tie set is all keys.
-ALL_KEYS = "all keys"
 _HOLLOW = "hollow: the tie set is all keys, whose mass is 1 by definition"
 _SUBTITLE = {"hardmax_distance": "total variation", "argmax_mass": "share of attention"}
 
 
 def scale_of(frame: Frame, quantity: str) -> Scale:
-    """The scale of a quantity: 0 to 1 for shares, else what all of the run's rows span."""
+    """The scale of a quantity: 0 to 1 for shares, else what all of the run's rows span, with their intervals."""
     if quantity in SHARES:
         return Scale(0.0, 1.0)
-    values = cells(frame, "value", measurement=MEASUREMENT, quantity=quantity, status=DRAWN)
+    where = {"measurement": MEASUREMENT, "quantity": quantity, "status": DRAWN}
+    values = np.concatenate([cells(frame, name, **where) for name in ("value", "low", "high")])
     values = values[np.isfinite(values)]
     if quantity in COUNTS:
         return Scale.of_counts(values)
@@ -69,126 +74,100 @@ def scale_of(frame: Frame, quantity: str) -> Scale:
 
 
 def title_of(quantity: str) -> str:
-    """A quantity's name as a title."""
-    return quantity.replace("_", " ").capitalize()
+    """A quantity's name as a title; the accuracy drops of all heads are a screening, which is tested elsewhere."""
+    title = quantity.replace("_", " ")
+    return f"Screening: {title}" if quantity.startswith(SCREENING) else title.capitalize()
 
 
-@figure
-def head_over_training(
+def head_line_rows(
     frame: Frame,
     *,
     quantity: str = "hardmax_distance",
-    length: int,
-    layer: int,
-    head: int,
-    trained: float,
-    theme: Theme = "light",
-    size: int = 11,
-    cursor: Cursor | None = None,
-) -> Drawing:
-    """A quantity of one head over training at one prefix length, in front of all other heads.
-
-    Raises:
-        NotMeasured: without rows of that quantity at that length, or none for that head.
-    """
-    data = head_over_training_data(frame, quantity=quantity, length=length, layer=layer, head=head)
-    return _lines(frame, data, "step", over_training(length, trained), quantity, trained, theme, size, cursor)
-
-
-@data_of(head_over_training)
-def head_over_training_data(
-    frame: Frame, *, quantity: str = "hardmax_distance", length: int, layer: int, head: int
+    step: int | None = None,
+    length: int | None = None,
+    layer: int | None,
+    head: int | None,
 ) -> Frame:
-    """The rows of :func:`head_over_training`: a series per head, the selected one last."""
-    return _lines_data(frame, "step", quantity, layer, head, length=length)
+    """A quantity of heads over prefix length at one step, or over training at one prefix length.
 
-
-@figure
-def head_over_length(
-    frame: Frame,
-    *,
-    quantity: str = "hardmax_distance",
-    step: int,
-    layer: int,
-    head: int,
-    trained: float,
-    theme: Theme = "light",
-    size: int = 11,
-    cursor: Cursor | None = None,
-) -> Drawing:
-    """A quantity of one head over prefix length at one step, in front of all other heads.
-
-    Raises:
-        NotMeasured: without rows of that quantity at that step, or none for that head.
+    A series per head, the selected one last.
     """
-    data = head_over_length_data(frame, quantity=quantity, step=step, layer=layer, head=head)
-    figure = _lines(frame, data, "length", over_length(step), quantity, trained, theme, size, cursor)
-    scale = scale_of(frame, quantity)
-    avoid = drawn_points(data, "length", scale.place)
-    add_training(figure, trained, theme, size, avoid=avoid)
-    return figure
-
-
-@data_of(head_over_length)
-def head_over_length_data(
-    frame: Frame, *, quantity: str = "hardmax_distance", step: int, layer: int, head: int
-) -> Frame:
-    """The rows of :func:`head_over_length`: a series per head, the selected one last."""
-    return _lines_data(frame, "length", quantity, layer, head, step=step)
-
-
-def _lines_data(frame: Frame, along: str, quantity: str, layer: int, head: int, **where: int) -> Frame:
+    along, where = axis_at(step, length)
     rows = select(frame, MEASUREMENT, quantity=quantity, law="matched", control="", **where)
+    if layer is None or head is None:
+        return tidy(rows, head_names(rows), ["layer", "head", along])
     mine = select(frame, MEASUREMENT, quantity=quantity, law="matched", control="", layer=layer, head=head, **where)
     other = rows.where((rows["layer"] != layer) | (rows["head"] != head))
     return in_front(mine, other, along)
 
 
-def in_front(mine: Frame, other: Frame, along: str) -> Frame:
-    """A series per head: all others, then the one in front."""
-    return stack([tidy(other, head_names(other), ["layer", "head", along]), tidy(mine, head_names(mine), along)])
-
-
-def _lines(
-    frame: Frame,
+@lines(rows=head_line_rows)
+def head_lines(
     data: Frame,
-    along: str,
-    where: str,
-    quantity: str,
+    frame: Frame,
+    *,
+    quantity: str = "hardmax_distance",
+    step: int | None = None,
+    length: int | None = None,
+    layer: int | None,
+    head: int | None,
     trained: float,
-    theme: Theme,
-    size: int,
-    cursor: Cursor | None,
+    look: Look = LIGHT,
+    cursor: Cursor | None = None,
 ) -> Drawing:
+    """A quantity of one head {over}, in front of all other heads; None = of all heads.
+
+    Raises:
+        NotMeasured: without rows of that quantity there, or none for that head.
+    """
     refuse_empty(data, title_of(quantity))
-    t = TOKENS[theme]
+    t, (along, _) = TOKENS[look.theme], axis_at(step, length)
     scale = scale_of(frame, quantity)
     y_axis = scale.axis()
     *others, (name, mine) = series_of(data)
+    chosen = head is not None
+    if not chosen:
+        others, name, mine = series_of(data), "all heads", data
     n = smallest_n(mine)
     figure = line_plot(
         along,
-        run_axis(along, frame.distinct(along), trained, theme),
+        run_axis(along, frame.distinct(along), trained, look.theme),
         y_axis,
         title=title_of(quantity),
-        slice=dotted(_SUBTITLE.get(quantity, "per head"), sample_size(n), _spread_said(others), hollow_said(mine)),
+        slice=dotted(
+            _SUBTITLE.get(quantity, "per head"),
+            sample_size(n),
+            _spread_said(others),
+            hollow_said(mine) if chosen else "",
+        ),
+        alt=f"{title_of(quantity)} of {name} {over_axis(step, length, trained)}",
         n=n,
         name=f"{run_name(data)}/{quantity}_over_{along}",
-        theme=theme,
-        size=size,
+        look=look,
     )
-    end = add_heads(figure, others, mine, along, scale, theme)
-    labels: list[Label] = []
-    ends = [last_value([scale.place(float(v)) for v in part["value"]]) for _, part in others]
-    known = [end for end in ends if end is not None]
-    if known:
-        labels.append(("others", float(np.median(known)), t["ink3"], False))
-    labels.append((name, end, t["ink"], True))
-    add_end_labels(figure, labels, y_axis["range"], size)
-    add_head_cursor(figure, mine, along, scale, theme, cursor)
-    told = said(mine, along, telling(mine, along, trained))
-    figure.layout.meta["alt"] = f"{title_of(quantity)} of {name} {where}: {told}"
+    end = add_heads(figure, others, mine if chosen else None, along, scale, look.theme)
+    if chosen:
+        labels: list[Label] = []
+        ends = [last_value([scale.place(float(v)) for v in part["value"]]) for _, part in others]
+        known = [end for end in ends if end is not None]
+        if known:
+            labels.append(("others", float(np.median(known)), t["ink3"], False))
+        labels.append((name, end, t["ink"], True))
+        add_end_labels(figure, labels, y_axis["range"], look.size)
+        add_head_cursor(figure, mine, along, scale, look.theme, cursor)
+        figure.layout.meta["alt"] += f": {said(mine, along, telling(mine, along, trained))}"
+    if along == "length":
+        add_training(figure, trained, look, avoid=drawn_points(data, along, scale.place))
     return figure
+
+
+head_over_training = head_lines.over("step")
+head_over_length = head_lines.over("length")
+
+
+def in_front(mine: Frame, other: Frame, along: str) -> Frame:
+    """A series per head: all others, then the one in front."""
+    return stack([tidy(other, head_names(other), ["layer", "head", along]), tidy(mine, head_names(mine), along)])
 
 
 def add_head_cursor(
@@ -213,16 +192,18 @@ def hollow_said(mine: Frame) -> str:
 def add_heads(
     figure: Drawing,
     others: list[tuple[str, Frame]],
-    mine: Frame,
+    mine: Frame | None,
     along: str,
     scale: Scale,
     theme: Theme,
 ) -> float | None:
-    """One head in ink in front of all others; returns the height at which it ends.
+    """One head (None = none) in ink in front of all others; returns the height at which it ends.
 
     Where a mass is 1 only because the tie set is all keys, the point is hollow.
     """
     _add_others(figure, others, along, scale, theme)
+    if mine is None:
+        return None
     end = add_line(figure, mine, along, TOKENS[theme]["ink"], place=scale.place)
     hollow = mine.where(label=ALL_KEYS)
     if len(hollow):

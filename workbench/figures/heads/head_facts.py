@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from workbench.core.names import ABOVE_CHANCE, TO_CHANCE
+from workbench.core.verdicts import HARD_ATTENTION
 from workbench.figures.errors import NotMeasured
-from workbench.figures.heads.hard_or_soft import shape_clause
+from workbench.figures.heads.hard_or_soft import EVEN, attends, shape_clause
 from workbench.figures.heads.head_curves import (
     ALL_KEYS,
     COUNTS,
@@ -23,45 +25,46 @@ from workbench.figures.heads.head_curves import (
     in_front,
     title_of,
 )
-from workbench.figures.heads.leading_head import DROP, DROP_P, cost_clause, largest_effect
-from workbench.figures.labels import (
-    MISSING,
-    Piece,
-    dotted,
-    head_name,
-    magnitude,
-    proportion,
-    sample_size,
-    significance,
-    whole,
+from workbench.figures.heads.leading_head import (
+    DROP,
+    DROP_P,
+    HEAD_DROP,
+    ablation_cost,
+    cost_clause,
+    drops_of_tested_heads,
+    leading_head,
 )
-from workbench.figures.registry import data_of, figure
+from workbench.figures.labels import MISSING, Piece, dotted, magnitude, proportion, sample_size, significance, whole
+from workbench.figures.look import LIGHT, Look
+from workbench.figures.registry import figure
 from workbench.figures.rows.claims import Claim, cite, count, plain
 from workbench.figures.rows.claims import head as named
-from workbench.figures.rows.door import of_rows, rows_of_rows
+from workbench.figures.rows.conversion import of_rows
 from workbench.figures.rows.frame import Frame, absent, is_in, missing, present, unique
-from workbench.figures.rows.picking import (
+from workbench.figures.rows.select_rows import (
     DRAWN,
     cells,
     edges,
+    head_names,
     known,
     refuse_empty,
     run_name,
     series_of,
     smallest_n,
+    tidy,
 )
 from workbench.figures.sequence.sequence_marks import round_ticks
-from workbench.figures.style.design_tokens import Theme
 from workbench.figures.style.marks import Cursor, add_training, drawn_points, said
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.scale import Scale
 from workbench.figures.style.series import line_plot
 from workbench.figures.style.template import UNIT, length_axis
+from workbench.models.base.graph import head_name
 
 #: Quantities that lead the table where they were measured, with their short names, the most telling first.
 LEADING: Mapping[str, str] = {
     "accuracy_drop": "Ablation",
-    "hardmax_distance": "Hardmax",
+    "hardmax_distance": "Hardmax distance",
     "dispersion_exponent": "Disperses",
     "previous_token": "Previous",
     "first_token": "First",
@@ -75,25 +78,14 @@ LEADING: Mapping[str, str] = {
 #: Of a quantity with several targets or modes, the variant that stands in the table: the first of these it has.
 VARIANTS = ("task", "activations", "mean", "same")
 MOST_COLUMNS = 6
-_KINDS = {
-    "sink": "rests on the first token",
-    "uniform": "spreads its attention evenly over all keys",
-    "point": "attends to a few keys, however many it sees",
-    "class": "spreads its attention evenly over a class of keys and nothing else",
-    "growing": "attends evenly to a set of keys that grows with length",
-}
+FACT_COLUMNS = (
+    "series", "value", "label", "low", "high", "n", "length", "status", "note", "measurement", "quantity"
+)  # fmt: skip
+"""Columns of the rows of one head that :func:`head_facts` keeps."""
+TIES, SUPPORT = "tie_size", "effective_support"
 
 
-_DOES = {
-    "hardmax": " attends as a hardmax",
-    "soft": " weighs keys softly: its attention is no hardmax",
-    "mixed": " is a hardmax on some sequences and not on others",
-    "undecided": " may or may not be a hardmax: that is undecided",
-}
-"""Label of ``hardmax_verdict`` -> what the head does, where it is of no kind that has words of its own."""
-
-
-@rows_of_rows
+@of_rows
 def head_rows(frame: Frame, *, step: int, length: int | None = None) -> Frame:
     """Rows about heads at one step (and one length, or none stated), controls left out.
 
@@ -127,7 +119,7 @@ def _series(rows: Frame) -> list[str]:
 def series_names(frame: Frame, *, step: int) -> list[str]:
     """The numeric quantities of heads at a step, the leading ones first."""
     rows = head_rows(frame, step=step)
-    named = rows.where(present(rows["value"]) & is_in(rows["label"], ["", ALL_KEYS]))
+    named = rows.where(present(rows["value"]) & is_in(rows["label"], ["", ALL_KEYS, TO_CHANCE, ABOVE_CHANCE]))
     order = list(LEADING)
 
     def rank(name: str) -> tuple[int, str, int, str]:
@@ -139,9 +131,12 @@ def series_names(frame: Frame, *, step: int) -> list[str]:
     return sorted(unique(named["series"]), key=rank)
 
 
-@rows_of_rows
+@of_rows
 def head_table(frame: Frame, *, step: int, length: int, columns: int = MOST_COLUMNS) -> Frame:
     """The leading quantities of all heads, one row per head and quantity, the most telling head first.
+
+    The accuracy drop of a head that ``circuits.head_effect`` tested there is that of the test, with the mean output in
+    its place. That of every other head is of the screening of all heads, which takes fewer sequences.
 
     Returns:
         columns layer, head, series, name (short), value, text, share (of the quantity's range, 0 to 1; NaN where
@@ -158,36 +153,55 @@ def head_table(frame: Frame, *, step: int, length: int, columns: int = MOST_COLU
     for name in chosen:
         mine = rows.where(series=name)
         mine = mine.where(~mine.repeats("layer", "head"))
+        if mine["quantity"][0] == DROP:
+            mine = _with_tested(frame, mine, step, length)
         scale = _scale(mine["quantity"][0], mine)
         for row in mine.rows():
             made.append(_cell(row, scale, name))
+    if not made:
+        raise NotMeasured("circuits.", f"No quantity of heads at step {whole(step)} and length {whole(length)}.")
     table = Frame.from_rows(made)
     first = {(row["layer"], row["head"]): -abs(row["value"]) for row in made if row["series"] == chosen[0]}
     order = np.array([first.get((row["layer"], row["head"]), math.nan) for row in made])
     return table.with_columns(_order=order).sort("_order", "layer", "head").without("_order")
 
 
-@rows_of_rows
+def _with_tested(frame: Frame, screening: Frame, step: int, length: int) -> Frame:
+    """Accuracy drops of the screening, with those of tested heads in the same mode in their place."""
+    mode, series = screening["mode"][0], screening["series"][0]
+    drops = drops_of_tested_heads(frame, step=step, length=length)
+    tested = [{**row, "series": series} for rows in drops.values() for row in rows if row["mode"] == mode]
+    if not tested:
+        return screening
+    places = {(int(row["layer"]), int(row["head"])) for row in tested}
+    own = [row for row in screening.rows() if (int(row["layer"]), int(row["head"])) not in places]
+    return Frame.from_rows([*own, *tested])
+
+
+@of_rows
 def head_facts(frame: Frame, *, step: int, length: int, layer: int, head: int) -> Frame:
     """Everything measured of one head at one step and length, one row per quantity.
 
+    The drops of the test in which the head is the control are facts of it too.
+
     Returns:
-        columns series, name, text, interval, value, label, low, high, n, status, note, measurement, quantity.
+        columns series, name, text, interval, value, label, low, high, n, length, status, note, measurement, quantity.
 
     Raises:
         NotMeasured: without any row about that head there.
     """
     mine = _of_head(frame, step, length, layer, head)
+    drops = drops_of_tested_heads(frame, step=step, length=length).get((layer, head), [])
+    controls = [{**row, "series": f"{HEAD_DROP} \u00b7 {row['mode']}"} for row in drops if row["control"]]
     made = []
-    for row in sorted(mine.rows(), key=lambda row: (row["measurement"], row["series"])):
+    for row in sorted([*mine.rows(), *controls], key=lambda row: (row["measurement"], row["series"])):
         shown = row["status"] in DRAWN or row["status"] == "censored"
         number = MISSING if missing(row["value"]) else _number(row["quantity"], float(row["value"]))
         text = str(row["label"]) or number
-        kept = {
-            k: row[k]
-            for k in ("series", "value", "label", "low", "high", "n", "status", "note", "measurement", "quantity")
-        }
+        kept = {name: row[name] for name in FACT_COLUMNS}
         limits = "" if row["label"] else _limits(row)
+        if row["quantity"] == HEAD_DROP:  # the label adds to the value
+            text, limits = ", ".join(filter(None, (number, str(row["label"])))), _limits(row)
         made.append(
             {"name": title_of(str(row["series"])), "text": text if shown else MISSING, "interval": limits, **kept}
         )
@@ -217,38 +231,43 @@ def head_sentence(
     ordered = sorted(mine.rows(), key=lambda row: -place.get(str(row["series"]), -1))
     rows = {str(row["quantity"]): row for row in ordered}
     verdict, kind = (str(rows.get(q, {}).get("label", "")) for q in ("hardmax_verdict", "hardmax_kind"))
-    if verdict == "hardmax" and kind in _KINDS:
-        does = f" {_KINDS[kind]}"
+    after = ""
+    if verdict == HARD_ATTENTION and kind == "sink":
+        does: list[Piece] = [(" rests on the first token", EVEN)]
+    elif verdict:
+        size, support = ([row for row in ordered if row["quantity"] == q and known(row)][-1:] for q in (TIES, SUPPORT))
+        picks, after = attends([verdict], size, support)
+        does = [plain(" "), *picks]
     else:
-        does = _DOES.get(verdict, ": whether its attention is a hardmax is not measured")
+        does = [plain(": what its attention picks is not measured")]
     at = next((row for row in ordered if not missing(row["length"])), None)
     where = [count(at, "length", " at length ")] if at is not None else []
     shape = shape_clause(frame, step, trained, layer, head)
-    return [named(ordered[0]), plain(does), *where, plain(".")], _numbers(rows, _cost(ordered), shape)
+    return [named(ordered[0]), *does, *where, plain(f"{after}.")], _numbers(
+        rows, _cost(frame, ordered, step, length), shape
+    )
 
 
-def _cost(rows: list[dict[str, Any]]) -> list[Piece]:
-    """What ablating a head costs: in the mode in which most is shown, else in the one that the table shows."""
-    drops = [row for row in rows if row["quantity"] in (DROP, DROP_P) and known(row)]
-    most = largest_effect(drops)
-    if most is not None:
-        return cost_clause(most, shown=True)
-    own = [row for row in drops if row["quantity"] == DROP]
-    return cost_clause(own[-1], shown=False) if own else []
+def _cost(frame: Frame, rows: list[dict[str, Any]], step: int, length: int) -> list[Piece]:
+    """What removing a head costs in each mode: of a head that is shown to matter as it was tested, else by ablation."""
+    leading = leading_head(frame, step=step, length=length)
+    here = leading.tested is not None and leading.tested["length"] == length
+    if here and leading.place == (rows[0]["layer"], rows[0]["head"]):
+        return [plain("without it, "), *leading.cost]
+    place = int(rows[0]["layer"]), int(rows[0]["head"])
+    screening = [row for row in rows if row["quantity"] in (DROP, DROP_P) and known(row)]
+    drops, shown = ablation_cost(drops_of_tested_heads(frame, step=step, length=length).get(place, screening))
+    return [plain("without it, "), *cost_clause(drops, shown)] if drops else []
 
 
 def _numbers(rows: Mapping[str, Mapping[str, Any]], cost: list[Piece], shape: list[Piece]) -> list[Piece]:
     """Attention on the tie set, what ablating it costs, and its shape over length, where measured."""
     parts: list[list[Piece]] = []
-    for quantity, before, after in (
-        ("argmax_mass", "", " of its mass lies on its tie set"),
-        ("tie_size", "", " keys are in the set"),
-    ):
-        row = rows.get(quantity)
-        if row is not None and row["label"] == ALL_KEYS:
-            parts.append([plain("its tie set is all keys")])
-        elif row is not None and known(row):
-            parts.append([*_counted(row, quantity, before), plain(after)])
+    mass = rows.get("argmax_mass")
+    if mass is not None and mass["label"] == ALL_KEYS:
+        parts.append([plain("its tie set is all keys")])
+    elif mass is not None and known(mass):
+        parts.append([*_counted(mass, "argmax_mass", ""), plain(" of its mass lies on its tie set")])
     parts += [cost] if cost else []
     joined: list[Piece] = []
     for i, part in enumerate(parts):
@@ -276,65 +295,15 @@ def _of_head(frame: Frame, step: int, length: int, layer: int, head: int) -> Fra
     return mine
 
 
-@figure
-def heads_over_length(
-    frame: Frame,
-    *,
-    quantity: str | None = None,
-    step: int,
-    layer: int,
-    head: int,
-    trained: float,
-    theme: Theme = "light",
-    size: int = 11,
-    cursor: Cursor | None = None,
-) -> Drawing:
-    """Any quantity of one head over prefix length, in front of all other heads.
-
-    Args:
-        frame: rows of one run.
-        quantity: a name of :func:`series_names`; None = the first of them.
-        step: the checkpoint.
-        layer, head: the head in front.
-        trained: N.
-        theme: light or dark.
-        size: base text size, pixels.
-        cursor: where to draw a cursor line.
-
-    Raises:
-        NotMeasured: without rows of that quantity about that head.
-    """
-    data = heads_over_length_data(frame, quantity=quantity, step=step, layer=layer, head=head)
-    name = quantity or series_names(frame, step=step)[0]
-    refuse_empty(data, title_of(name))
-    scale = _scale(str(data["quantity"][0]), data)
-    *others, (_, mine) = series_of(data)
-    n = smallest_n(mine)
-    figure = line_plot(
-        "length",
-        length_axis(frame.distinct("length"), trained, theme),
-        _axis(scale),
-        title=title_of(name),
-        slice=dotted(head_name(layer, head), sample_size(n or None), hollow_said(mine)),
-        alt=f"{title_of(name)} of {head_name(layer, head)} over prefix length: "
-        + said(mine, "length", edges(mine, "length")),
-        n=n,
-        name=f"{run_name(data)}/heads/{name}",
-        theme=theme,
-        size=size,
-    )
-    add_heads(figure, others, mine, "length", scale, theme)
-    add_training(figure, trained, theme, size, avoid=drawn_points(data, "length", scale.place))
-    add_head_cursor(figure, mine, "length", scale, theme, cursor)
-    return figure
-
-
-@data_of(heads_over_length)
-def heads_over_length_data(frame: Frame, *, quantity: str | None = None, step: int, layer: int, head: int) -> Frame:
+def head_quantity_rows(
+    frame: Frame, *, quantity: str | None = None, step: int, layer: int | None, head: int | None
+) -> Frame:
     """The rows of :func:`heads_over_length`: a series per head, the selected one last."""
     names = series_names(frame, step=step)
     rows = head_rows(frame, step=step)
     rows = rows.where(present(rows["length"]), series=quantity or (names[0] if names else ""))
+    if head is None and len(rows):
+        return tidy(rows, head_names(rows), ["layer", "head", "length"])
     here = (rows["layer"] == layer) & (rows["head"] == head)
     if not here.any():
         said = (
@@ -342,6 +311,54 @@ def heads_over_length_data(frame: Frame, *, quantity: str | None = None, step: i
         )
         raise NotMeasured("circuits.", said, helps=not len(head_rows(frame, step=step)))
     return in_front(rows.where(here), rows.where(~here), "length")
+
+
+@figure(rows=head_quantity_rows)
+def heads_over_length(
+    data: Frame,
+    frame: Frame,
+    *,
+    quantity: str | None = None,
+    step: int,
+    layer: int | None,
+    head: int | None,
+    trained: float,
+    look: Look = LIGHT,
+    cursor: Cursor | None = None,
+) -> Drawing:
+    """Any quantity of one head over prefix length, in front of all other heads.
+
+    Args:
+        quantity: a name of :func:`series_names`; None = the first of them.
+        layer, head: the head in front; None = all heads alike.
+
+    Raises:
+        NotMeasured: without rows of that quantity about that head.
+    """
+    name = quantity or series_names(frame, step=step)[0]
+    refuse_empty(data, title_of(name))
+    *others, (_, mine) = series_of(data)
+    if head is None:
+        others, mine = series_of(data), data
+    scale = _scale(str(data["quantity"][0]), data, mine)
+    n = smallest_n(mine)
+    figure = line_plot(
+        "length",
+        length_axis(frame.distinct("length"), trained, look.theme),
+        _axis(scale),
+        title=title_of(name),
+        slice=dotted(head_name(layer, head), sample_size(n or None), "" if head is None else hollow_said(mine)),
+        alt=f"{title_of(name)} of {head_name(layer, head)} over prefix length"
+        + ("" if head is None else f": {said(mine, 'length', edges(mine, 'length'))}"),
+        n=n,
+        name=f"{run_name(data)}/heads/{name}",
+        look=look,
+    )
+    add_heads(figure, others, None if head is None else mine, "length", scale, look.theme)
+    add_training(figure, trained, look, avoid=drawn_points(data, "length", scale.place))
+    if head is not None:
+        add_head_cursor(figure, mine, "length", scale, look.theme, cursor)
+    return figure
 
 
 def _here(frame: Frame, step: int, length: int) -> Frame:
@@ -357,9 +374,19 @@ def _here(frame: Frame, step: int, length: int) -> Frame:
     return rows
 
 
-def _scale(quantity: str, rows: Frame) -> Scale:
-    """0 to 1 where all values lie there, else what they span; in powers of two for counts."""
-    values = rows.where(is_in(rows["status"], DRAWN))["value"].astype(float)
+def _scale(quantity: str, rows: Frame, banded: Frame | None = None) -> Scale:
+    """0 to 1 where all values lie there, else what they span; in powers of two for counts.
+
+    Args:
+        quantity: its name.
+        rows: the rows whose values are drawn.
+        banded: those whose intervals are drawn as well, so that no band is cut.
+    """
+    drawn = [rows.where(is_in(rows["status"], DRAWN))["value"].astype(float)]
+    if banded is not None:
+        shown = banded.where(is_in(banded["status"], DRAWN))
+        drawn += [shown[end].astype(float) for end in ("low", "high")]
+    values = np.concatenate(drawn)
     values = values[np.isfinite(values)]
     if quantity in COUNTS:
         return Scale.of_counts(values)
@@ -381,15 +408,17 @@ def _cell(row: Mapping[str, Any], scale: Scale, series: str) -> dict[str, Any]:
     there = known(row)
     value = float(row["value"]) if there else math.nan
     quantity = str(row["quantity"])
+    label = "" if quantity == HEAD_DROP else str(row["label"])  # there the label adds to the value
     return {
         "layer": int(row["layer"]),
         "head": int(row["head"]),
         "series": series,
-        "name": LEADING.get(quantity, title_of(series)),
+        "name": LEADING.get(series.partition(" \u00b7 ")[0], title_of(series)),
         "value": value,
-        "text": (str(row["label"]) or _number(quantity, value)) if there else MISSING,
-        "share": _length_of_bar(scale, value) if there and not row["label"] else math.nan,
-        **{k: row[k] for k in ("label", "low", "high", "n", "status", "note", "measurement")},
+        "text": (label or _number(quantity, value)) if there else MISSING,
+        "share": _length_of_bar(scale, value) if there and not label else math.nan,
+        "label": label,
+        **{k: row[k] for k in ("low", "high", "n", "status", "note", "measurement")},
     }
 
 

@@ -10,11 +10,12 @@ import numpy as np
 
 from workbench.figures.heads.head_curves import MEASUREMENT, SHARES, scale_of, title_of
 from workbench.figures.labels import magnitude, proportion, sample_size, whole
-from workbench.figures.registry import data_of, figure
-from workbench.figures.rows.door import rows_of_rows
+from workbench.figures.look import LIGHT, Look
+from workbench.figures.registry import figure
+from workbench.figures.rows.conversion import of_rows
 from workbench.figures.rows.frame import Frame, missing
-from workbench.figures.rows.picking import head_names, known, run_name, select, smallest_n, tidy
-from workbench.figures.style.design_tokens import TOKENS, Theme, cell_colours
+from workbench.figures.rows.select_rows import head_names, known, run_name, select, smallest_n, tidy
+from workbench.figures.style.design_tokens import TOKENS, cell_colours
 from workbench.figures.style.marks import Cursor
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.template import blank
@@ -23,7 +24,7 @@ from workbench.figures.style.template import blank
 _MOST_TEXT_CELLS = 96
 
 
-@rows_of_rows
+@of_rows
 def head_grid(frame: Frame, *, quantity: str = "hardmax_distance", step: int, length: int) -> Frame:
     """All heads at one step and length, one row each.
 
@@ -71,8 +72,14 @@ def head_cells(frame: Frame, *, quantity: str = "hardmax_distance", step: int, l
     return made
 
 
-@figure
+def head_grid_rows(frame: Frame, *, quantity: str = "hardmax_distance", step: int, length: int) -> Frame:
+    """The cells of :func:`head_grid_figure`: :func:`head_grid` without the curves."""
+    return head_grid(frame, quantity=quantity, step=step, length=length).without("lengths", "curve")
+
+
+@figure(rows=head_grid_rows)
 def head_grid_figure(
+    data: Frame,
     frame: Frame,
     *,
     quantity: str = "hardmax_distance",
@@ -80,8 +87,7 @@ def head_grid_figure(
     length: int,
     layer: int | None = None,
     head: int | None = None,
-    theme: Theme = "light",
-    size: int = 11,
+    look: Look = LIGHT,
     cursor: Cursor | None = None,
 ) -> Drawing:
     """The head grid as a figure, for notebooks and export; the named head is outlined.
@@ -91,7 +97,6 @@ def head_grid_figure(
     Raises:
         NotMeasured: without rows of that quantity there.
     """
-    data = head_grid_figure_data(frame, quantity=quantity, step=step, length=length)
     n = smallest_n(data)
     texts = []
     for row, name in zip(data.rows(), head_names(data), strict=True):
@@ -109,12 +114,11 @@ def head_grid_figure(
     return draw_grid(
         data,
         texts,
-        lambda share: cell_colours(share, theme),
+        lambda share: cell_colours(share, look.theme),
         meta,
         f"{run_name(frame)}/{quantity}_by_head",
         chosen=(layer, head),
-        theme=theme,
-        size=size,
+        look=look,
     )
 
 
@@ -131,8 +135,7 @@ def draw_grid(
     uirevision: str,
     *,
     chosen: tuple[int | None, int | None],
-    theme: Theme,
-    size: int,
+    look: Look,
 ) -> Drawing:
     """Cells of layer x head with their texts.
 
@@ -143,14 +146,12 @@ def draw_grid(
         meta: what the panel around it wants to know.
         uirevision: of the figure.
         chosen: layer and head of the outlined cell.
-        theme: light or dark.
-        size: base text size, pixels.
+        look: theme and base text size.
     """
-    t = TOKENS[theme]
+    t = TOKENS[look.theme]
     layers, heads = (np.unique(data[c].astype(int)).tolist() for c in ("layer", "head"))
     figure = blank(
-        theme,
-        size,
+        look,
         column="dumbbell",
         xaxis={
             "range": [-0.5, len(heads) - 0.5],
@@ -186,7 +187,7 @@ def draw_grid(
             name="cell",
         )
         if len(data) <= _MOST_TEXT_CELLS:
-            figure.add_annotation(x=x, y=y, text=row["text"], font={"color": ink, "size": size, "weight": 600})
+            figure.add_annotation(x=x, y=y, text=row["text"], font={"color": ink, "size": look.size, "weight": 600})
         xs.append(x)
         ys.append(y)
     figure.add_scatter(
@@ -199,9 +200,3 @@ def draw_grid(
         name="heads",
     )
     return figure
-
-
-@data_of(head_grid_figure)
-def head_grid_figure_data(frame: Frame, *, quantity: str = "hardmax_distance", step: int, length: int) -> Frame:
-    """The cells of :func:`head_grid_figure`: :func:`head_grid` without the curves."""
-    return head_grid(frame, quantity=quantity, step=step, length=length).without("lengths", "curve")

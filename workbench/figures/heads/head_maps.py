@@ -10,17 +10,17 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from workbench.figures.heads.leading_head import ABLATION, DROP, DROP_P, cost_clause, has_effect
+from workbench.figures.heads.leading_head import ablation_cost, cost_clause, drops_by_head
 from workbench.figures.labels import whole
+from workbench.figures.look import LIGHT, Look
 from workbench.figures.offered import offered
-from workbench.figures.registry import data_of_pass, figure_of_pass
-from workbench.figures.rows.door import of_rows
+from workbench.figures.registry import figure_of_pass
+from workbench.figures.rows.conversion import of_rows
 from workbench.figures.rows.frame import Frame
-from workbench.figures.rows.picking import valued
 from workbench.figures.sequence.attention_pattern import painted
-from workbench.figures.sequence.sequence_reading import HeadMaps
-from workbench.figures.style.design_tokens import AMOUNT, TOKENS, Theme
+from workbench.figures.style.design_tokens import AMOUNT, TOKENS
 from workbench.figures.style.template import blank, colorbar, plotly_scale
+from workbench.measure.edits.reading import HeadMaps
 
 Costs = Mapping[tuple[int, int], Mapping[str, Any]]
 """Layer and head -> the row of :func:`ablation_costs`."""
@@ -39,7 +39,7 @@ DETAILED = 40_000
 
 @of_rows
 def ablation_costs(frame: Frame, *, step: int, length: int) -> dict[tuple[int, int], dict[str, Any]]:
-    """What ablating each head costs at exactly this step and length, the dearest of the modes that were measured.
+    """What ablating each head costs at exactly this step and length, in the mode that costs least.
 
     Args:
         frame: rows of one run.
@@ -47,24 +47,19 @@ def ablation_costs(frame: Frame, *, step: int, length: int) -> dict[tuple[int, i
         length: prefix length.
 
     Returns:
-        layer and head -> ``value`` (of ``accuracy_drop``), ``low``, ``high``, ``n``, ``mode``; ``shown``, whether the
-        cost is shown by the sign test; ``text``, all of this in words. Empty where ablations were not measured there.
+        layer and head -> ``value`` (of ``head_drop`` where the head was tested, else of ``accuracy_drop``), ``low``,
+        ``high``, ``n``, ``mode``; ``shown``, whether the cost is shown in every mode; ``text``, the cost in each mode
+        in words. Empty where ablations were not measured there.
     """
-    where = {"measurement": ABLATION, "quantity": [DROP, DROP_P], "target": "head", "law": "matched", "step": step}
-    rows = valued(frame.where(**where, length=length)).rows()
-    at = ("layer", "head", "mode")
-    chances = {tuple(row[c] for c in at): float(row["value"]) for row in rows if row["quantity"] == DROP_P}
     made: dict[tuple[int, int], dict[str, Any]] = {}
-    for row in rows:
-        if row["quantity"] != DROP:
+    for place, own in drops_by_head(frame, step=step, length=length).items():
+        drops, shown = ablation_cost(own)
+        if not drops:
             continue
-        shown = has_effect(row, chances.get(tuple(row[c] for c in at)))
-        place, known = (int(row["layer"]), int(row["head"])), float(row["value"])
-        before = made.get(place)
-        if before is None or (shown, known) > (before["shown"], before["value"]):
-            kept = {name: row[name] for name in ("low", "high", "n", "mode")}
-            text = "".join(said for said, _ in cost_clause(row, shown))
-            made[place] = {"value": known, **kept, "shown": shown, "text": text}
+        least = min(drops, key=lambda row: float(row["value"]))
+        kept = {name: least[name] for name in ("low", "high", "n", "mode")}
+        text = "".join(said for said, _ in cost_clause(drops, shown))
+        made[place] = {"value": float(least["value"]), **kept, "shown": shown, "text": text}
     return made
 
 
@@ -74,15 +69,33 @@ def map_sides(layers: int, heads: int) -> tuple[int, int]:
     return (heads, layers) if layers > max(heads, MANY_LAYERS) else (layers, heads)
 
 
-@figure_of_pass
+def map_rows(found: HeadMaps, costs: Costs | None = None) -> pd.DataFrame:
+    """The cells of :func:`head_maps`: columns layer, head, query and key (the first of a cell), query_token, key_token,
+    attention, and ``accuracy_drop`` of the head's ablation (NaN where it was not measured)."""
+    places = np.argwhere(np.isfinite(found.maps))
+    at = {name: places[:, i] for i, name in enumerate(("layer", "head", "query", "key"))}
+    names = np.array(found.tokens, dtype=object)
+    cost = {place: float(row["value"]) for place, row in (costs or {}).items()}
+    at["query"], at["key"] = at["query"] * found.pool, at["key"] * found.pool
+    return pd.DataFrame(
+        {
+            **at,
+            "query_token": names[at["query"]],
+            "key_token": names[at["key"]],
+            "attention": found.maps[np.isfinite(found.maps)].astype(float),
+            "accuracy_drop": [cost.get((int(i), int(j)), np.nan) for i, j in zip(at["layer"], at["head"], strict=True)],
+        }
+    )
+
+
+@figure_of_pass(rows=map_rows)
 def head_maps(
     found: HeadMaps,
     costs: Costs | None = None,
     *,
     layer: int | None = None,
     head: int | None = None,
-    theme: Theme = "light",
-    size: int = 11,
+    look: Look = LIGHT,
 ) -> go.Figure:
     """Small attention maps of all heads on one sequence: queries downwards, keys to the right.
 
@@ -90,8 +103,6 @@ def head_maps(
         found: the maps.
         costs: of :func:`ablation_costs`; a head whose cost is shown has a frame, the thicker the more it costs.
         layer, head: the chosen head, whose map stands in a ring; None = none.
-        theme: light or dark.
-        size: base text size, pixels.
     """
     layers, heads, cells = found.maps.shape[:3]
     rows, columns = map_sides(layers, heads)
@@ -102,11 +113,10 @@ def head_maps(
     for at, one in _maps(found):
         top, left = (i * side for i in (at[::-1] if across else at))
         image[top : top + cells, left : left + cells] = one
-    t, names = TOKENS[theme], (("layer", "head") if across else ("head", "layer"))
+    t, names = TOKENS[look.theme], (("layer", "head") if across else ("head", "layer"))
     fill = cells / side
     figure = blank(
-        theme,
-        size,
+        look,
         column="sequence",
         xaxis={"range": [0, columns], "showgrid": False, "side": "top"} | _ticks(columns, names[0], fill),
         yaxis={"range": [rows, 0], "showgrid": False} | _ticks(rows, names[1], fill),
@@ -126,8 +136,8 @@ def head_maps(
         x=places[0],
         y=places[1],
         **{name: value for name, value in values.items() if name != "customdata"},
-        colorscale=plotly_scale(AMOUNT[theme]),
-        colorbar=colorbar(theme, size, [v for v, _ in ticks], [s for _, s in ticks]),
+        colorscale=plotly_scale(AMOUNT[look.theme]),
+        colorbar=colorbar(look, [v for v, _ in ticks], [s for _, s in ticks]),
         hoverinfo="skip",
         name="maps",
         zsmooth=False if image.size <= DETAILED else "fast",
@@ -141,26 +151,6 @@ def head_maps(
         ring = {"color": t["ink"], "width": 1.5, "dash": "2px,2px"}
         figure.add_shape(**_box((layer, head), across, fill, 0.35 * (1 - fill)), line=ring, name="chosen")
     return figure
-
-
-@data_of_pass(head_maps)
-def head_maps_data(found: HeadMaps, costs: Costs | None = None) -> pd.DataFrame:
-    """The cells of :func:`head_maps`: columns layer, head, query and key (the first of a cell), query_token, key_token,
-    attention, and ``accuracy_drop`` of the head's ablation (NaN where it was not measured)."""
-    places = np.argwhere(np.isfinite(found.maps))
-    at = {name: places[:, i] for i, name in enumerate(("layer", "head", "query", "key"))}
-    names = np.array(found.tokens, dtype=object)
-    cost = {place: float(row["value"]) for place, row in (costs or {}).items()}
-    at["query"], at["key"] = at["query"] * found.pool, at["key"] * found.pool
-    return pd.DataFrame(
-        {
-            **at,
-            "query_token": names[at["query"]],
-            "key_token": names[at["key"]],
-            "attention": found.maps[np.isfinite(found.maps)].astype(float),
-            "accuracy_drop": [cost.get((int(i), int(j)), np.nan) for i, j in zip(at["layer"], at["head"], strict=True)],
-        }
-    )
 
 
 def _maps(found: HeadMaps) -> list[tuple[tuple[int, int], NDArray[np.float32]]]:

@@ -1,17 +1,28 @@
-"""Which head stands at the cursor until another is chosen: the one whose ablation costs most accuracy."""
+"""Which head a page opens on, and what removing a head costs: the rows of ``circuits.head_effect``.
+
+A head is named only where set B shows its effect in both modes (:mod:`circuits.interventions.head_effect`). Where no
+head passes, or none was tested, pages open on all heads.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.core.names import ABOVE_CHANCE, BEHAVIOUR, LEAST_HEAD, MATCHED, NAMED, TO_CHANCE
 from workbench.core.thresholds import CLAIM
-from workbench.figures.labels import Piece, head_name
-from workbench.figures.rows.claims import count, estimate, plain
-from workbench.figures.rows.frame import Frame, missing
-from workbench.figures.rows.picking import nearest, valued
+from workbench.figures.labels import Piece
+from workbench.figures.rows.baselines import baseline_rows
+from workbench.figures.rows.claims import count, estimate, number, plain
+from workbench.figures.rows.claims import head as named_head
+from workbench.figures.rows.frame import Frame, missing, present
+from workbench.figures.rows.select_rows import nearest, valued
+from workbench.models.base.graph import head_name
 
+HEAD_EFFECT = "circuits.head_effect"
+NECESSARY, HEAD_DROP, WITHOUT = "necessary_head", "head_drop", "accuracy_without_head"
+"""Names of the three, as the measurement writes them."""
 ABLATION = "circuits.ablation"
 DROP, DROP_P = "accuracy_drop", "accuracy_drop_p"
 FEWEST = 6
@@ -20,7 +31,7 @@ FEWEST = 6
 IN_PLACE = {
     "zero": " with zeros in its place",
     "mean": " with its mean output in its place",
-    "resample": " with another string's output in its place",
+    "resample": " with its output on another sequence in its place",
 }
 """Mode of an ablation -> what stands in the place of the head's output."""
 
@@ -29,57 +40,169 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Leading:
-    """The head that stands at the cursor until another is chosen.
+    """The head that pages open on, or none, which is all heads.
 
     Attributes:
-        layer, head: which.
-        row: what ablating it costs, where that is shown to cost something; None = simply the first head.
-        looked: whether ablations were measured there.
+        tested: the row of ``necessary_head``; None = not measured there.
+        drops: its drops on set B, one row a mode.
+        controls: the drops of its control, by mode.
+        guess: accuracy of the whole model at the tested length, and chance, where it is not shown to be above chance.
+        elsewhere: accuracy at the longest tested length where it is shown to be above chance; None = there is none.
+        whole: accuracy on set B with the head; None = not measured.
+        above: the modes in which accuracy without the head is shown to be above that of the best constant answer on
+            the same sequences.
     """
 
-    layer: int
-    head: int
-    row: Row | None
-    looked: bool
+    tested: Row | None
+    drops: tuple[Row, ...] = ()
+    controls: Mapping[str, Row] | None = None
+    guess: tuple[Row, Row] | None = None
+    elsewhere: Row | None = None
+    whole: Row | None = None
+    above: frozenset[str] = frozenset()
+
+    @property
+    def place(self) -> tuple[int, int] | None:
+        """Layer and head; None = no single head is shown to matter."""
+        if self.tested is None or self.tested["label"] != NAMED:
+            return None
+        return int(self.tested["layer"]), int(self.tested["head"])
 
     @property
     def name(self) -> str:
-        """``L0 H3``."""
-        return head_name(self.layer, self.head)
+        """``L0 H3``, or ``all heads``."""
+        return "all heads" if self.place is None else head_name(*self.place)
+
+    @property
+    def cost(self) -> list[Piece]:
+        """What removing the head costs in each mode, in words."""
+        return cost_clause(self.drops, True, self.whole, self.above)
+
+    @property
+    def sized(self) -> Row | None:
+        """The smaller drop of those whose size says something; None where accuracy falls to chance in every mode."""
+        kept = [row for row in self.drops if row["label"] != TO_CHANCE]
+        return min(kept, key=lambda row: float(row["value"]), default=None)
 
 
 def leading_head(frame: Frame, *, step: int, length: int) -> Leading:
-    """The head whose ablation costs most accuracy, of those of which a cost is shown; else the first.
+    """The one head whose removal is shown to cost accuracy, where there is one.
 
     Args:
         frame: rows of one run.
         step: the checkpoint.
-        length: ablations at the longest length up to this one count, or else at the shortest there is.
+        length: the test at the longest length up to this one counts, or else at the shortest there is.
     """
-    where = {"measurement": ABLATION, "quantity": [DROP, DROP_P], "target": "head", "law": "matched", "step": step}
-    rows = valued(frame.where(**where)).rows()
-    lengths = sorted({int(row["length"]) for row in rows})
-    here = [row for row in rows if int(row["length"]) == nearest(lengths, length)] if lengths else []
-    most = largest_effect(here)
-    if most is None:
-        return Leading(0, 0, None, bool(here))
-    return Leading(int(most["layer"]), int(most["head"]), most, True)
+    where = {"measurement": HEAD_EFFECT, "law": MATCHED, "step": step}
+    tests = frame.where(quantity=NECESSARY, **where).rows()
+    tests = [row for row in tests if row["label"]]
+    if not tests:
+        return Leading(None)
+    lengths = sorted({int(row["length"]) for row in tests})
+    at = nearest(lengths, length)
+    tested = next(row for row in tests if int(row["length"]) == at)
+    drops = valued(frame.where(quantity=HEAD_DROP, length=at, **where)).rows()
+    own = sorted((row for row in drops if not row["control"]), key=lambda row: str(row["mode"]))
+    controls = {str(row["mode"]): row for row in drops if row["control"]}
+    pairs = {n: _accuracy_and_chance(frame, step, n) for n in lengths}
+    accuracies = valued(frame.where(quantity=WITHOUT, control="", **where)).rows()
+    not_above = {int(row["length"]) for row in accuracies if not row["mode"] and row["label"] != ABOVE_CHANCE}
+    higher = [pair[0] for n, pair in pairs.items() if pair and _above(*pair) and n not in not_above]
+    guess = at_chance(frame, step=step, length=at)
+    left = [row for row in accuracies if int(row["length"]) == at]
+    whole = next((row for row in left if not row["mode"]), None)
+    above = frozenset(str(row["mode"]) for row in left if row["mode"] and row["label"] == ABOVE_CHANCE)
+    elsewhere = higher[-1] if guess and higher else None
+    return Leading(tested, tuple(own), controls, guess, elsewhere, whole, above)
 
 
-def largest_effect(rows: Sequence[Row]) -> Row | None:
-    """The ablation that costs most, in whatever mode, of those of which a cost is shown.
+def at_chance(frame: Frame, *, step: int, length: int) -> tuple[Row, Row] | None:
+    """The rows of the whole model's accuracy and of chance, where accuracy is not shown to be above chance.
+
+    None where it is shown, and where one of the two is not measured. An ablation cannot be shown to cost accuracy that
+    the model does not have.
 
     Args:
-        rows: of one step and length: what ablations cost, and the p that goes with each.
+        frame: rows of one run.
+        step: the checkpoint.
+        length: prefix length, exactly.
     """
-    chances = {_ablation(row): float(row["value"]) for row in rows if row["quantity"] == DROP_P}
-    shown = [row for row in rows if row["quantity"] == DROP and has_effect(row, chances.get(_ablation(row)))]
-    return max(shown, key=lambda row: (float(row["value"]), -int(row["layer"]), -int(row["head"])), default=None)
+    pair = _accuracy_and_chance(frame, step, length)
+    return None if pair is None or _above(*pair) else pair
 
 
-def _ablation(row: Row) -> tuple[Any, ...]:
-    """Which ablation a row is about."""
-    return row["layer"], row["head"], row["mode"], row["length"]
+def _accuracy_and_chance(frame: Frame, step: int, length: int) -> tuple[Row, Row] | None:
+    """The rows of accuracy and of chance on the matched test set; None where one of the two is not measured."""
+    at = {"measurement": BEHAVIOUR, "quantity": "accuracy", "mode": "teacher_forced", "law": MATCHED}
+    accuracy = valued(frame.where(**at, step=step, length=length)).rows()
+    chance = baseline_rows(frame, MATCHED, "length", step=step, length=length).rows()
+    return (accuracy[0], chance[0]) if accuracy and chance else None
+
+
+def _above(accuracy: Row, chance: Row) -> bool:
+    """Whether accuracy is shown to be above chance: by its lower limit, or by itself where all sequences were run."""
+    low = accuracy["value"] if missing(accuracy["low"]) else accuracy["low"]
+    return float(low) > float(chance["value"])
+
+
+def chance_clause(accuracy: Row, chance: Row) -> list[Piece]:
+    """That the whole model is not shown to be above chance: the accuracy with its interval, and chance."""
+    level = [plain(", is not shown to be above chance ("), number(chance), plain(")")]
+    return [plain("accuracy without any ablation, "), *estimate(accuracy), *level]
+
+
+def drops_of_tested_heads(frame: Frame, *, step: int, length: int) -> dict[tuple[int, int], list[dict[str, Any]]]:
+    """The rows of ``head_drop`` of each head that was tested at exactly this step and length, one row a mode.
+
+    The heads are the one that set A chose and its control, the head of the same layer that costs least.
+
+    Args:
+        frame: rows of one run.
+        step: the checkpoint.
+        length: prefix length.
+
+    Returns:
+        layer and head -> rows.
+    """
+    where = {"measurement": HEAD_EFFECT, "quantity": HEAD_DROP, "law": MATCHED, "control": ["", LEAST_HEAD]}
+    return _by_head(valued(frame.where(**where, step=step, length=length)))
+
+
+def drops_by_head(frame: Frame, *, step: int, length: int) -> dict[tuple[int, int], list[dict[str, Any]]]:
+    """What removing each head costs at exactly this step and length: one source of numbers for each head.
+
+    A tested head has the rows of :func:`drops_of_tested_heads`. Every other head has those of the screening of all
+    heads, which takes fewer sequences: the drops, and the p that goes with each.
+
+    Args:
+        frame: rows of one run.
+        step: the checkpoint.
+        length: prefix length.
+
+    Returns:
+        layer and head -> rows.
+    """
+    where = {"measurement": ABLATION, "quantity": [DROP, DROP_P], "target": "head", "law": MATCHED}
+    screening = _by_head(valued(frame.where(**where, step=step, length=length)))
+    return screening | drops_of_tested_heads(frame, step=step, length=length)
+
+
+def _by_head(rows: Frame) -> dict[tuple[int, int], list[dict[str, Any]]]:
+    heads: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    for row in rows.where(present(rows["head"])).rows():
+        heads.setdefault((int(row["layer"]), int(row["head"])), []).append(row)
+    return heads
+
+
+def ablation_cost(rows: Sequence[Row]) -> tuple[list[Row], bool]:
+    """What ablating one head costs, a row a mode, and whether every mode shows a cost.
+
+    Args:
+        rows: of one head, step and length, as in :func:`drops_by_head`.
+    """
+    chances = {str(row["mode"]): float(row["value"]) for row in rows if row["quantity"] == DROP_P}
+    drops = sorted((row for row in rows if row["quantity"] in (DROP, HEAD_DROP)), key=lambda row: str(row["mode"]))
+    return drops, bool(drops) and all(has_effect(row, chances.get(str(row["mode"]))) for row in drops)
 
 
 def has_effect(row: Row, p: float | None = None) -> bool:
@@ -95,18 +218,54 @@ def has_effect(row: Row, p: float | None = None) -> bool:
     return enough and not missing(row["low"]) and float(row["low"]) > 0
 
 
-def cost_clause(row: Row, shown: bool) -> list[Piece]:
-    """What an ablation costs, ``accuracy drops by 0.42 [0.27, 0.55] with its mean output in its place``."""
-    how = plain(IN_PLACE.get(str(row["mode"]), ""))
-    if shown:
-        return [plain("accuracy drops by "), *estimate(row), how]
-    return [plain("accuracy is not shown to drop ("), *estimate(row), plain(")"), how]
+def cost_clause(rows: Sequence[Row], shown: bool, whole: Row | None = None, above: Collection[str] = ()) -> list[Piece]:
+    """What removing a head costs in each mode: ``accuracy drops by 0.24 [0.18, 0.29]`` and what is put in its place.
+
+    Of each mode the drop is named, and whether the accuracy that is left is at chance, where that is known. Where the
+    modes do not agree that there is a cost, no cost is claimed.
+
+    Args:
+        rows: the drops, one a mode.
+        shown: whether every mode shows a cost.
+        whole: accuracy with the head; None = it is not named.
+        above: the modes in which the accuracy that is left is shown to be above chance.
+    """
+    if not shown:
+        made: list[Piece] = [plain("accuracy is not shown to drop in every mode (")]
+        for i, row in enumerate(rows):
+            made += [plain("; " if i else ""), *estimate(row), plain(IN_PLACE.get(str(row["mode"]), ""))]
+        return [piece for piece in [*made, *_sequences(rows, "; ", ""), plain(")")] if piece[0]]
+    made = [plain("accuracy drops ")]
+    made += [] if whole is None else [plain("from "), *estimate(whole), plain(" ")]
+    for i, row in enumerate(rows):
+        mode = str(row["mode"])
+        end = ", to chance," if row["label"] == TO_CHANCE else ", still above chance," if mode in above else ""
+        made += [plain(" and by " if i else "by "), *estimate(row), plain(end + IN_PLACE.get(mode, ""))]
+    return [piece for piece in [*made, *_sequences(rows)] if piece[0]]
+
+
+def _sequences(rows: Sequence[Row], before: str = " (", after: str = ")") -> list[Piece]:
+    """That a drop is of the screening of all heads, and its number of sequences; empty for a tested head."""
+    if not rows or rows[0]["quantity"] != DROP or missing(rows[0]["n"]):
+        return []
+    return [count(rows[0], "n", f"{before}screening, ", f" sequences{after}")]
 
 
 def leading_clause(leading: Leading) -> list[Piece]:
-    """Why this head is the one spoken of, in words that go before its name."""
-    if leading.row is None:
-        why = "no ablation is shown to cost accuracy" if leading.looked else "ablation is not measured"
-        return [plain(f"first head ({why}), ")]
-    cost: list[Piece] = [*cost_clause(leading.row, shown=True), count(leading.row, "length", " at length ")]
-    return [plain("the head with the largest effect ("), *cost, plain("), ")]
+    """Whether one head matters, as a sentence without the full stop; empty where it was not measured."""
+    if leading.tested is None:
+        return []
+    at = count(leading.tested, "length", " at length ")
+    if leading.place is None and leading.guess is not None:
+        why = [plain("No single head can be shown to matter"), at, plain(": "), *chance_clause(*leading.guess)]
+        there = leading.elsewhere
+        return why if there is None else [*why, count(there, "length", ". Choose length ", ", where it is")]
+    if leading.place is None:
+        return [plain("No single head is shown to matter"), at]
+    return [
+        named_head(leading.tested),
+        plain(" matters"),
+        at,
+        plain(": without it, "),
+        *leading.cost,
+    ]

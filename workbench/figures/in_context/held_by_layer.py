@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+from workbench.core.names import EMBEDDING
+from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import dotted, sample_size, whole
-from workbench.figures.registry import data_of, figure
+from workbench.figures.look import LIGHT, Look
+from workbench.figures.registry import figure
 from workbench.figures.rows.frame import Frame, missing
-from workbench.figures.rows.picking import refuse_empty, run_name, select, series_of, smallest_n, stack, tidy
-from workbench.figures.style.design_tokens import TOKENS, Theme
+from workbench.figures.rows.select_rows import refuse_empty, run_name, select, series_of, smallest_n, stack, tidy
+from workbench.figures.style.design_tokens import TOKENS
 from workbench.figures.style.marks import Label, add_end_labels, add_level, add_line
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.template import UNIT, blank, unit_axis
 
 MEASUREMENT = "probes.in_context"
-ANSWER, PLACE, EMBEDDING = "answer", "place", "embedding"
+ANSWER, PLACE = "answer", "place"
 QUANTITY_OF = {ANSWER: "lens_accuracy", PLACE: "item_position_r2"}
 """Series -> its quantity."""
 
 
-@figure
-def held_by_layer(frame: Frame, *, step: int, length: int, theme: Theme = "light", size: int = 11) -> Drawing:
+def layer_content_rows(frame: Frame, *, step: int, length: int) -> Frame:
+    """The rows of :func:`held_by_layer`: series answer, place, and embedding, the control of place."""
+    where = {"law": "matched", "step": step, "length": length}
+    rows = select(frame, MEASUREMENT, quantity=list(QUANTITY_OF.values()), **where)
+    parts = [tidy(rows.where(quantity=quantity, control=""), name, "layer") for name, quantity in QUANTITY_OF.items()]
+    control = rows.where(quantity=QUANTITY_OF[PLACE], control=EMBEDDING)
+    return stack([*parts, tidy(control, EMBEDDING, "layer")])
+
+
+@figure(rows=layer_content_rows)
+def held_by_layer(data: Frame, frame: Frame, *, step: int, length: int, look: Look = LIGHT) -> Drawing:
     """What the residual stream behind each layer that was read holds, at one number of items.
 
     *Answer*: right among the task's symbols when the stream goes straight to the output where an answer is asked.
@@ -26,37 +38,35 @@ def held_by_layer(frame: Frame, *, step: int, length: int, theme: Theme = "light
     dashed, the same probe of embeddings. What leaves 0..1 is drawn at the edge.
 
     Args:
-        frame: rows of one run.
-        step: the checkpoint.
         length: items of the question.
-        theme: light or dark.
-        size: base text size, pixels.
 
     Raises:
         NotMeasured: without such rows at that step and length.
     """
-    data, t = held_by_layer_data(frame, step=step, length=length), TOKENS[theme]
+    t = TOKENS[look.theme]
     refuse_empty(data, "What layers hold")
     parts = dict(series_of(data))
     layers = sorted({int(at) for at in data["layer"] if not missing(at)})
+    if not layers:
+        raise NotMeasured(MEASUREMENT, f"No layer is measured at step {whole(step)} and length {whole(length)}.")
     edge = max(1.0, 0.04 * (layers[-1] - layers[0]))
     ends = [layers[0] - edge, layers[-1] + edge]
     x_axis = {
         "range": ends,
         "tickvals": layers,
         "ticktext": [str(at) for at in layers],
-        "title": {"text": "behind layer"},
+        "title": {"text": "after layer"},
     }
     y_axis, n = unit_axis(), smallest_n(data)
     told = "; ".join(
-        f"{name} {float(rows['value'][-1]):.2f} behind layer {whole(rows['layer'][-1])}"
+        f"{name} {float(rows['value'][-1]):.2f} after layer {whole(rows['layer'][-1])}"
         for name, rows in parts.items()
         if name != EMBEDDING and not missing(rows["value"][-1])
     )
     drawn = blank(
-        theme, size, column="length", xaxis=x_axis, yaxis=y_axis,
+        look, column="length", xaxis=x_axis, yaxis=y_axis,
         meta={
-            "title": "Held behind each layer",
+            "title": "Decoded after each layer",
             "slice": dotted(f"at length {whole(length)}", sample_size(n)),
             "alt": f"What layers hold at length {whole(length)}, step {whole(step)}: {told}",
             "n": n,
@@ -65,21 +75,11 @@ def held_by_layer(frame: Frame, *, step: int, length: int, theme: Theme = "light
     )  # fmt: skip
     if EMBEDDING in parts:
         control = min(max(float(parts[EMBEDDING]["value"][0]), 0.0), 1.0)
-        add_level(drawn, ends, [control, control], theme)
+        add_level(drawn, ends, [control, control], look.theme)
     labels: list[Label] = []
     for name, colour in ((PLACE, t["position"]), (ANSWER, t["summary"])):
         if name in parts:
             end = add_line(drawn, parts[name], "layer", colour, clip=UNIT)
             labels.append((name, end, colour, name == ANSWER))
-    add_end_labels(drawn, labels, y_axis["range"], size)
+    add_end_labels(drawn, labels, y_axis["range"], look.size)
     return drawn
-
-
-@data_of(held_by_layer)
-def held_by_layer_data(frame: Frame, *, step: int, length: int) -> Frame:
-    """The rows of :func:`held_by_layer`: series answer, place, and embedding, the control of place."""
-    where = {"law": "matched", "step": step, "length": length}
-    rows = select(frame, MEASUREMENT, quantity=list(QUANTITY_OF.values()), **where)
-    parts = [tidy(rows.where(quantity=quantity, control=""), name, "layer") for name, quantity in QUANTITY_OF.items()]
-    control = rows.where(quantity=QUANTITY_OF[PLACE], control=EMBEDDING)
-    return stack([*parts, tidy(control, EMBEDDING, "layer")])

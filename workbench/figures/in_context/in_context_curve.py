@@ -7,32 +7,33 @@ from typing import Any
 
 import numpy as np
 
-from workbench.core.thresholds import FITTED, ROBUST
+from workbench.core.names import IN_CONTEXT
+from workbench.core.thresholds import FITTED, LEVEL_TEXT, ROBUST
+from workbench.core.verdicts import NOT_CAPABLE, VERDICTS
 from workbench.figures.errors import NotShared
 from workbench.figures.labels import dotted, over_length, sample_size, whole
+from workbench.figures.look import LIGHT, Look, Theme
 from workbench.figures.panels.differences import difference
-from workbench.figures.registry import data_of, figure
+from workbench.figures.registry import figure
 from workbench.figures.rows.frame import Frame, missing
-from workbench.figures.rows.picking import run_name, select, series_of, smallest_n, stack, tidy
-from workbench.figures.style.design_tokens import TOKENS, Theme
+from workbench.figures.rows.select_rows import run_name, select, series_of, smallest_n, stack, tidy
+from workbench.figures.style.design_tokens import TOKENS
 from workbench.figures.style.marks import (
     Cursor,
-    Label,
     add_band,
     add_cursor,
     add_end_labels,
     add_level,
-    add_line,
     add_training,
     add_upright,
     places,
     said,
 )
 from workbench.figures.style.plain_figure import Drawing
-from workbench.figures.style.series import line_plot
+from workbench.figures.style.series import LineStyle, add_series, line_plot
 from workbench.figures.style.template import DASH, accuracy_axis, length_axis, u_length
 
-MEASUREMENT = "behaviour.in_context"
+MEASUREMENT = IN_CONTEXT
 ALL, SYMBOLS = "all tokens", "the symbols"
 SERIES = {ALL: "answer_accuracy", SYMBOLS: "candidate_accuracy", "chance": "candidate_chance"}
 """Series -> its quantity: right among the whole vocabulary, right among the task's symbols, and guessing of these."""
@@ -40,67 +41,7 @@ BOTTOM, RIGHT = 52, 82
 """Pixels below the plot: two lines of tick labels, and the axis title; and beside it: the names of the lines."""
 
 
-@figure
-def in_context_over_length(
-    frame: Frame,
-    *,
-    trained: float,
-    step: int,
-    theme: Theme = "light",
-    size: int = 11,
-    cursor: Cursor | None = None,
-) -> Drawing:
-    """Accuracy among all tokens and among the task's symbols over the items of a question, at one step.
-
-    The band holds the accuracies that the verdict *holds* asks for at every length. Marked is what the verdict names:
-    the first of two lengths in a row that fail, or the longest up to which it is shown to hold.
-
-    Args:
-        frame: rows of one run.
-        trained: the most items of which the model's window holds a question.
-        step: the checkpoint.
-        theme: light or dark.
-        size: base text size, pixels.
-        cursor: draws the cursor line at ``length``.
-
-    Raises:
-        NotMeasured: without answers in context at that step.
-    """
-    data, t = in_context_over_length_data(frame, step=step), TOKENS[theme]
-    parts = dict(series_of(data))
-    main, chance = parts[ALL], parts["chance"]
-    floor = chance["value"].astype(float)
-    axis = _items_axis([float(n) for n in main["length"]], prompt_tokens(frame, step), trained, theme)
-    y_axis = accuracy_axis(float(floor.min()))
-    drawn = line_plot(
-        "length", axis, y_axis, title="Accuracy in context", n=smallest_n(main),
-        name=f"{run_name(data)}/in_context_over_length", theme=theme, size=size,
-    )  # fmt: skip
-    drawn.update_layout(margin_b=BOTTOM, margin_r=RIGHT)
-    x = places(chance, "length")
-    add_band(drawn, x, floor + ROBUST * (1 - floor), np.ones_like(floor), t["control"])
-    add_level(drawn, x, floor, theme)
-    labels: list[Label] = [("chance", float(floor[-1]), t["ink3"], False)]
-    for name, colour, width in ((SYMBOLS, t["ink2"], 1.2), (ALL, t["ink"], 2.2)):
-        if name in parts:
-            last = add_line(drawn, parts[name], "length", colour, width=width)
-            labels.append((name, last, colour, name == ALL))
-    add_end_labels(drawn, labels, y_axis["range"], size)
-    verdict = _mark_verdict(drawn, frame, step, theme, size)
-    presented = f"presented as {main.row(0)['target']}"
-    ends = [float(main["length"][0]), float(main["length"][-1])]
-    drawn.layout.meta |= {
-        "slice": dotted(presented, verdict, sample_size(smallest_n(main))),
-        "alt": f"Accuracy in context, {presented}, {over_length(step)}: "
-        f"{said(main, 'length', ends)}; chance is {floor.min():.3f}; {verdict}",
-    }
-    add_training(drawn, trained, theme, size, label=False)
-    add_cursor(drawn, cursor, "length", theme, [(main, t["ink"], "circle")])
-    return drawn
-
-
-@data_of(in_context_over_length)
-def in_context_over_length_data(frame: Frame, *, step: int) -> Frame:
+def answer_rows(frame: Frame, *, step: int) -> Frame:
     """The rows of :func:`in_context_over_length`: series all tokens, the symbols, chance; ``note`` has the tokens."""
     tokens = prompt_tokens(frame, step)
     parts = []
@@ -112,69 +53,111 @@ def in_context_over_length_data(frame: Frame, *, step: int) -> Frame:
     return stack(parts)
 
 
-@figure
+@figure(rows=answer_rows)
+def in_context_over_length(
+    data: Frame,
+    frame: Frame,
+    *,
+    trained: float,
+    step: int,
+    look: Look = LIGHT,
+    cursor: Cursor | None = None,
+) -> Drawing:
+    """Accuracy among all tokens and among the task's symbols over the items of a question, at one step.
+
+    The band shows skill of at least 0.9, the share of a perfect reference that *holds* needs. The mark is the length
+    that the verdict names: the first of two lengths in a row that show a decay, or the longest up to which it holds.
+
+    Args:
+        trained: the most items of which the model's window holds a question.
+
+    Raises:
+        NotMeasured: without answers in context at that step.
+    """
+    t = TOKENS[look.theme]
+    parts = dict(series_of(data))
+    main, chance = parts[ALL], parts["chance"]
+    floor = chance["value"].astype(float)
+    axis = _items_axis([float(n) for n in main["length"]], prompt_tokens(frame, step), trained, look.theme)
+    y_axis = accuracy_axis(float(floor.min()))
+    drawn = line_plot(
+        "length", axis, y_axis, title="Accuracy in context", n=smallest_n(main),
+        name=f"{run_name(data)}/in_context_over_length", look=look,
+    )  # fmt: skip
+    drawn.update_layout(margin_b=BOTTOM, margin_r=RIGHT)
+    x = places(chance, "length")
+    add_band(drawn, x, floor + ROBUST * (1 - floor), np.ones_like(floor), t["control"])
+    add_level(drawn, x, floor, look.theme)
+    looks = {SYMBOLS: LineStyle(t["ink2"], 1.2, symbol=""), ALL: LineStyle(t["ink"], strong=True)}
+    labels, marked = add_series(drawn, data, "length", looks)
+    add_end_labels(drawn, [("chance", float(floor[-1]), t["ink3"], False), *labels], y_axis["range"], look.size)
+    verdict = _mark_verdict(drawn, frame, step, look)
+    presented = f"presented as {main.row(0)['target']}"
+    ends = [float(main["length"][0]), float(main["length"][-1])]
+    drawn.layout.meta |= {
+        "slice": dotted(presented, verdict, sample_size(smallest_n(main))),
+        "alt": f"Accuracy in context, {presented}, {over_length(step)}: "
+        f"{said(main, 'length', ends)}; chance is {floor.min():.3f}; {verdict}",
+    }
+    add_training(drawn, trained, look, label=False)
+    add_cursor(drawn, cursor, "length", look.theme, marked)
+    return drawn
+
+
+def answer_difference_rows(frame_a: Frame, frame_b: Frame, *, step: int, step_b: int | None = None) -> Frame:
+    """The rows of :func:`in_context_difference`: see :func:`workbench.figures.panels.differences.difference`."""
+    at = (step, step if step_b is None else step_b)
+    a, b = (
+        answer_rows(frame, step=one).where(series=[ALL, SYMBOLS]).with_columns(target="", step=step)
+        for frame, one in zip((frame_a, frame_b), at, strict=True)
+    )
+    found = difference(a, b)
+    if not len(found):
+        raise NotShared(MEASUREMENT, "They were not evaluated at the same number of items.")
+    return found
+
+
+@figure(rows=answer_difference_rows)
 def in_context_difference(
+    data: Frame,
     frame_a: Frame,
     frame_b: Frame,
     *,
     trained: float,
     step: int,
     step_b: int | None = None,
-    theme: Theme = "light",
-    size: int = 11,
+    look: Look = LIGHT,
     cursor: Cursor | None = None,
 ) -> Drawing:
     """Accuracy in context of A minus that of B over the items that both were asked, each at its step.
 
     Args:
-        frame_a: rows of A.
-        frame_b: rows of B.
         trained: the most items of which A's window holds a question.
-        step: the checkpoint of A.
-        step_b: that of B; None = the same.
-        theme: light or dark.
-        size: base text size, pixels.
-        cursor: draws the cursor line at ``length``.
 
     Raises:
         NotMeasured: without answers in context of one of them, or at no length of both.
     """
-    data, t = in_context_difference_data(frame_a, frame_b, step=step, step_b=step_b), TOKENS[theme]
+    t = TOKENS[look.theme]
     parts = dict(series_of(data))
-    axis = length_axis([float(n) for n in data.distinct("length")], trained, theme)
+    axis = length_axis([float(n) for n in data.distinct("length")], trained, look.theme)
     n = smallest_n(data)
     last = said(parts[ALL], "length", [float(parts[ALL]["length"][-1])])
     drawn = line_plot(
         "length", axis | {"title": {"text": "items of the question"}},
         {"range": [-1.08, 1.08], "tickvals": [-1, 0, 1], "ticktext": ["\u22121", "0", "+1"]},
-        title="Accuracy in context, A \u2212 B", slice=f"same items · 95 % CI of the difference · {sample_size(n)}",
+        title="Accuracy in context, A \u2212 B",
+        slice=f"same items · {LEVEL_TEXT} CI of the difference · {sample_size(n)}",
         alt=f"Accuracy in context of A minus that of B: {last}",
-        n=n, name=f"{run_name(data)}/in_context_difference", theme=theme, size=size,
+        n=n, name=f"{run_name(data)}/in_context_difference", look=look,
     )  # fmt: skip
     drawn.update_layout(margin_r=RIGHT)
-    add_level(drawn, axis["range"], [0.0, 0.0], theme)
-    labels: list[Label] = []
-    for name, colour in ((SYMBOLS, t["ink2"]), (ALL, t["ink"])):
-        if name in parts:
-            labels.append((name, add_line(drawn, parts[name], "length", colour, clip=(-1.0, 1.0)), colour, name == ALL))
-    add_end_labels(drawn, labels, (-1.08, 1.08), size)
-    add_training(drawn, trained, theme, size, label=False)
-    add_cursor(drawn, cursor, "length", theme, [(parts[ALL], t["ink"], "circle")], clip=(-1.0, 1.0))
+    add_level(drawn, axis["range"], [0.0, 0.0], look.theme)
+    looks = {SYMBOLS: LineStyle(t["ink2"], symbol=""), ALL: LineStyle(t["ink"], strong=True)}
+    labels, marked = add_series(drawn, data, "length", looks, clip=(-1.0, 1.0))
+    add_end_labels(drawn, labels, (-1.08, 1.08), look.size)
+    add_training(drawn, trained, look, label=False)
+    add_cursor(drawn, cursor, "length", look.theme, marked, clip=(-1.0, 1.0))
     return drawn
-
-
-@data_of(in_context_difference)
-def in_context_difference_data(frame_a: Frame, frame_b: Frame, *, step: int, step_b: int | None = None) -> Frame:
-    """The rows of :func:`in_context_difference`: see :func:`workbench.figures.panels.differences.difference`."""
-    at = (step, step if step_b is None else step_b)
-    a, b = (
-        in_context_over_length_data(frame, step=one).where(series=[ALL, SYMBOLS]).with_columns(target="", step=step)
-        for frame, one in zip((frame_a, frame_b), at, strict=True)
-    )
-    found = difference(a, b)
-    if not len(found):
-        raise NotShared(MEASUREMENT, "They were asked no question with the same number of items.")
-    return found
 
 
 def prompt_tokens(frame: Frame, step: int) -> dict[int, int]:
@@ -198,24 +181,26 @@ def _items_axis(lengths: list[float], tokens: Mapping[int, int], trained: float,
     return axis | {"title": {"text": "items of the question; below, tokens of the prompt"}}
 
 
-def _mark_verdict(drawn: Drawing, frame: Frame, step: int, theme: Theme, size: int) -> str:
+def _mark_verdict(drawn: Drawing, frame: Frame, step: int, look: Look) -> str:
     """Mark the length that the verdict names, and say it."""
     rows = frame.where(measurement=MEASUREMENT, quantity="in_context_verdict", step=step).rows()
     if not rows:
         return ""
-    row, t = rows[0], TOKENS[theme]
+    row, t = rows[0], TOKENS[look.theme]
     label, there = str(row["label"] or row["status"]), not missing(row["length"])
-    if label == "not capable":
-        return f"not capable: skill below {FITTED:g} at the fewest items"
-    if not there or label not in ("holds", "decays"):
+    if label == NOT_CAPABLE:
+        return f"not capable: skill below {FITTED:g} at every tested length"
+    kind = VERDICTS.get(label)
+    if not there or kind is None or kind.at_length is None:
         return label
-    text = f"holds to {whole(row['length'])}" if label == "holds" else f"decays from {whole(row['length'])}"
+    text = f"{kind.at_length[0]} {whole(row['length'])}"
     place = u_length(float(row["length"]))
     add_upright(drawn, place, {"color": t["ink2"], "width": 1.2, "dash": DASH}, "verdict")
     low, high = (float(v) for v in drawn.layout.xaxis.range)
     left = place > (low + high) / 2
     drawn.add_annotation(
         x=place, y=0.02, yref="paper", yanchor="bottom", xanchor="right" if left else "left",
-        xshift=-5 if left else 5, text=text, font={"color": t["ink2"], "size": size, "weight": 600}, name="verdict",
+        xshift=-5 if left else 5, text=text, name="verdict",
+        font={"color": t["ink2"], "size": look.size, "weight": 600},
     )  # fmt: skip
     return text

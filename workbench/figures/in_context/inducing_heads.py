@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import dotted, over_length, sample_size, whole
-from workbench.figures.registry import data_of, figure
+from workbench.figures.look import LIGHT, Look
+from workbench.figures.registry import figure
 from workbench.figures.rows.frame import Frame
-from workbench.figures.rows.picking import (
+from workbench.figures.rows.select_rows import (
     head_names,
     run_name,
     select,
@@ -16,10 +17,10 @@ from workbench.figures.rows.picking import (
     tidy,
     valued,
 )
-from workbench.figures.style.design_tokens import TOKENS, Theme
-from workbench.figures.style.marks import Cursor, Label, add_cursor, add_end_labels, add_line, add_training, said
+from workbench.figures.style.design_tokens import TOKENS
+from workbench.figures.style.marks import Cursor, add_cursor, add_end_labels, add_training, said
 from workbench.figures.style.plain_figure import Drawing
-from workbench.figures.style.series import line_plot
+from workbench.figures.style.series import LineStyle, add_series, line_plot
 from workbench.figures.style.template import accuracy_axis, run_axis
 
 MEASUREMENT, QUANTITY = "circuits.heads", "induction_mass"
@@ -27,51 +28,7 @@ MOST = 6
 """Heads that are drawn, besides the chosen one."""
 
 
-@figure
-def inducing_heads_over_length(
-    frame: Frame,
-    *,
-    trained: float,
-    step: int,
-    layer: int,
-    head: int,
-    theme: Theme = "light",
-    size: int = 11,
-    cursor: Cursor | None = None,
-) -> Drawing:
-    """Attention mass on the key behind the earlier occurrence of the token at hand, over length, at one step.
-
-    Drawn are the six heads that have most of it at the shortest length, and the chosen head in ink.
-
-    Raises:
-        NotMeasured: without such rows at that step.
-    """
-    data, t = inducing_heads_over_length_data(frame, step=step, layer=layer, head=head), TOKENS[theme]
-    *others, (name, mine) = series_of(data)
-    y_axis = accuracy_axis(0.0)
-    lengths = {float(n) for n in data["length"]}
-    drawn = line_plot(
-        "length", run_axis("length", lengths, trained, theme), y_axis, title="Heads that look behind the repeat",
-        n=smallest_n(mine), name=f"{run_name(data)}/inducing_heads_over_length", theme=theme, size=size,
-    )  # fmt: skip
-    labels: list[Label] = []
-    for other, rows in others:
-        labels.append((other, add_line(drawn, rows, "length", t["line2"], width=1, band=False), t["ink3"], False))
-    labels.append((name, add_line(drawn, mine, "length", t["ink"]), t["ink"], True))
-    add_end_labels(drawn, labels, y_axis["range"], size)
-    ends = [float(mine["length"][0]), float(mine["length"][-1])]
-    drawn.layout.meta |= {
-        "slice": dotted("induction mass", sample_size(smallest_n(mine))),
-        "alt": f"Induction mass of {name} {over_length(step)}: {said(mine, 'length', ends)}"
-        f"; in grey {whole(len(others))} other heads",
-    }
-    add_training(drawn, trained, theme, size, label=False)
-    add_cursor(drawn, cursor, "length", theme, [(mine, t["ink"], "circle")])
-    return drawn
-
-
-@data_of(inducing_heads_over_length)
-def inducing_heads_over_length_data(frame: Frame, *, step: int, layer: int, head: int) -> Frame:
+def inducing_head_rows(frame: Frame, *, step: int, layer: int, head: int) -> Frame:
     """The rows of :func:`inducing_heads_over_length`: a series per head, the chosen one last."""
     rows = valued(select(frame, MEASUREMENT, quantity=QUANTITY, mode="task", law="matched", step=step))
     mine = rows.where(layer=layer, head=head)
@@ -82,6 +39,47 @@ def inducing_heads_over_length_data(frame: Frame, *, step: int, layer: int, head
     most = [at for at in _most(rows) if at != (layer, head)]
     parts = [rows.where(layer=one, head=other) for one, other in most]
     return stack([tidy(part, head_names(part), "length") for part in (*parts, mine)])
+
+
+@figure(rows=inducing_head_rows)
+def inducing_heads_over_length(
+    data: Frame,
+    frame: Frame,
+    *,
+    trained: float,
+    step: int,
+    layer: int,
+    head: int,
+    look: Look = LIGHT,
+    cursor: Cursor | None = None,
+) -> Drawing:
+    """Attention mass on the key behind the earlier occurrence of the token at hand, over length, at one step.
+
+    Drawn are the six heads that have most of it at the shortest length, and the chosen head in ink.
+
+    Raises:
+        NotMeasured: without such rows at that step.
+    """
+    t = TOKENS[look.theme]
+    *others, (name, mine) = series_of(data)
+    y_axis = accuracy_axis(0.0)
+    lengths = {float(n) for n in data["length"]}
+    drawn = line_plot(
+        "length", run_axis("length", lengths, trained, look.theme), y_axis, title="Induction heads",
+        n=smallest_n(mine), name=f"{run_name(data)}/inducing_heads_over_length", look=look,
+    )  # fmt: skip
+    looks = {other: LineStyle(t["line2"], 1, band=False, written=t["ink3"], symbol="") for other, _ in others}
+    labels, marked = add_series(drawn, data, "length", looks | {name: LineStyle(t["ink"], strong=True)})
+    add_end_labels(drawn, labels, y_axis["range"], look.size)
+    ends = [float(mine["length"][0]), float(mine["length"][-1])]
+    drawn.layout.meta |= {
+        "slice": dotted("induction mass", sample_size(smallest_n(mine))),
+        "alt": f"Induction mass of {name} {over_length(step)}: {said(mine, 'length', ends)}"
+        f"; in grey {whole(len(others))} other heads",
+    }
+    add_training(drawn, trained, look, label=False)
+    add_cursor(drawn, cursor, "length", look.theme, marked)
+    return drawn
 
 
 def leading_inducer(frame: Frame, *, step: int) -> tuple[int, int] | None:

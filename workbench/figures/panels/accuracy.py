@@ -6,12 +6,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from workbench.core.names import BEHAVIOUR, CHALLENGE, TEST_SETS
+from workbench.core.shortcut_names import BIGRAM
 from workbench.core.thresholds import ROBUST
 from workbench.figures.errors import NotMeasured
-from workbench.figures.labels import over_length, over_training, sample_size, whole
-from workbench.figures.registry import data_of, figure
+from workbench.figures.labels import over_axis, sample_size, whole
+from workbench.figures.look import LIGHT, Look, Theme
+from workbench.figures.registry import figure, lines
+from workbench.figures.rows.baselines import baseline_rows, judged, predictor_rows
+from workbench.figures.rows.composition import other_lengths
 from workbench.figures.rows.frame import Frame
-from workbench.figures.rows.picking import (
+from workbench.figures.rows.select_rows import (
+    axis_at,
     cells,
     run_name,
     select,
@@ -22,7 +28,7 @@ from workbench.figures.rows.picking import (
     telling,
     tidy,
 )
-from workbench.figures.style.design_tokens import PERFORMANCE, TOKENS, Theme
+from workbench.figures.style.design_tokens import PERFORMANCE, TOKENS
 from workbench.figures.style.heatmap import step_length_map
 from workbench.figures.style.marks import (
     Cursor,
@@ -31,48 +37,48 @@ from workbench.figures.style.marks import (
     add_cursor,
     add_end_labels,
     add_level,
-    add_line,
     add_training,
     drawn_points,
+    hover,
     places,
     said,
 )
 from workbench.figures.style.plain_figure import Drawing
-from workbench.figures.style.series import line_plot
-from workbench.figures.style.template import accuracy_axis, run_axis
+from workbench.figures.style.series import LineStyle, add_series, line_plot
+from workbench.figures.style.template import DOTS, accuracy_axis, run_axis, u_length
+from workbench.figures.style.untested_lengths import hatch_unjudged
 
-MEASUREMENT = "behaviour"
-LAWS = ("matched", "challenge")
+MEASUREMENT, LAWS = BEHAVIOUR, TEST_SETS
+SHORTCUT = "best shortcut"
+"""Name of the line that the challenge test set is read against."""
 
 
-@figure
+def accuracy_map_rows(frame: Frame, *, law: str = "matched") -> Frame:
+    """The rows of :func:`accuracy_heatmap`, one per step and length."""
+    rows = select(frame, MEASUREMENT, quantity="accuracy", mode="teacher_forced", law=law)
+    return tidy(rows, "accuracy", ["step", "length"])
+
+
+@figure(rows=accuracy_map_rows)
 def accuracy_heatmap(
+    data: Frame,
     frame: Frame,
     *,
     trained: float,
     law: str = "matched",
     floor: float | None = None,
     checkpoints: Sequence[int] = (),
-    theme: Theme = "light",
-    size: int = 11,
+    look: Look = LIGHT,
     cursor: Cursor | None = None,
 ) -> Drawing:
     """Accuracy over training step (x) and prefix length (y), coloured from chance to 1.
 
     Args:
-        frame: rows of one run.
-        trained: N, the longest prefix length seen in training.
-        law: matched or challenge.
         floor: where the colours start, for runs side by side; None = at the lowest chance level.
-        checkpoints: steps of all checkpoints that there are, for those without rows.
-        theme: light or dark.
-        size: base text size, pixels.
-        cursor: draws the cursor lines at ``step`` and ``length``.
 
     Raises:
         NotMeasured: without accuracies of that law.
     """
-    data = accuracy_heatmap_data(frame, law=law)
     chance = _lowest_chance(frame, [law]) if floor is None else floor
     steps, lengths = (np.unique(data[c].astype(int)).tolist() for c in ("step", "length"))
     last = said(data.where(step=steps[-1]), "length", telling(data, "length", trained))
@@ -89,127 +95,147 @@ def accuracy_heatmap(
         name="accuracy_heatmap",
         words={
             "title": "Accuracy",
-            "slice": f"step × length · {sample_size(smallest_n(data))}" + ("" if law == "matched" else f" · {law} law"),
+            "slice": "step × length · "
+            f"{sample_size(smallest_n(data))}" + ("" if law == "matched" else f" · {law} test set"),
             "alt": f"Heatmap of accuracy over training step {whole(steps[0])} to {whole(steps[-1])} and "
             f"prefix length {whole(lengths[0])} to {whole(lengths[-1])}; at the last step {last}",
         },
-        theme=theme,
-        size=size,
+        look=look,
         cursor=cursor,
     )
 
 
-@data_of(accuracy_heatmap)
-def accuracy_heatmap_data(frame: Frame, *, law: str = "matched") -> Frame:
-    """The rows of :func:`accuracy_heatmap`, one per step and length."""
-    rows = select(frame, MEASUREMENT, quantity="accuracy", mode="teacher_forced", law=law)
-    return tidy(rows, "accuracy", ["step", "length"])
+def accuracy_rows(frame: Frame, *, step: int | None = None, length: int | None = None) -> Frame:
+    """Accuracies over prefix length at one step, or over training at one prefix length.
 
-
-@figure
-def accuracy_over_length(
-    frame: Frame,
-    *,
-    trained: float,
-    step: int,
-    theme: Theme = "light",
-    size: int = 11,
-    cursor: Cursor | None = None,
-) -> Drawing:
-    """Accuracy over prefix length at one step, on both laws, with chance and the band of kept skill.
-
-    The band holds the accuracies whose skill over chance, ``(accuracy - chance) / (1 - chance)``, is at
-    least what the rows' setting ``robust`` asks of a run past the training length.
-
-    Raises:
-        NotMeasured: without accuracies at that step.
+    Series: matched, challenge, chance (the baseline of the matched test set; of a language model bigram in its place),
+    and the best shortcut (that of the challenge test set).
     """
-    data = accuracy_over_length_data(frame, step=step)
-    figure = _accuracy_lines(frame, data, "length", trained, theme, size)
-    floor = _lowest_chance(frame, LAWS)
-    main = _main(data)
-    figure.layout.meta |= {
-        "slice": f"band {floor + _kept_skill(frame) * (1 - floor):.2f}–1.00 · {sample_size(smallest_n(data))}",
-        "alt": f"Accuracy {over_length(step)}: {said(main, 'length', telling(main, 'length', trained))}"
-        f"; chance is {floor:.2f}",
-    }
-    add_training(figure, trained, theme, size, avoid=drawn_points(data, "length"))
-    add_cursor(figure, cursor, "length", theme, [(main, TOKENS[theme]["ink"], "circle")])
-    return figure
-
-
-@data_of(accuracy_over_length)
-def accuracy_over_length_data(frame: Frame, *, step: int) -> Frame:
-    """The rows of :func:`accuracy_over_length`: series matched, challenge, chance (of the matched law)."""
-    return _lines_data(frame, "length", step=step)
-
-
-@figure
-def accuracy_over_training(
-    frame: Frame,
-    *,
-    trained: float,
-    length: int,
-    theme: Theme = "light",
-    size: int = 11,
-    cursor: Cursor | None = None,
-) -> Drawing:
-    """Accuracy over training at one prefix length, on both laws, with chance and the band of kept skill.
-
-    Raises:
-        NotMeasured: without accuracies at that length.
-    """
-    data = accuracy_over_training_data(frame, length=length)
-    figure = _accuracy_lines(frame, data, "step", trained, theme, size)
-    main = _main(data)
-    figure.layout.meta |= {
-        "slice": f"at length {whole(length)} · {sample_size(smallest_n(data))}",
-        "alt": f"Accuracy {over_training(length, trained)}: {said(main, 'step', telling(main, 'step', trained))}"
-        f"; chance is {_lowest_chance(frame, LAWS):.2f}",
-    }
-    add_cursor(figure, cursor, "step", theme, [(main, TOKENS[theme]["ink"], "circle")])
-    return figure
-
-
-@data_of(accuracy_over_training)
-def accuracy_over_training_data(frame: Frame, *, length: int) -> Frame:
-    """The rows of :func:`accuracy_over_training`: series matched, challenge, chance (of the matched law)."""
-    return _lines_data(frame, "step", length=length)
-
-
-def _lines_data(frame: Frame, along: str, **where: int) -> Frame:
+    along, where = axis_at(step, length)
     rows = select(frame, MEASUREMENT, quantity="accuracy", mode="teacher_forced", **where)
     parts = [tidy(rows.where(law=law), law, along) for law in LAWS]
-    chance = frame.where(measurement=MEASUREMENT, quantity="chance", law="matched", **where)
-    return stack([*parts, tidy(chance, "chance", along)])
+    chance = baseline_rows(frame, "matched", along, **where)
+    shortcut = baseline_rows(frame, CHALLENGE, along, **where)
+    table = predictor_rows(frame, along, **where)
+    matched = tidy(table, BIGRAM, along) if len(table) else tidy(chance, "chance", along)
+    return stack([*parts, matched, tidy(shortcut, SHORTCUT, along)])
 
 
-def _accuracy_lines(frame: Frame, data: Frame, along: str, trained: float, theme: Theme, size: int) -> Drawing:
-    """Both laws, chance and band, with line-end labels, over ``step`` or ``length``."""
+def _reference(data: Frame, chance: float) -> str:
+    """What the matched test set is read against, in words: ``chance is 0.50``, ``bigram is 0.33 to 0.35``."""
+    table = data.where(series=BIGRAM)["value"].astype(float)
+    return f"{BIGRAM} is {table.min():.2f} to {table.max():.2f}" if len(table) else f"chance is {chance:.2f}"
+
+
+@lines(rows=accuracy_rows)
+def accuracy_lines(
+    data: Frame,
+    frame: Frame,
+    *,
+    trained: float,
+    step: int | None = None,
+    length: int | None = None,
+    look: Look = LIGHT,
+    cursor: Cursor | None = None,
+) -> Drawing:
+    """Accuracy {over} on both test sets, each with its baseline, and the kept skill.
+
+    The matched test set is read against chance, that of a language model against the table ``bigram`` of its training
+    text, and the challenge test set against the best shortcut. Over prefix length, lengths at which the challenge test
+    set is not judged are hatched: see :mod:`workbench.figures.rows.baselines`. The band holds the accuracies whose
+    skill over chance, ``(accuracy - chance) / (1 - chance)``, is at least what the rows' setting ``robust`` asks of a
+    run past the training length. A language model has no band.
+
+    Raises:
+        NotMeasured: without accuracies there.
+    """
+    along, _ = axis_at(step, length)
+    figure = _accuracy_lines(frame, data, along, trained, look)
+    floor, main = _lowest_chance(frame, LAWS), _main(data)
+    n, also = sample_size(smallest_n(data)), ""
+    if step is None:
+        unjudged = bool((data["series"] == CHALLENGE).any()) and not judged(CHALLENGE, length or 0, trained)
+        shown = f"at length {whole(length or 0)}{', challenge not tested' * unjudged} · {n}"
+    else:
+        marks = hatch_unjudged(figure, {trained: data.where(series=CHALLENGE)["length"]}, look.theme)
+        marks += _mark_compositions(figure, frame, main, trained, step, look.theme)
+        band = f"band {floor + _kept_skill(frame) * (1 - floor):.2f}–1.00 · " * (BIGRAM not in data["series"])
+        shown = f"{band}{n}{marks}"
+        also = _second_set(data, trained)
+        add_training(figure, trained, look, avoid=drawn_points(data, "length"))
+    figure.layout.meta |= {
+        "slice": shown,
+        "alt": f"Accuracy {over_axis(step, length, trained)}: {said(main, along, telling(main, along, trained))}"
+        f"; {_reference(data, floor)}{also}",
+    }
+    add_cursor(figure, cursor, along, look.theme, [(main, TOKENS[look.theme]["ink"], "circle")])
+    return figure
+
+
+accuracy_over_length = accuracy_lines.over("length")
+accuracy_over_training = accuracy_lines.over("step")
+
+
+def _second_set(data: Frame, trained: float) -> str:
+    """What the challenge test set says, for those who do not see it; nothing where it was not measured."""
+    rows = data.where(series=CHALLENGE)
+    lengths = [float(n) for n in rows["length"] if judged(CHALLENGE, float(n), trained)]
+    if not lengths:
+        return ""
+    ends = [min(lengths), max(lengths)]
+    against = said(data.where(series=SHORTCUT), "length", ends)
+    return f"; challenge {said(rows, 'length', ends)}, where the best shortcut has {against}"
+
+
+def _mark_compositions(figure: Drawing, frame: Frame, main: Frame, trained: float, step: int, theme: Theme) -> str:
+    """Hollow marks where a mixture has other shares of components than at N; what they mean, if there are any."""
+    others = other_lengths(frame, step, trained)
+    rows = [row for row in main.rows() if float(row["length"]) in others and not np.isnan(row["value"])]
+    if not rows:
+        return ""
     t = TOKENS[theme]
+    figure.add_scatter(
+        x=[u_length(float(row["length"])) for row in rows],
+        y=[float(row["value"]) for row in rows],
+        mode="markers",
+        marker={"symbol": "circle", "size": 7, "color": t["surface"], "line": {"color": t["ink"], "width": 1.5}},
+        hovertext=[f"{hover(row)}<br>{others[float(row['length'])]}" for row in rows],
+        hoverinfo="text",
+        name="other components",
+    )
+    return " · hollow: other components"
+
+
+def _accuracy_lines(frame: Frame, data: Frame, along: str, trained: float, look: Look) -> Drawing:
+    """Both test sets, their baselines and the band, with line-end labels, over ``step`` or ``length``."""
+    t = TOKENS[look.theme]
     y_axis = accuracy_axis(_lowest_chance(frame, LAWS))
     figure = line_plot(
         along,
-        run_axis(along, frame.distinct(along), trained, theme),
+        run_axis(along, frame.distinct(along), trained, look.theme),
         y_axis,
         title="Accuracy",
         n=smallest_n(data),
         name=f"{run_name(data)}/accuracy_over_{along}",
-        theme=theme,
-        size=size,
+        look=look,
     )
     parts = dict(series_of(data))
     labels: list[Label] = []
-    if "chance" in parts:
+    if BIGRAM in parts:
+        x, level = places(parts[BIGRAM], along), parts[BIGRAM]["value"].astype(float)
+        add_level(figure, x, level, look.theme, name=BIGRAM)
+        labels.append((BIGRAM, float(level[-1]), t["ink3"], False))
+    elif "chance" in parts:
         x, level = places(parts["chance"], along), parts["chance"]["value"].astype(float)
         add_band(figure, x, level + _kept_skill(frame) * (1 - level), np.ones_like(level), t["control"])
-        add_level(figure, x, level, theme)
+        add_level(figure, x, level, look.theme)
         labels.append(("chance", float(level[-1]), t["ink3"], False))
-    styles = {"challenge": (t["ink2"], 1.2, False), "matched": (t["ink"], 2.2, True)}
-    for law, (colour, width, first) in styles.items():
-        if law in parts:
-            labels.append((law, add_line(figure, parts[law], along, colour, width=width, band=first), colour, first))
-    add_end_labels(figure, labels, y_axis["range"], size)
+    if SHORTCUT in parts and "challenge" in parts:
+        x, level = places(parts[SHORTCUT], along), parts[SHORTCUT]["value"].astype(float)
+        add_level(figure, x, level, look.theme, DOTS, SHORTCUT)
+        labels.append(("shortcut", float(level[-1]), t["ink3"], False))
+    looks = {CHALLENGE: LineStyle(t["ink2"], 1.2, band=False), "matched": LineStyle(t["ink"], strong=True)}
+    add_end_labels(figure, labels + add_series(figure, data, along, looks)[0], y_axis["range"], look.size)
     return figure
 
 

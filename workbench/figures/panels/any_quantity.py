@@ -12,11 +12,21 @@ from typing import Any
 import numpy as np
 
 from workbench.figures.errors import NotMeasured
-from workbench.figures.labels import dotted, head_name, layer_name, magnitude, sample_size, whole
-from workbench.figures.registry import data_of, figure
+from workbench.figures.labels import dotted, layer_name, magnitude, sample_size, whole
+from workbench.figures.look import LIGHT, Look
+from workbench.figures.registry import lines
 from workbench.figures.rows.frame import Frame, absent, missing, present, unique
-from workbench.figures.rows.picking import refuse_empty, run_name, select, series_of, smallest_n, stack, tidy
-from workbench.figures.style.design_tokens import TOKENS, Theme
+from workbench.figures.rows.select_rows import (
+    axis_at,
+    refuse_empty,
+    run_name,
+    select,
+    series_of,
+    smallest_n,
+    stack,
+    tidy,
+)
+from workbench.figures.style.design_tokens import TOKENS
 from workbench.figures.style.marks import (
     Cursor,
     Label,
@@ -29,89 +39,98 @@ from workbench.figures.style.marks import (
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.series import line_plot
 from workbench.figures.style.template import DASH, run_axis
+from workbench.models.base.graph import head_name
+from workbench.table.schema import SEPARATING
 
-#: What tells the lines of one quantity apart, the most telling first.
-APART = ("control", "target", "mode", "law", "site", "layer", "head")
 #: Most lines that are told apart by their labels; beyond, only the chosen head's is.
 _MOST_LABELS = 8
 
 
-@figure
-def quantity_over_training(
+def quantity_rows(
+    frame: Frame, *, measurement: str, quantity: str, step: int | None = None, length: int | None = None
+) -> Frame:
+    """Any quantity over prefix length at one step, or over training at one prefix length (at none, if it has none)."""
+    title = quantity.replace("_", " ")
+    if step is None:
+        rows = select(frame, measurement, quantity=quantity)
+        here = rows.where(absent(rows["length"]) | (rows["length"] == length))
+        return _series(here, "step", measurement, f"{quantity} has no value at length {whole(length or 0)}.")
+    rows = select(frame, measurement, quantity=quantity, step=step)
+    here = rows.where(present(rows["length"]))
+    if not len(here):
+        refuse_empty(rows, title.capitalize())  # what has no value has no length either, and says why
+    return _series(here, "length", measurement, f"{title} is of the whole model, not of one prefix length.")
+
+
+@lines(rows=quantity_rows)
+def quantity_lines(
+    data: Frame,
     frame: Frame,
     *,
     measurement: str,
     quantity: str,
     trained: float,
-    length: int,
+    step: int | None = None,
+    length: int | None = None,
     layer: int | None = None,
     head: int | None = None,
-    theme: Theme = "light",
-    size: int = 11,
+    look: Look = LIGHT,
     cursor: Cursor | None = None,
 ) -> Drawing:
-    """Any quantity over training at one prefix length (or at none, where it has none).
+    """Any quantity {over}; of what has no prefix length, over training as it is.
 
     Args:
-        frame: rows of one run.
         measurement: that made it.
-        quantity: its name.
-        trained: N, the longest prefix length seen in training.
-        length: prefix length; quantities without one ignore it.
-        layer: of the chosen head.
-        head: the chosen head.
-        theme: light or dark.
-        size: base text size, pixels.
-        cursor: draws the cursor line at ``step``.
 
     Raises:
-        NotMeasured: without rows of that quantity there.
+        NotMeasured: without rows of that quantity there, or over prefix length if it has none.
     """
-    where = {"measurement": measurement, "quantity": quantity}
-    data = quantity_over_training_data(frame, **where, length=length)
-    at = f"at length {whole(length)}" if present(data["length"]).any() else "of the whole model"
-    return _lines(frame, data, "step", at, quantity, trained, (layer, head), theme, size, cursor)
+    along, _ = axis_at(step, length)
+    at = f"at step {whole(step)}" if step is not None else "of the whole model"
+    if step is None and present(data["length"]).any():
+        at = f"at length {whole(length or 0)}"
+    t = TOKENS[look.theme]
+    limits = np.concatenate([data[name].astype(float) for name in ("value", "low", "high")])
+    limits = limits[~np.isnan(limits)]
+    low, high = (float(limits.min()), float(limits.max())) if len(limits) else (0.0, 1.0)
+    low, high = (min(0.0, low), max(1.0, high)) if low >= 0 and high <= 1 else (low, high)
+    pad = 0.06 * ((high - low) or 1.0)
+    ticks = [low, (low + high) / 2, high]
+    parts = series_of(data)
+    n = smallest_n(data)
+    figure = line_plot(
+        along,
+        run_axis(along, frame.distinct(along), trained, look.theme),
+        {"range": [low - pad, high + pad], "tickvals": ticks, "ticktext": [magnitude(tick) for tick in ticks]},
+        title=quantity.replace("_", " ").capitalize(),
+        slice=dotted(at, sample_size(n)),
+        alt=f"{quantity.replace('_', ' ')} over {'training' if along == 'step' else 'prefix length'} {at}: "
+        f"{len(parts)} lines between {magnitude(low)} and {magnitude(high)}",
+        n=n,
+        name=f"{run_name(frame)}/{quantity}/{along}",
+        look=look,
+    )
+    mine = {title for title, rows in parts if _is_of(title, rows, layer, head)}
+    heads = bool(mine)
+    labels: list[Label] = []
+    for title, rows in sorted(parts, key=lambda part: part[0] in mine):
+        first = title in mine if heads else len(parts) <= _MOST_LABELS
+        colour = t["ink"] if first else t["line2"]
+        dash = DASH if rows["control"][0] not in ("", None) or "challenge" in title else "solid"
+        thick, band = 1.8 if first else 1, first and len(parts) <= 4
+        end = add_line(figure, rows, along, colour, width=thick, dash=dash, band=band)
+        if end is not None and first:
+            labels.append((title if len(parts) > 1 else "", end, colour, heads))
+    figure.update_layout(margin_r=max(58, min(150, 12 + 6 * max((len(text) for text, *_ in labels), default=0))))
+    add_end_labels(figure, labels[:_MOST_LABELS], [low - pad, high + pad], look.size)
+    if along == "length":
+        add_training(figure, trained, look, avoid=drawn_points(data, along))
+    add_cursor(figure, cursor, along, look.theme)
+    return figure
 
 
-@data_of(quantity_over_training)
-def quantity_over_training_data(frame: Frame, *, measurement: str, quantity: str, length: int) -> Frame:
-    """The rows of :func:`quantity_over_training`."""
-    rows = select(frame, measurement, quantity=quantity)
-    here = rows.where(absent(rows["length"]) | (rows["length"] == length))
-    return _series(here, "step", measurement, f"{quantity} has no value at length {whole(length)}.")
-
-
-@figure
-def quantity_over_length(
-    frame: Frame,
-    *,
-    measurement: str,
-    quantity: str,
-    trained: float,
-    step: int,
-    layer: int | None = None,
-    head: int | None = None,
-    theme: Theme = "light",
-    size: int = 11,
-    cursor: Cursor | None = None,
-) -> Drawing:
-    """Any quantity over prefix length at one step; arguments as :func:`quantity_over_training`, ``step`` for length.
-
-    Raises:
-        NotMeasured: without rows of that quantity there, or if it has no prefix length.
-    """
-    where = {"measurement": measurement, "quantity": quantity}
-    data = quantity_over_length_data(frame, **where, step=step)
-    at = f"at step {whole(step)}"
-    return _lines(frame, data, "length", at, quantity, trained, (layer, head), theme, size, cursor)
-
-
-@data_of(quantity_over_length)
-def quantity_over_length_data(frame: Frame, *, measurement: str, quantity: str, step: int) -> Frame:
-    """The rows of :func:`quantity_over_length`."""
-    rows = select(frame, measurement, quantity=quantity, step=step)
-    said = f"{quantity.replace('_', ' ')} is of the whole model, not of one prefix length."
-    return _series(rows.where(present(rows["length"])), "length", measurement, said)
+quantity_over_training = quantity_lines.over("step")
+quantity_over_length = quantity_lines.over("length")
 
 
 def _series(rows: Frame, along: str, measurement: str, otherwise: str) -> Frame:
@@ -120,7 +139,7 @@ def _series(rows: Frame, along: str, measurement: str, otherwise: str) -> Frame:
         raise NotMeasured(measurement, otherwise[:1].upper() + otherwise[1:], helps=False)
     refuse_empty(rows, str(rows["quantity"][0]).replace("_", " ").capitalize())
     rows = rows.where(present(rows["value"]))
-    differ = [column for column in APART if len(unique(rows[column])) > 1]
+    differ = [column for column in SEPARATING if len(unique(rows[column])) > 1]
     if not differ:
         return tidy(rows, "value", along)
     parts = []
@@ -146,7 +165,12 @@ def _name(parts: Mapping[str, Any]) -> str:
         words.append(layer_name(int(layer)))
     elif head is not None and not missing(head):
         words.append(f"head {int(head)}")
-    words += [str(parts[c]).replace("_", " ") for c in APART[:-2] if c in parts and parts[c] not in ("", None)]
+    for column in (name for name in parts if name not in ("layer", "head")):
+        value = parts[column]
+        if isinstance(value, str):
+            words += [value.replace("_", " ")] if value else []
+        elif not missing(value):
+            words.append(f"{column} {int(value)}")
     return ", ".join(words) or "value"
 
 
@@ -155,56 +179,3 @@ def _is_of(title: str, rows: Frame, layer: int | None, head: int | None) -> bool
     if layer is None or head is None or rows["layer"][0] != layer:
         return False
     return title.partition(", ")[0] in (head_name(layer, head), f"head {head}")
-
-
-def _lines(
-    frame: Frame,
-    data: Frame,
-    along: str,
-    at: str,
-    quantity: str,
-    trained: float,
-    chosen: tuple[int | None, int | None],
-    theme: Theme,
-    size: int,
-    cursor: Cursor | None,
-) -> Drawing:
-    t = TOKENS[theme]
-    limits = np.concatenate([data[name].astype(float) for name in ("value", "low", "high")])
-    limits = limits[~np.isnan(limits)]
-    low, high = (float(limits.min()), float(limits.max())) if len(limits) else (0.0, 1.0)
-    low, high = (min(0.0, low), max(1.0, high)) if low >= 0 and high <= 1 else (low, high)
-    pad = 0.06 * ((high - low) or 1.0)
-    ticks = [low, (low + high) / 2, high]
-    parts = series_of(data)
-    n = smallest_n(data)
-    figure = line_plot(
-        along,
-        run_axis(along, frame.distinct(along), trained, theme),
-        {"range": [low - pad, high + pad], "tickvals": ticks, "ticktext": [magnitude(tick) for tick in ticks]},
-        title=quantity.replace("_", " ").capitalize(),
-        slice=dotted(at, sample_size(n)),
-        alt=f"{quantity.replace('_', ' ')} over {'training' if along == 'step' else 'prefix length'} {at}: "
-        f"{len(parts)} lines between {magnitude(low)} and {magnitude(high)}",
-        n=n,
-        name=f"{run_name(frame)}/{quantity}/{along}",
-        theme=theme,
-        size=size,
-    )
-    mine = {title for title, rows in parts if _is_of(title, rows, *chosen)}
-    heads = bool(mine)
-    labels: list[Label] = []
-    for title, rows in sorted(parts, key=lambda part: part[0] in mine):
-        first = title in mine if heads else len(parts) <= _MOST_LABELS
-        colour = t["ink"] if first else t["line2"]
-        dash = DASH if rows["control"][0] not in ("", None) or "challenge" in title else "solid"
-        thick, band = 1.8 if first else 1, first and len(parts) <= 4
-        end = add_line(figure, rows, along, colour, width=thick, dash=dash, band=band)
-        if end is not None and first:
-            labels.append((title if len(parts) > 1 else "", end, colour, heads))
-    figure.update_layout(margin_r=max(58, min(150, 12 + 6 * max((len(text) for text, *_ in labels), default=0))))
-    add_end_labels(figure, labels[:_MOST_LABELS], [low - pad, high + pad], size)
-    if along == "length":
-        add_training(figure, trained, theme, size, avoid=drawn_points(data, along))
-    add_cursor(figure, cursor, along, theme)
-    return figure

@@ -9,14 +9,14 @@ import numpy as np
 import plotly.graph_objects as go
 
 from workbench.figures.errors import NotMeasured
-from workbench.figures.labels import head_name
+from workbench.figures.look import Look, with_look
 from workbench.figures.offered import offered
 from workbench.figures.rows.frame import Frame, Rows, missing, unique
-from workbench.figures.rows.picking import valued
-from workbench.figures.style.design_tokens import TOKENS, Theme
+from workbench.figures.rows.select_rows import valued
+from workbench.figures.style.design_tokens import TOKENS
+from workbench.models.base.graph import head_name
+from workbench.table.schema import IDENTIFYING, WHOLE
 
-#: Columns that tell the lines of a figure apart.
-_SERIES = ("law", "length", "layer", "head", "site", "target", "mode", "control")
 _GREY = ("random donor", "output summary")
 
 
@@ -27,8 +27,6 @@ def causes(
     quantity: str,
     *,
     trained: float | None = None,
-    theme: Theme = "light",
-    size: int = 11,
     **where: Any,
 ) -> go.Figure:
     """The rows of one quantity, drawn over sites where they name any, else over length, else over heads.
@@ -37,18 +35,19 @@ def causes(
         frame: rows of the table.
         measurement, quantity: which ones.
         trained: longest training length, drawn as a line where the axis is length.
-        theme, size: of the template.
-        where: column values that rows must have.
+        where: column values that rows must have; ``theme``, ``size`` or ``look`` say how the figure looks.
 
     Raises:
         NotMeasured: without a row that has a value there.
     """
+    where = with_look(where)
+    look: Look = where.pop("look")
     rows = Frame.of(frame).where(measurement=measurement, quantity=quantity, **where)
     rows = valued(rows)
     if not len(rows):
         raise NotMeasured(measurement, f"{measurement} has no value of {quantity} to draw there.")
     along = _axis(rows)
-    t = TOKENS[theme]
+    t = TOKENS[look.theme]
     figure = go.Figure()
     # A category that appears late in one line would otherwise be put at the end of the axis.
     order = list(dict.fromkeys(_places(rows, along)))
@@ -67,7 +66,7 @@ def causes(
     if along == "length" and trained is not None:
         figure.add_vline(x=trained, line={"color": t["train"], "dash": "dot"})
     figure.update_layout(
-        font={"size": size, "color": t["ink"]},
+        font={"size": look.size, "color": t["ink"]},
         paper_bgcolor=t["surface"],
         plot_bgcolor=t["surface"],
         title={"text": f"{quantity.replace('_', ' ')} ({measurement})"},
@@ -108,7 +107,7 @@ def _head(row: Mapping[str, Any]) -> str:
 def _series(rows: Frame, along: str) -> list[tuple[str, Frame]]:
     """Lines: rows that differ in nothing but what the axis shows."""
     taken = {"site": ("site", "layer"), "head": ("layer", "head")}.get(along, (along,))
-    by = [c for c in _SERIES if c not in taken and len(unique(rows[c])) > 1]
+    by = [c for c in IDENTIFYING if c in rows and c not in taken and len(unique(rows[c])) > 1]
     if not by:
         return [("", rows)]
     return [(_name(by, key), part) for key, part in rows.group(*by)]
@@ -125,8 +124,8 @@ def _name(by: list[str], key: tuple[Any, ...]) -> str:
             parts.append("all layers" if missing(value) else f"layer {int(value)}")
         elif column == "length":
             parts.append(f"at {int(value)}" if not missing(value) else "")
-        elif column != "layer":
-            parts.append("" if missing(value) else str(value))
+        elif column != "layer" and not missing(value):
+            parts.append(f"{column} {int(value)}" if column in WHOLE and column != "head" else str(value))
     return ", ".join(part for part in parts if part) or "measured"
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 from workbench.figures.labels import magnitude, whole
-from workbench.figures.registry import data_of, figure
+from workbench.figures.look import LIGHT, Look
+from workbench.figures.registry import figure
 from workbench.figures.rows.frame import Frame
-from workbench.figures.rows.picking import run_name, select, series_of, stack, tidy
-from workbench.figures.style.design_tokens import TOKENS, Theme
+from workbench.figures.rows.select_rows import run_name, select, series_of, stack, tidy
+from workbench.figures.style.design_tokens import TOKENS
 from workbench.figures.style.marks import Cursor, Label, add_cursor, add_end_labels, add_line
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.series import line_plot
@@ -31,29 +32,34 @@ MEANINGS = {
 }
 
 
-@figure
+def bound_part_rows(frame: Frame) -> Frame:
+    """The rows of :func:`bound_parts`: a series per part that varies, by its name (``target``)."""
+    rows = select(frame, MEASUREMENT, quantity="bound_part")
+    parts = []
+    for (name,), part in rows.group("target"):
+        if not str(name).startswith(("period", "locality", "alphabet")):
+            parts.append(tidy(part, str(name), "step"))
+    return stack(parts)
+
+
+@figure(rows=bound_part_rows)
 def bound_parts(
+    data: Frame,
     frame: Frame,
     *,
     step: int,
-    theme: Theme = "light",
-    size: int = 11,
+    look: Look = LIGHT,
     cursor: Cursor | None = None,
 ) -> Drawing:
     """What enters the bounds, over training, on a logarithmic axis.
 
     Args:
-        frame: rows of one run.
         step: training step that the description names.
-        theme: light or dark.
-        size: base text size, pixels.
-        cursor: draws the cursor line at ``step``.
 
     Raises:
         NotMeasured: without rows of the measurement ``bound``.
     """
-    data = bound_parts_data(frame)
-    t = TOKENS[theme]
+    t = TOKENS[look.theme]
     values = data["value"].astype(float)
     values = values[values > 0]  # NaN is not
     low, high = math.floor(math.log10(values.min()) - 0.1), math.ceil(math.log10(values.max()) + 0.1)
@@ -70,8 +76,7 @@ def bound_parts(
         + ", ".join(f"{row['series']} {magnitude(row['value'])}" for row in here.rows()),
         n=None,
         name=f"{run_name(frame)}/bound_parts",
-        theme=theme,
-        size=size,
+        look=look,
     )
     figure.update_layout(margin_r=110)
     labels: list[Label] = []
@@ -80,20 +85,9 @@ def bound_parts(
         colour = t["ink"] if margin else t["ink3"]
         end = add_line(figure, rows, "step", colour, width=1.8 if margin else 1, band=False, place=_log)
         labels.append((name.replace("_", " "), end, colour, margin))
-    add_end_labels(figure, labels, y_range, size, pixels=300)
-    add_cursor(figure, cursor, "step", theme)
+    add_end_labels(figure, labels, y_range, look.size, pixels=300)
+    add_cursor(figure, cursor, "step", look.theme)
     return figure
-
-
-@data_of(bound_parts)
-def bound_parts_data(frame: Frame) -> Frame:
-    """The rows of :func:`bound_parts`: a series per part that varies, by its name (``target``)."""
-    rows = select(frame, MEASUREMENT, quantity="bound_part")
-    parts = []
-    for (name,), part in rows.group("target"):
-        if not str(name).startswith(("period", "locality", "alphabet")):
-            parts.append(tidy(part, str(name), "step"))
-    return stack(parts)
 
 
 def _log(value: float) -> float:

@@ -6,36 +6,25 @@ and dotted, and without a verdict to tell them by nothing is drawn at all.
 
 from __future__ import annotations
 
+from workbench.core import names
+from workbench.core.verdicts import NOT_FITTED
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import over_length
-from workbench.figures.registry import data_of, figure
+from workbench.figures.look import LIGHT, Look
+from workbench.figures.registry import figure
 from workbench.figures.rows.frame import Frame, is_in
-from workbench.figures.rows.picking import after_last_block, edges, nothing, stack, tidy
-from workbench.figures.style.design_tokens import TOKENS, Theme
+from workbench.figures.rows.select_rows import after_last_block, edges, nothing, stack, tidy
+from workbench.figures.style.design_tokens import TOKENS
 from workbench.figures.style.marks import Cursor, add_training
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.series import LineStyle, series_figure, spoken
 from workbench.figures.style.template import DOTS
 
 MEASUREMENT = "probes.length_coupling"
-FITTED, UNFITTED, INSIDE, STORED = "past N", "not fitted", "inside N", "stored"
+FITTED, UNFITTED, INSIDE, STORED = "past N", NOT_FITTED, "inside N", names.STORED
 
 
-@figure
-def coupling_over_training(
-    frame: Frame, *, trained: float, theme: Theme = "light", size: int = 11, cursor: Cursor | None = None
-) -> Drawing:
-    """The one figure per checkpoint, with its band: 0 the same code at 2N, 4N and 8N, 1 nothing of it left.
-
-    Raises:
-        NotMeasured: without rows of length coupling, or without verdicts.
-    """
-    data = coupling_over_training_data(frame)
-    return _figure(frame, data, "step", "Length coupling over training", trained, theme, size, cursor)
-
-
-@data_of(coupling_over_training)
-def coupling_over_training_data(frame: Frame) -> Frame:
+def coupling_rows(frame: Frame) -> Frame:
     """The rows of :func:`coupling_over_training`: series past N and inside N where fitted, not fitted."""
     rows = frame.where(measurement=MEASUREMENT, mode="used", control="")
     past, inside = (rows.where(quantity=q) for q in ("length_coupling", "length_coupling_in"))
@@ -51,6 +40,18 @@ def coupling_over_training_data(frame: Frame) -> Frame:
     )
 
 
+@figure(rows=coupling_rows)
+def coupling_over_training(
+    data: Frame, frame: Frame, *, trained: float, look: Look = LIGHT, cursor: Cursor | None = None
+) -> Drawing:
+    """The one figure per checkpoint, with its band: 0 the same code at 2N, 4N and 8N, 1 nothing of it left.
+
+    Raises:
+        NotMeasured: without rows of length coupling, or without verdicts.
+    """
+    return _figure(frame, data, "step", "Length coupling over training", trained, look, cursor)
+
+
 def fitted_steps(frame: Frame) -> list[int]:
     """The steps whose verdict is anything but *not fitted*.
 
@@ -60,35 +61,12 @@ def fitted_steps(frame: Frame) -> list[int]:
     verdicts = frame.where(measurement="behaviour", quantity="verdict")
     if not len(verdicts):
         raise NotMeasured(
-            "behaviour", "No verdicts for this run: length coupling is shown only beside whether it is fitted."
+            "behaviour", "No verdicts for this run: length coupling is shown only with the verdict of each checkpoint."
         )
-    return [int(step) for step in verdicts.where(verdicts["label"] != "not fitted")["step"]]
+    return [int(step) for step in verdicts.where(verdicts["label"] != NOT_FITTED)["step"]]
 
 
-@figure
-def coupling_over_length(
-    frame: Frame,
-    *,
-    trained: float,
-    step: int,
-    theme: Theme = "light",
-    size: int = 11,
-    cursor: Cursor | None = None,
-) -> Drawing:
-    """C(n) of the logits (used) and of the stream after the last block (stored), at one step.
-
-    Raises:
-        NotMeasured: without rows of length coupling at that step, or without verdicts.
-    """
-    data = coupling_over_length_data(frame, step=step)
-    what = f"Change of the code {over_length(step)}"
-    figure = _figure(frame, data, "length", what, trained, theme, size, cursor)
-    add_training(figure, trained, theme, size)
-    return figure
-
-
-@data_of(coupling_over_length)
-def coupling_over_length_data(frame: Frame, *, step: int) -> Frame:
+def coupling_at_lengths(frame: Frame, *, step: int) -> Frame:
     """The rows of :func:`coupling_over_length`: series past N (or not fitted), and stored."""
     rows = frame.where(measurement=MEASUREMENT, quantity="length_coupling_at", step=step)
     if not len(rows):
@@ -98,17 +76,37 @@ def coupling_over_length_data(frame: Frame, *, step: int) -> Frame:
     return stack([tidy(used, name, "length"), tidy(after_last_block(stored), STORED, "length")])
 
 
+@figure(rows=coupling_at_lengths)
+def coupling_over_length(
+    data: Frame,
+    frame: Frame,
+    *,
+    trained: float,
+    step: int,
+    look: Look = LIGHT,
+    cursor: Cursor | None = None,
+) -> Drawing:
+    """C(n) of the logits (used) and of the stream after the last block (stored), at one step.
+
+    Raises:
+        NotMeasured: without rows of length coupling at that step, or without verdicts.
+    """
+    what = f"Change of the code {over_length(step)}"
+    figure = _figure(frame, data, "length", what, trained, look, cursor)
+    add_training(figure, trained, look)
+    return figure
+
+
 def _figure(
     frame: Frame,
     data: Frame,
     along: str,
     what: str,
     trained: float,
-    theme: Theme,
-    size: int,
+    look: Look,
     cursor: Cursor | None,
 ) -> Drawing:
-    t = TOKENS[theme]
+    t = TOKENS[look.theme]
     looks = {
         FITTED: LineStyle(t["summary"], strong=True),
         UNFITTED: LineStyle(t["control"], 1.4, DOTS, band=False),
@@ -123,7 +121,6 @@ def _figure(
         looks=looks,
         title="Length coupling",
         alt=f"{what}: {spoken(data, along, edges(data, along))}",
-        theme=theme,
-        size=size,
+        look=look,
         cursor=cursor,
     )

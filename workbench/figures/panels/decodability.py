@@ -14,11 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.names import LOG_POSITION, OUTPUT_SUMMARY
 from workbench.figures.errors import NotMeasured
-from workbench.figures.labels import layer_name, over_length, over_training, sample_size, whole
-from workbench.figures.registry import data_of, figure
+from workbench.figures.labels import layer_name, over_axis, sample_size, whole
+from workbench.figures.look import LIGHT, Look, Theme
+from workbench.figures.registry import figure, lines
 from workbench.figures.rows.frame import Frame, present
-from workbench.figures.rows.picking import (
+from workbench.figures.rows.select_rows import (
+    axis_at,
     cells,
     highest,
     refuse_empty,
@@ -30,7 +33,7 @@ from workbench.figures.rows.picking import (
     telling,
     tidy,
 )
-from workbench.figures.style.design_tokens import TOKENS, Theme
+from workbench.figures.style.design_tokens import TOKENS
 from workbench.figures.style.marks import Cursor, add_training, drawn_points, hovers
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.series import LineStyle, series_figure, spoken
@@ -38,8 +41,8 @@ from workbench.figures.style.template import DASH, DOTS, UNIT, blank, unit_axis
 
 #: concept -> (measurement, quantity, target, marker)
 CONCEPTS: dict[str, tuple[str, str, str, str]] = {
-    "summary": ("probes.summary", "summary_decodability", "output_summary", "circle"),
-    "position": ("probes.position", "position_decodability", "log_i", "diamond"),
+    "summary": ("probes.summary", "summary_decodability", OUTPUT_SUMMARY, "circle"),
+    "position": ("probes.position", "position_decodability", LOG_POSITION, "diamond"),
 }
 #: concept -> the mode that answers its question
 MODE = {"summary": "transfer", "position": "refit"}
@@ -88,73 +91,103 @@ def probe_layers(frame: Frame) -> NDArray[np.float64]:
     )
 
 
-@figure
-def decodability_over_training(
-    frame: Frame,
-    *,
-    trained: float,
-    length: int,
-    layer: int | None = None,
-    theme: Theme = "light",
-    size: int = 11,
-    cursor: Cursor | None = None,
-) -> Drawing:
-    """Summary and position over training at one prefix length and layer (None = the last).
-
-    Raises:
-        NotMeasured: without probe rows there.
-    """
-    data = decodability_over_training_data(frame, length=length, layer=layer)
-    return _lines(frame, data, "step", over_training(length, trained), trained, theme, size, cursor)
-
-
-@data_of(decodability_over_training)
-def decodability_over_training_data(frame: Frame, *, length: int, layer: int | None = None) -> Frame:
-    """The rows of :func:`decodability_over_training`; series as in :func:`decodability_over_length_data`."""
-    return _lines_data(frame, "step", layer, length=length)
-
-
-@figure
-def decodability_over_length(
-    frame: Frame,
-    *,
-    trained: float,
-    step: int,
-    layer: int | None = None,
-    theme: Theme = "light",
-    size: int = 11,
-    cursor: Cursor | None = None,
-) -> Drawing:
-    """Summary and position over prefix length at one step and layer (None = the last).
-
-    Raises:
-        NotMeasured: without probe rows there.
-    """
-    data = decodability_over_length_data(frame, step=step, layer=layer)
-    figure = _lines(frame, data, "length", over_length(step), trained, theme, size, cursor)
-    avoid = drawn_points(data, "length", lambda v: float(np.clip(v, *CLIP)))
-    add_training(figure, trained, theme, size, avoid=avoid)
-    return figure
-
-
-@data_of(decodability_over_length)
-def decodability_over_length_data(frame: Frame, *, step: int, layer: int | None = None) -> Frame:
-    """The rows of :func:`decodability_over_length`.
+def decodability_rows(
+    frame: Frame, *, step: int | None = None, length: int | None = None, layer: int | None = None
+) -> Frame:
+    """Decodability in one layer (None = the last), over prefix length at one step or over training at one length.
 
     Series: ``summary`` (transfer), ``summary, refit``, ``position`` (refit), and ``controls``, at each
     place the highest of all controls of both concepts.
     """
-    return _lines_data(frame, "length", layer, step=step)
+    along, where = axis_at(step, length)
+    where |= {"layer": last_layer(frame) if layer is None else layer}
+    found, refit, controls = [], [], []
+    for concept in CONCEPTS:
+        rows = probe_rows(frame, concept, **where)
+        plain = rows.where(control="")
+        found.append(tidy(plain.where(mode=MODE[concept]), concept, along))
+        if MODE[concept] != "refit":
+            refit.append(tidy(plain.where(mode="refit"), f"{concept}, refit", along))
+        controls.append(rows.where(rows["control"] != ""))
+    if not any(len(part) for part in found):
+        return _missing(frame, **where)
+    refuse_empty(stack(found), "Decodability")
+    return stack([*found, *refit, tidy(highest(stack(controls), along), "controls", along)])
 
 
-@figure
+@lines(rows=decodability_rows)
+def decodability_lines(
+    data: Frame,
+    frame: Frame,
+    *,
+    trained: float,
+    step: int | None = None,
+    length: int | None = None,
+    layer: int | None = None,
+    look: Look = LIGHT,
+    cursor: Cursor | None = None,
+) -> Drawing:
+    """Summary and position {over} and layer (None = the last).
+
+    The mode of each concept is solid, the summary refitted dotted, the highest control dashed.
+
+    Args:
+        layer: of the residual stream; None = the last.
+
+    Raises:
+        NotMeasured: without probe rows there.
+    """
+    t, (along, _) = TOKENS[look.theme], axis_at(step, length)
+    shown = int(data["layer"][0])
+    looks = {"controls": LineStyle(t["control"], 1, DASH, band=False, written=t["ink3"], symbol="")}
+    for concept in CONCEPTS:
+        looks[f"{concept}, refit"] = LineStyle(t[concept], 1.2, DOTS, band=False, written=None, symbol="")
+    for concept, (_, _, _, symbol) in CONCEPTS.items():
+        looks[concept] = LineStyle(t[concept], strong=True, symbol=symbol)
+    told = spoken(data, along, telling(data, along, trained), list(CONCEPTS))
+    figure = series_figure(
+        frame,
+        data,
+        along,
+        trained=trained,
+        looks=looks,
+        title="Decodability",
+        alt=f"Decodability {over_axis(step, length, trained)}: {told}",
+        place="last layer" if shown == last_layer(frame) else layer_name(shown),
+        look=look,
+        cursor=cursor,
+    )
+    if along == "length":
+        avoid = drawn_points(data, along, lambda v: float(np.clip(v, *CLIP)))
+        add_training(figure, trained, look, avoid=avoid)
+    return figure
+
+
+decodability_over_training = decodability_lines.over("step")
+decodability_over_length = decodability_lines.over("length")
+
+
+def layer_decodability_rows(frame: Frame, *, step: int, length: int) -> Frame:
+    """The rows of :func:`decodability_by_layer`: series summary (transfer), position (refit), controls (highest)."""
+    found, controls = [], []
+    for concept in CONCEPTS:
+        rows = probe_rows(frame, concept, step=step, length=length)
+        found.append(tidy(rows.where(mode=MODE[concept], control=""), concept, "layer"))
+        controls.append(rows.where(rows["control"] != ""))
+    if not any(len(part) for part in found):
+        return _missing(frame, step=step, length=length)
+    refuse_empty(stack(found), "Decodability")
+    return stack([*found, tidy(highest(stack(controls), "layer"), "controls", "layer")])
+
+
+@figure(rows=layer_decodability_rows)
 def decodability_by_layer(
+    data: Frame,
     frame: Frame,
     *,
     step: int,
     length: int,
-    theme: Theme = "light",
-    size: int = 11,
+    look: Look = LIGHT,
     cursor: Cursor | None = None,
 ) -> Drawing:
     """Summary (circle) and position (diamond) per place in the residual stream, with whiskers.
@@ -165,8 +198,7 @@ def decodability_by_layer(
     Raises:
         NotMeasured: without probe rows at that step and length.
     """
-    t = TOKENS[theme]
-    data = decodability_by_layer_data(frame, step=step, length=length)
+    t = TOKENS[look.theme]
     layers = np.unique(data["layer"].astype(int)).tolist()
     every = -(-len(layers) // _MOST_LAYER_NAMES)
     named = [i for i in range(len(layers)) if (len(layers) - 1 - i) % every == 0]
@@ -178,8 +210,7 @@ def decodability_by_layer(
         "showgrid": False,
     }
     figure = blank(
-        theme,
-        size,
+        look,
         column="dumbbell",
         xaxis=x_axis,
         yaxis=y_axis,
@@ -195,7 +226,7 @@ def decodability_by_layer(
         uirevision=f"{run_name(data)}/decodability_by_layer",
     )
     row_of = {layer: i for i, layer in enumerate(layers)}
-    _dumbbell_bars(figure, data, row_of, theme)
+    _dumbbell_bars(figure, data, row_of, look.theme)
     hidden, aside = _hidden(data), dict(zip(CONCEPTS, (_ASIDE, -_ASIDE), strict=True))
     for concept, (_, _, _, symbol) in CONCEPTS.items():
         rows = data.where(present(data["value"]), series=concept)
@@ -220,78 +251,15 @@ def decodability_by_layer(
             hoverinfo="text",
             name=concept,
         )
-    _dumbbell_names(figure, data, row_of, theme, size)
+    _dumbbell_names(figure, data, row_of, look)
     return figure
 
 
-@data_of(decodability_by_layer)
-def decodability_by_layer_data(frame: Frame, *, step: int, length: int) -> Frame:
-    """The rows of :func:`decodability_by_layer`: series summary (transfer), position (refit), controls (highest)."""
-    found, controls = [], []
-    for concept in CONCEPTS:
-        rows = probe_rows(frame, concept, step=step, length=length)
-        found.append(tidy(rows.where(mode=MODE[concept], control=""), concept, "layer"))
-        controls.append(rows.where(rows["control"] != ""))
-    if not any(len(part) for part in found):
-        return _missing(frame, step=step, length=length)
-    refuse_empty(stack(found), "Decodability")
-    return stack([*found, tidy(highest(stack(controls), "layer"), "controls", "layer")])
-
-
-def _missing(frame: Frame, **where: int) -> Frame:
+def _missing(frame: Frame, **where: int | None) -> Frame:
     """Raise the error that says what is missing of both probes."""
     last_layer(frame)  # which says it where neither has any row
     measurement, quantity, target, _ = CONCEPTS["summary"]
     return select(frame, measurement, quantity=quantity, target=target, mode="transfer", **where)
-
-
-def _lines_data(frame: Frame, along: str, layer: int | None, **where: int) -> Frame:
-    where = where | {"layer": last_layer(frame) if layer is None else layer}
-    found, refit, controls = [], [], []
-    for concept in CONCEPTS:
-        rows = probe_rows(frame, concept, **where)
-        plain = rows.where(control="")
-        found.append(tidy(plain.where(mode=MODE[concept]), concept, along))
-        if MODE[concept] != "refit":
-            refit.append(tidy(plain.where(mode="refit"), f"{concept}, refit", along))
-        controls.append(rows.where(rows["control"] != ""))
-    if not any(len(part) for part in found):
-        return _missing(frame, **where)
-    refuse_empty(stack(found), "Decodability")
-    return stack([*found, *refit, tidy(highest(stack(controls), along), "controls", along)])
-
-
-def _lines(
-    frame: Frame,
-    data: Frame,
-    along: str,
-    where: str,
-    trained: float,
-    theme: Theme,
-    size: int,
-    cursor: Cursor | None,
-) -> Drawing:
-    """The mode of each concept solid, the summary refitted dotted, highest control dashed; labels at line ends."""
-    t = TOKENS[theme]
-    layer = int(data["layer"][0])
-    looks = {"controls": LineStyle(t["control"], 1, DASH, band=False, written=t["ink3"], symbol="")}
-    for concept in CONCEPTS:
-        looks[f"{concept}, refit"] = LineStyle(t[concept], 1.2, DOTS, band=False, written=None, symbol="")
-    for concept, (_, _, _, symbol) in CONCEPTS.items():
-        looks[concept] = LineStyle(t[concept], strong=True, symbol=symbol)
-    return series_figure(
-        frame,
-        data,
-        along,
-        trained=trained,
-        looks=looks,
-        title="Decodability",
-        alt=f"Decodability {where}: {spoken(data, along, telling(data, along, trained), list(CONCEPTS))}",
-        place="last layer" if layer == last_layer(frame) else layer_name(layer),
-        theme=theme,
-        size=size,
-        cursor=cursor,
-    )
 
 
 def _at_layer(data: Frame, concept: str, layer: int) -> str:
@@ -345,7 +313,7 @@ def _dumbbell_bars(figure: Drawing, data: Frame, row_of: dict[int, int], theme: 
         )
 
 
-def _dumbbell_names(figure: Drawing, data: Frame, row_of: dict[int, int], theme: Theme, size: int) -> None:
+def _dumbbell_names(figure: Drawing, data: Frame, row_of: dict[int, int], look: Look) -> None:
     """Names at the markers of the layer where the two concepts are furthest apart (the last such layer).
 
     Far apart, both stand above their marker; close together, the right one stands below.
@@ -369,6 +337,6 @@ def _dumbbell_names(figure: Drawing, data: Frame, row_of: dict[int, int], theme:
             xanchor=anchor,
             xshift={"left": -6, "right": 6, "center": 0}[anchor],
             text=str(name),
-            font={"color": TOKENS[theme][str(name)], "size": size, "weight": 600},
+            font={"color": TOKENS[look.theme][str(name)], "size": look.size, "weight": 600},
             name="concept",
         )

@@ -9,33 +9,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.thresholds import LEVEL_TEXT
 from workbench.figures.errors import NotShared
 from workbench.figures.heads.head_curves import SHARES, scale_of, title_of
 from workbench.figures.heads.head_map import draw_grid, head_grid, spoken_cells
 from workbench.figures.labels import Piece, interval, over_length, proportion, sample_size, signed, whole
-from workbench.figures.panels.accuracy import accuracy_heatmap_data, accuracy_over_length_data
-from workbench.figures.panels.decodability import CONCEPTS, decodability_over_length_data
-from workbench.figures.registry import data_of, figure
+from workbench.figures.look import LIGHT, Look
+from workbench.figures.panels.accuracy import accuracy_map_rows, accuracy_rows
+from workbench.figures.panels.decodability import CONCEPTS, decodability_rows
+from workbench.figures.registry import figure
 from workbench.figures.rows.claims import Cite, Claim, cite, cite_difference, plain
-from workbench.figures.rows.door import of_rows, rows_of_rows
+from workbench.figures.rows.conversion import of_rows
 from workbench.figures.rows.frame import Frame, numbers, present, unique
 from workbench.figures.rows.multiples import LengthAxis, StepPairing, pairing_text, partners, step_partners
-from workbench.figures.rows.picking import COLUMNS, head_names, run_name, series_of, smallest_n, telling
-from workbench.figures.style.design_tokens import DIFFERENCE, TOKENS, Theme, difference_colours
+from workbench.figures.rows.select_rows import COLUMNS, PLACE, head_names, run_name, series_of, smallest_n, telling
+from workbench.figures.style.design_tokens import DIFFERENCE, TOKENS, difference_colours
 from workbench.figures.style.heatmap import step_length_map
 from workbench.figures.style.marks import (
     Cursor,
-    Label,
     add_cursor,
     add_end_labels,
     add_level,
-    add_line,
     add_training,
     drawn_points,
     said,
 )
 from workbench.figures.style.plain_figure import Drawing
-from workbench.figures.style.series import line_plot, spoken
+from workbench.figures.style.series import LineStyle, add_series, line_plot, spoken
 from workbench.figures.style.template import length_axis
 
 Row = Mapping[str, Any]
@@ -44,22 +44,26 @@ SAME: Mapping[StepPairing, str] = {"share": "same share of training", "step": "s
 
 
 def difference(a: Frame, b: Frame) -> Frame:
-    """A - B of two ``*_data`` frames, row by row, where both have a value.
+    """A - B of the rows of two figures, row by row, where both have a value.
 
     The interval is the square-and-add one of Newcombe (1998, Statistics in Medicine 17, method 10), from
     the two intervals; it takes the runs as independent, and is wider than needed where both saw the same
-    sequences. ``n`` is the smaller of the two.
+    sequences. ``n`` is the smaller of the two. A value without an interval beside one with an interval is exact: its
+    limits are the value. A difference of two exact values is exact, and has no interval.
 
     Returns:
         rows of A with series "<series>", value, low, high of the difference, and run "<A> - <B>".
     """
-    keys = ("series", "step", "length", "layer", "head", "law", "target", "mode", "control")
+    keys = ("series", *(name for name in PLACE if name != "run"))
     in_b = {key: index for index, key in enumerate(b.keys(*keys))}
     shared = [(index, in_b[key]) for index, key in enumerate(a.keys(*keys)) if key in in_b]
     a, b = a.take([one for one, _ in shared]), b.take([other for _, other in shared])
     (value_a, low_a, high_a), (value_b, low_b, high_b) = (
         [part[name].astype(float) for name in ("value", "low", "high")] for part in (a, b)
     )
+    drawn = np.isfinite(low_a) | np.isfinite(low_b)
+    low_a, high_a = (np.where(drawn & np.isnan(end), value_a, end) for end in (low_a, high_a))
+    low_b, high_b = (np.where(drawn & np.isnan(end), value_b, end) for end in (low_b, high_b))
     value = value_a - value_b
     return a.with_columns(
         run=[f"{one} \u2212 {other}" for one, other in zip(a["run"], b["run"], strict=True)],
@@ -70,8 +74,29 @@ def difference(a: Frame, b: Frame) -> Frame:
     ).only(COLUMNS)
 
 
-@figure
+def accuracy_difference_rows(
+    frame_a: Frame,
+    frame_b: Frame,
+    *,
+    trained: float,
+    trained_b: float | None = None,
+    axis: LengthAxis = "length",
+    pairing: StepPairing = "step",
+    law: str = "matched",
+) -> Frame:
+    """The rows of :func:`accuracy_difference`; ``attrs["paired"]`` says how their lengths were paired."""
+    a, b = accuracy_map_rows(frame_a, law=law), accuracy_map_rows(frame_b, law=law)
+    if pairing == "share":
+        pairs = step_partners(a.distinct("step").astype(int), b.distinct("step").astype(int), pairing)
+        at_a = {of_b: of_a for of_a, of_b in pairs.items()}
+        b = b.where(step=list(at_a))
+        b = b.with_columns(step=[at_a[int(step)] for step in b["step"]])
+    return _shared(a, b, "behaviour", trained, trained_b, axis)
+
+
+@figure(rows=accuracy_difference_rows)
 def accuracy_difference(
+    data: Frame,
     frame_a: Frame,
     frame_b: Frame,
     *,
@@ -82,8 +107,7 @@ def accuracy_difference(
     law: str = "matched",
     checkpoints: Sequence[int] = (),
     checkpoints_b: Sequence[int] = (),
-    theme: Theme = "light",
-    size: int = 11,
+    look: Look = LIGHT,
     cursor: Cursor | None = None,
 ) -> Drawing:
     """Accuracy of A minus that of B over training step and prefix length, where both were measured.
@@ -95,9 +119,6 @@ def accuracy_difference(
     Raises:
         NotMeasured: if one has no accuracies, or the two share no step and length.
     """
-    data = accuracy_difference_data(
-        frame_a, frame_b, trained=trained, trained_b=trained_b, axis=axis, pairing=pairing, law=law
-    )
     steps = [*frame_a.distinct("step"), *checkpoints]
     if pairing == "step":
         steps += [*frame_b.distinct("step"), *checkpoints_b]
@@ -108,11 +129,11 @@ def accuracy_difference(
         steps=steps,
         lengths=_both(frame_a, frame_b, "length"),
         trained=trained,
-        colours=DIFFERENCE[theme],
+        colours=DIFFERENCE[look.theme],
         low=-top,
         high=top,
         ticks=[(-top, signed(-top)), (0.0, "0"), (top, signed(top))],
-        edge=TOKENS[theme]["train"],
+        edge=TOKENS[look.theme]["train"],
         name="accuracy_difference",
         words={
             "title": "Accuracy, A \u2212 B",
@@ -120,31 +141,9 @@ def accuracy_difference(
             "alt": "Heatmap of the accuracy of A minus that of B over training step and prefix length; "
             f"at the last step {last}",
         },
-        theme=theme,
-        size=size,
+        look=look,
         cursor=cursor,
     )
-
-
-@data_of(accuracy_difference)
-def accuracy_difference_data(
-    frame_a: Frame,
-    frame_b: Frame,
-    *,
-    trained: float,
-    trained_b: float | None = None,
-    axis: LengthAxis = "length",
-    pairing: StepPairing = "step",
-    law: str = "matched",
-) -> Frame:
-    """The rows of :func:`accuracy_difference`; ``attrs["paired"]`` says how their lengths were paired."""
-    a, b = accuracy_heatmap_data(frame_a, law=law), accuracy_heatmap_data(frame_b, law=law)
-    if pairing == "share":
-        pairs = step_partners(a.distinct("step").astype(int), b.distinct("step").astype(int), pairing)
-        at_a = {of_b: of_a for of_a, of_b in pairs.items()}
-        b = b.where(step=list(at_a))
-        b = b.with_columns(step=[at_a[int(step)] for step in b["step"]])
-    return _shared(a, b, "behaviour", trained, trained_b, axis)
 
 
 def over_length_difference(
@@ -162,20 +161,16 @@ def over_length_difference(
     Raises:
         NotMeasured: if one has no accuracies at its step, or the two share no length.
     """
-    a, b = (
-        accuracy_over_length_data(frame, step=at).where(series="matched")
-        for frame, at in ((frame_a, step), (frame_b, step_b))
-    )
+    a, b = (accuracy_rows(frame, step=at).where(series="matched") for frame, at in ((frame_a, step), (frame_b, step_b)))
     found = _shared(a.with_columns(step=0), b.with_columns(step=0), "behaviour", trained, trained_b, axis)
     pairs = partners(_lengths_of(a), int(trained), _lengths_of(b), int(trained_b), axis)
     rows = {
         n: (a.where(length=n).row(0), b.where(length=pairs[n]).row(0)) for n in found.distinct("length").astype(int)
     }
-    return Frame({name: found[name] for name in found.names}, {**found.attrs, "rows": rows})
+    return Frame({name: found[name] for name in found.names}, {**found.attrs, "law": "matched", "rows": rows})
 
 
-@figure
-def decodability_difference(
+def decodability_difference_rows(
     frame_a: Frame,
     frame_b: Frame,
     *,
@@ -184,64 +179,68 @@ def decodability_difference(
     step_b: int | None = None,
     trained_b: float | None = None,
     axis: LengthAxis = "length",
-    theme: Theme = "light",
-    size: int = 11,
+) -> Frame:
+    """The rows of :func:`decodability_difference`: series summary and position (transfer)."""
+    a = decodability_rows(frame_a, step=step)
+    b = decodability_rows(frame_b, step=step if step_b is None else step_b)
+    # the last layers of two models of different depth correspond, though their numbers do not
+    b = b.with_columns(layer=float(a["layer"][0]), step=step)
+    keep = list(CONCEPTS)
+    return _shared(a.where(series=keep), b.where(series=keep), "probes.summary", trained, trained_b, axis)
+
+
+@figure(rows=decodability_difference_rows)
+def decodability_difference(
+    data: Frame,
+    frame_a: Frame,
+    frame_b: Frame,
+    *,
+    trained: float,
+    step: int,
+    step_b: int | None = None,
+    trained_b: float | None = None,
+    axis: LengthAxis = "length",
+    look: Look = LIGHT,
     cursor: Cursor | None = None,
 ) -> Drawing:
     """Decodability of A minus that of B over prefix length, each at its last layer.
 
     Args:
-        frame_a: rows of A.
-        frame_b: rows of B.
-        trained: N of A.
-        step: training step of A.
-        step_b: training step of B; None = the same.
-        trained_b: N of B; None = the same.
         axis: by what lengths are paired, see :func:`workbench.figures.rows.multiples.partners`.
-        theme: light or dark.
-        size: base text size, pixels.
-        cursor: draws the cursor line at ``length``.
 
     Raises:
         NotMeasured: if one has no probe rows at its step, or the two share no length.
     """
-    t = TOKENS[theme]
-    data = decodability_difference_data(
-        frame_a, frame_b, step=step, step_b=step_b, trained=trained, trained_b=trained_b, axis=axis
-    )
-    x_axis = length_axis(_both(frame_a, frame_b, "length"), trained, theme)
+    t = TOKENS[look.theme]
+    x_axis = length_axis(_both(frame_a, frame_b, "length"), trained, look.theme)
     y_range = (-1.08, 1.08)
     n = smallest_n(data)
-    parts = series_of(data)
     figure = line_plot(
         "length",
         x_axis,
         {"range": list(y_range), "tickvals": [-1, 0, 1], "ticktext": ["\u22121", "0", "+1"]},
         title="Decodability, A \u2212 B",
-        slice=f"{_steps(step, step_b)} · {data.attrs['paired']} · 95 % CI of the difference · n {whole(n)}",
+        slice=f"{_steps(step, step_b)} · {data.attrs['paired']} · {LEVEL_TEXT} CI of the difference · n {whole(n)}",
         alt=f"Decodability of A minus that of B {over_length(step)}: "
         + spoken(data, "length", telling(data, "length", trained)),
         n=n,
         name=f"{run_name(data)}/decodability_difference",
-        theme=theme,
-        size=size,
+        look=look,
     )
-    add_level(figure, x_axis["range"], [0.0, 0.0], theme)
-    labels: list[Label] = []
-    for concept, rows in parts:
-        labels.append((concept, add_line(figure, rows, "length", t[concept], clip=(-1.0, 1.0)), t[concept], True))
-    add_end_labels(figure, labels, y_range, size)
+    add_level(figure, x_axis["range"], [0.0, 0.0], look.theme)
+    looks = {concept: LineStyle(t[concept], strong=True, symbol=CONCEPTS[concept][3]) for concept, _ in series_of(data)}
+    labels, marked = add_series(figure, data, "length", looks, clip=(-1.0, 1.0))
+    add_end_labels(figure, labels, y_range, look.size)
     points = drawn_points(data, "length")
-    _sides(figure, points, theme, size)
-    add_training(figure, trained, theme, size, label=False)
-    marked = [(rows, t[c], CONCEPTS[c][3]) for c, rows in parts]
-    add_cursor(figure, cursor, "length", theme, marked, clip=(-1.0, 1.0))
+    _sides(figure, points, look)
+    add_training(figure, trained, look, label=False)
+    add_cursor(figure, cursor, "length", look.theme, marked, clip=(-1.0, 1.0))
     return figure
 
 
-def _sides(figure: Drawing, points: list[tuple[float, float]], theme: Theme, size: int) -> None:
+def _sides(figure: Drawing, points: list[tuple[float, float]], look: Look) -> None:
     """Which side of zero belongs to whom, written where no line runs."""
-    t = TOKENS[theme]
+    t = TOKENS[look.theme]
     low, high = figure.layout.xaxis.range
     shares = [((x - low) / (high - low), y) for x, y in points]
     for text, sign, colour in (("A higher", 1, t["a"]), ("B higher", -1, t["b"])):
@@ -259,7 +258,7 @@ def _sides(figure: Drawing, points: list[tuple[float, float]], theme: Theme, siz
             xshift=-6 if right else 6,
             y=y,
             text=text,
-            font={"color": colour, "size": size, "weight": 600},
+            font={"color": colour, "size": look.size, "weight": 600},
             name="side",
         )
 
@@ -270,27 +269,7 @@ def _steps(step: int, step_b: int | None) -> str:
     return f"step {whole(step)}" if at_b == step else f"A step {whole(step)}, B step {whole(at_b)}"
 
 
-@data_of(decodability_difference)
-def decodability_difference_data(
-    frame_a: Frame,
-    frame_b: Frame,
-    *,
-    trained: float,
-    step: int,
-    step_b: int | None = None,
-    trained_b: float | None = None,
-    axis: LengthAxis = "length",
-) -> Frame:
-    """The rows of :func:`decodability_difference`: series summary and position (transfer)."""
-    a = decodability_over_length_data(frame_a, step=step)
-    b = decodability_over_length_data(frame_b, step=step if step_b is None else step_b)
-    # the last layers of two models of different depth correspond, though their numbers do not
-    b = b.with_columns(layer=float(a["layer"][0]), step=step)
-    keep = list(CONCEPTS)
-    return _shared(a.where(series=keep), b.where(series=keep), "probes.summary", trained, trained_b, axis)
-
-
-@rows_of_rows
+@of_rows
 def head_grid_difference(
     frame_a: Frame,
     frame_b: Frame,
@@ -335,58 +314,7 @@ def head_grid_difference(
     return Frame.from_rows(made, ("layer", "head", "value", "text", "share", "curve_a", "curve_b"))
 
 
-@figure
-def head_grid_difference_figure(
-    frame_a: Frame,
-    frame_b: Frame,
-    *,
-    quantity: str = "hardmax_distance",
-    step: int,
-    length: int,
-    step_b: int | None = None,
-    length_b: int | None = None,
-    layer: int | None = None,
-    head: int | None = None,
-    theme: Theme = "light",
-    size: int = 11,
-    cursor: Cursor | None = None,
-) -> Drawing:
-    """A - B of two head grids as a figure, for notebooks and export; the named head is outlined.
-
-    ``cursor`` is taken for uniformity; the figure is at the cursor already.
-
-    Raises:
-        NotMeasured: if one has no rows there.
-    """
-    where: dict[str, Any] = {"step": step, "length": length, "step_b": step_b, "length_b": length_b}
-    data = head_grid_difference_figure_data(frame_a, frame_b, quantity=quantity, **where)
-    meta = {
-        "title": f"{title_of(quantity)} by head, A \u2212 B",
-        "slice": f"same layer and head · {_steps(step, step_b)} · {_lengths(length, length_b)}",
-        "alt": f"{title_of(quantity)} of A minus that of B, every head at {_steps(step, step_b)} and "
-        f"{_lengths(length, length_b)}: {spoken_cells(data)}",
-        "n": None,
-    }
-    return draw_grid(
-        data,
-        [f"{name}<br><b>{text}</b>" for name, text in zip(head_names(data), data["text"], strict=True)],
-        lambda share: difference_colours(share, theme),
-        meta,
-        f"{run_name(frame_a)} {run_name(frame_b)}/{quantity}_by_head",
-        chosen=(layer, head),
-        theme=theme,
-        size=size,
-    )
-
-
-def _lengths(length: int, length_b: int | None) -> str:
-    """At which prefix lengths two runs are held against each other."""
-    at_b = length if length_b is None else length_b
-    return f"length {whole(length)}" if at_b == length else f"same multiple of N: A {whole(length)}, B {whole(at_b)}"
-
-
-@data_of(head_grid_difference_figure)
-def head_grid_difference_figure_data(
+def head_grid_difference_rows(
     frame_a: Frame,
     frame_b: Frame,
     *,
@@ -402,23 +330,74 @@ def head_grid_difference_figure_data(
     return found.without("curve_a", "curve_b")
 
 
+@figure(rows=head_grid_difference_rows)
+def head_grid_difference_figure(
+    data: Frame,
+    frame_a: Frame,
+    frame_b: Frame,
+    *,
+    quantity: str = "hardmax_distance",
+    step: int,
+    length: int,
+    step_b: int | None = None,
+    length_b: int | None = None,
+    layer: int | None = None,
+    head: int | None = None,
+    look: Look = LIGHT,
+    cursor: Cursor | None = None,
+) -> Drawing:
+    """A - B of two head grids as a figure, for notebooks and export; the named head is outlined.
+
+    ``cursor`` is taken for uniformity; the figure is at the cursor already.
+
+    Raises:
+        NotMeasured: if one has no rows there.
+    """
+    meta = {
+        "title": f"{title_of(quantity)} by head, A \u2212 B",
+        "slice": f"same layer and head · {_steps(step, step_b)} · {_lengths(length, length_b)}",
+        "alt": f"{title_of(quantity)} of A minus that of B, every head at {_steps(step, step_b)} and "
+        f"{_lengths(length, length_b)}: {spoken_cells(data)}",
+        "n": None,
+    }
+    return draw_grid(
+        data,
+        [f"{name}<br><b>{text}</b>" for name, text in zip(head_names(data), data["text"], strict=True)],
+        lambda share: difference_colours(share, look.theme),
+        meta,
+        f"{run_name(frame_a)} {run_name(frame_b)}/{quantity}_by_head",
+        chosen=(layer, head),
+        look=look,
+    )
+
+
+def _lengths(length: int, length_b: int | None) -> str:
+    """At which prefix lengths two runs are held against each other."""
+    at_b = length if length_b is None else length_b
+    return f"length {whole(length)}" if at_b == length else f"same multiple of N: A {whole(length)}, B {whole(at_b)}"
+
+
 @of_rows
 def compare_sentence(difference: Frame, *, items: bool = False) -> list[Piece]:
     """Up to where two runs are equal, and which is higher from where on.
 
     Args:
         difference: series of A - B over prefix length at one step: columns length, value, low, high
-            (equal = the interval holds 0). Paired by multiples of N, its lengths are those of A. Numbers are
-            cited where it says which rows it is of, as that of :func:`over_length_difference` does.
+            (equal = the interval holds 0, or the exact difference is 0). Paired by multiples of N, its lengths are
+            those of A. The test set is named and numbers are cited where it says which these are, as that of
+            :func:`over_length_difference` does.
         items: whether its lengths are items of a question.
     """
     rows = difference.where(present(difference["value"])).sort("length")
     if not len(rows):
         return [("No length was measured in both.", "plain")]
-    equal = ((rows["low"] <= 0) & (rows["high"] >= 0)).tolist()
+    equal = (((rows["low"] <= 0) & (rows["high"] >= 0)) | (rows["value"] == 0)).tolist()
     lengths = [int(n) for n in rows["length"]]
     rule = difference.attrs.get("paired", "same length")
-    by = "" if rule == "same length" else " (lengths of A; B at the same multiple of its N)"
+    law = difference.attrs.get("law", "")
+    matters = [f"{law} test set"] if law else []
+    matters += [] if rule == "same length" else ["lengths of A; B at the same multiple of its N"]
+    by = f" ({'; '.join(matters)})" if matters else ""
     of: Mapping[int, tuple[Row, Row]] = difference.attrs.get("rows", {})
 
     def at_length(before: str, n: int, after: str = "", *, named: bool = False) -> Piece:
@@ -448,7 +427,8 @@ def compare_sentence(difference: Frame, *, items: bool = False) -> list[Piece]:
     size, ends = abs(float(last["value"])), ("low", "high") if sign > 0 else ("high", "low")
     made.append(plain(f" {'A' if sign > 0 else 'B'} is higher by "))
     made.append(Claim(proportion(size), "plain", apart("value", size)))
-    made.append(Claim(f" {interval(low, high)}", "muted", [*apart(ends[0], low), *apart(ends[1], high)]))
+    if shown := interval(low, high):
+        made.append(Claim(f" {shown}", "muted", [*apart(ends[0], low), *apart(ends[1], high)]))
     return [*made, plain(f"{by}.") if single else at_length(" at ", lengths[end], f"{by}.")]
 
 
@@ -489,4 +469,4 @@ def _apart_at(a: Frame, b: Frame) -> str:
         if not set(mine) & set(other):
             held = (f"{whole(values[0])} to {whole(values[-1])}" for values in (mine, other) if values)
             return f"Not measured at a shared {column}: A has {column}s {', B has '.join(held)}, and none is the same."
-    return "Not measured at a shared place: no step and length at which both have a value."
+    return "Not measured in common: there is no step and length at which both runs have a value."

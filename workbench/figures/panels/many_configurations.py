@@ -5,14 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from workbench.core.thresholds import LEVEL_TEXT
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import whole
-from workbench.figures.panels.many_seeds import BOTH_LAWS, SHOWN, TITLES, median_of_runs, one_place, seeds_plot
-from workbench.figures.registry import data_of, figure
+from workbench.figures.look import LIGHT, Look
+from workbench.figures.panels.many_seeds import (
+    BOTH_LAWS,
+    SHOWN,
+    TITLES,
+    lengths_by_n,
+    median_of_runs,
+    one_place,
+    seeds_plot,
+)
+from workbench.figures.registry import figure
 from workbench.figures.rows.frame import Frame, unique
 from workbench.figures.rows.multiples import LengthAxis
-from workbench.figures.rows.picking import edges, latest, stack, tidy, valued
-from workbench.figures.style.design_tokens import CONFIGURATION_DASHES, CONFIGURATIONS, TOKENS, Theme
+from workbench.figures.rows.select_rows import edges, latest, stack, tidy, valued
+from workbench.figures.style.design_tokens import CONFIGURATION_DASHES, CONFIGURATIONS, TOKENS
 from workbench.figures.style.marks import (
     Cursor,
     Label,
@@ -27,96 +37,14 @@ from workbench.figures.style.marks import (
 )
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.template import DASH, u_length
+from workbench.figures.style.untested_lengths import hatch_unjudged
 
 MOST_CONFIGURATIONS = len(CONFIGURATIONS["light"])
 HEIGHT = 180
 """Plot area of the lowest panel that these figures are laid out for, pixels: eight letters beside chance have room."""
 
 
-@figure
-def configurations_over_length(
-    frame: Frame,
-    *,
-    configurations: Mapping[str, Mapping[str, int]],
-    trained: float,
-    trained_each: Mapping[str, float] | None = None,
-    axis: LengthAxis = "length",
-    shown: str = "accuracy",
-    chance: float | None = None,
-    theme: Theme = "light",
-    size: int = 11,
-    cursor: Cursor | None = None,
-) -> Drawing:
-    """One quantity over prefix length for up to eight configurations.
-
-    A line is the median over a configuration's runs at each length that all of them have, its band runs from the lowest
-    to the highest; of a single run it is that run with its own 95 % interval.
-
-    Args:
-        frame: rows of all their runs.
-        configurations: name -> run -> the step at which it is shown, or its last measured one before that.
-        trained: N, the longest prefix length seen in training, of the configuration that the axis is laid out for.
-        trained_each: name -> its own N; None = all the same.
-        axis: by "times" a configuration stands at the lengths of the first that are the same multiples of N.
-        shown: a key of :data:`workbench.figures.panels.many_seeds.SHOWN`.
-        chance: chance level, where it is that of all of them.
-        theme: light or dark.
-        size: base text size, pixels.
-        cursor: draws the cursor line at ``length``.
-
-    Raises:
-        NotMeasured: if none has rows of that quantity there.
-        ValueError: for more than eight.
-    """
-    data = configurations_over_length_data(frame, configurations=configurations, shown=shown)
-    own = {name: float((trained_each or {}).get(name, trained)) for name in configurations}
-    times = {name: trained / n if axis == "times" else 1.0 for name, n in own.items()}
-    parts = {name: data.where(series=name) for name in unique(data["series"])}
-    placed = stack(
-        [part.with_columns(length=part["length"].astype(float) * times[name]) for name, part in parts.items()]
-    )
-    figure, y_range = seeds_plot(placed, trained, shown, theme, size, f"configurations_{shown}")
-    if chance is not None and shown in BOTH_LAWS:
-        add_level(figure, figure.layout.xaxis.range, [chance, chance], theme)
-    labels: list[Label] = []
-    marked: list[tuple[Frame, str, str]] = []
-    for index, name in enumerate(configurations):
-        if name not in parts:
-            continue
-        colour = CONFIGURATIONS[theme][index]
-        dash = CONFIGURATION_DASHES[index % len(CONFIGURATION_DASHES)]
-        end = add_line(figure, parts[name], "length", colour, dash=dash, shift=math.log2(times[name]))
-        labels.append((name, end, colour, True))
-        marked.append((placed.where(series=name), colour, "circle"))
-    if chance is not None and shown in BOTH_LAWS:
-        labels.append(("chance", chance, TOKENS[theme]["ink3"], False))
-    add_end_labels(figure, labels, y_range, size, HEIGHT)
-    absent = [name for name in configurations if name not in parts]
-    spoken = "; ".join(f"{name} {said(part, 'length', edges(part, 'length'))}" for name, part in parts.items())
-    figure.layout.meta |= {
-        "slice": "band: lowest to highest seed; of one seed, 95 % CI"
-        + (f" · no rows: {', '.join(absent)}" if absent else ""),
-        "alt": f"{TITLES[shown]} over prefix length, medians over seeds: {spoken}",
-    }
-    _mark_training(figure, trained, sorted({own[name] for name in parts}), axis, theme, size, placed)
-    add_cursor(figure, cursor, "length", theme, marked)
-    return figure
-
-
-def _mark_training(
-    figure: Drawing, trained: float, ends: list[float], axis: LengthAxis, theme: Theme, size: int, placed: Frame
-) -> None:
-    """Where training ends: one line by multiples; by tokens one per N, the ground washed up to the first."""
-    first, *others = ends if axis == "length" else [trained]
-    add_training(figure, first, theme, size, avoid=drawn_points(placed, "length"))
-    for end in others:
-        line = {"color": TOKENS[theme]["train"], "width": 1, "dash": DASH}
-        if u_length(end) < figure.layout.xaxis.range[1]:
-            add_upright(figure, u_length(end), line, f"training length {whole(end)}")
-
-
-@data_of(configurations_over_length)
-def configurations_over_length_data(
+def configuration_rows(
     frame: Frame, *, configurations: Mapping[str, Mapping[str, int]], shown: str = "accuracy"
 ) -> Frame:
     """The rows of :func:`configurations_over_length`: a series per configuration, in their order.
@@ -149,3 +77,84 @@ def configurations_over_length_data(
         what = f"{TITLES[shown].lower()} of {', '.join(configurations)}"
         raise NotMeasured(measurement, f"No rows of {measurement} there: {what}.")
     return stack(made)
+
+
+@figure(rows=configuration_rows)
+def configurations_over_length(
+    data: Frame,
+    frame: Frame,
+    *,
+    configurations: Mapping[str, Mapping[str, int]],
+    trained: float,
+    trained_each: Mapping[str, float] | None = None,
+    axis: LengthAxis = "length",
+    shown: str = "accuracy",
+    chance: float | None = None,
+    look: Look = LIGHT,
+    cursor: Cursor | None = None,
+) -> Drawing:
+    """One quantity over prefix length for up to eight configurations.
+
+    A line is the median over a configuration's runs at each length that all of them have, its band runs from the lowest
+    to the highest; of a single run it is that run with its own 95 % interval.
+
+    Args:
+        frame: rows of all their runs.
+        configurations: name -> run -> the step at which it is shown, or its last measured one before that.
+        trained: N, the longest prefix length seen in training, of the configuration that the axis is laid out for.
+        trained_each: name -> its own N; None = all the same.
+        axis: by "times" a configuration stands at the lengths of the first that are the same multiples of N.
+        shown: a key of :data:`workbench.figures.panels.many_seeds.SHOWN`.
+        chance: chance level, where it is that of all of them.
+
+    Raises:
+        NotMeasured: if none has rows of that quantity there.
+        ValueError: for more than eight.
+    """
+    own = {name: float((trained_each or {}).get(name, trained)) for name in configurations}
+    times = {name: trained / n if axis == "times" else 1.0 for name, n in own.items()}
+    parts = {name: data.where(series=name) for name in unique(data["series"])}
+    placed = stack(
+        [part.with_columns(length=part["length"].astype(float) * times[name]) for name, part in parts.items()]
+    )
+    figure, y_range = seeds_plot(placed, trained, shown, look, f"configurations_{shown}")
+    if chance is not None and shown in BOTH_LAWS:
+        add_level(figure, figure.layout.xaxis.range, [chance, chance], look.theme)
+    labels: list[Label] = []
+    marked: list[tuple[Frame, str, str]] = []
+    for index, name in enumerate(configurations):
+        if name not in parts:
+            continue
+        colour = CONFIGURATIONS[look.theme][index]
+        dash = CONFIGURATION_DASHES[index % len(CONFIGURATION_DASHES)]
+        end = add_line(figure, parts[name], "length", colour, dash=dash, shift=math.log2(times[name]))
+        labels.append((name, end, colour, True))
+        marked.append((placed.where(series=name), colour, "circle"))
+    if chance is not None and shown in BOTH_LAWS:
+        labels.append(("chance", chance, TOKENS[look.theme]["ink3"], False))
+    add_end_labels(figure, labels, y_range, look.size, HEIGHT)
+    each = [(own[name], part) for name, part in parts.items()]
+    hatched = hatch_unjudged(figure, lengths_by_n(each, axis), look.theme) if shown == "challenge" else ""
+    absent = [name for name in configurations if name not in parts]
+    spoken = "; ".join(f"{name} {said(part, 'length', edges(part, 'length'))}" for name, part in parts.items())
+    figure.layout.meta |= {
+        "slice": f"band: lowest to highest seed; of one seed, {LEVEL_TEXT} CI"
+        + hatched
+        + (f" · no rows: {', '.join(absent)}" if absent else ""),
+        "alt": f"{TITLES[shown]} over prefix length, medians over seeds: {spoken}",
+    }
+    _mark_training(figure, trained, sorted({own[name] for name in parts}), axis, look, placed)
+    add_cursor(figure, cursor, "length", look.theme, marked)
+    return figure
+
+
+def _mark_training(
+    figure: Drawing, trained: float, ends: list[float], axis: LengthAxis, look: Look, placed: Frame
+) -> None:
+    """Where training ends: one line by multiples; by tokens one per N, the ground washed up to the first."""
+    first, *others = ends if axis == "length" else [trained]
+    add_training(figure, first, look, avoid=drawn_points(placed, "length"))
+    for end in others:
+        line = {"color": TOKENS[look.theme]["train"], "width": 1, "dash": DASH}
+        if u_length(end) < figure.layout.xaxis.range[1]:
+            add_upright(figure, u_length(end), line, f"training length {whole(end)}")

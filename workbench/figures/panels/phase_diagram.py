@@ -13,20 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.canonical import leaves
+from workbench.core.names import RUN_PARTS
+from workbench.core.verdicts import NOT_FITTED
 from workbench.figures.errors import NotApplicable, NotMeasured
 from workbench.figures.labels import magnitude, proportion, whole
-from workbench.figures.registry import data_of, figure
+from workbench.figures.look import LIGHT, Look, Theme
+from workbench.figures.registry import figure
 from workbench.figures.rows.frame import Frame, missing, numbers
 from workbench.figures.rows.multiples import length_at, nearest_share, times_text
-from workbench.figures.rows.picking import latest, valued
+from workbench.figures.rows.select_rows import latest, valued
 from workbench.figures.style.cell_strips import LIFT, Dot, add_strips, have_room
-from workbench.figures.style.design_tokens import AMOUNT, PERFORMANCE, TOKENS, ColourMap, Theme, colour_at, text_on
+from workbench.figures.style.design_tokens import AMOUNT, PERFORMANCE, TOKENS, ColourMap, colour_at, text_on
 from workbench.figures.style.heatmap import add_ground
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.template import blank, colorbar, plotly_scale
 
-NOT_FITTED = "not fitted"
-"""The verdict of runs that are drawn open."""
 REDUCTIONS = ("mean", "max", "min")
 """How several rows of one run (its layers and heads) become one value."""
 MARGIN = {"l": 132, "r": 84, "t": 10, "b": 66, "pad": 0}
@@ -38,7 +39,7 @@ _MOST_MEMBERS = 8
 _MOST_POOLED = 3
 SAME_CHANCE = 0.02
 """Chance levels that differ by less are the same: a task's moves a little with its lengths."""
-PARTS = ("task", "model", "training", "seeds")
+PARTS = RUN_PARTS
 """What of a run's configuration can be an axis; beside them stands where the weights come from (``origin``)."""
 
 
@@ -74,8 +75,37 @@ def _is_axis(name: str) -> bool:
     return name == "origin" or name.partition(".")[0] in PARTS
 
 
-@figure
+def phase_cells(
+    frame: Frame,
+    configs: Mapping[str, Mapping[str, Any]],
+    *,
+    x: str,
+    y: str,
+    step: int | None = None,
+    length: int | None = None,
+    times: float | None = None,
+    fixed: Mapping[str, Any] | None = None,
+    chances: Mapping[str, float] | None = None,
+    over: str = "mean",
+    share: float | None = None,
+    lasts: Mapping[str, int] | None = None,
+) -> Frame:
+    """The cells of :func:`phase_diagram`: x, y, value (median over runs), low, high (its range), runs, names.
+
+    ``members`` lists every run with its step, length and value; ``note`` says why a cell has no value.
+
+    Raises:
+        NotMeasured: if no run has a value there.
+        KeyError: for an axis that no run has.
+    """
+    flat = _held({run: settings_of(config) for run, config in configs.items()}, fixed)
+    at = _Place(step, share, lasts or {}, length, times)
+    return _cells(frame, flat, chances or {}, x=x, y=y, at=at, over=over)
+
+
+@figure(rows=phase_cells)
 def phase_diagram(
+    data: Frame,
     frame: Frame,
     configs: Mapping[str, Mapping[str, Any]],
     *,
@@ -93,8 +123,7 @@ def phase_diagram(
     low: float | None = None,
     high: float | None = None,
     title: str = "",
-    theme: Theme = "light",
-    size: int = 11,
+    look: Look = LIGHT,
 ) -> Drawing:
     """One quantity over two configuration axes; a cell is the median of its runs, cells without a value stay grey.
 
@@ -123,8 +152,6 @@ def phase_diagram(
         low: lower end of the colours; None = the lowest value.
         high: upper end; None = the highest value.
         title: of the quantity.
-        theme: light or dark.
-        size: base text size, pixels.
 
     Raises:
         NotMeasured: if no run has a value there.
@@ -132,8 +159,6 @@ def phase_diagram(
         KeyError: for an axis that no run has.
     """
     flat = _held({run: settings_of(config) for run, config in configs.items()}, fixed)
-    at = _Place(step, share, lasts or {}, length, times)
-    data = _cells(frame, flat, chances or {}, x=x, y=y, at=at, over=over)
     columns, lines = (_values(flat, axis) for axis in (x, y))
     if len(columns) * len(lines) > MOST_CELLS:
         raise NotApplicable(
@@ -143,7 +168,7 @@ def phase_diagram(
         )
     bottom, top = colour_range(numbers(data["value"]), low, high)
     written = proportion if bottom >= 0 and top <= 1 else magnitude
-    colours = PERFORMANCE if low is not None and high is not None else AMOUNT[theme]
+    colours = PERFORMANCE if low is not None and high is not None else AMOUNT[look.theme]
     z = np.full((len(lines), len(columns)), np.nan)
     texts = np.full(z.shape, "", dtype=object)
     for row in data.rows():
@@ -156,8 +181,7 @@ def phase_diagram(
     where += [f"{axis_title(axis)} {value_text(value)}" for axis, value in (fixed or {}).items()]
     name = title or str(frame["quantity"][0]).replace("_", " ")
     figure = blank(
-        theme,
-        size,
+        look,
         column="step",
         xaxis=_axis(columns, x),
         yaxis=_axis(lines, y),
@@ -169,7 +193,7 @@ def phase_diagram(
         uirevision=f"phase/{x}/{y}",
     )
     figure.update_layout(margin=MARGIN)
-    add_ground(figure, figure.layout.xaxis.range, figure.layout.yaxis.range, theme)
+    add_ground(figure, figure.layout.xaxis.range, figure.layout.yaxis.range, look.theme)
     ticks = [bottom, (bottom + top) / 2, top]
     figure.add_heatmap(
         x=list(range(len(columns))),
@@ -178,7 +202,7 @@ def phase_diagram(
         zmin=bottom,
         zmax=top,
         colorscale=plotly_scale(colours),
-        colorbar=colorbar(theme, size, ticks, [written(tick) for tick in ticks]),
+        colorbar=colorbar(look, ticks, [written(tick) for tick in ticks]),
         hovertext=texts.astype(str),
         hoverinfo="text",
         hoverongaps=False,
@@ -188,7 +212,7 @@ def phase_diagram(
     )
     strips = have_room(sum(len(members) for members in data.attrs["each"]), *z.shape)
     if strips:
-        dots = _dots(data, verdicts or {}, (columns, lines), (bottom, top), colours, theme, written)
+        dots = _dots(data, verdicts or {}, (columns, lines), (bottom, top), colours, look.theme, written)
         add_strips(figure, dots, *z.shape)
         figure.layout.meta["slice"] += f" \u00b7 a dot per run, {written(bottom)} to {written(top)}" + (
             "; open: not fitted" if any(dot.hollow for dot in dots) else ""
@@ -197,12 +221,12 @@ def phase_diagram(
         for (line, column), value in np.ndenumerate(z):
             if not math.isnan(value):
                 fill = colour_at(colours, min(1.0, max(0.0, (value - bottom) / (top - bottom))))
-                font = {"color": text_on(fill), "size": size, "weight": 600}
+                font = {"color": text_on(fill), "size": look.size, "weight": 600}
                 y_text = line + LIFT if strips else line
                 figure.add_annotation(x=column, y=y_text, text=written(float(value)), font=font, name="value")
     for row in data.where(data["note"] != "").rows():
         height = lines.index(row["y"]) + (LIFT if strips else 0)
-        _refuse(figure, height, columns.index(row["x"]), _tooltip(row, x, y, written), theme, size)
+        _refuse(figure, height, columns.index(row["x"]), _tooltip(row, x, y, written), look)
     return figure
 
 
@@ -247,9 +271,9 @@ def _dots(
     return made
 
 
-def _refuse(figure: Drawing, line: float, column: int, why: str, theme: Theme, size: int) -> None:
+def _refuse(figure: Drawing, line: float, column: int, why: str, look: Look) -> None:
     """Mark a cell whose runs are not pooled: no colour, a sign, and why."""
-    font = {"color": TOKENS[theme]["ink3"], "size": size}
+    font = {"color": TOKENS[look.theme]["ink3"], "size": look.size}
     figure.add_annotation(
         x=column, y=line, text="not pooled", font=font, name="refused", hovertext=why, captureevents=True
     )
@@ -284,35 +308,6 @@ def pooled_axes(data: Frame, flat: Mapping[str, Mapping[str, Any]]) -> dict[str,
     first = ("task.name", "origin", "model.positions.name", "seeds.init")
     order = {axis: place for place, axis in enumerate(first)}
     return dict(sorted(found.items(), key=lambda item: (order.get(item[0], len(order)), item[0])))
-
-
-@data_of(phase_diagram)
-def phase_diagram_data(
-    frame: Frame,
-    configs: Mapping[str, Mapping[str, Any]],
-    *,
-    x: str,
-    y: str,
-    step: int | None = None,
-    length: int | None = None,
-    times: float | None = None,
-    fixed: Mapping[str, Any] | None = None,
-    chances: Mapping[str, float] | None = None,
-    over: str = "mean",
-    share: float | None = None,
-    lasts: Mapping[str, int] | None = None,
-) -> Frame:
-    """The cells of :func:`phase_diagram`: x, y, value (median over runs), low, high (its range), runs, names.
-
-    ``members`` lists every run with its step, length and value; ``note`` says why a cell has no value.
-
-    Raises:
-        NotMeasured: if no run has a value there.
-        KeyError: for an axis that no run has.
-    """
-    flat = _held({run: settings_of(config) for run, config in configs.items()}, fixed)
-    at = _Place(step, share, lasts or {}, length, times)
-    return _cells(frame, flat, chances or {}, x=x, y=y, at=at, over=over)
 
 
 class _Place(NamedTuple):

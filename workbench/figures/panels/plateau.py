@@ -15,16 +15,18 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from workbench.core.names import BEHAVIOUR
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import magnitude, spread, whole
-from workbench.figures.registry import data_of, figure
-from workbench.figures.rows.door import of_rows
+from workbench.figures.look import LIGHT, Look, Theme
+from workbench.figures.registry import figure
+from workbench.figures.rows.conversion import of_rows
 from workbench.figures.rows.frame import Frame, Values, numbers, present, unique
-from workbench.figures.rows.picking import latest
-from workbench.figures.style.design_tokens import AMOUNT, TOKENS, Theme, colour_at, rgba
+from workbench.figures.rows.select_rows import latest
+from workbench.figures.style.design_tokens import AMOUNT, TOKENS, colour_at, rgba
 from workbench.figures.style.template import template
 
-MEASUREMENT = "behaviour"
+MEASUREMENT = BEHAVIOUR
 OCTAVES = 2
 """The plateau is the mean loss over so many doublings of length up to the longest."""
 FLAT = 1.5
@@ -35,78 +37,7 @@ _MARGIN, _APART = 0.3, 0.085
 """Room above and below the lines in decades, and between names as a share of the axis."""
 
 
-@figure
-def loss_plateau(
-    frame: Frame, *, knobs: Mapping[str, str], theme: Theme = "light", size: int = 11, height: int = 210
-) -> go.Figure:
-    """Loss over prefix length, and its plateau over training length: a row per task, a panel per value of its knob.
-
-    Lines are medians over seeds, bands their extremes, darker the longer the training length N, which a
-    dot marks. The last panel of a row has the plateaus against N, a line per value of the knob.
-
-    Args:
-        frame: joined rows of runs at one step each, of several training lengths (see :func:`loss_plateau_data`).
-        knobs: the parameter that makes each task harder, by task.
-        theme: light or dark.
-        size: base text size, pixels.
-        height: pixels per row.
-
-    Raises:
-        NotMeasured: without losses of those tasks.
-    """
-    data = loss_plateau_data(frame, knobs=knobs)
-    tasks = [task for task in knobs if task in data["task"].tolist()]
-    values = {task: sorted(unique(data.where(task=task)["knob"])) for task in tasks}
-    columns = max(map(len, values.values())) + 1
-    titles = [
-        f"{task} · {knobs[task]} {magnitude(values[task][c])}" if c < len(values[task]) else ""
-        for task in tasks
-        for c in range(columns - 1)
-    ]
-    for i, task in enumerate(tasks):
-        titles.insert((i + 1) * columns - 1, f"{task} · plateau")
-    figure = make_subplots(
-        len(tasks), columns, subplot_titles=titles, shared_yaxes=True, horizontal_spacing=0.03, vertical_spacing=0.2
-    )
-    figure.update_annotations(font={"size": size, "color": TOKENS[theme]["ink2"]})
-    figure.update_xaxes(type="log", showgrid=True, tickvals=[4.0**k for k in range(12)])
-    # Plotly writes powers of ten a quarter larger than it is told.
-    powers = {"size": size / 1.25, "color": TOKENS[theme]["ink3"]}
-    figure.update_yaxes(type="log", exponentformat="power", dtick=1, tickfont=powers)
-    for i, task in enumerate(tasks, start=1):
-        for c, knob in enumerate(values[task], start=1):
-            part = data.where(task=task, knob=knob)
-            for colour, ((n,), line) in zip(
-                _colours(part["trained"], theme), part.sort("trained").group("trained"), strict=True
-            ):
-                _add_line(figure, line, "length", f"N {whole(n)}", colour, {"row": i, "col": c})
-                edge = at_trained(line, n)
-                marker = {"color": TOKENS[theme]["train"], "size": 6}
-                figure.add_scatter(
-                    x=edge["length"], y=edge["value"], mode="markers", marker=marker, hoverinfo="skip", row=i, col=c
-                )
-        summary = plateaus(data.where(task=task))
-        for colour, ((knob,), line) in zip(_colours(summary["knob"], theme), summary.group("knob"), strict=True):
-            name = f"{knobs[task]} {magnitude(knob)}"
-            _add_line(figure, line, "trained", name, colour, {"row": i, "col": columns})
-        _name_lines(figure, i, columns, size)
-        trained = sorted(unique(summary["trained"]))
-        figure.update_xaxes(title_text="training length N", row=i, col=columns, tickvals=trained)
-        figure.update_yaxes(title_text="loss", row=i, col=1)
-    figure.update_xaxes(title_text="prefix length", row=len(tasks), col=1)
-    figure.update_layout(
-        template=template(theme, size),
-        paper_bgcolor=TOKENS[theme]["surface"],
-        height=60 + height * len(tasks),
-        width=230 * columns,
-        margin={"l": 60, "r": 70, "t": 36, "b": 44},
-        meta={"title": "Plateau", "alt": " ".join(plateau_sentences(data, knobs=knobs))},
-    )
-    return figure
-
-
-@data_of(loss_plateau)
-def loss_plateau_data(frame: Frame, *, knobs: Mapping[str, str]) -> Frame:
+def plateau_rows(frame: Frame, *, knobs: Mapping[str, str]) -> Frame:
     """The medians over seeds that :func:`loss_plateau` draws: columns :data:`PLATEAU_COLUMNS`.
 
     Args:
@@ -127,6 +58,73 @@ def loss_plateau_data(frame: Frame, *, knobs: Mapping[str, str]) -> Frame:
         spread_over = (float(np.median(values)), float(values.min()), float(values.max()), len(values))
         made.append(dict(zip(PLATEAU_COLUMNS, (task, knob, int(trained), int(length), *spread_over), strict=True)))
     return Frame.from_rows(made, PLATEAU_COLUMNS)
+
+
+@figure(rows=plateau_rows)
+def loss_plateau(
+    data: Frame, frame: Frame, *, knobs: Mapping[str, str], look: Look = LIGHT, height: int = 210
+) -> go.Figure:
+    """Loss over prefix length, and its plateau over training length: a row per task, a panel per value of its knob.
+
+    Lines are medians over seeds, bands their extremes, darker the longer the training length N, which a
+    dot marks. The last panel of a row has the plateaus against N, a line per value of the knob.
+
+    Args:
+        frame: joined rows of runs at one step each, of several training lengths (see :func:`plateau_rows`).
+        knobs: the parameter that makes each task harder, by task.
+        height: pixels per row.
+
+    Raises:
+        NotMeasured: without losses of those tasks.
+    """
+    tasks = [task for task in knobs if task in data["task"].tolist()]
+    values = {task: sorted(unique(data.where(task=task)["knob"])) for task in tasks}
+    columns = max(map(len, values.values())) + 1
+    titles = [
+        f"{task} · {knobs[task]} {magnitude(values[task][c])}" if c < len(values[task]) else ""
+        for task in tasks
+        for c in range(columns - 1)
+    ]
+    for i, task in enumerate(tasks):
+        titles.insert((i + 1) * columns - 1, f"{task} · plateau")
+    figure = make_subplots(
+        len(tasks), columns, subplot_titles=titles, shared_yaxes=True, horizontal_spacing=0.03, vertical_spacing=0.2
+    )
+    figure.update_annotations(font={"size": look.size, "color": TOKENS[look.theme]["ink2"]})
+    figure.update_xaxes(type="log", showgrid=True, tickvals=[4.0**k for k in range(12)])
+    # Plotly writes powers of ten a quarter larger than it is told.
+    powers = {"size": look.size / 1.25, "color": TOKENS[look.theme]["ink3"]}
+    figure.update_yaxes(type="log", exponentformat="power", dtick=1, tickfont=powers)
+    for i, task in enumerate(tasks, start=1):
+        for c, knob in enumerate(values[task], start=1):
+            part = data.where(task=task, knob=knob)
+            for colour, ((n,), line) in zip(
+                _colours(part["trained"], look.theme), part.sort("trained").group("trained"), strict=True
+            ):
+                _add_line(figure, line, "length", f"N {whole(n)}", colour, {"row": i, "col": c})
+                edge = at_trained(line, n)
+                marker = {"color": TOKENS[look.theme]["train"], "size": 6}
+                figure.add_scatter(
+                    x=edge["length"], y=edge["value"], mode="markers", marker=marker, hoverinfo="skip", row=i, col=c
+                )
+        summary = plateaus(data.where(task=task))
+        for colour, ((knob,), line) in zip(_colours(summary["knob"], look.theme), summary.group("knob"), strict=True):
+            name = f"{knobs[task]} {magnitude(knob)}"
+            _add_line(figure, line, "trained", name, colour, {"row": i, "col": columns})
+        _name_lines(figure, i, columns, look.size)
+        trained = sorted(unique(summary["trained"]))
+        figure.update_xaxes(title_text="training length N", row=i, col=columns, tickvals=trained)
+        figure.update_yaxes(title_text="loss", row=i, col=1)
+    figure.update_xaxes(title_text="prefix length", row=len(tasks), col=1)
+    figure.update_layout(
+        template=template(look),
+        paper_bgcolor=TOKENS[look.theme]["surface"],
+        height=60 + height * len(tasks),
+        width=230 * columns,
+        margin={"l": 60, "r": 70, "t": 36, "b": 44},
+        meta={"title": "Plateau", "alt": " ".join(plateau_sentences(data, knobs=knobs))},
+    )
+    return figure
 
 
 def plateaus(data: Frame) -> Frame:

@@ -7,39 +7,38 @@ from typing import Any
 
 import numpy as np
 
-from workbench.core.repair_names import REPAIR_NAMES
+from workbench.core.thresholds import LEVEL_TEXT, MOST_COST
 from workbench.figures.labels import interval, proportion, whole
-from workbench.figures.registry import data_of, figure
+from workbench.figures.look import LIGHT, Look, Theme
+from workbench.figures.registry import figure
 from workbench.figures.rows.diagnosis_rows import MEASUREMENT, named_entry, something_to_explain
 from workbench.figures.rows.frame import Frame, is_in, missing, unique
-from workbench.figures.rows.picking import run_name, select, smallest_n, stack, tidy, valued
-from workbench.figures.style.design_tokens import TOKENS, Theme
+from workbench.figures.rows.select_rows import run_name, select, smallest_n, stack, tidy, valued
+from workbench.figures.style.design_tokens import TOKENS
 from workbench.figures.style.marks import add_upright, add_zone, hovers
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.template import blank
+from workbench.measure.edits.interventions.all_interventions import INTERVENTIONS, find_intervention
 
-MOST_HARM = 0.05
-"""Repairs that cost more than this at N are not applicable."""
 _LEFT, _BELOW = 122, 0.3
 
 
-@figure
-def restored_shares(frame: Frame, *, step: int, theme: Theme = "light", size: int = 11) -> Drawing:
-    """A bar with its interval per repair: the share of the loss that it gives back, at the length of the sentence.
+def restored_share_rows(frame: Frame, *, step: int) -> Frame:
+    """The rows of :func:`restored_shares`: every repair that is applicable, and the controls of the best."""
+    rows = valued(_asked(frame, step, "restored_share"))
+    return _ordered(rows)
+
+
+@figure(rows=restored_share_rows)
+def restored_shares(data: Frame, frame: Frame, *, step: int, look: Look = LIGHT) -> Drawing:
+    """A bar with its interval per repair: the share of the accuracy drop it recovers, at the length of the sentence.
 
     The repair that names the entry is in ink. A hollow diamond is the same kind of edit with the wrong constant. At 1
-    all of the loss is restored; below 0 the repair does harm.
-
-    Args:
-        frame: rows of one run.
-        step: the checkpoint.
-        theme: light or dark.
-        size: base text size, pixels.
+    the whole drop is recovered; below 0 the repair does harm.
 
     Raises:
         NotMeasured: without a diagnosis of that checkpoint, or where nothing is to be explained.
     """
-    data = restored_shares_data(frame, step=step)
     named = named_entry(frame, step=step)
     own, controls = data.where(control=""), data.where(control="wrong_constant")
     ends = [float(v) for name in ("value", "low", "high") for v in data[name].astype(float) if not missing(v)]
@@ -47,13 +46,12 @@ def restored_shares(frame: Frame, *, step: int, theme: Theme = "light", size: in
     made = _ladder(
         names,
         (min(-0.1, *ends) - 0.05, max(1.0, *ends) + 0.1),
-        {"title": {"text": "share of the loss restored"}, "tickvals": [-1, -0.5, 0, 0.5, 1, 1.5]},
-        theme=theme,
-        size=size,
+        {"title": {"text": "share of the accuracy drop recovered"}, "tickvals": [-1, -0.5, 0, 0.5, 1, 1.5]},
+        look=look,
         meta={
-            "title": "What restores it",
-            "slice": f"length {whole(named['length'])} \u00b7 hollow: control \u00b7 95 % CI",
-            "alt": f"Share of the loss restored at length {whole(named['length'])}, step {whole(step)}: "
+            "title": "Accuracy recovered",
+            "slice": f"length {whole(named['length'])} \u00b7 hollow: control \u00b7 {LEVEL_TEXT} CI",
+            "alt": f"Share of the accuracy drop recovered at length {whole(named['length'])}, step {whole(step)}: "
             + "; ".join(
                 f"{name_of(row['target'])} {proportion(row['value'])} {interval(row['low'], row['high'])}"
                 for row in own.rows()
@@ -62,8 +60,8 @@ def restored_shares(frame: Frame, *, step: int, theme: Theme = "light", size: in
         },
         uirevision=f"{run_name(frame)}/restored_shares",
     )
-    t = TOKENS[theme]
-    add_upright(made, 1.0, {"color": t["line2"], "width": 1, "dash": "dot"}, "all of the loss")
+    t = TOKENS[look.theme]
+    add_upright(made, 1.0, {"color": t["line2"], "width": 1, "dash": "dot"}, "the whole drop")
     add_upright(made, 0.0, {"color": t["line2"], "width": 1}, "nothing")
     made.add_bar(
         x=own["value"].astype(float),
@@ -74,57 +72,47 @@ def restored_shares(frame: Frame, *, step: int, theme: Theme = "light", size: in
         error_x=_whiskers(own, t["ink3"]),
         hovertext=hovers(own),
         hoverinfo="text",
-        name="repair",
+        name="intervention",
     )
-    _diamonds(made, controls, names, theme, whiskers=True)
+    _diamonds(made, controls, names, look.theme, whiskers=True)
     return made
 
 
-@data_of(restored_shares)
-def restored_shares_data(frame: Frame, *, step: int) -> Frame:
-    """The rows of :func:`restored_shares`: every repair that is applicable, and the controls of the best."""
-    rows = valued(_asked(frame, step, "restored_share"))
-    return _ordered(rows)
+def harm_rows(frame: Frame, *, step: int) -> Frame:
+    """The rows of :func:`harm_inside`: every repair that the model has a place for, and the controls of the best."""
+    return _ordered(valued(_asked(frame, step, "harm_inside")))
 
 
-@figure
-def harm_inside(frame: Frame, *, step: int, theme: Theme = "light", size: int = 11) -> Drawing:
+@figure(rows=harm_rows)
+def harm_inside(data: Frame, frame: Frame, *, step: int, look: Look = LIGHT) -> Drawing:
     """What each repair costs at N: past the line it is not applicable, whatever it restores beyond.
 
     A dot is the repair, a hollow diamond its control.
 
-    Args:
-        frame: rows of one run.
-        step: the checkpoint.
-        theme: light or dark.
-        size: base text size, pixels.
-
     Raises:
         NotMeasured: without a diagnosis of that checkpoint, or where nothing is to be explained.
     """
-    data = harm_inside_data(frame, step=step)
     own, controls = data.where(control=""), data.where(control="wrong_constant")
     names = list(own["target"])
     values = [float(v) for v in data["value"]]
-    t = TOKENS[theme]
-    high = max(2 * MOST_HARM, *values) * 1.1
+    t = TOKENS[look.theme]
+    high = max(2 * MOST_COST, *values) * 1.1
     made = _ladder(
         names,
         (min(-0.01, *values) * 1.1, high),
-        {"title": {"text": "accuracy lost at N"}},
-        theme=theme,
-        size=size,
+        {"title": {"text": "accuracy drop at N"}},
+        look=look,
         meta={
-            "title": "Harm at N",
-            "slice": f"hollow: control \u00b7 above {MOST_HARM:g} not applicable",
-            "alt": f"Accuracy that each repair costs at N, step {whole(step)}: "
+            "title": "Cost at N",
+            "slice": f"hollow: control \u00b7 above {MOST_COST:g} not applicable",
+            "alt": f"Accuracy that each intervention costs at N, step {whole(step)}: "
             + "; ".join(f"{name_of(row['target'])} {proportion(row['value'])}" for row in own.rows()),
             "n": smallest_n(data),
         },
         uirevision=f"{run_name(frame)}/harm_inside",
     )
-    add_zone(made, MOST_HARM, high, t["sunken"], opacity=0.7)
-    add_upright(made, MOST_HARM, {"color": t["line2"], "width": 1, "dash": "dot"}, "most harm")
+    add_zone(made, MOST_COST, high, t["sunken"], opacity=0.7)
+    add_upright(made, MOST_COST, {"color": t["line2"], "width": 1, "dash": "dot"}, "highest cost")
     made.add_scatter(
         x=own["value"].astype(float),
         y=np.arange(len(own), dtype=float),
@@ -132,16 +120,10 @@ def harm_inside(frame: Frame, *, step: int, theme: Theme = "light", size: int = 
         marker={"color": t["ink"], "size": 7},
         hovertext=hovers(own),
         hoverinfo="text",
-        name="repair",
+        name="intervention",
     )
-    _diamonds(made, controls, names, theme, whiskers=False)
+    _diamonds(made, controls, names, look.theme, whiskers=False)
     return made
-
-
-@data_of(harm_inside)
-def harm_inside_data(frame: Frame, *, step: int) -> Frame:
-    """The rows of :func:`harm_inside`: every repair that the model has a place for, and the controls of the best."""
-    return _ordered(valued(_asked(frame, step, "harm_inside")))
 
 
 def name_of(target: str) -> str:
@@ -150,9 +132,8 @@ def name_of(target: str) -> str:
 
 
 def _one(name: str) -> str:
-    if name.startswith("C.pool"):
-        return f"{REPAIR_NAMES['C.pool']}, block {name.removeprefix('C.pool')}"
-    return REPAIR_NAMES.get(name, name)
+    intervention = find_intervention(name)
+    return name if intervention is None else intervention.words
 
 
 def _asked(frame: Frame, step: int, quantity: str) -> Frame:
@@ -169,7 +150,7 @@ def _ordered(rows: Frame) -> Frame:
 
 
 def _place(target: str) -> int:
-    known = list(REPAIR_NAMES)
+    known = [intervention.name for intervention in INTERVENTIONS]
     return len(known) if " and " in target else next((i for i, name in enumerate(known) if target.startswith(name)), 0)
 
 
@@ -178,15 +159,13 @@ def _ladder(
     span: tuple[float, float],
     x_axis: Mapping[str, Any],
     *,
-    theme: Theme,
-    size: int,
+    look: Look,
     meta: Mapping[str, Any],
     uirevision: str,
 ) -> Drawing:
     """An empty figure with a row per repair."""
     made = blank(
-        theme,
-        size,
+        look,
         column="failure",
         xaxis={"range": list(span), **x_axis},
         yaxis={
@@ -194,7 +173,7 @@ def _ladder(
             "tickvals": list(range(len(names))),
             "ticktext": [name_of(name) for name in names],
             "showgrid": False,
-            "tickfont": {"color": TOKENS[theme]["ink2"], "size": size},
+            "tickfont": {"color": TOKENS[look.theme]["ink2"], "size": look.size},
         },
         meta=meta,
         uirevision=uirevision,

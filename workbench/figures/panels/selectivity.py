@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from workbench.core.names import REFIT, UNTRAINED_MODEL
 from workbench.figures.labels import over_length, whole
-from workbench.figures.registry import data_of, figure
+from workbench.figures.look import LIGHT, Look
+from workbench.figures.registry import figure
 from workbench.figures.rows.frame import Frame, unique
-from workbench.figures.rows.picking import after_last_block, edges, nothing, stack, tidy
-from workbench.figures.style.design_tokens import TOKENS, Theme
+from workbench.figures.rows.select_rows import after_last_block, edges, nothing, stack, tidy
+from workbench.figures.style.design_tokens import TOKENS
 from workbench.figures.style.marks import Cursor, add_training
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.series import LineStyle, series_figure, spoken
 from workbench.figures.style.template import DASH, DOTS
 
 SUMMARY, ERASURE = "probes.summary", "probes.erasure"
-REFIT, UNTRAINED, SELECTIVITY = "refit", "untrained", "gain"
+UNTRAINED, SELECTIVITY = UNTRAINED_MODEL, "gain"
 LABELS = 118
 """Right margin, pixels: the longest name at the end of a line is wider than the usual margin."""
 INTACT, NO_SUMMARY, NO_POSITION = "as it is", "\u2212summary", "\u2212position"
@@ -22,45 +24,7 @@ RANDOM_SUMMARY, RANDOM_POSITION = "random, summary", "random, position"
 """Without as many directions as the summary, or position, has, at random."""
 
 
-@figure
-def selectivity_over_training(
-    frame: Frame,
-    *,
-    trained: float,
-    length: int,
-    theme: Theme = "light",
-    size: int = 11,
-    cursor: Cursor | None = None,
-) -> Drawing:
-    """Decodability of the summary after the last block, what step 0 shows already, and selectivity over all rivals.
-
-    Raises:
-        NotMeasured: without rows of summary probes at that length.
-    """
-    data = selectivity_over_training_data(frame, length=length)
-    t = TOKENS[theme]
-    looks = {
-        SELECTIVITY: LineStyle(t["summary"], strong=True),
-        REFIT: LineStyle(t["summary"], 1.2, DOTS, band=False),
-        UNTRAINED: LineStyle(t["control"], 1.0, DASH, band=False),
-    }
-    return series_figure(
-        frame,
-        data,
-        "step",
-        trained=trained,
-        looks=looks,
-        title="Selectivity",
-        alt=f"Selectivity of the summary over training at length {whole(length)}: "
-        + spoken(data, "step", edges(data, "step")),
-        theme=theme,
-        size=size,
-        cursor=cursor,
-    )
-
-
-@data_of(selectivity_over_training)
-def selectivity_over_training_data(frame: Frame, *, length: int) -> Frame:
+def selectivity_rows(frame: Frame, *, length: int) -> Frame:
     """The rows of :func:`selectivity_over_training`: series gain (selectivity), refit and untrained."""
     rows = after_last_block(frame.where(measurement=SUMMARY, length=length, mode="refit", law="matched"))
     if not len(rows):
@@ -75,51 +39,48 @@ def selectivity_over_training_data(frame: Frame, *, length: int) -> Frame:
     )
 
 
-@figure
-def erasure_over_length(
+@figure(rows=selectivity_rows)
+def selectivity_over_training(
+    data: Frame,
     frame: Frame,
     *,
     trained: float,
-    step: int,
-    layer: int,
-    theme: Theme = "light",
-    size: int = 11,
+    length: int,
+    look: Look = LIGHT,
     cursor: Cursor | None = None,
 ) -> Drawing:
-    """Accuracy as it is, without the summary, without position, and (dashed) without as much as either at random.
+    """Decodability of the summary after the last block, what step 0 shows already, and selectivity over all rivals.
 
     Raises:
-        NotMeasured: without rows of erasure there, or of accuracy.
+        NotMeasured: without rows of summary probes at that length.
     """
-    data = erasure_over_length_data(frame, step=step, layer=layer)
-    t = TOKENS[theme]
+    t = TOKENS[look.theme]
     looks = {
-        INTACT: LineStyle(t["ink2"], strong=True),
-        NO_SUMMARY: LineStyle(t["summary"]),
-        NO_POSITION: LineStyle(t["position"]),
-        RANDOM_SUMMARY: LineStyle(t["summary"], 1.0, DASH, band=False),
-        RANDOM_POSITION: LineStyle(t["position"], 1.0, DASH, band=False),
+        SELECTIVITY: LineStyle(t["summary"], strong=True),
+        REFIT: LineStyle(t["summary"], 1.2, DOTS, band=False),
+        UNTRAINED: LineStyle(t["control"], 1.0, DASH, band=False),
     }
-    figure = series_figure(
+    return series_figure(
         frame,
         data,
-        "length",
+        "step",
         trained=trained,
         looks=looks,
-        title="Erasure",
-        alt=f"Accuracy under erasure {over_length(step)}: {spoken(data, 'length', edges(data, 'length'))}",
-        theme=theme,
-        size=size,
+        title="Selectivity",
+        alt=f"Selectivity of the task state over training at length {whole(length)}: "
+        + spoken(data, "step", edges(data, "step")),
+        look=look,
         cursor=cursor,
     )
-    add_training(figure, trained, theme, size)
-    figure.update_layout(margin_r=LABELS)
-    return figure
 
 
-@data_of(erasure_over_length)
-def erasure_over_length_data(frame: Frame, *, step: int, layer: int) -> Frame:
-    """The rows of :func:`erasure_over_length`: as it is, −summary, −position, and as many directions at random."""
+def erasure_rows(frame: Frame, *, step: int, layer: int | None) -> Frame:
+    """The rows of :func:`erasure_over_length`: as it is, −summary, −position, and as many directions at random.
+
+    Without a layer those after the last block.
+    """
+    if layer is None:
+        layer = max((int(n) for n in frame.where(measurement=ERASURE).distinct("layer")), default=0)
     rows = frame.where(measurement=ERASURE, quantity="erased_accuracy", step=step, layer=layer, mode="refit")
     if not len(rows):
         raise nothing(frame, ERASURE, step=step, layer=layer)
@@ -135,3 +96,46 @@ def erasure_over_length_data(frame: Frame, *, step: int, layer: int) -> Frame:
             tidy(random.where(target="log_i"), RANDOM_POSITION, "length"),
         ]
     )
+
+
+@figure(rows=erasure_rows)
+def erasure_over_length(
+    data: Frame,
+    frame: Frame,
+    *,
+    trained: float,
+    step: int,
+    layer: int | None,
+    look: Look = LIGHT,
+    cursor: Cursor | None = None,
+) -> Drawing:
+    """Accuracy as it is, without the summary, without position, and (dashed) without as much as either at random.
+
+    Args:
+        layer: after which the concept is removed; None = the last block.
+
+    Raises:
+        NotMeasured: without rows of erasure there, or of accuracy.
+    """
+    t = TOKENS[look.theme]
+    looks = {
+        INTACT: LineStyle(t["ink2"], strong=True),
+        NO_SUMMARY: LineStyle(t["summary"]),
+        NO_POSITION: LineStyle(t["position"]),
+        RANDOM_SUMMARY: LineStyle(t["summary"], 1.0, DASH, band=False),
+        RANDOM_POSITION: LineStyle(t["position"], 1.0, DASH, band=False),
+    }
+    figure = series_figure(
+        frame,
+        data,
+        "length",
+        trained=trained,
+        looks=looks,
+        title="Erasure",
+        alt=f"Accuracy under erasure {over_length(step)}: {spoken(data, 'length', edges(data, 'length'))}",
+        look=look,
+        cursor=cursor,
+    )
+    add_training(figure, trained, look)
+    figure.update_layout(margin_r=LABELS)
+    return figure

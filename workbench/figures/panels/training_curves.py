@@ -11,9 +11,10 @@ import numpy as np
 
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import proportion, short, whole
-from workbench.figures.registry import data_of, figure
+from workbench.figures.look import LIGHT, Look
+from workbench.figures.registry import figure
 from workbench.figures.rows.frame import Frame, Values, present
-from workbench.figures.style.design_tokens import TOKENS, Theme
+from workbench.figures.style.design_tokens import TOKENS
 from workbench.figures.style.marks import Cursor, add_cursor, add_end_labels, span_meta
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.template import PLOT_HEIGHT, blank, step_axis, u_step
@@ -26,12 +27,28 @@ MOST_POINTS = 2000
 _LOWER, _UPPER = (0.0, 0.44), (0.56, 1.0)
 
 
-@figure
+def log_rows(frame: Frame) -> Frame:
+    """What :func:`loss_over_training` draws: columns series (loss, inside, outside), step, value.
+
+    Long logs are thinned: of each of :data:`MOST_POINTS` / 2 equal stretches of the axis the smallest and
+    the largest value stay, so that no spike is lost.
+    """
+    if not len(frame):
+        raise NotMeasured("training", "The log of this run is empty.", helps=False)
+    parts = []
+    for series, column in {"loss": "loss", **ACCURACIES}.items():
+        rows = Frame({"step": frame["step"], "value": frame[column].astype(float)})
+        rows = rows.where(np.isfinite(rows["value"]) & present(rows["step"])).sort("step")
+        parts.append(_thin(rows).with_columns(series=series))
+    return Frame.concat(parts).only(("series", "step", "value"))
+
+
+@figure(rows=log_rows)
 def loss_over_training(
+    data: Frame,
     frame: Frame,
     *,
-    theme: Theme = "light",
-    size: int = 11,
+    look: Look = LIGHT,
     cursor: Cursor | None = None,
 ) -> Drawing:
     """Training loss (log scale, above) and accuracy at lengths inside and outside training (below).
@@ -39,21 +56,16 @@ def loss_over_training(
     Args:
         frame: a run's log: columns step, loss, accuracy_in, accuracy_out; accuracies are missing where
             they were not taken.
-        theme: light or dark.
-        size: base text size, pixels.
-        cursor: draws the cursor line at ``step``.
 
     Raises:
         NotMeasured: for an empty log.
     """
-    t = TOKENS[theme]
-    data = loss_over_training_data(frame)
+    t = TOKENS[look.theme]
     x_axis = step_axis(frame.distinct("step"))
     loss = data.where(series="loss")
     low, high = _decades(loss["value"])
     figure = blank(
-        theme,
-        size,
+        look,
         column="step",
         xaxis=x_axis | {"anchor": "y2"},
         yaxis={
@@ -92,28 +104,11 @@ def loss_over_training(
             labels.append((series, float(rows["value"][-1]), colour, strong))
     before = len(figure.layout.annotations)
     height = PLOT_HEIGHT * (_LOWER[1] - _LOWER[0])
-    add_end_labels(figure, labels, figure.layout.yaxis2.range, size, pixels=height)
+    add_end_labels(figure, labels, figure.layout.yaxis2.range, look.size, pixels=height)
     for annotation in figure.layout.annotations[before:]:
         annotation.yref = "y2"
-    add_cursor(figure, cursor, "step", theme)
+    add_cursor(figure, cursor, "step", look.theme)
     return figure
-
-
-@data_of(loss_over_training)
-def loss_over_training_data(frame: Frame) -> Frame:
-    """What :func:`loss_over_training` draws: columns series (loss, inside, outside), step, value.
-
-    Long logs are thinned: of each of :data:`MOST_POINTS` / 2 equal stretches of the axis the smallest and
-    the largest value stay, so that no spike is lost.
-    """
-    if not len(frame):
-        raise NotMeasured("training", "The log of this run is empty.")
-    parts = []
-    for series, column in {"loss": "loss", **ACCURACIES}.items():
-        rows = Frame({"step": frame["step"], "value": frame[column].astype(float)})
-        rows = rows.where(np.isfinite(rows["value"]) & present(rows["step"])).sort("step")
-        parts.append(_thin(rows).with_columns(series=series))
-    return Frame.concat(parts).only(("series", "step", "value"))
 
 
 def _thin(rows: Frame) -> Frame:

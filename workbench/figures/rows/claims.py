@@ -7,30 +7,17 @@ Plain pieces hold no digits.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from workbench.core import thresholds
-from workbench.figures.labels import Piece, head_name, in_items_said, interval, layer_said, proportion, whole
+from workbench.figures.labels import Piece, all_counted, band_of, in_items_said, interval, layer_said, proportion, whole
 from workbench.figures.rows.frame import missing
-from workbench.figures.rows.picking import setting_of
+from workbench.figures.rows.select_rows import PLACE, setting_of
+from workbench.models.base.graph import head_name
 
-PLACE = (
-    "run",
-    "step",
-    "law",
-    "length",
-    "site",
-    "layer",
-    "head",
-    "measurement",
-    "quantity",
-    "target",
-    "mode",
-    "control",
-)
-"""Columns that say which row of a table is meant."""
 RUN, THRESHOLD, SETTING, CURSOR, DIFFERENCE = "run", "threshold", "setting", "cursor", "difference"
 """Where a number comes from that is no value of a row: the run's configuration, a threshold of the verdict, a setting
 that a row was made with, the place that was asked about, or two rows of which it is the difference."""
@@ -45,7 +32,7 @@ class Cite:
     Attributes:
         text: as it stands in the sentence.
         column: column of the row; of the run its setting, of a threshold or a row's setting its name.
-        row: the columns :data:`PLACE` of the row, and the cited one; of a difference the places of both rows, under
+        row: the columns ``PLACE`` of the row, and the cited one; of a difference the places of both rows, under
             ``a`` and ``b``; of a reading which of its rows, and ``part``, the pass; empty where no row holds the
             number.
         source: ``table``, or :data:`RUN`, :data:`THRESHOLD`, :data:`SETTING`, :data:`CURSOR`, :data:`DIFFERENCE` or
@@ -115,9 +102,10 @@ def number(row: Mapping[str, Any], column: str = "value", role: str = "plain", d
 
 
 def limits(row: Mapping[str, Any], role: str = "muted", before: str = " ") -> list[Piece]:
-    """The interval of a row, ``[0.91, 0.95]``; nothing where it has none."""
+    """The interval of a row, ``[0.91, 0.95]``; where it has none, that all sequences were evaluated, or nothing."""
     if missing(row["low"]) or missing(row["high"]):
-        return []
+        every = all_counted(row.get("note"))
+        return [Claim(f"{before}({every})", role, [cite(row, "note", every)])] if every else []
     ends = [cite(row, end, proportion(float(row[end]))) for end in ("low", "high")]
     return [Claim(before + interval(float(row["low"]), float(row["high"])), role, ends)]
 
@@ -128,7 +116,13 @@ def estimate(row: Mapping[str, Any]) -> list[Piece]:
 
 
 def count(row: Mapping[str, Any], column: str, before: str = "", after: str = "") -> Claim:
-    """A step, a length or a number of sequences of a row, between words that belong to it."""
+    """A step, a length or a number of sequences of a row, between words that belong to it.
+
+    Where a row is of several lengths, all of them: ``at lengths 3 to 4``.
+    """
+    band = band_of(row.get("note")) if column == "length" else ""
+    if band:
+        return Claim(f"{re.sub(r'length $', 'lengths ', before)}{band}{after}", "plain", [cite(row, "note", band)])
     text = whole(float(row[column]))
     return Claim(f"{before}{text}{after}", "plain", [cite(row, column, text)])
 

@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from workbench.core.names import RANDOM_DIRECTION
 from workbench.core.thresholds import CLAIM
 from workbench.figures.labels import estimate, proportion, whole
-from workbench.figures.rows.components import ARROW
 from workbench.figures.rows.frame import Frame, numbers, unique
-from workbench.figures.rows.picking import refuse_empty, select, valued
+from workbench.figures.rows.select_rows import refuse_empty, select, valued
+from workbench.models.base.graph import ARROW
 
 MEASUREMENT = "circuits.connections"
 DROP, DROP_P, ACCURACY = "connection_drop", "connection_drop_p", "connected_accuracy"
-RANDOM = "random_direction"
+RANDOM = RANDOM_DIRECTION
 
 
 @dataclass(frozen=True)

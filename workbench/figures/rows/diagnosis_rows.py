@@ -6,16 +6,33 @@ from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
+from workbench.core.names import NOT_EXPLAINED
 from workbench.figures.errors import NotMeasured, Undefined
-from workbench.figures.labels import head_name, layer_said
+from workbench.figures.labels import layer_said
 from workbench.figures.rows.frame import Frame, missing
+from workbench.measure.edits.interventions.intervention import FAMILIES
+from workbench.models.base.graph import head_name
 
 MEASUREMENT = "diagnosis"
+ALSO = "also restored by "
+"""How the note of an entry begins that names the interventions of other families that recover enough, too."""
+CAUSE_OF: dict[str, str] = {family: cause.label for family, cause in FAMILIES.items() if not cause.recurrent}
+"""Family of interventions -> the cause that it names."""
+UNNAMED = {
+    "not learned": "not learned",
+    "nothing to explain": "nothing to explain",
+    "no cause is named": "drop too small for a diagnosis",
+    "a diagnosis needs": "too few wrong sequences",
+}
+"""What a note contains that says why no cause is named -> the reason in short."""
 Row = Mapping[str, Any]
 
 
 def named_entry(frame: Frame, *, step: int, length: int | None = None) -> Row:
-    """The row of the entry that is spoken of: the first with a name, else the first asked.
+    """The row of the entry that is spoken of: the first with a name, otherwise the first that was diagnosed.
+
+    Where interventions against several causes recover at that length, and another length names one of these causes
+    alone, the row of the other length is returned if its cause differs.
 
     Raises:
         NotMeasured: where the checkpoint has no diagnosis.
@@ -24,7 +41,48 @@ def named_entry(frame: Frame, *, step: int, length: int | None = None) -> Row:
     entries = [row for row in entries if length is None or row["length"] == length]
     if not entries:
         raise NotMeasured(MEASUREMENT, f"no diagnosis at step {step:,}")
-    return next((row for row in entries if row["label"]), entries[0])
+    first = next((row for row in entries if row["label"]), entries[0])
+    decides = deciding_entry(frame, first) if length is None else None
+    return first if decides is None or decides["label"] == first["label"] else decides
+
+
+def recovered_by(named: Row) -> dict[str, str]:
+    """Cause -> the intervention against it that recovers enough, the one that names the entry first.
+
+    Interventions on rows of the residual stream are left out: they name no single cause. Empty for a pair.
+    """
+    also = str(named["note"] or "").removeprefix(ALSO).split(", ") if str(named["note"] or "").startswith(ALSO) else []
+    causes: dict[str, str] = {}
+    for target in [str(named["target"] or ""), *also]:
+        if " and " not in target and target[:1] in CAUSE_OF:
+            causes.setdefault(CAUSE_OF[target[0]], target)
+    return causes
+
+
+def deciding_entry(frame: Frame, named: Row) -> Row | None:
+    """Where several causes are not told apart: the first other length at which one of them alone recovers.
+
+    None where one cause alone recovers already, or no other length decides. A length decides only if the interventions
+    against the other causes were applicable there.
+    """
+    causes = recovered_by(named)
+    if len(causes) < 2:
+        return None
+    at = {"measurement": MEASUREMENT, "step": named["step"], "law": named["law"]}
+    for other in frame.where(quantity="entry", **at).sort("length").rows():
+        left = recovered_by(other)
+        if other["length"] == named["length"] or len(left) != 1 or not left.keys() <= causes.keys():
+            continue
+        if all(share_of(frame, other, target) is not None for target in causes.values()):
+            return other
+    return None
+
+
+def share_of(frame: Frame, named: Row, target: str, control: str = "") -> Row | None:
+    """The share of the accuracy drop that one intervention recovers at the length of an entry; None without a value."""
+    at = {"measurement": MEASUREMENT, "step": named["step"], "law": named["law"], "length": named["length"]}
+    rows = frame.where(quantity="restored_share", target=target, control=control, **at).rows()
+    return next((row for row in rows if row["value"] is not None and not missing(row["value"])), None)
 
 
 def something_to_explain(frame: Frame, *, step: int) -> Row:
@@ -54,23 +112,38 @@ def failure_head(frame: Frame, *, step: int) -> tuple[int, int, str] | None:
 
 
 def entries_over_training(frame: Frame) -> list[tuple[Row, Row, str]]:
-    """What is said of entry and site over the diagnosed checkpoints, in order; empty where it is one.
+    """What is said of entry and site over the diagnosed checkpoints, in order; empty where only one is diagnosed.
 
     Returns:
-        For each stretch of checkpoints of which the same is said: the rows of its first and its last, and what.
+        For each stretch of checkpoints of which the same is said: the rows of its first and its last, and what. Each
+        cause, and each reason why none is named, stands with its length.
     """
     steps = sorted({int(step) for step in frame.where(measurement=MEASUREMENT, quantity="entry")["step"]})
     rows = [named_entry(frame, step=step) for step in steps]
-    stretches = [(text, list(of)) for text, of in groupby(rows, key=lambda row: _in_short(row, _site_of(frame, row)))]
+    stretches = [(text, list(of)) for text, of in groupby(rows, key=lambda row: _in_short(frame, row))]
     return [(of[0], of[-1], text) for text, of in stretches] if len(rows) > 1 else []
 
 
-def _in_short(row: Row, site: str) -> str:
-    """The name of an entry and its site, or why it has none, without its numbers."""
-    if row["label"] and row["label"] != "not explained" and site:
-        return f"{row['label']} ({site})"
-    whole = str(row["label"] or row["note"])
-    return next((why for why in ("not learned", "nothing to explain", "no cause is named") if why in whole), whole)
+def _in_short(frame: Frame, named: Row) -> str:
+    """The name of an entry, its length and its site; or at each length why it has none, without further numbers."""
+    if not named["label"]:
+        return _unnamed(frame, named)
+    site = "" if named["label"] == NOT_EXPLAINED else _site_of(frame, named)
+    return f"{named['label']} at {int(named['length']):,}{f' ({site})' if site else ''}"
+
+
+def _unnamed(frame: Frame, named: Row) -> str:
+    """Why no cause is named at a checkpoint, with the lengths of each reason."""
+    at = {"measurement": MEASUREMENT, "step": named["step"], "law": named["law"]}
+    lengths: dict[str, list[str]] = {}
+    for row in frame.where(quantity="entry", **at).sort("length").rows():
+        whole = str(row["note"])
+        reason = next((short for words, short in UNNAMED.items() if words in whole), whole)
+        lengths.setdefault(reason, []).append("" if missing(row["length"]) else f"{int(row['length']):,}")
+    if list(lengths) == ["not learned"]:
+        return "not learned"
+    said = [f"{reason} at {' and '.join(each)}" if all(each) else reason for reason, each in lengths.items()]
+    return ", ".join(said)
 
 
 def _site_of(frame: Frame, named: Row) -> str:

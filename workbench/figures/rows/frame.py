@@ -1,9 +1,8 @@
 """Rows as figures take them: columns of one length, each a numpy array, with where, sort and group.
 
 A move of a slider picks, sorts and groups twenty rows hundreds of times, and a DataFrame takes about a millisecond for
-each, whatever there is to do. Numbers that are missing are NaN, texts None. Tables and DataFrames are turned into a
-:class:`Frame` at the door of a figure (:mod:`workbench.figures.rows.door`), and nothing behind that door is anything
-else.
+each, whatever there is to do. Numbers that are missing are NaN, texts None. :mod:`workbench.figures.rows.conversion`
+turns the tables and DataFrames of callers into a :class:`Frame`. The functions of figures receive nothing else.
 """
 
 from __future__ import annotations

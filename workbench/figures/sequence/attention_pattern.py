@@ -10,14 +10,16 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from workbench.figures.labels import head_name, whole
-from workbench.figures.registry import data_of_pass, figure_of_pass
-from workbench.figures.style.design_tokens import AMOUNT, TOKENS, Theme
+from workbench.core.names import BOS
+from workbench.figures.labels import whole
+from workbench.figures.look import LIGHT, Look
+from workbench.figures.registry import figure_of_pass
+from workbench.figures.style.design_tokens import AMOUNT, TOKENS
 from workbench.figures.style.heatmap import Pooling, pool, pooled_edges
 from workbench.figures.style.template import DASH, blank, colorbar, plotly_scale
+from workbench.models.base.graph import head_name
 
 View = Literal["attention", "times_length", "score"]
-BOS = "<bos>"
 
 #: view -> (colour-bar ticks in plain values, top of the range). Colour is the square root of the value.
 ROOT_TICKS: dict[str, tuple[tuple[tuple[float, str], ...], float]] = {
@@ -34,76 +36,7 @@ UNITS = {
 }
 
 
-@figure_of_pass
-def attention_pattern(
-    pattern: NDArray[np.floating],
-    tokens: list[str],
-    *,
-    trained: float,
-    query: int | None = None,
-    layer: int,
-    head: int,
-    view: View = "attention",
-    how: Pooling = "max",
-    theme: Theme = "light",
-    size: int = 11,
-) -> go.Figure:
-    """Attention of one head on one sequence, queries downwards, keys to the right.
-
-    Args:
-        pattern: ``[query, key]``, square; attention weights, or scores for ``view="score"`` (scaled,
-            before softmax; -inf above the diagonal is fine).
-        tokens: one name per position, ``<bos>`` first where there is one.
-        trained: N, the longest prefix length seen in training.
-        query: index of a query to outline.
-        layer: for the title.
-        head: for the title.
-        view: ``attention`` (weights), ``times_length`` (weights times the number of keys the query sees,
-            1 = uniform), or ``score`` (scores minus the row's highest, because scores are defined only up
-            to a constant per query).
-        how: how cells are pooled beyond 512 positions.
-        theme: light or dark.
-        size: base text size, pixels.
-
-    Raises:
-        ValueError: for a pattern that is not square, or another number of tokens, or an unknown view.
-    """
-    t = TOKENS[theme]
-    cells = _cells(pattern, tokens, view)
-    count = len(tokens)
-    # index of the first position past training: prefix length = index with BOS in front, else index + 1
-    edge = trained + (0.5 if tokens and tokens[0] == BOS else -0.5)
-    shown, block, _ = pool(cells, how=how)
-    edges = pooled_edges(np.arange(count + 1) - 0.5, block)
-    axis = {"range": [-0.5, count - 0.5], "showgrid": False, "tickvals": position_ticks(count)}
-    axis["ticktext"] = [whole(v) for v in position_ticks(count)]
-    figure = blank(
-        theme,
-        size,
-        column="sequence",
-        xaxis=axis | {"title": {"text": "key position"}, "fixedrange": block == 1},
-        yaxis=axis | {"range": [count - 0.5, -0.5], "title": {"text": "query position"}, "fixedrange": block == 1},
-        meta={
-            "title": TITLES[view],
-            "slice": f"{head_name(layer, head)} · {UNITS[view]}"
-            + ("" if block == 1 else f" · {how} over {block} × {block} positions"),
-            "alt": f"{TITLES[view]} of {head_name(layer, head)} on one sequence of {whole(count)} positions"
-            + ("" if query is None else f"; query {whole(query)} attends most to {_top(cells, query, tokens)}"),
-            "x": {"kind": "position", "low": -0.5, "high": count - 0.5},
-            "n": 1,
-        },
-        uirevision=f"attention/{layer}/{head}/{view}",
-    )
-    if block > 1:
-        figure.update_layout(dragmode="zoom")
-    _ground(figure, count, theme, size)
-    _heat(figure, shown, edges, view, block, tokens, theme, size)
-    _lines(figure, count, edge, query, t)
-    return figure
-
-
-@data_of_pass(attention_pattern)
-def attention_pattern_data(
+def pattern_rows(
     pattern: NDArray[np.floating], tokens: list[str], *, view: View = "attention", how: Pooling = "max"
 ) -> pd.DataFrame:
     """The cells of :func:`attention_pattern`, pooled as drawn: columns query, key (first of the cell),
@@ -120,6 +53,69 @@ def attention_pattern_data(
             "value": shown[q, k].astype(float),
         }
     )
+
+
+@figure_of_pass(rows=pattern_rows)
+def attention_pattern(
+    pattern: NDArray[np.floating],
+    tokens: list[str],
+    *,
+    trained: float,
+    query: int | None = None,
+    layer: int,
+    head: int,
+    view: View = "attention",
+    how: Pooling = "max",
+    look: Look = LIGHT,
+) -> go.Figure:
+    """Attention of one head on one sequence, queries downwards, keys to the right.
+
+    Args:
+        pattern: ``[query, key]``, square; attention weights, or scores for ``view="score"`` (scaled,
+            before softmax; -inf above the diagonal is fine).
+        tokens: one name per position, ``<bos>`` first where there is one.
+        query: index of a query to outline.
+        layer: for the title.
+        head: for the title.
+        view: ``attention`` (weights), ``times_length`` (weights times the number of keys the query sees,
+            1 = uniform), or ``score`` (scores minus the row's highest, because scores are defined only up
+            to a constant per query).
+        how: how cells are pooled beyond 512 positions.
+
+    Raises:
+        ValueError: for a pattern that is not square, or another number of tokens, or an unknown view.
+    """
+    t = TOKENS[look.theme]
+    cells = _cells(pattern, tokens, view)
+    count = len(tokens)
+    # index of the first position past training: prefix length = index with BOS in front, else index + 1
+    edge = trained + (0.5 if tokens and tokens[0] == BOS else -0.5)
+    shown, block, _ = pool(cells, how=how)
+    edges = pooled_edges(np.arange(count + 1) - 0.5, block)
+    axis = {"range": [-0.5, count - 0.5], "showgrid": False, "tickvals": position_ticks(count)}
+    axis["ticktext"] = [whole(v) for v in position_ticks(count)]
+    figure = blank(
+        look,
+        column="sequence",
+        xaxis=axis | {"title": {"text": "key position"}, "fixedrange": block == 1},
+        yaxis=axis | {"range": [count - 0.5, -0.5], "title": {"text": "query position"}, "fixedrange": block == 1},
+        meta={
+            "title": TITLES[view],
+            "slice": f"{head_name(layer, head)} · {UNITS[view]}"
+            + ("" if block == 1 else f" · {how} over {block} × {block} positions"),
+            "alt": f"{TITLES[view]} of {head_name(layer, head)} on one sequence of {whole(count)} positions"
+            + ("" if query is None else f"; query {whole(query)} attends most to {_top(cells, query, tokens)}"),
+            "x": {"kind": "position", "low": -0.5, "high": count - 0.5},
+            "n": 1,
+        },
+        uirevision=f"attention/{layer}/{head}/{view}",
+    )
+    if block > 1:
+        figure.update_layout(dragmode="zoom")
+    _ground(figure, count, look)
+    _heat(figure, shown, edges, view, block, tokens, look)
+    _lines(figure, count, edge, query, t)
+    return figure
 
 
 def _cells(pattern: NDArray[np.floating], tokens: list[str], view: View) -> NDArray[np.float64]:
@@ -155,8 +151,8 @@ def position_ticks(count: int, start: int = 0) -> list[int]:
     return [start, count - 1]
 
 
-def _ground(figure: go.Figure, count: int, theme: Theme, size: int) -> None:
-    t = TOKENS[theme]
+def _ground(figure: go.Figure, count: int, look: Look) -> None:
+    t = TOKENS[look.theme]
     figure.add_shape(
         type="rect",
         x0=-0.5,
@@ -176,7 +172,7 @@ def _ground(figure: go.Figure, count: int, theme: Theme, size: int) -> None:
             yref="paper",
             yanchor="top",
             text="no key after the query",
-            font={"color": t["ink3"], "size": size},
+            font={"color": t["ink3"], "size": look.size},
         )
 
 
@@ -187,8 +183,7 @@ def _heat(
     view: View,
     block: int,
     tokens: list[str],
-    theme: Theme,
-    size: int,
+    look: Look,
 ) -> None:
     hover: dict[str, Any] = {"hovertemplate": "query %{y} · key %{x}<br><b>%{customdata:.3f}</b><extra></extra>"}
     if block == 1 and len(tokens) <= 128:
@@ -198,8 +193,8 @@ def _heat(
         x=edges,
         y=edges,
         **values,
-        colorscale=plotly_scale(AMOUNT[theme]),
-        colorbar=colorbar(theme, size, [v for v, _ in ticks], [s for _, s in ticks]),
+        colorscale=plotly_scale(AMOUNT[look.theme]),
+        colorbar=colorbar(look, [v for v, _ in ticks], [s for _, s in ticks]),
         hoverongaps=False,
         name="cells",
         **hover,

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from workbench.figures.labels import magnitude, proportion, signed
 from workbench.figures.offered import offered
-from workbench.figures.registry import data_of_pass
-from workbench.figures.sequence.attention_pattern import View
+from workbench.figures.sequence.attention_pattern import SCORE_FLOOR, View
 from workbench.figures.sequence.sequence_marks import NORMAL_95, chosen_positions, outputs_of
-from workbench.figures.sequence.sequence_reading import PassName, ProbeReading, SequenceReading
-from workbench.figures.sequence.sequence_view import Part, RowName, sequence_view, shown_cells
+from workbench.figures.sequence.sequence_window import window_of
+from workbench.measure.edits.reading import PassName, ProbeReading, SequenceReading
 
+Part = Literal["clean", "edited", "change"]
+RowName = Literal["outputs", "pattern", "summary", "position"]
 ALL_ROWS: tuple[RowName, ...] = ("outputs", "pattern", "summary", "position")
 
 
-@data_of_pass(sequence_view)
-def sequence_view_data(
+def sequence_rows(
     found: SequenceReading,
     read: ProbeReading | None = None,
     *,
@@ -115,6 +116,27 @@ def titles(found: SequenceReading, count: int) -> list[str]:
 
 def _site(read: ProbeReading, site: int | None) -> int:
     return len(read.sites) - 1 if site is None else int(read.sites.index(site))
+
+
+def shown_cells(found: SequenceReading, part: Part, view: View) -> NDArray[np.float64] | None:
+    """The attention cells of a view, NaN where no key is visible; None for a model without attention."""
+    if found.clean.pattern is None:
+        return None
+    if part == "change":
+        edited, clean = (shown_cells(found, one, view) for one in ("edited", "clean"))  # type: ignore[arg-type]
+        assert edited is not None
+        assert clean is not None
+        return edited - clean
+    cells = np.asarray(found.of(part).scores if view == "score" else found.of(part).pattern, dtype=float)
+    if view == "times_length":
+        edges = window_of(found).edges(range(*found.queries)) + 0.5
+        cells = cells * ((edges[:-1] + 1 + edges[1:]) / 2)[:, None]
+    if view == "score":
+        # Scores are defined up to a constant per query, and are shown below the highest of their whole row, of
+        # which only a part may be in view.
+        top = np.asarray(found.of(part).row_top, dtype=float)[:, None]
+        cells = np.maximum(cells - top, 4 * SCORE_FLOOR)
+    return cells
 
 
 def _pattern_rows(found: SequenceReading, part: Part, view: View) -> pd.DataFrame:

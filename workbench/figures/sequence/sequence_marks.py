@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.figures.labels import magnitude, spread, whole
-from workbench.figures.sequence.sequence_reading import ProbeReading, SequenceReading
+from workbench.figures.look import Theme
 from workbench.figures.sequence.sequence_window import window_of
-from workbench.figures.style.design_tokens import AMOUNT, DIFFERENCE, TOKENS, Theme
+from workbench.figures.style.design_tokens import AMOUNT, DIFFERENCE, TOKENS
 from workbench.figures.style.marks import add_band, last_value
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.template import plotly_scale
+from workbench.measure.edits.reading import ProbeReading, SequenceReading
 
 #: Positions drawn as marks; of longer sequences, every so many.
 MOST_MARKS = 512

@@ -7,12 +7,13 @@ which pass: the model as it is (``clean``), under edits (``edited``), or the dif
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.figures.labels import head_name, signed, whole
+from workbench.figures.labels import signed, whole
+from workbench.figures.look import LIGHT, Look
 from workbench.figures.registry import figure_of_pass
 from workbench.figures.sequence.attention_pattern import (
     SCORE_FLOOR,
@@ -23,15 +24,14 @@ from workbench.figures.sequence.attention_pattern import (
     pair_names,
     position_ticks,
 )
+from workbench.figures.sequence.sequence_data import ALL_ROWS, Part, RowName, sequence_rows, shown_cells
 from workbench.figures.sequence.sequence_marks import Axes, add_outputs, add_reading
-from workbench.figures.sequence.sequence_reading import PassName, ProbeReading, SequenceReading
 from workbench.figures.sequence.sequence_window import Window, window_of
-from workbench.figures.style.design_tokens import AMOUNT, DIFFERENCE, TOKENS, Theme
+from workbench.figures.style.design_tokens import AMOUNT, DIFFERENCE, TOKENS
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.template import DASH, blank, colorbar, plotly_scale
-
-Part = Literal["clean", "edited", "change"]
-RowName = Literal["outputs", "pattern", "summary", "position"]
+from workbench.measure.edits.reading import PassName, ProbeReading, SequenceReading
+from workbench.models.base.graph import head_name
 
 PASSES: dict[str, str] = {"clean": "as is", "edited": "edited", "change": "edited \u2212 as is"}
 #: Height of a row relative to the others, and the gaps, as shares of the plot.
@@ -47,20 +47,19 @@ _CHANGE_TICKS = {
 _MOST_NAMED = 128
 
 
-@figure_of_pass
+@figure_of_pass(rows=sequence_rows)
 def sequence_view(
     found: SequenceReading,
     read: ProbeReading | None = None,
     *,
     part: Part = "clean",
-    rows: Sequence[RowName] = ("outputs", "pattern", "summary", "position"),
+    rows: Sequence[RowName] = ALL_ROWS,
     view: View = "attention",
     site: int | None = None,
     query: int | None = None,
     strip: bool = False,
     waiting: str = "",
-    theme: Theme = "light",
-    size: int = 11,
+    look: Look = LIGHT,
 ) -> Drawing:
     """Output, attention pattern and probe readings of one sequence.
 
@@ -74,21 +73,18 @@ def sequence_view(
         query: index of a query to outline.
         strip: leave room for a line of tokens below the pattern.
         waiting: what stands in the readings' place while there is no ``read``.
-        theme: light or dark.
-        size: base text size, pixels.
 
     Raises:
         ValueError: for an unknown part or view, or a part that was not computed.
     """
     _check(found, part, view)
-    t = TOKENS[theme]
+    t = TOKENS[look.theme]
     window = window_of(found)
     has_pattern = found.clean.pattern is not None
     domains = row_domains(rows, strip, pattern=has_pattern)
     ticks = position_ticks(window.keys.stop, window.keys.start)
     figure = blank(
-        theme,
-        size,
+        look,
         column="sequence",
         xaxis={
             "range": list(window.limits(window.keys)),
@@ -107,7 +103,7 @@ def sequence_view(
     edge = found.trained + (0.5 if found.bos else -0.5)
     _ground(figure, window, edge, domains, rows, t)
     for i, row in enumerate(rows):
-        axes = Axes("y" if i == 0 else f"y{i + 1}", domains[i], theme, size)
+        axes = Axes("y" if i == 0 else f"y{i + 1}", domains[i], look.theme, look.size)
         if row == "pattern":
             _pattern(figure, found, part, view, axes)
         elif row == "outputs":
@@ -145,27 +141,6 @@ def row_domains(rows: Sequence[str], strip: bool, pattern: bool = True) -> list[
     return found
 
 
-def shown_cells(found: SequenceReading, part: Part, view: View) -> NDArray[np.float64] | None:
-    """The attention cells of a view, NaN where no key is visible; None for a model without attention."""
-    if found.clean.pattern is None:
-        return None
-    if part == "change":
-        edited, clean = (shown_cells(found, one, view) for one in ("edited", "clean"))  # type: ignore[arg-type]
-        assert edited is not None
-        assert clean is not None
-        return edited - clean
-    cells = np.asarray(found.of(part).scores if view == "score" else found.of(part).pattern, dtype=float)
-    if view == "times_length":
-        edges = window_of(found).edges(range(*found.queries)) + 0.5
-        cells = cells * ((edges[:-1] + 1 + edges[1:]) / 2)[:, None]
-    if view == "score":
-        # Scores are defined up to a constant per query, and are shown below the highest of their whole row, of
-        # which only a part may be in view.
-        top = np.asarray(found.of(part).row_top, dtype=float)[:, None]
-        cells = np.maximum(cells - top, 4 * SCORE_FLOOR)
-    return cells
-
-
 def at_hand(found: SequenceReading) -> bool:
     """Whether the cells hold every query's own weights over all its keys."""
     return found.pool == 1 and window_of(found).whole
@@ -201,7 +176,13 @@ def _meta(
 ) -> dict[str, Any]:
     window = window_of(found)
     has_heads = found.clean.pattern is not None
-    name = head_name(found.layer, found.head) if has_heads else "no heads"
+    name = (
+        "no heads"
+        if not has_heads
+        else "mean over all heads"
+        if found.head is None
+        else head_name(found.layer, found.head)
+    )
     said = [name, UNITS[view] if part != "change" and has_heads else ""]
     if window.pool > 1:
         said.append(f"highest of {window.pool} \u00d7 {window.pool} positions")
@@ -295,7 +276,7 @@ def _pattern(figure: Drawing, found: SequenceReading, part: Part, view: View, ax
     low, high = axes.domain
     # A fixed distance in pixels, where a share of a wide plot would push its margin, and all marks over it, aside.
     beside = {"x": 1, "xpad": 12, "y": (low + high) / 2, "len": high - low, "lenmode": "fraction"}
-    shown = colorbar(axes.theme, axes.size, [v for v, _ in bar], [text for _, text in bar])
+    shown = colorbar(Look(axes.theme, axes.size), [v for v, _ in bar], [text for _, text in bar])
     figure.add_heatmap(
         x=window.edges(window.keys),
         y=window.edges(window.queries),

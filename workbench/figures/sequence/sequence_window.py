@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.figures.labels import whole
-from workbench.figures.sequence.sequence_reading import SequenceReading
+from workbench.measure.edits.reading import SequenceReading
 
 
 @dataclass(frozen=True)

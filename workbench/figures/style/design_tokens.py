@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Literal
 
+from workbench.figures.look import Theme
 from workbench.figures.offered import offered
 
-Theme = Literal["light", "dark"]
 ColourMap = tuple[tuple[float, str], ...]
 
 LIGHT: dict[str, str] = {

@@ -9,9 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.figures.look import Look, Theme
 from workbench.figures.rows.frame import Frame
-from workbench.figures.rows.picking import run_name, smallest_n
-from workbench.figures.style.design_tokens import TOKENS, TRAIN_ON_HEATMAP, ColourMap, Theme
+from workbench.figures.rows.select_rows import run_name, smallest_n
+from workbench.figures.style.design_tokens import TOKENS, TRAIN_ON_HEATMAP, ColourMap
 from workbench.figures.style.marks import Cursor, add_across, add_upright, hover, span_meta
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.template import (
@@ -75,8 +76,7 @@ def step_length_map(
     edge: str | None,
     name: str,
     words: Mapping[str, str],
-    theme: Theme,
-    size: int,
+    look: Look,
     cursor: Cursor | None,
 ) -> Drawing:
     """A heatmap of ``data`` over training step (x) and prefix length (y).
@@ -94,14 +94,13 @@ def step_length_map(
         edge: colour of the line at N, see :func:`add_training_edge`.
         name: of the figure, after the run's.
         words: title, slice and alternative text.
-        theme: light or dark.
-        size: base text size, pixels.
+        look: theme and base text size.
         cursor: draws the cursor lines at ``step`` and ``length``.
     """
     lines = np.unique(data["length"].astype(int)).tolist()
     columns = sorted({*data["step"].astype(int).tolist(), *(int(step) for step in steps)})
     x_axis = step_axis(columns)
-    y_axis = length_axis(lengths, trained, theme, PLOT_HEIGHT, vertical=True)
+    y_axis = length_axis(lengths, trained, look.theme, PLOT_HEIGHT, vertical=True)
     y_axis["title"] = {"text": "prefix length"}
     meta: dict[str, Any] = {
         **words,
@@ -110,7 +109,7 @@ def step_length_map(
         "n": smallest_n(data),
     }
     where = f"{run_name(data)}/{name}"
-    figure = blank(theme, size, column="step", xaxis=x_axis, yaxis=y_axis, meta=meta, uirevision=where)
+    figure = blank(look, column="step", xaxis=x_axis, yaxis=y_axis, meta=meta, uirevision=where)
     values, texts = grid_of(data, columns, lines)
     add_heatmap(
         figure,
@@ -122,8 +121,7 @@ def step_length_map(
         low=low,
         high=high,
         ticks=ticks,
-        theme=theme,
-        size=size,
+        look=look,
     )
     add_training_edge(figure, lines, trained, edge)
     add_heatmap_cursor(figure, cursor)
@@ -154,13 +152,12 @@ def add_heatmap(
     low: float,
     high: float,
     ticks: Sequence[tuple[float, str]],
-    theme: Theme,
-    size: int,
+    look: Look,
 ) -> None:
     """Cells between the given edges with a fixed colour range; what has no value shows the sunken ground."""
     z, by, bx = pool(values)
     x_range, y_range = figure.layout.xaxis.range, figure.layout.yaxis.range
-    add_ground(figure, x_range, y_range, theme)
+    add_ground(figure, x_range, y_range, look.theme)
     figure.add_heatmap(
         x=pooled_edges(x_edges, bx),
         y=pooled_edges(y_edges, by),
@@ -168,7 +165,7 @@ def add_heatmap(
         zmin=low,
         zmax=high,
         colorscale=plotly_scale(colours),
-        colorbar=colorbar(theme, size, [v for v, _ in ticks], [s for _, s in ticks]),
+        colorbar=colorbar(look, [v for v, _ in ticks], [s for _, s in ticks]),
         hovertext=texts if by == bx == 1 else None,
         hoverinfo="text" if by == bx == 1 else "z",
         hoverongaps=False,

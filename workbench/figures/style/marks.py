@@ -8,11 +8,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.figures.labels import head_name, interval, layer_name, magnitude, proportion, spread, whole
+from workbench.figures.labels import (
+    all_counted,
+    interval,
+    layer_name,
+    length_said,
+    magnitude,
+    proportion,
+    spread,
+    whole,
+)
+from workbench.figures.look import Look, Theme
 from workbench.figures.rows.frame import Frame, missing, present
-from workbench.figures.style.design_tokens import TOKENS, Theme, rgba
+from workbench.figures.style.design_tokens import TOKENS, rgba
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.template import DASH, DOTS, PLOT_HEIGHT, PLOT_WIDTH, u_length, u_step
+from workbench.models.base.graph import head_name
 
 Floats = NDArray[np.float64]
 Cursor = Mapping[str, float]
@@ -55,11 +66,13 @@ def hover(row: Mapping[str, Any], decimals: int = 3) -> str:
             head = head[1:]
     if row["control"]:
         head.append(str(row["control"]).replace("_", " "))
-    where = [f"{k} {whole(row[k])}" for k in ("step", "length") if not missing(row[k])]
+    where = [] if missing(row["step"]) else [f"step {whole(row['step'])}"]
+    where += [] if missing(row["length"]) else [length_said(row["length"], row.get("note"))]
     number = proportion if abs(row["value"]) <= 1.5 else (lambda x, _: magnitude(x))
     value = number(row["value"], decimals)
-    limits = interval(row["low"], row["high"], decimals)
-    counted = "" if missing(row["n"]) else f" \u00b7 n {whole(row['n'])}"
+    every = all_counted(row.get("note"))
+    limits = interval(row["low"], row["high"], decimals) or every
+    counted = "" if missing(row["n"]) or every else f" \u00b7 n {whole(row['n'])}"
     lines = [" \u00b7 ".join(head), " \u00b7 ".join(where), f"<b>{value}</b> {limits}{counted}"]
     if row["status"] != "ok":
         note = f": {row['note']}" if row["note"] else ""
@@ -222,6 +235,29 @@ def add_zone(figure: Drawing, low: float, high: float, colour: str, opacity: flo
     )
 
 
+def add_hatching(figure: Drawing, low: float, high: float, yrange: Sequence[float], theme: Theme) -> None:
+    """Thin slanted lines between two places of the x axis: what lies there is drawn and not judged.
+
+    Args:
+        figure: where to.
+        low, high: the places, in axis units.
+        yrange: from where to where on the other axis, in axis units.
+        theme: light or dark.
+    """
+    bottom, top = float(yrange[0]), float(yrange[1])
+    figure.add_scatter(
+        x=[low, high, high, low],
+        y=[bottom, bottom, top, top],
+        mode="lines",
+        line={"width": 0},
+        fill="toself",
+        fillcolor="rgba(0,0,0,0)",
+        fillpattern={"shape": "/", "size": 9, "solidity": 0.06, "fgcolor": rgba(TOKENS[theme]["ink3"], 0.5)},
+        hoverinfo="skip",
+        name="not tested",
+    )
+
+
 def add_upright(figure: Drawing, x: float, line: Mapping[str, Any], name: str) -> None:
     """A line over the whole height at one place of the x axis."""
     figure.add_shape(type="line", x0=x, x1=x, y0=0, y1=1, yref="paper", line=dict(line), name=name)
@@ -235,8 +271,7 @@ def add_across(figure: Drawing, y: float, line: Mapping[str, Any], name: str) ->
 def add_training(
     figure: Drawing,
     trained: float,
-    theme: Theme,
-    size: int,
+    look: Look,
     *,
     avoid: Sequence[tuple[float, float]] = (),
     label: bool = True,
@@ -246,12 +281,11 @@ def add_training(
     Args:
         figure: its x axis is a length axis, its y axis has a range.
         trained: N.
-        theme: light or dark.
-        size: text size, pixels.
+        look: theme and base text size.
         avoid: drawn points (x, y) the name should keep away from.
         label: whether to write the name.
     """
-    t = TOKENS[theme]
+    t = TOKENS[look.theme]
     low, high = (float(v) for v in figure.layout.xaxis.range)
     u = u_length(trained)
     if u < low:
@@ -273,7 +307,7 @@ def add_training(
         xshift=-5 if left else 5,
         yanchor="middle",
         text=text,
-        font={"color": t["train"], "size": size, "weight": 400},
+        font={"color": t["train"], "size": look.size, "weight": 400},
         name="training label",
     )
 
@@ -304,15 +338,22 @@ def drawn_points(
     return points
 
 
-def add_level(figure: Drawing, x: Sequence[float] | Floats, y: Sequence[float] | Floats, theme: Theme) -> None:
-    """A dashed grey reference line (chance, zero)."""
+def add_level(
+    figure: Drawing,
+    x: Sequence[float] | Floats,
+    y: Sequence[float] | Floats,
+    theme: Theme,
+    dash: str = DASH,
+    name: str = "level",
+) -> None:
+    """A dashed, or dotted, grey reference line (chance, the best shortcut, zero)."""
     figure.add_scatter(
         x=list(x),
         y=list(y),
         mode="lines",
-        line={"color": TOKENS[theme]["control"], "width": 1, "dash": DASH},
+        line={"color": TOKENS[theme]["control"], "width": 1, "dash": dash},
         hoverinfo="skip",
-        name="level",
+        name=name,
     )
 
 
@@ -354,7 +395,7 @@ def add_cursor(
                     "line": {"color": t["surface"], "width": 1},
                 },
                 hoverinfo="skip",
-                name="at the cursor",
+                name="selected",
             )
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TypeVar
 
 from workbench.figures.labels import in_items_said, multiple
+from workbench.figures.look import Theme
 from workbench.figures.offered import offered
-from workbench.figures.style.design_tokens import TOKENS, Theme
+from workbench.figures.style.design_tokens import TOKENS
 from workbench.figures.style.marks import span_meta
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.template import PLOT_HEIGHT, PLOT_WIDTH, choose_ticks, u_length

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.figures.labels import dotted, sample_size
+from workbench.figures.look import Look
 from workbench.figures.rows.frame import Frame
-from workbench.figures.rows.picking import refuse_empty, run_name, series_of, smallest_n
-from workbench.figures.style.design_tokens import Theme
+from workbench.figures.rows.select_rows import refuse_empty, run_name, series_of, smallest_n
 from workbench.figures.style.marks import Cursor, Label, add_cursor, add_end_labels, add_line, said, span_meta
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.template import UNIT, blank, run_axis, unit_axis
@@ -23,8 +23,7 @@ def line_plot(
     title: str,
     n: int | None,
     name: str,
-    theme: Theme,
-    size: int,
+    look: Look,
     **words: str,
 ) -> Drawing:
     """An empty plot over ``along`` ("step" or "length").
@@ -36,12 +35,11 @@ def line_plot(
         title: of the panel.
         n: sequences behind each value, None where that is unknown.
         name: of the figure; two figures of one name keep a reader's view of them.
-        theme: light or dark.
-        size: base text size, pixels.
+        look: theme and base text size.
         words: ``slice`` (what is shown) and ``alt`` (what it says), where they are known already.
     """
     meta: dict[str, Any] = {"title": title, **words, "x": span_meta(along, x_axis), "n": n}
-    return blank(theme, size, column=along, xaxis=x_axis, yaxis=y_axis, meta=meta, uirevision=name)
+    return blank(look, column=along, xaxis=x_axis, yaxis=y_axis, meta=meta, uirevision=name)
 
 
 @dataclass(frozen=True)
@@ -77,8 +75,7 @@ def series_figure(
     title: str,
     alt: str,
     place: str = "",
-    theme: Theme,
-    size: int,
+    look: Look,
     cursor: Cursor | None = None,
 ) -> Drawing:
     """Lines with bands and names at their ends; what leaves 0..1 is drawn at the edge, tooltips keep the value.
@@ -92,37 +89,54 @@ def series_figure(
         title: of the panel.
         alt: what the lines say.
         place: where in the model, if that is to be said.
-        theme: light or dark.
-        size: base text size, pixels.
+        look: theme and base text size.
         cursor: see ``marks.add_cursor``.
     """
     refuse_empty(data, title)
     y_axis, n = unit_axis(), smallest_n(data)
     figure = line_plot(
         along,
-        run_axis(along, frame.distinct(along), trained, theme),
+        run_axis(along, frame.distinct(along), trained, look.theme),
         y_axis,
         title=title,
         slice=dotted(place, sample_size(n)),
         n=n,
         name=f"{run_name(data)}/{title.lower().replace(' ', '_')}_over_{along}",
-        theme=theme,
-        size=size,
+        look=look,
     )
+    labels, marked = add_series(figure, data, along, looks, clip=UNIT)
+    add_end_labels(figure, sorted(labels, key=lambda label: not label[3]), y_axis["range"], look.size)
+    add_cursor(figure, cursor, along, look.theme, marked, clip=UNIT)
+    figure.layout.meta["alt"] = alt
+    return figure
+
+
+def add_series(
+    figure: Drawing,
+    data: Frame,
+    along: str,
+    looks: Mapping[str, LineStyle],
+    *,
+    clip: tuple[float, float] | None = None,
+) -> tuple[list[Label], list[tuple[Frame, str, str]]]:
+    """Lines of the series that have a style, in the order of the styles.
+
+    Returns:
+        the labels of their ends, and what :func:`workbench.figures.style.marks.add_cursor` marks of them.
+    """
     parts = dict(series_of(data))
     labels: list[Label] = []
     marked = []
-    for name in (name for name in looks if name in parts):
-        look, rows = looks[name], parts[name]
-        end = add_line(figure, rows, along, look.colour, width=look.width, dash=look.dash, band=look.band, clip=UNIT)
-        if look.written is not None:
-            labels.append((name, end, look.written or look.colour, look.strong))
-        if look.symbol:
-            marked.append((rows, look.colour, look.symbol))
-    add_end_labels(figure, sorted(labels, key=lambda label: not label[3]), y_axis["range"], size)
-    add_cursor(figure, cursor, along, theme, marked, clip=UNIT)
-    figure.layout.meta["alt"] = alt
-    return figure
+    for name, line in looks.items():
+        if name not in parts:
+            continue
+        rows = parts[name]
+        end = add_line(figure, rows, along, line.colour, width=line.width, dash=line.dash, band=line.band, clip=clip)
+        if line.written is not None:
+            labels.append((name, end, line.written or line.colour, line.strong))
+        if line.symbol:
+            marked.append((rows, line.colour, line.symbol))
+    return labels, marked
 
 
 def spoken(data: Frame, along: str, at: Sequence[float], names: Sequence[str] | None = None) -> str:

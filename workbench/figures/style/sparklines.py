@@ -36,7 +36,7 @@ def spark_path(
     if not high > low:
         raise ValueError(f"a sparkline needs low < high, not {low} and {high}")
     if x is not None and len(x) != len(values):
-        raise ValueError(f"{len(values)} values but {len(x)} places")
+        raise ValueError(f"{len(values)} values but {len(x)} x positions")
     count = len(values)
     parts: list[str] = []
     drawing = False

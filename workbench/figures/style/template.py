@@ -18,7 +18,8 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from workbench.figures.labels import short, whole
-from workbench.figures.style.design_tokens import DIFFERENCE, PERFORMANCE, TOKENS, Theme
+from workbench.figures.look import LIGHT, Look, Theme
+from workbench.figures.style.design_tokens import DIFFERENCE, PERFORMANCE, TOKENS
 from workbench.figures.style.plain_figure import Drawing, PlainFigure, drawing_plainly
 
 FONT = "Inter, system-ui, sans-serif"
@@ -175,7 +176,7 @@ def plotly_scale(colours: Sequence[tuple[float, str]]) -> list[list[Any]]:
     return [[stop, colour] for stop, colour in colours]
 
 
-def colorbar(theme: Theme, size: int, ticks: Sequence[float], texts: Sequence[str]) -> dict[str, Any]:
+def colorbar(look: Look, ticks: Sequence[float], texts: Sequence[str]) -> dict[str, Any]:
     """The colour bar of a heatmap: thin, beside the plot, ticks in plain values."""
     return {
         "thickness": 8,
@@ -187,24 +188,23 @@ def colorbar(theme: Theme, size: int, ticks: Sequence[float], texts: Sequence[st
         "tickvals": list(ticks),
         "ticktext": list(texts),
         "ticklabeloverflow": "allow",
-        "tickfont": {"size": size, "color": TOKENS[theme]["ink3"]},
+        "tickfont": {"size": look.size, "color": TOKENS[look.theme]["ink3"]},
     }
 
 
 @cache  # a figure takes a copy
-def template(theme: Theme = "light", size: int = 11) -> go.layout.Template:
+def template(look: Look = LIGHT) -> go.layout.Template:
     """The plot template of a theme.
 
     Args:
-        theme: light or dark.
-        size: base size of text in pixels (11, or 12 on wide screens).
+        look: theme and base text size.
 
     Raises:
         ValueError: for a theme that does not exist.
     """
-    if theme not in TOKENS:
-        raise ValueError(f"unknown theme {theme!r}; the themes are light and dark")
-    t = TOKENS[theme]
+    if look.theme not in TOKENS:
+        raise ValueError(f"unknown theme {look.theme!r}; the themes are light and dark")
+    t = TOKENS[look.theme]
     axis = {
         "gridcolor": t["grid"],
         "zeroline": False,
@@ -212,14 +212,14 @@ def template(theme: Theme = "light", size: int = 11) -> go.layout.Template:
         "ticks": "outside",
         "ticklen": 3,
         "tickcolor": t["line2"],
-        "tickfont": {"size": size, "color": t["ink3"]},
-        "title": {"font": {"size": size, "color": t["ink2"]}, "standoff": 6},
+        "tickfont": {"size": look.size, "color": t["ink3"]},
+        "title": {"font": {"size": look.size, "color": t["ink2"]}, "standoff": 6},
         "automargin": False,
         "fixedrange": True,
     }
     return go.layout.Template(
         layout={
-            "font": {"family": FONT, "size": size, "color": t["ink2"]},
+            "font": {"family": FONT, "size": look.size, "color": t["ink2"]},
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
             "showlegend": False,
@@ -228,7 +228,7 @@ def template(theme: Theme = "light", size: int = 11) -> go.layout.Template:
             "clickanywhere": True,
             "colorscale": {
                 "sequential": plotly_scale(PERFORMANCE),
-                "diverging": plotly_scale(DIFFERENCE[theme]),
+                "diverging": plotly_scale(DIFFERENCE[look.theme]),
             },
             "xaxis": axis,
             "yaxis": axis | {"ticks": "", "ticklabelstandoff": 3},
@@ -238,21 +238,20 @@ def template(theme: Theme = "light", size: int = 11) -> go.layout.Template:
                 "font": {"family": FONT, "size": 12, "color": t["surface"]},
                 "align": "left",
             },
-            "annotationdefaults": {"showarrow": False, "font": {"size": size, "color": t["ink2"]}},
+            "annotationdefaults": {"showarrow": False, "font": {"size": look.size, "color": t["ink2"]}},
         }
     )
 
 
 @cache  # nobody writes into it
-def plain_template(theme: Theme = "light", size: int = 11) -> dict[str, Any]:
+def plain_template(look: Look = LIGHT) -> dict[str, Any]:
     """:func:`template` as the browser is sent it."""
-    made: dict[str, Any] = template(theme, size).to_plotly_json()
+    made: dict[str, Any] = template(look).to_plotly_json()
     return made
 
 
 def blank(
-    theme: Theme,
-    size: int,
+    look: Look,
     *,
     column: str,
     xaxis: Mapping[str, Any],
@@ -265,7 +264,7 @@ def blank(
     Within :func:`workbench.figures.style.plain_figure.plain_figures` it is a plain one, else plotly's.
     """
     layout: dict[str, Any] = {
-        "template": plain_template(theme, size) if drawing_plainly() else template(theme, size),
+        "template": plain_template(look) if drawing_plainly() else template(look),
         "margin": MARGINS[column] | {"pad": 0},
         "xaxis": dict(xaxis),
         "yaxis": dict(yaxis),

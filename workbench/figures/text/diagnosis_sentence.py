@@ -1,45 +1,44 @@
-"""Why a model fails past its training length, and what mends it, in one sentence made of the rows of ``diagnosis``."""
+"""Why a model fails past its training length, in sentences made of the rows of ``diagnosis``.
+
+Cause, component, evidence, control: in this order.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from workbench.core.names import NOT_EXPLAINED, POSITION_OR_CONTENT, POSITION_OR_KEYS, TOO_COSTLY
+from workbench.core.thresholds import NAMING_SHARE
 from workbench.figures.labels import Piece
 from workbench.figures.rows.claims import Claim, capital, count, estimate, head, layer, note, number, plain, trained
-from workbench.figures.rows.diagnosis_rows import MEASUREMENT, Row, named_entry
-from workbench.figures.rows.door import of_rows
+from workbench.figures.rows.conversion import of_rows
+from workbench.figures.rows.diagnosis_rows import (
+    MEASUREMENT,
+    Row,
+    deciding_entry,
+    named_entry,
+    recovered_by,
+    share_of,
+)
 from workbench.figures.rows.frame import Frame, missing
-from workbench.figures.rows.picking import valued
+from workbench.figures.rows.select_rows import valued
+from workbench.measure.edits.interventions.all_interventions import by_name
 
-REPAIRS: Mapping[str, str] = {
-    "P.lag": "lags inside the trained range",
-    "P.row": "trained rows in place of others",
-    "P": "ids inside the trained range",
-    "D.logn": "scores scaled by log n",
-    "D": "sharpening",
-    "K.sink": "the first key's weight held as at N",
-    "K.scale": "head outputs held at their scale at N",
-    "T": "steps slowed to those of N",
-    "C": "rows moved to where they lay at N",
-}
-"""What a repair does, by its name or by its family."""
 CAUSES = {
     "position": "positions beyond ",
     "keys": "more keys than at ",
     "steps": "more steps than at ",
-    "steps or content": "what grows with strings beyond ",
-    "keys or content": "what grows with strings beyond ",
-    "content": "what strings hold beyond ",
+    "steps or content": "what grows with sequences beyond ",
+    "keys or content": "what grows with sequences beyond ",
+    "content": "what sequences hold beyond ",
     "joint": "positions and more keys, together, beyond ",
 }
 MANY = ("position", "keys", "steps", "joint")
 """Entries that are told in the plural."""
 ASIDE = {"P": "D", "D": "P", "K": "P", "T": "C", "C": "P"}
 """The family whose best member is told beside the one that is named."""
-ENOUGH = 0.5
-"""Share of the loss from which a repair names a cause, where its control restores clearly less."""
-NOTHING = "loss below "
-"""How the note of a row begins that has nothing to explain."""
+NOTHING = "nothing to explain"
+"""What the note of a row contains that has nothing to explain."""
 NEAR, FAR = 0.05, 0.25
 """How far below the accuracy at N a probe may be for the answer to count as readable, and how far one of untrained
 weights must be."""
@@ -47,13 +46,13 @@ weights must be."""
 
 @of_rows
 def diagnosis_sentence(frame: Frame, *, step: int, longest: float, length: int | None = None) -> list[Piece]:
-    """The entry, the site and what restores how much, at the first length at which there is something to explain.
+    """The cause, the component, and what recovers how much, at the first length at which there is something to explain.
 
     Args:
         frame: rows of one run.
         step: the checkpoint.
         longest: N, the longest trained length.
-        length: speak of this length; None = the first with a name, else the first that was asked.
+        length: speak of this length; None = the first with a name, otherwise the first that was diagnosed.
 
     Raises:
         NotMeasured: where the checkpoint has no diagnosis.
@@ -63,45 +62,54 @@ def diagnosis_sentence(frame: Frame, *, step: int, longest: float, length: int |
     if not named["label"]:
         return [*_nothing(own if length is None else own.where(length=length), named), plain(".")]
     here = own.where(length=named["length"])
-    if named["label"] == "not explained":
-        return _unexplained(here, named)
+    if named["label"] == NOT_EXPLAINED:
+        return _unexplained(here, named, longest)
+    if named["label"] == POSITION_OR_CONTENT:
+        return _untested(here, named, longest)
     grades = here.where(quantity="entry_grade").rows()
     part = grades and grades[0]["label"] == "partly"
-    pieces: list[Piece] = [
-        _at(named),
-        plain(f"fails {'partly ' if part else ''}because {CAUSES[named['label']]}"),
-        trained(longest),
-        plain(" "),
-        *_effect(here, "" if str(named["label"]) in MANY else "s"),
-    ]
-    return [*pieces, *_restored(here, named), plain(".")]
+    pieces: list[Piece] = [_at(named), plain(f"fails {'partly ' if part else ''}because ")]
+    deciding = deciding_entry(own, named)
+    causes = ["position", "keys"] if named["label"] == POSITION_OR_KEYS else [*recovered_by(named)]
+    if len(causes) > 1 and deciding is None:
+        for place, cause in enumerate(causes):
+            pieces += [plain(" or " * (place > 0) + CAUSES[cause]), trained(longest)]
+        pieces += [plain(" "), *_effect(here, ""), plain(".")]
+        if named["label"] == POSITION_OR_KEYS:
+            untested = plain(" Whether positions are the cause could not be tested")
+            return [*pieces, *_recovered(own, here, named, deciding), untested, *_untestable_because(here, longest)]
+        pieces.append(plain(" The causes are not told apart."))
+    else:
+        s = "" if str(named["label"]) in MANY else "s"
+        pieces += [plain(CAUSES[named["label"]]), trained(longest), plain(" "), *_effect(here, s), plain(".")]
+    return [*pieces, *_recovered(own, here, named, deciding)]
 
 
 def _at(named: Row) -> Claim:
-    """The length that is spoken of, and the law where it is not that of training."""
-    law = "" if named["law"] == "matched" else f" under the {named['law']} law"
+    """The length that is spoken of, and the test set where it is not the matched one."""
+    law = "" if named["law"] == "matched" else f" on the {named['law']} test set"
     return count(named, "length", "At ", f"{law}, ")
 
 
 def _nothing(own: Frame, named: Row) -> list[Piece]:
-    """Why no cause is named; where too little is lost, up to which length and under which law: the other may fail."""
+    """Why no cause is named; where accuracy holds, at which lengths and on which test set: the other may fail."""
     why = capital(note(named))
-    if not str(named["note"]).startswith(NOTHING):
+    if NOTHING not in str(named["note"]):
         return [why]
-    asked = own.where(quantity="entry").sort("length").rows()
-    same = [row for row in asked if str(row["note"]).startswith(NOTHING)]
+    diagnosed = own.where(quantity="entry").sort("length").rows()
+    same = [row for row in diagnosed if NOTHING in str(row["note"])]
     pieces: list[Piece] = [why]
     if same[-1]["length"] != named["length"]:
         pieces.append(count(same[-1], "length", ", nor at "))
-    pieces.append(plain(f" under the {named['law']} law"))
-    for row in asked:
+    pieces.append(plain(f" on the {named['law']} test set"))
+    for row in diagnosed:
         if row not in same:
-            pieces += [count(row, "length", "; at ", ": "), note(row)]
+            pieces += [plain(". "), capital(note(row))]
     return pieces
 
 
 def _effect(here: Frame, s: str) -> list[Piece]:
-    """What the entry does, at its site; ``s`` ends the verb where the entry is one thing."""
+    """What the cause does, in which component; ``s`` ends the verb where the cause is one thing."""
     sites = here.where(quantity="failure_site").rows()
     if not sites or not sites[0]["label"]:
         return [plain(f"break{s} the answer")]
@@ -118,53 +126,114 @@ def _effect(here: Frame, s: str) -> list[Piece]:
     return [plain(f"lose{s} the answer")] + ([] if missing(site["layer"]) else [layer(site, " ")])
 
 
-def _restored(here: Frame, named: Row) -> list[Piece]:
-    """What the naming repair restores, and the best of another family beside it."""
-    shares = valued(here.where(quantity="restored_share", control="")).rows()
-    own = [row for row in shares if row["target"] == named["target"]]
-    if not own:
-        oracle = valued(here.where(quantity="oracle_key_share", control="")).rows()
-        best = max(oracle, key=lambda row: float(row["value"]), default=None)
-        told = [plain("; no blind repair restores half")]
-        return told if best is None else [plain(": the right key alone restores "), *estimate(best), *told]
-    pieces: list[Piece] = [plain(f": {_phrase(str(named['target']))} restore{_s(str(named['target']))} ")]
-    pieces += estimate(own[0])
-    aside = ASIDE[str(named["target"])[0]]
-    other = [row for row in shares if str(row["target"]).startswith(aside) and row["mode"] == "alone" and row["note"]]
-    if other and " and " not in str(named["target"]):
-        target = str(other[0]["target"])
-        pieces += [plain(f"; {_phrase(target)} restore{_s(target)} "), *estimate(other[0])]
+def _recovered(own: Frame, here: Frame, named: Row, deciding: Row | None) -> list[Piece]:
+    """What the intervention recovers that names the cause, its control, and what others recover."""
+    target = str(named["target"])
+    share = share_of(own, named, target) if target else None
+    if share is None:
+        return _right_key(here)
+    pieces: list[Piece] = [plain(f" {_phrase(target, True)} recover "), *estimate(share), plain(OF_THE_DROP)]
+    if control := share_of(own, named, target, "wrong_constant"):
+        pieces += [plain(" With a wrong constant, the same edit recovers "), *estimate(control), plain(".")]
+    rivals = [other for other in recovered_by(named).values() if other != target]
+    for rival in rivals:
+        if also := share_of(own, named, rival):
+            pieces += [plain(f" {_phrase(rival, True)} recover "), *estimate(also), plain(" as well")]
+            pieces += [plain("."), *([] if deciding is None else _decided(own, deciding, target, rival))]
+    if rivals or " and " in target:
+        return pieces
+    aside = ASIDE[target[0]]
+    shares = valued(here.where(quantity="restored_share", control="", mode="alone")).rows()
+    for other in [row for row in shares if str(row["target"]).startswith(aside) and row["note"]][:1]:
+        pieces += [plain(f" {_phrase(str(other['target']), True)} recover "), *estimate(other), plain(".")]
     return pieces
 
 
-def _unexplained(here: Frame, named: Row) -> list[Piece]:
+OF_THE_DROP = " of the accuracy drop."
+
+
+def _decided(own: Frame, deciding: Row, target: str, rival: str) -> list[Piece]:
+    """What two interventions recover at the length that tells their causes apart."""
+    first, second = share_of(own, deciding, target), share_of(own, deciding, rival)
+    if first is None or second is None:
+        return []
+    at = count(deciding, "length", " But at ", ", the first edit recovers ")
+    return [at, *estimate(first), plain(" and the second "), *estimate(second), plain(".")]
+
+
+def _right_key(here: Frame) -> list[Piece]:
+    """What the right key recovers in place of what a head attends to, its control, and what positions recover."""
+    oracle = valued(here.where(quantity="oracle_key_share", control="")).rows()
+    best = max(oracle, key=_value, default=None)
+    if best is None:
+        return [plain(" No label-free intervention recovers half of the accuracy drop.")]
+    pieces: list[Piece] = [plain(" The right key alone recovers "), *estimate(best), plain(OF_THE_DROP)]
+    at = {"layer": best["layer"], "head": best["head"]}
+    untrained = valued(here.where(quantity="oracle_key_share", control="untrained", **at)).rows()
+    if untrained:
+        pieces += [plain(" In untrained models this edit moves accuracy by at most "), number(untrained[0])]
+        pieces.append(plain(" from chance."))
+    positions = [row for row in _positions(here) if not missing(row["value"])]
+    if positions:
+        pieces += [plain(" Position interventions recover at most "), number(max(positions, key=_value)), plain(".")]
+    return [*pieces, plain(" No other label-free intervention recovers half.")]
+
+
+def _untested(here: Frame, named: Row, longest: float) -> list[Piece]:
+    """Which head attends to wrong tokens, what the right key recovers, and why positions could not be tested."""
+    sites = here.where(quantity="failure_site", label="selection").rows()
+    which = [head(sites[0])] if sites else [plain("a head")]
+    pieces: list[Piece] = [_at(named), *which, plain(" attends to the wrong tokens.")]
+    oracle = valued(here.where(quantity="oracle_key_share", control="")).rows()
+    if oracle:
+        best = max(oracle, key=_value)
+        pieces += [plain(" The right key alone recovers "), *estimate(best), plain(OF_THE_DROP)]
+    pieces.append(plain(" Whether by position or by content could not be tested"))
+    tested = [row for row in _positions(here) if not missing(row["value"])]
+    if tested:
+        chosen = max((row for row in tested if row["note"]), key=_value, default=max(tested, key=_value))
+        pieces += [plain(f": {_phrase(str(chosen['target']))} recover "), *estimate(chosen)]
+        wrong = valued(here.where(quantity="restored_share", target=chosen["target"], control="wrong_constant")).rows()
+        pieces += [plain(", with a wrong constant "), *estimate(wrong[0])] if wrong else []
+        return [*pieces, plain(".")]
+    return [*pieces, *_untestable_because(here, longest)]
+
+
+def _untestable_because(here: Frame, longest: float) -> list[Piece]:
+    """The end of a sentence: why no position intervention is applicable."""
+    if _untestable(here):
+        return [plain(": every position intervention costs too much accuracy at "), trained(longest), plain(".")]
+    return [plain(": no position intervention is applicable.")]
+
+
+def _unexplained(here: Frame, named: Row, longest: float) -> list[Piece]:
     shares = valued(here.where(quantity="restored_share", control="", mode="alone")).rows()
     pieces: list[Piece] = [_at(named)]
-    if shares:
-        pieces += [*_too_little(here, shares), plain(": not explained")]
-    else:
-        pieces.append(plain("no repair is applicable: not explained"))
+    pieces += _too_little(here, shares) if shares else [plain("no intervention is applicable")]
+    pieces.append(plain(". The failure is not explained."))
     still = _still_readable(here)
-    pieces += [] if still is None else [plain("; the answer is still readable"), layer(still, " ")]
+    pieces += [] if still is None else [plain(" The answer is still readable"), layer(still, " "), plain(".")]
     if _untestable(here):
-        pieces.append(plain("; whether positions are to blame cannot be tested by ids, for such repairs harm at N"))
-    return [*pieces, plain(".")]
+        told_why = " Positions could not be tested: every position intervention costs too much accuracy at "
+        pieces += [plain(told_why), trained(longest), plain(".")]
+    return pieces
 
 
 def _too_little(here: Frame, shares: Sequence[Row]) -> list[Piece]:
-    """What the best repair restores, and why that names nothing."""
+    """What the best intervention recovers, and why that names nothing."""
     best = max(shares, key=_value)
-    if _value(best) < ENOUGH:
-        return [plain("no repair restores more than "), number(best), plain(" of the loss")]
-    # Of each family one member is judged, chosen on other strings, and held against its control.
+    drop = plain(" of the accuracy drop")
+    if _value(best) < NAMING_SHARE:
+        return [plain("no intervention recovers more than "), number(best), drop]
+    # Of each family one member is judged, chosen on other sequences, and compared with its control.
     judged = max((row for row in shares if row["note"]), key=_value, default=best)
     target = str(judged["target"])
     wrong = valued(here.where(quantity="restored_share", target=target, control="wrong_constant")).rows()
-    if _value(judged) < ENOUGH or not wrong:
-        told = "of the repairs chosen on the other half of the strings none restores more than "
-        return [plain(told), number(judged), plain(" of the loss")]
-    told_share = [plain(f"{_phrase(target)} restore{_s(target)} "), *estimate(judged)]
-    return [*told_share, plain(" of the loss, and with the wrong constant "), *estimate(wrong[0])]
+    if _value(judged) < NAMING_SHARE or not wrong:
+        chosen = "no intervention that was chosen on the other half of the sequences recovers more than "
+        return [plain(chosen), number(judged), drop]
+    share = [plain(f"{_phrase(target)} recover "), *estimate(judged), drop]
+    return [*share, plain(", but with a wrong constant "), *estimate(wrong[0])]
 
 
 def _value(row: Row) -> float:
@@ -188,26 +257,25 @@ def _still_readable(here: Frame) -> Row | None:
     return good[-1] if good else None
 
 
-def _untestable(here: Frame) -> bool:
+def _positions(here: Frame) -> list[Row]:
+    """The rows of position interventions, applicable or not."""
     rows = here.where(quantity="restored_share", control="", mode="alone").rows()
-    told = [str(row["note"]) for row in rows if str(row["target"]).startswith("P.")]
-    harms = [text for text in told if text.startswith("it harms inside training")]
-    return bool(harms) and not any(
-        str(row["target"]).startswith("P.") and row["value"] is not None and not missing(row["value"]) for row in rows
-    )
+    return [row for row in rows if str(row["target"]).startswith("P.")]
 
 
-def _phrase(target: str) -> str:
-    """What a repair, or a pair of them, does."""
-    return " with ".join(REPAIRS.get(name) or REPAIRS[name[0]] for name in target.split(" and "))
+def _untestable(here: Frame) -> bool:
+    """Whether no position intervention is applicable, one at least because of what it costs at N."""
+    rows = _positions(here)
+    harms = any(str(row["note"]).startswith(TOO_COSTLY) for row in rows)
+    return harms and all(row["value"] is None or missing(row["value"]) for row in rows)
 
 
-def _s(target: str) -> str:
-    """The ending of the verb: some phrases are plural."""
-    phrase = _phrase(target)
-    return "s" if phrase.startswith(("sharpening", "the first key")) else ""
+def _phrase(target: str, first: bool = False) -> str:
+    """What an intervention, or a pair of them, does; ``first``: as it begins a sentence."""
+    phrase = " together with ".join(by_name(name).description for name in target.split(" and "))
+    return phrase[:1].upper() + phrase[1:] if first else phrase
 
 
 def told(pieces: Sequence[Piece]) -> str:
-    """The sentence as text."""
+    """The sentences as text."""
     return "".join(text for text, _ in pieces)

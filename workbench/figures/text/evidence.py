@@ -10,31 +10,53 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from workbench.core.names import CHALLENGE
+from workbench.core.thresholds import UNTRAINED
+from workbench.core.verdicts import (
+    HARD_ATTENTION,
+    LENGTH_COUPLED,
+    NO_THRESHOLD,
+    NOT_FITTED,
+    SCALE_ROBUST,
+    SOFT_ATTENTION,
+    STRATA,
+)
 from workbench.figures.errors import NotMeasured
 from workbench.figures.heads.hard_or_soft import shape_clause
 from workbench.figures.heads.head_curves import MEASUREMENT as HARDMAX
-from workbench.figures.heads.leading_head import ABLATION, DROP, DROP_P, IN_PLACE, largest_effect
-from workbench.figures.labels import MISSING, Piece, head_name, interval, layer_said, proportion, whole
+from workbench.figures.heads.leading_head import leading_clause, leading_head
+from workbench.figures.labels import MISSING, Piece, estimate, interval, layer_said, proportion, whole
 from workbench.figures.panels.accuracy import LAWS, MEASUREMENT
+from workbench.figures.rows.baselines import baseline_rows, judged
 from workbench.figures.rows.claims import bar, count, note, plain, threshold, trained
-from workbench.figures.rows.door import of_rows
+from workbench.figures.rows.conversion import of_rows
 from workbench.figures.rows.frame import Frame, missing
-from workbench.figures.rows.picking import nearest, valued
-from workbench.figures.text.carried import CarriedReading, above, readings
-from workbench.figures.text.carried_clauses import LITTLE, MOVED
+from workbench.figures.rows.select_rows import nearest, valued
+from workbench.figures.text.decodability_clauses import LITTLE, MOVED
+from workbench.figures.text.decodability_rows import CarriedReading, above, readings
+from workbench.figures.text.strata_clauses import (
+    COMPONENTS,
+    each_stratum,
+    kind_of,
+    name_of,
+    repeats,
+    together,
+    verb,
+    worst_of,
+)
+from workbench.models.base.graph import head_name
 
 Standing = Literal["supports", "contradicts", "cannot tell"]
 Topic = Literal["fit", "past training", "near ties", "summary", "position", "head"]
 Pieces = list[Piece]
 Row = Mapping[str, Any]
 
-ROBUST, COUPLED, UNFITTED = "scale-robust", "length-coupled", "not fitted"
 #: What a clause speaks for -> the verdicts that it supports, and those that it contradicts.
 SPEAKS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
-    "fitted": (frozenset({ROBUST, COUPLED}), frozenset({UNFITTED})),
-    UNFITTED: (frozenset({UNFITTED}), frozenset({ROBUST, COUPLED})),
-    ROBUST: (frozenset({ROBUST}), frozenset({COUPLED})),
-    COUPLED: (frozenset({COUPLED}), frozenset({ROBUST})),
+    "fitted": (frozenset({SCALE_ROBUST, LENGTH_COUPLED}), frozenset({NOT_FITTED})),
+    NOT_FITTED: (frozenset({NOT_FITTED}), frozenset({SCALE_ROBUST, LENGTH_COUPLED})),
+    SCALE_ROBUST: (frozenset({SCALE_ROBUST}), frozenset({LENGTH_COUPLED})),
+    LENGTH_COUPLED: (frozenset({LENGTH_COUPLED}), frozenset({SCALE_ROBUST})),
 }
 
 
@@ -60,9 +82,9 @@ class Evidence:
 
     @property
     def cells(self) -> tuple[str, str, str, str, str]:
-        """Value, interval, n, control and place, as they are written in a table."""
+        """Value, interval, n, control with its interval, and place, as they are written in a table."""
         row, control = self.row, self.control
-        held = MISSING if control is None else proportion(float(control["value"]))
+        held = MISSING if control is None else _estimate(control)
         if row is None:
             return MISSING, "", MISSING, held, self.where
         counted = MISSING if missing(row["n"]) else whole(float(row["n"]))
@@ -79,8 +101,8 @@ def evidence(
         frame: rows of one run.
         step: the checkpoint.
         trained: N, the longest prefix length seen in training.
-        length: where the ablation of the head is looked at: at the longest measured length up to this one.
-        layer: of the head to speak of (None = no head).
+        length: where the effect of a head was tested: at the longest measured length up to this one.
+        layer: of the head to speak of (None = all heads).
         head: the head to speak of.
 
     Raises:
@@ -93,8 +115,7 @@ def evidence(
     fit, fitted = _fit(frame, verdict, trained)
     found = [*fit, *_past_training(frame, verdict, trained, fitted), *_near_ties(frame, verdict)]
     found += [*_summary(frame, verdict, trained), *_position(frame, verdict, trained)]
-    if layer is not None and head is not None:
-        found += _head(frame, verdict, trained, length, layer, head)
+    found += _head(frame, verdict, trained, length, layer, head)
     return found
 
 
@@ -113,6 +134,12 @@ def standing_of(verdict: Row, speaks: str) -> Standing:
     return "supports" if label in supports else "contradicts" if label in contradicts else "cannot tell"
 
 
+def _estimate(row: Row) -> str:
+    """The value of a row with its interval, where it has one."""
+    low, high = row.get("low"), row.get("high")
+    return estimate(float(row["value"]), *((None, None) if missing(low) or missing(high) else (low, high)))
+
+
 # ---- behaviour --------------------------------------------------------------------------------------------
 def _curve(frame: Frame, step: int, quantity: str, law: str) -> list[dict[str, Any]]:
     rows = frame.where(measurement=MEASUREMENT, quantity=quantity, mode="teacher_forced", law=law, step=step)
@@ -122,14 +149,16 @@ def _curve(frame: Frame, step: int, quantity: str, law: str) -> list[dict[str, A
 def _fit(frame: Frame, verdict: Row, longest_trained: float) -> tuple[list[Evidence], bool]:
     """Skill at the trained length of which least is shown, and whether it is shown to be fitted."""
     rows = [row for row in _curve(frame, int(verdict["step"]), "skill", "matched") if row["length"] <= longest_trained]
+    rows = [row for row in rows if not str(row["note"]).startswith(UNTRAINED)]
+    rows = [] if verdict.get("reason") == NO_THRESHOLD else rows
     rows = [row for row in rows if row["length"] >= longest_trained / 4] or rows[-1:]
     if not rows:
         return [], False
     row = min(rows, key=lambda one: float(one["value"] if missing(one["low"]) else one["low"]))
     low, high = (float(row["value"] if missing(row[end]) else row[end]) for end in ("low", "high"))
     needed = bar(verdict, "fitted")
-    speaks = "fitted" if low >= needed else UNFITTED if high < needed else ""
-    said = {"fitted": "reaches ", UNFITTED: "is below ", "": "is not known to reach "}[speaks]
+    speaks = "fitted" if low >= needed else NOT_FITTED if high < needed else ""
+    said = {"fitted": "reaches ", NOT_FITTED: "is below ", "": "is not known to reach "}[speaks]
     clause: Pieces = [
         plain("Skill at trained lengths "),
         plain(said),
@@ -140,7 +169,8 @@ def _fit(frame: Frame, verdict: Row, longest_trained: float) -> tuple[list[Evide
 
 
 def _past_training(frame: Frame, verdict: Row, longest_trained: float, fitted: bool) -> list[Evidence]:
-    """Of each law, where accuracy falls past N, or that it stays; nothing of what was never fitted."""
+    """Of each test set, where accuracy falls past N, or that it stays, next to the baseline of the test set there;
+    nothing of what was never fitted."""
     step = int(verdict["step"])
     found: list[Evidence] = []
     if not fitted:
@@ -150,14 +180,17 @@ def _past_training(frame: Frame, verdict: Row, longest_trained: float, fitted: b
         curve = {int(row["length"]): row for row in _curve(frame, step, "accuracy", law)}
         if not ends or not curve:
             continue
-        chance = {int(row["length"]): row for row in _curve(frame, step, "chance", law)}
+        if law == CHALLENGE:  # N itself is not judged there, and is what accuracy falls from
+            unjudged = [n for n in curve if n > longest_trained and not judged(law, n, longest_trained)]
+            curve = {n: row for n, row in curve.items() if n not in unjudged}
+        baseline = {int(row["length"]): row for row in baseline_rows(frame, law, "length", step=step).rows()}
         made = _fails(ends[0], curve, longest_trained) or _stays(ends[0], curve, longest_trained)
         if made is None:
             continue
         clause, row, start = made
-        control = chance.get(int(row["length"]))
-        speaks = ROBUST * above(row, control) if start is row else COUPLED * above(start, row)
-        under = plain(f" under the {law} law")
+        control = baseline.get(int(row["length"]))
+        speaks = SCALE_ROBUST * above(row, control) if start is row else LENGTH_COUPLED * above(start, row)
+        under = plain(f" on the {law} test set")
         found.append(Evidence("past training", [*clause, under], row, control, standing_of(verdict, speaks)))
     return found
 
@@ -185,16 +218,33 @@ def _stays(end: Row, curve: Mapping[int, Row], longest_trained: float) -> tuple[
 
 
 def _near_ties(frame: Frame, verdict: Row) -> list[Evidence]:
-    """Whether strings that are nearly tied are told apart past N."""
-    rows = frame.where(measurement=MEASUREMENT, quantity="near_ties", step=int(verdict["step"])).rows()
-    if not rows or not rows[0]["label"]:
+    """Whether hard strata hold past N; of a mixture a line for each component, else one for all together."""
+    step = int(verdict["step"])
+    row = together(frame, step)
+    if row is None:
         return []
-    row = rows[0]
-    speaks = {"hold": ROBUST, "fail": COUPLED}.get(str(row["label"]), "")
-    words = {ROBUST: "Near ties hold past training", COUPLED: "Near ties fail past training"}
-    clause: Pieces = [plain(words.get(speaks, "Near ties are open"))]
-    clause += [note(row, ": ")] if row["note"] else []
-    return [Evidence("near ties", clause, None, None, standing_of(verdict, speaks))]
+    kind, strata = kind_of(row), each_stratum(frame, step)
+    worst = worst_of(row, strata)
+    shown = strata if kind == COMPONENTS else [worst] if worst is not None else []
+    if not shown:
+        clause: Pieces = [plain(f"{kind.capitalize()} {verb(row, many=True)} past training")]
+        clause += [note(row, ": ")] if row["note"] else []
+        return [Evidence("near ties", clause, None, None, standing_of(verdict, _speaks(row)))]
+    found = []
+    for one in shown:
+        first = f"{kind.capitalize()}: " if kind == COMPONENTS else f"{kind.capitalize()} {verb(one, many=True)}: "
+        own: Pieces = [plain(first), name_of(one), plain(f" {verb(one)}" if kind == COMPONENTS else "")]
+        own += [count(one, "length", " at length ")]
+        own += [plain("" if one["law"] == "matched" else f" on the {one['law']} test set")]
+        own += [*repeats(one, ", "), note(one, "; ")]
+        found.append(Evidence("near ties", own, one, None, standing_of(verdict, _speaks(one))))
+    return found
+
+
+def _speaks(row: Row) -> str:
+    """What a row on hard strata speaks for: those that are inconclusive speak for nothing."""
+    kind = STRATA.get(str(row["label"]))
+    return "" if kind is None else kind.supports
 
 
 # ---- what is carried --------------------------------------------------------------------------------------
@@ -213,9 +263,9 @@ def _summary(frame: Frame, verdict: Row, longest_trained: float) -> list[Evidenc
     name: Piece = ("summary", "summary")
     row, speaks = one.row, ""
     if one.refit is not None and one.refit_above and gain >= MOVED:
-        row, speaks, said = one.refit, COUPLED, " is carried in a code that moves past training"
+        row, speaks, said = one.refit, LENGTH_COUPLED, " is carried in a code that moves past training"
     elif one.above:
-        speaks, said = ROBUST, " is carried in the code of trained lengths"
+        speaks, said = SCALE_ROBUST, " is carried in the code of trained lengths"
     else:
         said = " is not above its controls" if one.control is not None else " is read, with no control beside it"
     clause: Pieces = [plain("The "), name, plain(said), count(row, "length", " at length ")]
@@ -236,34 +286,43 @@ def _position(frame: Frame, verdict: Row, longest_trained: float) -> list[Eviden
     elif float(one.row["value"]) < LITTLE:
         said = " is above its controls, and little"
     else:
-        speaks, said = COUPLED, " can be read, above its controls"
+        speaks, said = LENGTH_COUPLED, " can be read, above its controls"
     clause: Pieces = [("Position", "position"), plain(said), count(one.row, "length", " at length ")]
     standing = standing_of(verdict, speaks)
     return [Evidence("position", clause, one.row, one.control, standing, layer_said(float(one.row["layer"])))]
 
 
 # ---- heads ------------------------------------------------------------------------------------------------
-def _head(frame: Frame, verdict: Row, longest_trained: float, length: int, layer: int, which: int) -> list[Evidence]:
-    """A head that is shown to matter, and whether its attention is as hard past N as at N."""
+def _head(
+    frame: Frame, verdict: Row, longest_trained: float, length: int, layer: int | None, which: int | None
+) -> list[Evidence]:
+    """A head that is shown to matter, and whether its attention is as even past N as at N."""
     step = int(verdict["step"])
+    leading = leading_head(frame, step=step, length=length)
+    if layer is None or which is None:
+        effect = leading_clause(leading)
+        return [Evidence("head", effect, None, None, "cannot tell")] if effect else []
     shape = shape_clause(frame, step, longest_trained, layer, which)
     if not shape:
         return []
-    row, control = _ablated(frame, step, length, layer, which)
     where = head_name(layer, which)
-    if row is None or not above(row, control):
-        why = "no ablation of it is shown to cost accuracy"
-        shown: Pieces = [plain(f", but {why if row is None else 'what ablating it costs is not above its control'}")]
-        return [Evidence("head", [*shape, *shown], row, control, "cannot tell", where)]
-    at = {"measurement": HARDMAX, "law": "matched", "control": "", "step": step, "layer": layer, "head": which}
-    kinds = _kinds(frame.where(quantity="hardmax_verdict", **at), longest_trained)
+    if leading.place != (layer, which) or leading.tested is None:
+        known = leading.tested is not None
+        why = ", but it is not shown to matter" if known else "; whether it matters is not measured"
+        at = [count(leading.tested, "length", " at length ")] if leading.tested is not None else []
+        return [Evidence("head", [*shape, plain(why), *at], None, None, "cannot tell", where)]
+    at_head = {"measurement": HARDMAX, "law": "matched", "control": "", "step": step, "layer": layer, "head": which}
+    kinds = _kinds(frame.where(quantity="hardmax_verdict", **at_head), longest_trained)
     speaks = ""
-    if len(kinds) > 1 and set(kinds) == {"hardmax"}:
-        speaks = ROBUST
-    elif len(kinds) > 1 and kinds[0] == "hardmax" and kinds[-1] == "soft":
-        speaks = COUPLED
-    how = IN_PLACE.get(str(row["mode"]), "")
-    cost: Pieces = [plain(f"; accuracy drops{how}"), count(row, "length", " at length ")]
+    if len(kinds) > 1 and set(kinds) == {HARD_ATTENTION}:
+        speaks = SCALE_ROBUST
+    elif len(kinds) > 1 and kinds[0] == HARD_ATTENTION and kinds[-1] == SOFT_ATTENTION:
+        speaks = LENGTH_COUPLED
+    cost: Pieces = [
+        plain("; without it, "), *leading.cost, count(leading.tested, "length", " at length ")
+    ]  # fmt: skip
+    row = leading.sized
+    control = None if row is None else (leading.controls or {}).get(str(row["mode"]))
     return [Evidence("head", [*shape, *cost], row, control, standing_of(verdict, speaks), where)]
 
 
@@ -274,17 +333,3 @@ def _kinds(rows: Frame, longest_trained: float) -> list[str]:
         return []
     first = nearest([int(row["length"]) for row in listed], longest_trained)
     return [str(row["label"]) for row in listed if row["length"] >= first]
-
-
-def _ablated(frame: Frame, step: int, length: int, layer: int, which: int) -> tuple[Row | None, Row | None]:
-    """What ablating a head costs where that is shown, and what ablating nothing does at the same length."""
-    where = {"measurement": ABLATION, "quantity": [DROP, DROP_P], "law": "matched", "step": step}
-    rows = valued(frame.where(target="head", layer=layer, head=which, **where)).rows()
-    lengths = sorted({int(row["length"]) for row in rows})
-    if not lengths:
-        return None, None
-    there = nearest(lengths, length)
-    most = largest_effect([row for row in rows if int(row["length"]) == there])
-    nothing = frame.where(measurement=ABLATION, quantity=DROP, target="nothing", law="matched", step=step, length=there)
-    controls = valued(nothing).rows()
-    return most, controls[0] if controls else None

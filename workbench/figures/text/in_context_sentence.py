@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from workbench.core.names import IN_CONTEXT
+from workbench.core.verdicts import verdict_kind
 from workbench.figures.errors import NotMeasured
-from workbench.figures.in_context.changed_heads import changed_rows
+from workbench.figures.in_context.changed_heads import TOLD, changed_rows
 from workbench.figures.in_context.inducing_heads import MEASUREMENT as HEADS
 from workbench.figures.in_context.inducing_heads import QUANTITY as INDUCTION
 from workbench.figures.labels import Piece
 from workbench.figures.rows.claims import asked, count, estimate, head, note, number, plain
-from workbench.figures.rows.door import of_rows
+from workbench.figures.rows.conversion import of_rows
 from workbench.figures.rows.frame import Frame
-from workbench.figures.rows.picking import valued
-from workbench.figures.style.verdict_styles import verdict_style
+from workbench.figures.rows.select_rows import valued
 
-MEASUREMENT = "behaviour.in_context"
+MEASUREMENT = IN_CONTEXT
 
 
 @of_rows
@@ -34,9 +35,9 @@ def in_context_sentence(frame: Frame, *, step: int) -> list[Piece]:
     if not rows:
         raise NotMeasured(MEASUREMENT, f"No verdict at step {step:,}: behaviour in context is not measured there.")
     row = rows[0]
-    style = verdict_style(str(row["label"]))
+    kind = verdict_kind(str(row["label"]))
     asked = f", presented as {row['target']}"
-    return [(style.word, style.role), plain(asked), count(row, "step", " at step ", ": "), note(row), plain(".")]
+    return [(kind.word, kind.role), plain(asked), count(row, "step", " at step ", ": "), note(row), plain(".")]
 
 
 ASYMMETRY = "behaviour.asymmetry"
@@ -78,7 +79,7 @@ def in_context_rail(frame: Frame, row: str, step: int, length: int, layer: int, 
         if not found:
             return [asked("step", step, "Answers in context are not measured at step ", ".")]
         ends = [[*estimate(one), count(one, "length", " at ", " items")] for one in found]
-        return [plain("Right among all tokens: "), *_joined(ends), plain(".")]
+        return [plain("Right of all answer tokens: "), *_joined(ends), plain(".")]
     if row == "mechanism":
         found = _at(frame, step, length, {"measurement": HEADS, "quantity": INDUCTION, "layer": layer, "head": which})
         if not found:
@@ -95,8 +96,8 @@ def _changed(frame: Frame, step: int, length: int) -> list[Piece]:
     if not rows:
         return [asked("step", step, "Changed heads are not measured at these items and step ", ".")]
     first = next(iter(rows.values()))
-    ends = [[plain(f"{name} "), *estimate(row)] for name, row in rows.items()]
-    return [count(first, "length", "Gain in accuracy at ", " items: "), *_joined(ends), plain(".")]
+    ends = [[*estimate(row), plain(f" with {TOLD[name]}")] for name, row in rows.items()]
+    return [count(first, "length", "Accuracy changes at ", " items: by "), *_joined(ends), plain(".")]
 
 
 def _at(frame: Frame, step: int, length: int, where: Mapping[str, Any]) -> list[dict[str, Any]]:

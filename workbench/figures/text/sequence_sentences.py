@@ -1,6 +1,6 @@
 """What pages say of one sequence, each number with what of the sequence's rows it is.
 
-The rows are those of :func:`workbench.figures.sequence_view_data`, which readers take away as CSV; no table holds them.
+The rows are those of ``workbench.figures.sequence_view.data``, which readers take away as CSV; no table holds them.
 """
 
 from __future__ import annotations
@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from workbench.figures.labels import Piece, head_name, magnitude, proportion, whole
+from workbench.figures.labels import Piece, magnitude, proportion, whole
 from workbench.figures.rows.claims import READING, Cite, Claim, asked, plain
 from workbench.figures.sequence.sequence_data import oracle_words, titles
 from workbench.figures.sequence.sequence_marks import MOST_CLASSES, TOP, top_classes
-from workbench.figures.sequence.sequence_reading import PassName, SequenceReading
 from workbench.figures.sequence.sequence_view import row_of
+from workbench.measure.edits.reading import PassName, SequenceReading
+from workbench.models.base.graph import head_name
 
 STRONG, CODE = "strong", "code"
 """Roles of pieces: a name that is set off, a token."""
@@ -72,8 +73,8 @@ def attention_sentence(found: SequenceReading, query: int) -> list[Piece]:
     top, share = max(shares.items(), key=lambda item: item[1])
     keys = tokens.count(top)
     here: dict[str, Any] = {"row": "pattern", "position": query}
-    head = head_name(found.layer, found.head)
-    numbers = [_cite(str(found.layer), "layer"), _cite(str(found.head), "head")]
+    head = "The mean over all heads" if found.head is None else head_name(found.layer, found.head)
+    numbers = [] if found.head is None else [_cite(str(found.layer), "layer"), _cite(str(found.head), "head")]
     weight_text, counted, of = proportion(share), whole(keys), whole(len(tokens))
     part = proportion(keys / len(tokens))
     return [

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from workbench.core.names import EFFECTIVE_ATTENTION
 from workbench.figures.heads.head_curves import MEASUREMENT as HARDMAX
 from workbench.figures.labels import Piece, magnitude
 from workbench.figures.rows.claims import Claim, cite, count, plain
 from workbench.figures.rows.frame import Frame
-from workbench.figures.rows.picking import nearest, valued
+from workbench.figures.rows.select_rows import nearest, valued
 
-SCAN = "circuits.effective_attention"
+SCAN = EFFECTIVE_ATTENTION
 Row = Mapping[str, Any]
 
 

@@ -18,7 +18,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from workbench.measure.grid import near_multiples
+from workbench.measure.grid import lengths_for
 from workbench.measure.measurement import Measurement, Quantity, Study
 from workbench.measure.rows import missing_row, share_row
 from workbench.measure.settings import Counts, Factors
@@ -95,11 +95,7 @@ class Invariance(Measurement):
         if not study.cfg.positions.reads_ids:
             return [missing_row("undefined", NO_IDS, quantity=SHIFT, law=law)]
         moved = sorted({*self.offsets, *(max(1, round(study.grid.trained * f)) for f in self.offset_factors)})
-        return [
-            row
-            for n in near_multiples(study.grid.lengths, study.grid.trained, self.shift_factors)
-            for row in self._shifted(study, law, n, moved)
-        ]
+        return [row for n in lengths_for(study.grid, self.shift_factors) for row in self._shifted(study, law, n, moved)]
 
     def _shifted(self, study: Study, law: str, length: int, offsets: Sequence[int]) -> list[Row]:
         batch, cfg = study.batch(law, length), study.cfg
@@ -125,7 +121,7 @@ class Invariance(Measurement):
         task, home = study.task, max(study.grid.inside, default=None)
         if not task.neutral_tokens:
             return [missing_row("not_applicable", NO_NEUTRAL, quantity=FILLER, law=law)]
-        longer = near_multiples(study.grid.outside, study.grid.trained, self.filler_factors)
+        longer = lengths_for(study.grid, self.filler_factors, beyond=True)
         if home is None or not longer:
             why = "needs a measured length within training and one past it"
             return [missing_row("undefined", why, quantity=FILLER, law=law)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import numpy as np
 from torch import Tensor
 
-from workbench.measure.behaviour.looks import Tally
+from workbench.measure.behaviour.interim_tests import Tally
 from workbench.measure.measurement import Observer, joined
 from workbench.measure.study import LOGITS
 from workbench.models.transformer.predicted_ids import NEXT_IDS, ids_right

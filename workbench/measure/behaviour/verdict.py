@@ -7,8 +7,24 @@ from dataclasses import dataclass
 
 from workbench.core.html_card import card
 from workbench.core.thresholds import HORIZON
-from workbench.measure.behaviour.cells import Cell, Key
-from workbench.measure.behaviour.looks import LookBoard, Looks, looks_left, would_decide
+from workbench.core.verdicts import (
+    AT_THE_BAR,
+    BETWEEN_THE_BARS,
+    LENGTH_COUPLED,
+    NO_THRESHOLD,
+    NOT_FITTED,
+    SCALE_ROBUST,
+    TOO_FEW,
+    TOO_SHORT,
+    UNDECIDED,
+    UNDEFINED,
+    UNSEEN_POSITION,
+)
+from workbench.measure.behaviour.accuracy_cells import Cell, Key
+from workbench.measure.behaviour.interim_tests import LookBoard, Looks, looks_left, would_decide
+
+NO_THRESHOLD_NOTE = "the best possible accuracy is not known, so there is no threshold; {}"
+"""The note of a verdict on a task such as text, where answers are not settled by what came before."""
 
 
 @dataclass(frozen=True)
@@ -102,24 +118,32 @@ def decide(board: LookBoard, looks: Looks, made: Mapping[Key, int]) -> Verdict:
 
     left = looks_left(board, looks, made)
     if board.fit == "fail":
-        return verdict("not fitted", _not_fitted(board))
+        return verdict(NOT_FITTED, _not_fitted(board))
     if board.fit == "open":
-        return verdict("undecided", *_fit_open(board, left))
+        return verdict(UNDECIDED, *_fit_open(board, left))
     failed = {law: f for law, f in failures.items() if f.length is not None}
     if failed:
-        return verdict("length-coupled", _coupled(board, failed))
+        return verdict(LENGTH_COUPLED, _coupled(board, failed))
     if board.unseen:
-        return verdict("unseen position", f"positions from length {min(board.unseen)} on were never seen in training")
+        return verdict(UNSEEN_POSITION, f"positions from length {min(board.unseen)} on were never seen in training")
     if board.could_be_robust and len(board.having("pass", board.outer)) == len(board.outer):
-        return verdict("scale-robust", _robust(board, horizon))
-    return verdict("undecided", *_undecided(board, left, horizon))
+        return verdict(SCALE_ROBUST, _robust(board, horizon))
+    return verdict(UNDECIDED, *_undecided(board, left, horizon))
 
 
 def interval_text(cell: Cell, level: float) -> str:
     """``skill 0.951 [0.944, 0.957]``: the limits are those of the skill row; counts have none."""
     if cell.counted:
-        return f"skill {cell.skill:.3f} ({cell.right:g} of {cell.n} counted)"
+        of = cell.note if cell.first is None and cell.note else f"{cell.right:g} of {cell.n} counted"
+        return f"skill {cell.skill:.3f} ({of})"
     return f"skill {cell.skill:.3f} [{cell.lower(level):.3f}, {cell.upper(level):.3f}]"
+
+
+def longest_trained(trained: Sequence[Cell]) -> str:
+    """Accuracy at the longest trained length, beside that of the best constant answer."""
+    last = trained[-1]
+    constant = f"the best constant answer scores {last.floor:.3f}"
+    return f"accuracy is {last.accuracy:.3f} at trained {last.lengths}, where {constant}"
 
 
 def fit_note(board: LookBoard) -> str:
@@ -131,25 +155,28 @@ def _not_fitted(board: LookBoard) -> str:
     failing = board.having("fail", board.trained)
     worst = min(failing, key=lambda cell: cell.skill)
     said = interval_text(worst, board.rules.level)
-    return f"{said} at trained length {worst.length}; fitted needs {board.rules.fitted:g}"
+    return f"{said} at trained {worst.lengths}; fitted needs {board.rules.fitted * worst.best_skill:g}"
 
 
 def _fit_open(board: LookBoard, left: Sequence[Cell]) -> tuple[str, str]:
     """Note and reason where it is not known whether the training lengths are fitted."""
+    if board.no_threshold:
+        return NO_THRESHOLD_NOTE.format(longest_trained(board.trained)), NO_THRESHOLD
     undefined = [cell for cell in board.trained if not cell.defined]
     if undefined:
-        where = undefined[0].length
-        return f"skill is undefined at trained length {where}: a guess answers nearly always", "undefined"
+        return f"skill is undefined at trained {undefined[0].lengths}: a guess answers nearly always", UNDEFINED
     rules, trained = board.rules, len(board.trained)
     open_ones = board.having("open", board.trained)
     worst = min(open_ones, key=lambda cell: cell.lower(rules.level))
-    said = f"{interval_text(worst, rules.level)} at trained length {worst.length}, the bar is {rules.fitted:g}"
+    needed = rules.fitted * worst.best_skill
+    said = f"{interval_text(worst, rules.level)} at trained {worst.lengths}, the bar is {needed:g}"
     failing = board.having("fail", board.outer)
     beyond = f"; skill fails at {failing[0].length} under the {failing[0].law} law" if failing else ""
     if left:
-        enough = [would_decide(cell, rules.fitted, rules, trained, rules.fitted) for cell in open_ones]
-        return f"it is not known yet whether it fits: {said}{beyond}; {_enough(enough, rules.looks)}", "too few strings"
-    return f"whether it fits stays open after {worst.n:,} strings: {said}{beyond}", "at the bar"
+        bars = [rules.fitted * cell.best_skill for cell in open_ones]
+        enough = [would_decide(cell, bar, rules, trained, bar) for cell, bar in zip(open_ones, bars, strict=True)]
+        return f"it is not known yet whether it fits: {said}{beyond}; {_enough(enough, rules.looks)}", TOO_FEW
+    return f"whether it fits stays open after {worst.n:,} strings: {said}{beyond}", AT_THE_BAR
 
 
 def _enough(needed: Sequence[int | None], looks: Sequence[int]) -> str:
@@ -162,7 +189,8 @@ def _enough(needed: Sequence[int | None], looks: Sequence[int]) -> str:
 
 def _coupled(board: LookBoard, failed: Mapping[str, FailureLength]) -> str:
     law, first = min(failed.items(), key=lambda item: item[1].length or 0)
-    note = f"skill falls below {board.rules.robust:g} of its trained value at length {first.length} under the {law} law"
+    lengths = board.cells[law, first.length].lengths if first.length is not None else ""
+    note = f"skill falls below {board.rules.robust:g} of its trained value at {lengths} under the {law} law"
     return f"{note}, {first.note}" if first.note else note
 
 
@@ -176,26 +204,33 @@ def _undecided(board: LookBoard, left: Sequence[Cell], horizon: int) -> tuple[st
     """Note and reason where the training lengths are fitted and nothing beyond them decides."""
     rules, needed = board.rules, HORIZON * board.grid.trained
     if not board.grid.outside:
-        return f"no length beyond the {board.grid.trained} trained ones was measured", "horizon"
+        return f"no length beyond the {board.grid.trained} trained ones was measured", TOO_SHORT
     if horizon < needed:
-        return f"measured to length {horizon} only; scale-robust needs {needed}", "horizon"
+        return f"measured to length {horizon} only; scale-robust needs {needed}", TOO_SHORT
     if board.undefined:
         cell = board.undefined[0]
-        return f"skill is undefined at length {cell.length} under the {cell.law} law", "undefined"
+        return f"skill is undefined at {cell.lengths} under the {cell.law} law", UNDEFINED
     if left:
         cell = min(left, key=lambda one: one.lower(rules.level))
-        enough = [would_decide(one, rules.robust, rules, len(board.outer), board.bar(one.law)) for one in left]
-        return f"{_at(cell, board)}, the bar is {rules.robust:g}; {_enough(enough, rules.looks)}", "too few strings"
+        bars = [rules.robust * one.best_skill for one in left]
+        enough = [
+            would_decide(one, bar, rules, len(board.outer), board.bar(one.law))
+            for one, bar in zip(left, bars, strict=True)
+        ]
+        return (
+            f"{_at(cell, board)}, the bar is {rules.robust * cell.best_skill:g}; {_enough(enough, rules.looks)}",
+            TOO_FEW,
+        )
     notes = [f"{note} under the {law} law" for law in board.laws if (note := failure_length(board, law).note)]
     for cell in board.having("between", board.outer):
         bar = board.bar(cell.law)
         below = "" if bar is None else f"{bar:.3f} and "
-        notes.append(f"{_at(cell, board)} lies between the bars {below}{rules.robust:g}")
+        notes.append(f"{_at(cell, board)} lies between the bars {below}{rules.robust * cell.best_skill:g}")
     if notes:
-        return "; ".join(notes), "between the bars"
+        return "; ".join(notes), BETWEEN_THE_BARS
     cell = min(board.having("open", board.outer), key=lambda one: one.lower(rules.level))
-    return f"{_at(cell, board)}, the bar is {rules.robust:g}", "at the bar"
+    return f"{_at(cell, board)}, the bar is {rules.robust * cell.best_skill:g}", AT_THE_BAR
 
 
 def _at(cell: Cell, board: LookBoard) -> str:
-    return f"{interval_text(cell, board.rules.level)} at length {cell.length} under the {cell.law} law"
+    return f"{interval_text(cell, board.rules.level)} at {cell.lengths} under the {cell.law} law"

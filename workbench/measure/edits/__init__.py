@@ -1,1 +1,1 @@
-"""Passes with edits: of one sequence, and the repairs that a diagnosis tries."""
+"""Passes with edits: of one sequence, and the interventions that a diagnosis tries."""

@@ -1,8 +1,9 @@
-"""Forward passes with edits: each :class:`workbench.models.interventions.Edit` as hooks on the model.
+"""Forward passes with edits: each :class:`workbench.measure.edits.edit.Edit` as hooks on the model.
 
 Every edit takes hold at the last moment: an ablated head's output before ``W_O``, hard attention on the
 scores, a patched row on the residual stream after its block. Edits compose; each sees the others' effects.
-Blind repairs (:mod:`workbench.measure.edits.repairs`) change the ids of the whole pass, or the scores of every head.
+Interventions (:mod:`workbench.measure.edits.interventions`) change the ids of the whole pass, or the scores of every
+head.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from workbench.measure.edits.repairs import by_name, log_growth, no_place, repaired_ids
+from workbench.measure.edits.edit import Edit, EditError
+from workbench.measure.edits.interventions.intervention import IdEdit, TrainedIds
+from workbench.measure.edits.interventions.sharpening import ScaleScores
 from workbench.measure.study import forward
 from workbench.models.base.protocol import HookedModel
-from workbench.models.interventions import Edit, EditError
 from workbench.models.transformer.tie_sets import tie_set_scores
 from workbench.tasks.base import Batch
 
@@ -28,7 +30,7 @@ Hook = Callable[..., Tensor]
 
 @dataclass(frozen=True)
 class Trained:
-    """What training was like, as far as repairs of a single pass need it.
+    """What training was like, as far as interventions on a single pass need it.
 
     Attributes:
         positions: of a string of length N, BOS counted: as many keys as its last query sees.
@@ -62,64 +64,63 @@ def edited_forward(
         names: activations to return, as they are after the edits.
         reference: strings at least as long as the batch's, whose mean output per position stands in for a
             head's in mean ablation.
-        trained: what repairs hold a pass to; needed where there are any.
+        trained: what training was like; needed by interventions.
 
     Raises:
-        EditError: for a head in a model without attention, mean ablation without a reference, or a repair that the
-            model has no place for.
+        EditError: for a head in a model without attention, mean ablation without a reference, or an intervention
+            that the model has no place for.
     """
-    repairs = [edit for edit in edits if edit.kind == "repair"]
-    if repairs and trained is None:
-        raise EditError(f"{repairs[0].name} needs to be told what training was like")
-    hooks = [hook for edit in edits if edit not in repairs for hook in edit_hooks(model, batch, edit, reference)]
+    interventions = [edit for edit in edits if edit.intervention]
+    if interventions and trained is None:
+        raise EditError(f"{interventions[0].name} needs the facts of training")
+    hooks = [hook for edit in edits if not edit.intervention for hook in edit_hooks(model, batch, edit, reference)]
     ids = None
-    for edit in repairs:
+    for edit in interventions:
         assert trained is not None
-        check_repair(model, edit)
-        if edit.repair.startswith("P."):
+        check_intervention(model, edit)
+        if isinstance(edit.intervention, IdEdit):
             ids = ids_inside(model, batch, edit, trained)
-        else:
-            rescale = partial(rescale_scores, repair=edit.repair, keys=trained.positions)
+        elif isinstance(edit.intervention, ScaleScores):
+            rescale = partial(rescale_scores, scaling=edit.intervention, keys=trained.positions)
             hooks += [(f"blocks.{layer}.attn.hook_attn_scores", rescale) for layer in range(model.cfg.n_layers)]
     return forward(model, batch, names, hooks, ids)
 
 
-def check_repair(model: HookedModel, edit: Edit) -> None:
-    """Refuse a repair that a model has no place for.
+def check_intervention(model: HookedModel, edit: Edit) -> None:
+    """Refuse an intervention that a model has no place for.
 
     Raises:
-        EditError: naming the repair and why.
+        EditError: naming the intervention and why.
     """
-    if edit.kind == "repair" and (why := no_place(by_name(edit.repair), model.cfg)):
+    if edit.intervention and (why := edit.intervention.no_place(model.cfg)):
         raise EditError(f"{edit.name}: {why}")
 
 
 def ids_inside(model: HookedModel, batch: Batch, edit: Edit, trained: Trained) -> Tensor:
-    """Position ids ``[batch or 1, pos]`` under a repair of them."""
+    """Position ids ``[batch or 1, pos]`` under an intervention on them."""
     cfg, positions = model.cfg, batch.tokens.shape[1]
     ids = cfg.ids.evaluation(positions, cfg.n_ctx, batch.position_ids)
-    # The tasks whose strings bring ids of their own have no place for these repairs.
+    # The tasks whose strings bring ids of their own have no place for these interventions.
     last = int(cfg.ids.evaluation(trained.positions, cfg.n_ctx, None).max())
     top = last if trained.top is None else max(trained.top, last)
-    return repaired_ids(by_name(edit.repair), ids, last, cfg.positions.between, cfg.positions.absolute, top)
+    assert isinstance(edit.intervention, IdEdit)
+    return edit.intervention.edit(ids, TrainedIds(last, top, cfg.positions.between, cfg.positions.absolute))
 
 
-def rescale_scores(scores: Float[Tensor, "batch head query key"], hook: Any, repair: str, keys: int) -> Tensor:
-    """A layer's scores under a repair that multiplies them."""
-    return scores * score_factor(repair, scores.shape[2], keys).to(scores)[:, None]
+def rescale_scores(scores: Float[Tensor, "batch head query key"], hook: Any, scaling: ScaleScores, keys: int) -> Tensor:
+    """A layer's scores under an intervention that multiplies them."""
+    return scores * score_factor(scaling, scores.shape[2], keys).to(scores)[:, None]
 
 
-def score_factor(repair: str, positions: int, keys: int) -> Float[Tensor, " query"]:
-    """What a repair multiplies the scores of each query with.
+def score_factor(scaling: ScaleScores, positions: int, keys: int) -> Float[Tensor, " query"]:
+    """What an intervention multiplies the scores of each query with.
 
     Args:
-        repair: ``D.logn``, or one that sharpens by a number.
+        scaling: the intervention, e.g. ``D.logn``.
         positions: of the sequence.
         keys: K_N, the keys that the last query at N sees.
     """
-    known = by_name(repair)
-    seen = torch.arange(1, positions + 1, dtype=torch.float32, device="cpu")
-    return log_growth(seen, keys) if known.kind == "scale_by_log" else torch.full_like(seen, known.factor)
+    return scaling.factor(torch.arange(1, positions + 1, dtype=torch.float32, device="cpu"), keys)
 
 
 def edit_hooks(model: HookedModel, batch: Batch, edit: Edit, reference: Batch | None) -> list[tuple[str, Hook]]:
@@ -139,7 +140,7 @@ def edit_hooks(model: HookedModel, batch: Batch, edit: Edit, reference: Batch | 
     if edit.kind == "zero":
         return [(name, partial(replace_head, head=edit.head, value=torch.zeros(())))]
     if reference is None:
-        raise EditError(f"{edit.name} needs strings to take the mean over")
+        raise EditError(f"{edit.name} needs sequences to take the mean over")
     mean = forward(model, reference, [name])[name][:, : batch.tokens.shape[1], edit.head].mean(0)
     return [(name, partial(replace_head, head=edit.head, value=mean))]
 

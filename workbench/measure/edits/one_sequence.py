@@ -9,9 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from workbench.measure.edits.edited_forward import Trained, check_repair, edited_forward, largest_id
+from workbench.measure.edits.edit import Edit, EditError, check_edits
+from workbench.measure.edits.edited_forward import Trained, check_intervention, edited_forward, largest_id
+from workbench.measure.edits.interventions.sharpening import ScaleScores
 from workbench.models.base.protocol import HookedModel
-from workbench.models.interventions import Edit, EditError, check_edits
 from workbench.runs.run import Run
 from workbench.tasks.base import Batch, Task, TaskError
 from workbench.tasks.random_generator import generator
@@ -70,7 +71,7 @@ class OneSequence:
 
     @property
     def trained(self) -> Trained:
-        """What repairs hold a pass to."""
+        """What training was like, for interventions."""
         return trained_of(self.run, self.step, self.batch.bos)
 
     def reference(self) -> Batch:
@@ -83,7 +84,7 @@ class OneSequence:
 
 
 def trained_of(run: Run, step: int, bos: bool) -> Trained:
-    """What repairs hold passes of a checkpoint to; ``bos``: whether its strings begin with one."""
+    """What training was like for a checkpoint, for interventions; ``bos``: whether its strings begin with one."""
     return Trained(run.trained_length + int(bos), largest_id(run.meta(step).get("trained_ids")))
 
 
@@ -110,8 +111,9 @@ def one_sequence(run_path: str, step: int, sequence: Mapping[str, Any], edits: S
     model = run.load(step)
     check_edits(edits, model.cfg.n_layers, int(model.cfg.n_heads), batch.length)
     for edit in edits:
-        check_repair(model, edit)
-    if positions > EXPLICIT and any(edit.kind == "hardmax" or edit.repair.startswith("D.") for edit in edits):
+        check_intervention(model, edit)
+    explicit = any(edit.kind == "hardmax" or isinstance(edit.intervention, ScaleScores) for edit in edits)
+    if explicit and positions > EXPLICIT:
         raise EditError(f"hard or sharpened attention is made for at most {EXPLICIT:,} positions; shorten the sequence")
     text = write_tokens(batch.tokens[0, int(batch.bos) :].tolist(), task.tokens_names)
     return OneSequence(run, step, task, model, batch, text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -12,31 +12,42 @@ from typing import Any
 import numpy as np
 
 from workbench.core.canonical import canonical
+from workbench.core.errors import LensError, shown
+from workbench.core.failures import clause, log_failure
 from workbench.core.seeds import seed_of
 from workbench.measure.grid import make_grid
-from workbench.measure.in_context.in_context import InContext, in_context_rows
-from workbench.measure.running.engine import want, write_rows
+from workbench.measure.in_context.measurement import InContext, in_context_rows
+from workbench.measure.running.engine import measurement_job, write_rows
 from workbench.runs.adoption.being_written import being_written
 from workbench.runs.checkpoints import sha256, write_checkpoint
 from workbench.runs.errors import RunError
 from workbench.runs.run import FORMAT, Run, run_id
-from workbench.storage.bounded import read_bytes
+from workbench.storage.bounded import open_regular
 from workbench.table.shards import compact
 from workbench.tasks.base import Task
 from workbench.tasks.presented.presentation import Presentation
 from workbench.tasks.presented.presented_task import Presented
 from workbench.tasks.presented.single_tokens import Wording
 from workbench.tasks.random_generator import generator
-from workbench.tasks.registry import present, stored, task_of
+from workbench.tasks.registry import find_task, present, stored, task_of
 
 ONSETS, VOWELS = "bdfgklmnprstvz", "aeiou"
 LARGEST = 256 << 20
-"""Bytes of a file of answers."""
+"""Bytes of a file of prompts or answers."""
+MOST_PROMPTS = 200_000
+"""Prompts of one file."""
+LARGEST_WINDOW = 10_000_000
+"""Words; a run's lengths may not be larger."""
+MOST_SHOTS = 100
 STEP = 1
 
 
-def spoken_words(count: int) -> tuple[str, ...]:
-    """Made-up words of four letters, all different: no tokenizer is known, so they may be of several tokens each."""
+def spoken_words(count: int | None) -> tuple[str, ...]:
+    """Made-up words of four letters, all different: no tokenizer is known, so they may be of several tokens each.
+
+    Args:
+        count: how many; None = all there are.
+    """
     every = [a + b + c + d for c in ONSETS for d in VOWELS for a in ONSETS for b in VOWELS if (a, b) != (c, d)]
     return tuple(every[:count])
 
@@ -96,26 +107,107 @@ def heading(task: Presented, strings: int, seed: int) -> dict[str, Any]:
     return {"lengthlens": "prompts", "task": stored(task), "strings": strings, "seed": seed}
 
 
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    """The objects of a file, a line each.
+def read_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """The objects of a file, a line each, one after another.
 
     Raises:
         RunError: for a file that cannot be read, or a line that is no JSON object, naming it.
     """
     try:
-        text = read_bytes(path, LARGEST).decode()
-    except (OSError, UnicodeDecodeError) as error:
-        raise RunError(f"{path} cannot be read: {error}") from None
-    found = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        try:
-            one = json.loads(line)
-        except (ValueError, RecursionError):
-            one = None
-        if not isinstance(one, dict):
-            raise RunError(f"{path}, line {number}: it is no JSON object")
-        found.append(one)
-    return found
+        with open_regular(path, LARGEST) as file:
+            for number, line in enumerate(file, start=1):
+                try:
+                    content = json.loads(line)
+                except (ValueError, RecursionError):
+                    content = None
+                if not isinstance(content, dict):
+                    raise RunError(f"{path}, line {number}: it is not a JSON object")
+                yield content
+    except OSError as error:
+        raise RunError(f"{path} cannot be read: {error.strerror or error}") from None
+
+
+def read_prompts(path: Path) -> tuple[Presented, int, int]:
+    """The task of a file of prompts, how many of each length it holds, and the seed that they are drawn with.
+
+    The first line says how all others are drawn. It is believed as far as they bear it out: a task that is not the one
+    that :func:`spoken` makes, and more or longer prompts than the file holds, are refused before anything is drawn.
+
+    Raises:
+        RunError: for any other file.
+        LensError: for a task that there is not, or whose code nobody trusted.
+    """
+    lines = read_lines(path)
+    first = next(lines, {})
+    spec = first.get("task")
+    if first.get("lengthlens") != "prompts" or not isinstance(spec, Mapping):
+        raise RunError(f"{path} is not a file of prompts; lengthlens prompts writes one")
+    strings: Any = first.get("strings")
+    seed: Any = first.get("seed")
+    if not (_whole(strings, 2, MOST_PROMPTS) and _whole(seed, 0, 2**63 - 1)):
+        raise RunError(f"{path} needs whole numbers 'strings' and 'seed' in its first line; restore it")
+    try:
+        _compare_prompts(path, lines, spec, strings)
+        _refuse_large(path, spec)
+        task: Any = task_of(spec)  # presented, or refused before
+        written = spoken(task.inner, task.presentation, task.asked_lengths, task.window)
+    except LensError:
+        raise
+    except Exception as error:  # a field of a wrong type, anywhere in what describes a task
+        log_failure(error, f"reading {path}", foreign=True)
+        raise RunError(f"{path} describes no task in its first line: {clause(error)}") from error
+    if canonical(stored(task)) != canonical(stored(written)):
+        raise RunError(f"{path} holds another task in its first line than lengthlens prompts writes")
+    return task, strings, seed
+
+
+def _whole(value: Any, least: int, most: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def _compare_prompts(path: Path, lines: Iterator[dict[str, Any]], spec: Mapping[str, Any], strings: int) -> None:
+    """Refuse prompts that are others, fewer or more than the first line says, or shorter than their items are."""
+    told = spec["presented"]["presentation"]
+    lengths, shots, shot_items = spec["presented"]["asked_lengths"], told["shots"], told["shot_items"]
+    for name, value, least, most in (("shots", shots, 0, MOST_SHOTS), ("shot_items", shot_items, 0, LARGEST)):
+        if not _whole(value, least, most):
+            raise RunError(f"{path} has {name} = {shown(value)} in its first line; it takes {least:,} to {most:,}")
+    if not lengths or not all(_whole(n, 1, LARGEST) for n in lengths) or lengths != sorted({*lengths}):
+        raise RunError(f"{path} has asked_lengths = {shown(lengths)} in its first line; they must ascend from 1")
+    refuse_many(strings, lengths)
+    number = 1
+    for n in lengths:
+        for i in range(strings):
+            line, number = next(lines, {}), number + 1
+            prompt: Any = line.get("prompt")
+            # Each item is a word, so that a prompt has more characters than items.
+            if line.get("id") != f"{n}-{i}" or len(prompt) < n + shots * (shot_items or n):
+                raise RunError(f"{path}, line {number}: it is not the prompt {n}-{i} of the first line")
+    if next(lines, None) is not None:
+        raise RunError(f"{path} contains more prompts than the {strings * len(lengths):,} of its first line")
+
+
+def refuse_many(strings: int, lengths: Sequence[int]) -> None:
+    """Refuse more prompts than one file holds.
+
+    Raises:
+        RunError: naming both numbers.
+    """
+    if (count := strings * len(lengths)) > MOST_PROMPTS:
+        raise RunError(
+            f"{strings:,} prompts of {len(lengths):,} lengths are {count:,}, at most {MOST_PROMPTS:,} fit in a file; "
+            "choose fewer prompts or lengths"
+        )
+
+
+def _refuse_large(path: Path, spec: Mapping[str, Any]) -> None:
+    """Refuse a task that takes more symbols or tokens than there are words and windows."""
+    if "source" not in spec and not hasattr(find_task(spec["name"]), "alphabet"):
+        raise RunError(f"{path} names the task {shown(spec['name'])}, which cannot be put in words")
+    symbols, window = spec["parameters"].get("symbols", 1), spec["presented"]["window"]
+    for name, value, most in (("symbols", symbols, len(spoken_words(None))), ("window", window, LARGEST_WINDOW)):
+        if not _whole(value, 1, most):
+            raise RunError(f"{path} has {name} = {shown(value)} in its first line; it takes 1 to {most:,}")
 
 
 def judged(asked: Path, answered: Path) -> tuple[Presented, dict[int, list[float]], bytes]:
@@ -126,27 +218,23 @@ def judged(asked: Path, answered: Path) -> tuple[Presented, dict[int, list[float
     Raises:
         RunError: for files that are none of prompts and of answers to them, or a prompt without an answer.
     """
-    first, *_ = read_lines(asked) or [{}]
-    if first.get("lengthlens") != "prompts" or not isinstance(first.get("task"), Mapping):
-        raise RunError(f"{asked} is no file of prompts; lengthlens prompts writes one")
-    task = task_of(first["task"])
-    strings, seed = first.get("strings"), first.get("seed")
-    if not (isinstance(task, Presented) and isinstance(strings, int) and isinstance(seed, int) and strings > 0):
-        raise RunError(f"{asked} does not say in its first line what was asked")
-    given: dict[str, str] = {}
+    task, strings, seed = read_prompts(asked)
+    ids = dict.fromkeys(f"{n}-{i}" for n in task.asked_lengths for i in range(strings))
+    answers: dict[str, str] = {}
     for number, line in enumerate(read_lines(answered), start=1):
         name, text = line.get("id"), line.get("answer")
         if not isinstance(name, str) or not isinstance(text, str):
             raise RunError(f'{answered}, line {number}: an answer is an object like {{"id": "8-0", "answer": "word"}}')
-        if given.setdefault(name, text) != text:
+        if name not in ids:
+            raise RunError(f"{answered}, line {number}: {asked} has no prompt {shown(name)}")
+        if answers.setdefault(name, text) != text:
             raise RunError(f"{answered}, line {number}: {name} is answered twice")
+    if missing := next((name for name in ids if name not in answers), ""):
+        raise RunError(f"{answered} holds no answer to {missing}, of {len(ids):,} prompts")
     right: dict[int, list[float]] = {}
-    for one in prompts(task, strings, seed):  # drawn anew: what a file says is right is not believed
-        if one["id"] not in given:
-            count = strings * len(task.asked_lengths)
-            raise RunError(f"{answered} holds no answer to {one['id']}, of {count:,} prompts")
-        right.setdefault(one["n"], []).append(float(_first_word(given[one["id"]]) == one["answer"]))
-    return task, right, canonical(given).encode()
+    for prompt in prompts(task, strings, seed):  # drawn anew: what a file says is right is not believed
+        right.setdefault(prompt["n"], []).append(float(_first_word(answers[prompt["id"]]) == prompt["answer"]))
+    return task, right, canonical(answers).encode()
 
 
 def _first_word(text: str) -> str:
@@ -189,8 +277,8 @@ def take_in(asked: Path, answered: Path, model: str, out: Path) -> Run:
     rows = in_context_rows(study, shares)
     strings = len(next(iter(right.values())))
     grid = make_grid(task, run.trained_length)
-    wanted = want(measurement, run, STEP, grid, {measurement.name: strings})
-    write_rows(run, STEP, wanted, measurement.spec, rows, 0, 0.0)
+    job = measurement_job(measurement, run, STEP, grid, strings)
+    write_rows(run, STEP, job, measurement.spec, rows, 0, 0.0)
     if problems := compact(run.path):
         raise RunError(problems[0])
     return run

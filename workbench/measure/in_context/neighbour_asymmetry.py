@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
-from workbench.measure.in_context.in_context import LAW, AnswerShares
+from workbench.measure.in_context.measurement import LAW, AnswerShares
 from workbench.measure.measurement import Measurement, Quantity
 from workbench.measure.rows import difference_rows, missing_row, p_quantity
 from workbench.measure.settings import MeasurementError
@@ -61,7 +61,7 @@ class NeighbourAsymmetry(Measurement):
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
         """Refused: both sides are asked at the end."""
-        raise MeasurementError(f"{self.name} asks both sides itself")
+        raise MeasurementError(f"{self.name} measures both sides itself")
 
     def finish(self, study: Study) -> list[Row]:
         task: Any = study.task

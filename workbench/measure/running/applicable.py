@@ -16,6 +16,8 @@ INSTEAD = {
     "attention": "behaviour, dynamics and the probes need none, and circuits.effective_attention is about its scan",
     "scan": "circuits.hardmax is about its attention",
 }
+ANSWERS_ALONE = "behaviour"
+"""The family of measurements that look at what a model answers, and at nothing in it."""
 NOUNS = {"attention": "attention", "scan": "the scan of a state-space model"}
 
 
@@ -23,6 +25,11 @@ def lacking(measurement: Measurement, model: HookedModel, task: Task | None = No
     """Why a model cannot be given a measurement, in one clause that says what fits it; "" where it can."""
     if why := (task is not None and misplaced(measurement, task)) or unmet(measurement.spec, model.cfg):
         return why
+    if not model.hook_dict and measurement.name.partition(".")[0] != ANSWERS_ALONE:
+        return (
+            f"it reads activations or weights, and this {model.cfg.title} has no hooks; "
+            "docs/your_own_model.md shows how to add them"
+        )
     unknown = [name for name in measurement.hooks(model.cfg) if name not in model.hook_dict]
     return f"it reads {unknown[0]}, which this {model.cfg.title} does not have" if unknown else ""
 

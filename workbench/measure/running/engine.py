@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -14,25 +14,28 @@ from typing import Any
 from workbench.core.canonical import canonical, key_of
 from workbench.core.construct import construct
 from workbench.core.errors import shown
+from workbench.core.failures import isolated
 from workbench.core.suggest import nearest
+from workbench.jobs.deadline import refuse_late
 from workbench.measure.measurement import Grid, Measurement, Spec, Study
 from workbench.measure.registry import make_measurement
 from workbench.measure.running.applicable import lacking, not_applicable
 from workbench.measure.settings import MeasurementError
 from workbench.measure.study import BLOCK, MATERIALISING, CheckpointStudy, Evaluation, Shown, show_pass
-from workbench.models.compute_device import USUAL_DEVICE, ComputeDevice, computing_on, current_device
+from workbench.models.compute_device import USUAL_DEVICE, ComputeDevice, computing_on
 from workbench.runs.run import Run
 from workbench.storage.errors import StorageError
 from workbench.table.errors import TableError
 from workbench.table.other_strings import OWN_STRINGS, TASK_PARAMETERS, OtherStrings
 from workbench.table.schema import Row
 from workbench.table.shards import shard_path, verify_shard, write_shard
-from workbench.tasks.base import Task
+from workbench.tasks.base import Batch, Task
+from workbench.tasks.known_tasks import LISTINGS
 from workbench.tasks.source_code import trust
 
 
 @dataclass(frozen=True)
-class Wanted:
+class MeasurementJob:
     """One measurement of one checkpoint.
 
     Attributes:
@@ -50,25 +53,31 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Item:
-    """One unit of work: files in (a run and a step), files out (a shard per measurement); idempotent."""
+class CheckpointJob:
+    """What one checkpoint lacks: files in (a run and a step), files out (a shard per measurement); idempotent.
+
+    Attributes:
+        run_path, run_name, step: the checkpoint.
+        grid: prefix lengths.
+        measurements: those that are missing.
+        trusted: files whose code may be run as that of the run's task: a worker process knows no others.
+        device: where the model computes.
+        strings: what about the strings is not the run's own.
+    """
 
     run_path: str
     run_name: str
     step: int
     grid: Grid
-    wanted: tuple[Wanted, ...]
+    measurements: tuple[MeasurementJob, ...]
     trusted: tuple[str, ...] = ()
-    """Files whose code may be run as that of the run's task: a worker process knows no others."""
     device: ComputeDevice = USUAL_DEVICE
-    """Where the model computes."""
     strings: OtherStrings = OWN_STRINGS
-    """What about the strings is not the run's own."""
 
 
 @dataclass(frozen=True)
-class Done:
-    """What one item did; ``problems`` has a sentence for each measurement that failed."""
+class JobResult:
+    """What a checkpoint's job did; ``problems`` has a sentence for each measurement that failed."""
 
     run: str
     step: int
@@ -80,8 +89,8 @@ class Done:
 
 
 @dataclass(frozen=True)
-class Watching:
-    """A measurement that is shown a checkpoint, what it is told of it, and what it is called when it fails."""
+class ObservedMeasurement:
+    """A measurement that is shown a checkpoint, the study it is handed, and what it is called when it fails."""
 
     measurement: Measurement
     study: Study
@@ -98,15 +107,13 @@ class Isolation:
 
     failures: dict[str, str] = field(default_factory=dict)
 
-    @contextmanager
-    def of(self, name: str) -> Iterator[None]:
+    def of(self, name: str) -> AbstractContextManager[None]:
         """What is raised inside fails this measurement only; a full disk fails them all."""
-        try:
-            yield
-        except StorageError:
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever it is, the other measurements go on
-            self.failures.setdefault(name, f"{name} failed: {type(error).__name__}: {error}")
+
+        def tell(sentence: str) -> None:
+            self.failures.setdefault(name, f"{name} failed: {sentence}")
+
+        return isolated(tell, "", passes=StorageError)
 
 
 def spec_json(spec: Spec) -> str:
@@ -123,11 +130,12 @@ def shard_key(
     deep: bool = False,
     device: ComputeDevice = USUAL_DEVICE,
     task_parameters: Mapping[str, Any] | None = None,
+    listing: int = 0,
 ) -> str:
     """Hash of everything the numbers depend on: the rule of how many sequences there are, not the number reached.
 
-    Of the device that is its class, where it is not the processor, and the kind of number, where one is asked for; of
-    the task its parameters, where they are not the run's own.
+    The device enters by its type unless it is the CPU, and by the dtype if one was set. The task enters by parameters
+    that differ from the run's, and by how often its listed test sets changed.
     """
     parts: dict[str, Any] = {
         "measurement": spec.name,
@@ -143,47 +151,53 @@ def shard_key(
     }
     if deep:
         parts["deep"] = True
+    if grid.named and any(name.endswith("factors") for name in spec.settings):
+        parts["named"] = list(grid.named)  # those of the grid at which it is measured
     if task_parameters:
         parts[TASK_PARAMETERS] = dict(task_parameters)
+    if listing:
+        parts["listing"] = listing
     return key_of(parts)
 
 
-def want(
+def measurement_job(
     measurement: Measurement,
     run: Run,
     step: int,
     grid: Grid,
-    sequences: Mapping[str, int],
+    sequences: int | None,
     deep: bool = False,
     strings: OtherStrings = OWN_STRINGS,
-) -> Wanted:
-    """The work order for one measurement of one checkpoint.
+    device: ComputeDevice = USUAL_DEVICE,
+) -> MeasurementJob:
+    """The job of one measurement at one checkpoint.
 
     Args:
         measurement: it.
         run, step: the checkpoint.
         grid: prefix lengths.
-        sequences: by measurement name, where not its own number.
+        sequences: per test set and length; None = what the measurement asks for.
         deep: whether a measurement that deepens may do so here.
         strings: what about them is not the run's own.
+        device: where the model computes.
     """
     spec = measurement.spec
-    n, deep = sequences.get(spec.name, spec.sequences), deep and spec.deepens
-    device = current_device()
+    n, deep = spec.sequences if sequences is None else sequences, deep and spec.deepens
     if device.dtype == "float32" and not run.referenced:  # as ours are stored
         device = ComputeDevice(device.device)
-    seed = drawn_from(run, strings)
-    key = shard_key(spec, grid, n, seed, run.meta(step)["sha256"], deep, device, strings.parameters)
-    return Wanted(spec.name, tuple(sorted(spec.settings.items())), n, key, deep)
+    seed = evaluation_seed_of(run, strings)
+    listing = LISTINGS.get(run.config["task"]["name"], 0) if measurement.lists else 0
+    key = shard_key(spec, grid, n, seed, run.meta(step)["sha256"], deep, device, strings.parameters, listing)
+    return MeasurementJob(spec.name, tuple(sorted(spec.settings.items())), n, key, deep)
 
 
-def drawn_from(run: Run, strings: OtherStrings) -> int:
+def evaluation_seed_of(run: Run, strings: OtherStrings) -> int:
     """What a run's evaluation strings are drawn from: its own evaluation seed, unless another one is asked for."""
     own: int = run.config["seeds"]["evaluation"]
     return own if strings.seed is None else strings.seed
 
 
-def asked_task(run: Run, strings: OtherStrings) -> Task:
+def requested_task(run: Run, strings: OtherStrings) -> Task:
     """The run's task, or the same under the parameters that are asked for.
 
     Raises:
@@ -209,55 +223,59 @@ def asked_task(run: Run, strings: OtherStrings) -> Task:
     return other
 
 
-def measure_item(item: Item) -> Done:
+def measure_checkpoint(job: CheckpointJob, until: float | None = None) -> JobResult:
     """Run the measurements of one checkpoint and write their shards.
 
+    Args:
+        job: what is measured.
+        until: the time from which on it is not begun, in seconds since the epoch; None = no limit.
+
     Raises:
+        TimeIsUp: if the time is up.
         RunError: if the checkpoint is damaged.
         StorageError: if a shard cannot be written.
     """
-    with computing_on(item.device):
-        return _measure_item(item)
-
-
-def _measure_item(item: Item) -> Done:
+    refuse_late(until)
     start = time.monotonic()
-    for file in item.trusted:
+    for file in job.trusted:
         trust(file)
-    run = replace(Run.open(item.run_path), name=item.run_name)
-    wanted_still = [w for w in item.wanted if not _made_since(run, item.step, w)]
-    if not wanted_still:
-        return Done(run.name, item.step, 0, 0, 0, time.monotonic() - start)
-    model, task, other = run.load(item.step), asked_task(run, item.strings), item.strings
-    every = [(w, make_measurement(w.name, dict(w.settings))) for w in wanted_still]
-    apart = Isolation()
-    made, total = [], 0
-    for wanted, measurement in every:
-        with apart.of(wanted.name):
-            if why := lacking(measurement, model, task):
-                rows = not_applicable(measurement.spec, why)
-                write_rows(run, item.step, wanted, measurement.spec, rows, 0, time.monotonic() - start, other)
-                total += len(rows)
-            else:
-                made.append((wanted, measurement))
-    sequences, seed = max(w.sequences for w in wanted_still), drawn_from(run, item.strings)
-    evaluation = Evaluation(task, item.grid, seed, sequences, consistent=model.cfg.ids.consistent)
-    watching = [
-        Watching(m, CheckpointStudy(run, item.step, model, evaluation, w.sequences, w.deep), w.name) for w, m in made
-    ]
-    with one_thread():
-        passes, extra = observe_all(model, evaluation, watching, apart), 0
-        for (wanted, measurement), one in zip(made, watching, strict=True):
-            if wanted.name in apart.failures:
-                continue
-            with apart.of(wanted.name):
-                rows = measurement.finish(one.study)
-                marked, seconds = mark_unseen(rows, one.study), time.monotonic() - start
-                write_rows(run, item.step, wanted, measurement.spec, marked, one.study.passes, seconds, other)
-                extra += one.study.passes
-                total += len(rows)
-    seconds = time.monotonic() - start
-    return Done(run.name, item.step, total, passes, extra, seconds, tuple(apart.failures.values()))
+    run = replace(Run.open(job.run_path), name=job.run_name)
+    missing = [one for one in job.measurements if not _is_measured(run, job.step, one)]
+    if not missing:
+        return JobResult(run.name, job.step, 0, 0, 0, time.monotonic() - start)
+    with computing_on(job.device):
+        model, task = run.load(job.step), requested_task(run, job.strings)
+        every = [(one, make_measurement(one.name, dict(one.settings))) for one in missing]
+        isolation, total = Isolation(), 0
+        applicable = []
+        for one, measurement in every:
+            with isolation.of(one.name):
+                if why := lacking(measurement, model, task):
+                    rows, seconds = not_applicable(measurement.spec, why), time.monotonic() - start
+                    write_rows(run, job.step, one, measurement.spec, rows, 0, seconds, job.strings)
+                    total += len(rows)
+                else:
+                    applicable.append((one, measurement))
+        sequences, seed = max(one.sequences for one in missing), evaluation_seed_of(run, job.strings)
+        evaluation = Evaluation(task, job.grid, seed, sequences, consistent=model.cfg.ids.consistent)
+        studies = [CheckpointStudy(run, job.step, model, evaluation, one.sequences, one.deep) for one, _ in applicable]
+        observed = [
+            ObservedMeasurement(measurement, study, one.name)
+            for (one, measurement), study in zip(applicable, studies, strict=True)
+        ]
+        with one_thread():
+            passes, extra = observe_all(model, evaluation, observed, isolation), 0
+            for (one, measurement), study in zip(applicable, studies, strict=True):
+                if one.name in isolation.failures:
+                    continue
+                with isolation.of(one.name):
+                    rows = mark_unseen(measurement.finish(study), study)
+                    seconds = time.monotonic() - start
+                    write_rows(run, job.step, one, measurement.spec, rows, study.passes, seconds, job.strings)
+                    extra += study.passes
+                    total += len(rows)
+    problems = tuple(isolation.failures.values())
+    return JobResult(run.name, job.step, total, passes, extra, time.monotonic() - start, problems)
 
 
 @contextmanager
@@ -279,9 +297,9 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _made_since(run: Run, step: int, wanted: Wanted) -> bool:
+def _is_measured(run: Run, step: int, job: MeasurementJob) -> bool:
     """Whether another process has written a shard since it was planned: a plan holds none that is there and sound."""
-    path = shard_path(run.path, wanted.name, step, wanted.key)
+    path = shard_path(run.path, job.name, step, job.key)
     if not path.exists():
         return False
     try:
@@ -291,13 +309,19 @@ def _made_since(run: Run, step: int, wanted: Wanted) -> bool:
     return True
 
 
-def observe_all(model: Any, evaluation: Evaluation, made: Sequence[Watching], apart: Isolation) -> int:
+def observe_all(
+    model: Any, evaluation: Evaluation, observed: Sequence[ObservedMeasurement], isolation: Isolation
+) -> int:
     """Show every measurement its laws and lengths; returns the number of forward passes that they share."""
-    for one in made:
-        with apart.of(one.name):
+    for one in observed:
+        with isolation.of(one.name):
             one.measurement.start(one.study)
-    groups = [[one for one in made if _materialises(one.measurement, model) == materialises] for materialises in (0, 1)]
-    return sum(_observe(model, evaluation, group, apart) for group in groups)
+    passes = 0
+    for materialises in (False, True):
+        group = [one for one in observed if _materialises(one.measurement, model) == materialises]
+        for batch, observers in _shared_passes(evaluation, group, isolation):
+            passes += show_pass(model, batch, observers)
+    return passes
 
 
 def _materialises(measurement: Measurement, model: Any) -> bool:
@@ -305,22 +329,22 @@ def _materialises(measurement: Measurement, model: Any) -> bool:
     return any(name.endswith(MATERIALISING) for name in measurement.hooks(model.cfg))
 
 
-def _observe(model: Any, evaluation: Evaluation, made: Sequence[Watching], apart: Isolation) -> int:
-    """One pass for all lengths that the same strings serve."""
-    passes = 0
-    for law in dict.fromkeys(law for one in made for law in one.measurement.spec.laws):
+def _shared_passes(
+    evaluation: Evaluation, observed: Sequence[ObservedMeasurement], isolation: Isolation
+) -> Iterator[tuple[Batch, list[Shown]]]:
+    """The strings of each pass and who observes them: one pass for all lengths that the same strings serve."""
+    for law in dict.fromkeys(law for one in observed for law in one.measurement.spec.laws):
         served: dict[int, list[int]] = {}
         for length in evaluation.grid.lengths:
             served.setdefault(evaluation.source_length(law, length), []).append(length)
         for lengths in served.values():
-            shown: list[Shown] = []
+            observers: list[Shown] = []
             for length in lengths:
-                for one in [one for one in made if law in one.measurement.spec.laws]:
-                    with apart.of(one.name):
+                for one in [one for one in observed if law in one.measurement.spec.laws]:
+                    with isolation.of(one.name):
                         observer = one.measurement.observer(one.study, law, length, one.study.batch(law, length))
-                        shown.append(Shown(observer, partial(apart.of, one.name)))
-            passes += show_pass(model, evaluation.source(law, lengths[0]), shown)
-    return passes
+                        observers.append(Shown(observer, partial(isolation.of, one.name)))
+            yield evaluation.source(law, lengths[0]), observers
 
 
 def mark_unseen(rows: Sequence[Row], study: Study) -> list[Row]:
@@ -340,7 +364,7 @@ def mark_unseen(rows: Sequence[Row], study: Study) -> list[Row]:
 def write_rows(
     run: Run,
     step: int,
-    wanted: Wanted,
+    job: MeasurementJob,
     spec: Spec,
     rows: Sequence[Row],
     passes: int,
@@ -353,10 +377,10 @@ def write_rows(
     """
     setting = canonical({**spec.settings, **strings.setting})
     filled = [{**r, "run": run.name, "step": step, "measurement": spec.name, "setting": setting} for r in rows]
-    path = shard_path(Path(run.path), spec.name, step, wanted.key)
+    path = shard_path(Path(run.path), spec.name, step, job.key)
     metadata = {
         "spec": spec_json(spec),
-        "key": wanted.key,
+        "key": job.key,
         "sha256": run.meta(step)["sha256"],
         "run": run.id,
         "extra_passes": str(passes),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from workbench.measure.running.engine import Done, Item
+from workbench.measure.request import MeasureRequest
+from workbench.measure.running.engine import CheckpointJob, JobResult
 from workbench.measure.running.plan import execute, plan
 
 
@@ -29,22 +31,20 @@ def measure_run(
     Returns:
         JSON: ``rows`` made, ``problems``, a sentence each, and whether any of them is more than a notice (``failed``).
     """
-    if deepen_at is None:
-        todo = plan([Path(run_path)], only=list(only) or None)
-    else:
-        todo = plan([Path(run_path)], only=list(only) or None, steps=[deepen_at], deepen="all")
+    request = MeasureRequest([Path(run_path)], only=list(only) or None, executor="serial")
+    todo = plan(request if deepen_at is None else replace(request, steps=[deepen_at], deepen="all"))
     total, ended = 0, 0
-    progress(0, len(todo.items), _doing(todo.items[0]) if todo.items else "nothing is missing")
+    progress(0, len(todo.jobs), _doing(todo.jobs[0]) if todo.jobs else "nothing is missing")
 
-    def tick(item: Item, done: Done | None) -> None:
+    def tick(job: CheckpointJob, result: JobResult | None) -> None:
         nonlocal total, ended
         ended += 1
-        total += done.rows if done is not None else 0
-        progress(ended, len(todo.items), _doing(item))
+        total += 0 if result is None else result.rows
+        progress(ended, len(todo.jobs), _doing(job))
 
-    problems = execute(todo, "serial", None, tick)
+    problems = execute(todo, tick)
     return {"rows": total, "problems": [*todo.notices, *problems], "failed": bool(problems)}
 
 
-def _doing(item: Item) -> str:
-    return f"step {item.step:,}"
+def _doing(job: CheckpointJob) -> str:
+    return f"step {job.step:,}"

@@ -36,7 +36,9 @@ def batches_of(
         TaskError: for token ids that the task does not have.
     """
     if isinstance(labels, str):
-        raise MeasurementError(f"{labels!r} is no labels of tokens; what a probe reads is named by target={labels!r}")
+        raise MeasurementError(
+            f"{labels!r} is not an array of token labels; name the target of a probe by target={labels!r}"
+        )
     listed: list[Any] = [data] if isinstance(data, Batch | Tensor) else list(data)
     wanted: list[Any] = (
         [None] * len(listed) if labels is None else [labels] if isinstance(labels, Tensor) else list(labels)

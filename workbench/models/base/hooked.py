@@ -24,6 +24,13 @@ class Output(NamedTuple):
     loss: Tensor
 
 
+class Checkpoint(NamedTuple):
+    """Which run and step a model's weights are of."""
+
+    run: str
+    step: int
+
+
 class Hooked(WithLogits, HookedRootModule):  # type: ignore[misc]  # the base ships no usable types
     """A causal model whose every activation has a hook; see :class:`workbench.models.base.protocol.HookedModel`.
 
@@ -32,6 +39,8 @@ class Hooked(WithLogits, HookedRootModule):  # type: ignore[misc]  # the base sh
 
     cfg: Any
     """The config of its architecture."""
+    loaded_from: Checkpoint | None = None
+    """The checkpoint that :meth:`workbench.runs.Run.load` read; measurements write it into their rows."""
     hook_dict: dict[str, HookPoint]
     embed: Embed
     blocks: nn.ModuleList

@@ -75,7 +75,7 @@ class WithTokens:
         rows = [front + known.encode(one) for one in ([text] if isinstance(text, str) else text)]
         if len({len(row) for row in rows}) > 1:
             raise LensUseError(
-                f"texts of {sorted({len(row) for row in rows})} tokens: nothing is padded here, give one length"
+                f"texts of {sorted({len(row) for row in rows})} tokens: texts are not padded, give texts of one length"
             )
         return torch.tensor(rows)
 
@@ -114,7 +114,7 @@ class WithTokens:
     def _known(self) -> Tokenizer:
         if self.tokenizer is None:
             raise LensUseError(
-                "this model does not know its task's tokens; run.load(step) gives one that does, or set "
+                "this model has no names of its tokens; load it with run.load(step), or set "
                 "model.tokenizer = TaskTokenizer.of(task) from workbench.tasks.tokens"
             )
         return self.tokenizer

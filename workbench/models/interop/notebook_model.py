@@ -1,9 +1,10 @@
-"""A model that somebody has in a notebook, as measurements read it: of TransformerLens, or a module with own hooks.
+"""A model that somebody has in a notebook, as measurements read it: of TransformerLens, or any module.
 
 Taken are TransformerLens's HookedTransformer and TransformerBridge, and any module that states its sizes in ``cfg`` and
-passes activations through submodules called as TransformerLens calls them (``blocks.0.attn.hook_q``). What is taken is
-tested on random tokens first: that it is causal, that each hook fires, that an edit of each moves what the model
-answers, and that queries and keys give the pattern that the model shows.
+passes activations through submodules called as TransformerLens calls them (``blocks.0.attn.hook_q``). A module that
+does neither is taken for what it answers, if its task is known. Each is tested on random tokens first: that it is
+causal, that each hook fires, that an edit of each moves what the model answers, and that queries and keys give the
+pattern that the model shows.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import torch
 from torch import Tensor, nn
 
 from workbench.core.errors import LensError
+from workbench.core.failures import log_failure
+from workbench.core.limits import SIZE
 from workbench.models.base.architecture import Architecture
 from workbench.models.interop.hugging_face.adapter import PretrainedConfig
 from workbench.models.interop.hugging_face.self_test import close, moved
@@ -79,9 +82,7 @@ class NotebookModel:
         """
         usual = torch.arange(tokens.shape[1], device=tokens.device)
         if position_ids is not None and not bool((position_ids.to(tokens.device) == usual).all()):
-            raise NotebookModelError(
-                "a model in memory numbers its tokens itself, 0, 1, 2, ...; no other ids are given"
-            )
+            raise NotebookModelError("a model in memory has the position ids 0, 1, 2, ...; leave out position_ids")
         out = self.inner(tokens)
         logits = getattr(out, "logits", out)
         return None if return_type is None else logits
@@ -138,25 +139,55 @@ def _of_module(act: Callable[..., Any]) -> Callable[..., Any]:
     return lambda module, given, out: act(out)
 
 
-def notebook_model(model: Any) -> NotebookModel:
+class PlainConfig(NotebookConfig):
+    """The config of a module that has no hooks. Of its sizes only tokens and outputs are known; the others are 1."""
+
+    title: ClassVar[str] = "plain module"
+
+
+def notebook_model(model: Any, sizes: tuple[int, int] | None = None) -> NotebookModel:
     """A model in memory, once it is known to be what it shows.
 
     Args:
-        model: a HookedTransformer or TransformerBridge of TransformerLens, or a module with ``cfg`` and hooks.
+        model: a HookedTransformer or TransformerBridge of TransformerLens, or a module. One without ``cfg`` or hooks
+            needs ``sizes``, and has no activations that could be read or edited.
+        sizes: how many tokens and outputs its task has; None = no task is known.
 
     Raises:
-        NotebookModelError: for a model that shows nothing, is not causal, or whose weights are being trained.
+        NotebookModelError: for a model that shows nothing, is not causal, or has other outputs than its task.
     """
-    if not isinstance(model, nn.Module) or not all(hasattr(getattr(model, "cfg", None), size) for size in SIZES):
-        raise NotebookModelError(f"{type(model).__name__} says nothing of itself: {ASKED}")
+    if not isinstance(model, nn.Module):
+        raise NotebookModelError(f"{type(model).__name__} is not a torch.nn.Module: {ASKED}")
     if model.training:
         model.eval()
-    points = _points(model)
-    if not points:
-        raise NotebookModelError(f"{type(model).__name__} has no hooks: {ASKED}")
-    made = NotebookModel(model, _config(model.cfg, points), points)
-    _self_test(made)
-    return made
+    stated = all(hasattr(getattr(model, "cfg", None), size) for size in SIZES)
+    points = _points(model) if stated else {}
+    if not points and sizes is None:
+        lacks = "has no hooks" if stated else "says nothing of itself"
+        raise NotebookModelError(f"{type(model).__name__} {lacks}, and no task is given: {ASKED}")
+    if points:
+        read = NotebookModel(model, _config(model.cfg, points), points)
+        _self_test(read)
+        return read
+    assert sizes is not None
+    read = NotebookModel(model, _plain_config(*sizes), {})
+    try:
+        _self_test(read)
+    except NotebookModelError:
+        raise
+    except Exception as error:
+        raise NotebookModelError(
+            f"{type(model).__name__} cannot be called with tokens [batch, pos] from 0 to {sizes[0] - 1}: "
+            f"{log_failure(error, 'calling a model', foreign=True)}"
+        ) from error
+    return read
+
+
+def _plain_config(d_vocab: int, d_vocab_out: int) -> PlainConfig:
+    return PlainConfig(
+        model_type="notebook", d_vocab=d_vocab, d_vocab_out=d_vocab_out, n_layers=1, d_model=1, n_heads=1, d_head=1,
+        n_key_heads=1, n_ctx=SIZE, scales=(1.0,), soft_caps=(None,), windows=(None,), normalization_type=None,
+    )  # fmt: skip
 
 
 def _points(model: nn.Module) -> dict[str, nn.Module | None]:
@@ -201,17 +232,20 @@ def _self_test(model: NotebookModel) -> None:
         NotebookModelError: if it does not answer ``[batch, pos, out]``, or is not causal.
     """
     tokens = _tokens(model.cfg)
-    device = next(model.inner.parameters()).device
-    tokens = tokens.to(device)
+    tokens = tokens.to(next((part.device for part in model.inner.parameters()), tokens.device))
     with torch.no_grad():
         own = model(tokens)
         if not isinstance(own, Tensor) or own.shape[:2] != tokens.shape or own.ndim != 3:
-            raise NotebookModelError("the model does not give a row of outputs for each token, [batch, pos, out]")
+            raise NotebookModelError("the outputs of the model need the shape [batch, pos, out]")
+        if isinstance(model.cfg, PlainConfig) and own.shape[-1] != model.cfg.d_vocab_out:
+            raise NotebookModelError(
+                f"the model gives {own.shape[-1]:,} outputs for each token, but its task has {model.cfg.d_vocab_out:,}"
+            )
         half = tokens.shape[1] // 2
         if not close(model(tokens[:, :half]), own[:, :half], TOLERANCE):
             raise NotebookModelError(
-                "the model is not causal: what it answers at a token depends on later ones, so a prefix cannot be read "
-                "inside a longer string"
+                "the model is not causal: its output at a token depends on later tokens, so a prefix cannot be read in "
+                "a longer sequence"
             )
         _, seen = model.run_with_cache(tokens)
         for name, why in [*_unmoving(model, tokens, seen), *_untrue(model, seen)]:

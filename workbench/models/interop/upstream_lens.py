@@ -7,6 +7,7 @@ what is translated is the config; a model that one side cannot express is refuse
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -131,7 +132,7 @@ def fields_of_config(config: Mapping[str, Any]) -> dict[str, Any]:
         raise UpstreamError(f"normalization_type is {config['normalization_type']}: {FOLDED}")
     for name, value in config.items():
         if name in NEUTRAL and value not in NEUTRAL[name]:
-            raise UpstreamError(f"it says {name} = {value!r}, which our model does not have")
+            raise UpstreamError(f"it has {name} = {value!r}, which our model does not have")
         if name not in NEUTRAL and name not in UNREAD and name not in SHARED:
             raise UpstreamError(f"it has a field {name!r} that is not known here; take it out if it changes no output")
     fields = {name: config[name] for name in SHARED if name in config}
@@ -156,11 +157,19 @@ def _positions(config: Mapping[str, Any]) -> dict[str, Any]:
     known: dict[str, type[Encoding]] = {cls.upstream: cls for cls in expressible}
     theirs = str(config.get("positional_embedding_type", "standard"))
     if theirs not in known:
-        raise UpstreamError(f"it says positional_embedding_type = {theirs!r}; known here: {', '.join(known)}")
+        raise UpstreamError(f"it has positional_embedding_type = {theirs!r}; known here: {', '.join(known)}")
     try:
         return known[theirs].settings_of_upstream(config)
     except PositionError as error:
         raise UpstreamError(str(error)) from None
+
+
+NEEDED = ("embed.W_E", "blocks.0.attn.W_Q", "unembed.W_U")
+RANKS = {
+    **dict(zip(NEEDED, (2, 3, 2), strict=True)), "blocks.0.mlp.W_in": 2, "pos_embed.W_pos": 2,
+    "blocks.0.attn.rotary_cos": 2, "blocks.0.attn.mask": 2,
+}  # fmt: skip
+"""Axes of the tensors whose shapes are read."""
 
 
 def fields_of_weights(weights: Mapping[str, Tensor]) -> dict[str, Any]:
@@ -172,10 +181,17 @@ def fields_of_weights(weights: Mapping[str, Tensor]) -> dict[str, Any]:
     Raises:
         UpstreamError: if it is not a state dict of a HookedTransformer.
     """
-    for name in ("embed.W_E", "blocks.0.attn.W_Q", "unembed.W_U"):
-        if name not in weights:
-            raise UpstreamError(f"it holds no tensor {name}, so it is no state dict of a HookedTransformer")
-    layers = {int(name.split(".")[1]) for name in weights if name.startswith("blocks.")}
+    for name, axes in RANKS.items():
+        if name not in weights and name in NEEDED:
+            raise UpstreamError(f"it contains no tensor {name}, so it is not a state dict of a HookedTransformer")
+        # TransformerLens saves the mask of some encodings as a buffer without entries.
+        empty_mask = name.endswith(".mask") and name in weights and list(weights[name].shape) == [0, 0]
+        if name in weights and not empty_mask and (weights[name].ndim != axes or not weights[name].numel()):
+            raise UpstreamError(
+                f"its tensor {name} has the shape {list(weights[name].shape)}, so it is not a state dict of a "
+                f"HookedTransformer: there it has {axes} axes"
+            )
+    layers = {int(match[1]) for name in weights if (match := re.match(r"blocks\.([0-9]{1,9})\.", name))}
     d_vocab, d_model = weights["embed.W_E"].shape
     n_heads, _, d_head = weights["blocks.0.attn.W_Q"].shape
     fields: dict[str, Any] = {
@@ -213,7 +229,7 @@ def our_weights(cfg: ModelConfig, weights: Mapping[str, Tensor]) -> dict[str, Te
     if cfg.positions.rows(cfg.n_ctx) is None and "pos_embed.W_pos" in kept:
         table = kept.pop("pos_embed.W_pos")
         if not cfg.positions.ignores_upstream_table and bool(table.any()):
-            raise UpstreamError(f"it holds a W_pos that is not 0, so its positions are not {cfg.positions.name}")
+            raise UpstreamError(f"it contains a W_pos that is not 0, so its positions are not {cfg.positions.name}")
     return kept
 
 

@@ -205,7 +205,7 @@ class TaskIds(IdSampler):
     def evaluation(self, pos: int, n_ctx: int, coupled: Int[Tensor, "#batch pos"] | None = None) -> Ids:
         if coupled is None:
             raise PositionError(
-                f"ids {self.name} come from the task, and this batch has none; choose another id sampler"
+                f"ids {self.name} come from the task, but this batch has none; choose another id sampler"
             )
         refuse_negative(coupled)  # here, before training shifts them
         return coupled

@@ -63,4 +63,4 @@ def refuse_negative(ids: Tensor) -> None:
         PositionError: naming the smallest.
     """
     if ids.numel() and (low := int(ids.min())) < 0:
-        raise PositionError(f"position ids count from 0, but one is {low}; shift all of them by {-low} or more")
+        raise PositionError(f"position ids start at 0, but one is {low}; shift all of them by {-low} or more")

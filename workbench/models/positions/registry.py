@@ -24,7 +24,7 @@ def _an_encoding(name: str, found: object, place: str) -> type[Encoding]:
     from workbench.models.positions.encoding import Encoding
 
     if not (isinstance(found, type) and issubclass(found, Encoding)):
-        raise PositionError(f"{place}, announced as the encoding {name}, is no subclass of Encoding")
+        raise PositionError(f"{place}, announced as the encoding {name}, is not a subclass of Encoding")
     if _own_name(found) != name:
         raise PositionError(f"{place} is announced as the encoding {name} but calls itself {_own_name(found)}")
     return found
@@ -55,7 +55,7 @@ def _an_id_law(name: str, found: object, place: str) -> type[IdSampler]:
     from workbench.models.positions.id_samplers import IdSampler
 
     if not (isinstance(found, type) and issubclass(found, IdSampler)):
-        raise PositionError(f"{place}, announced as the id sampler {name}, is no subclass of IdSampler")
+        raise PositionError(f"{place}, announced as the id sampler {name}, is not a subclass of IdSampler")
     return found
 
 

@@ -55,7 +55,7 @@ class Rotary(Encoding):
             raise ValueError(f"rotary positions need an even d_head, not {d_head}")
         if self.scaling == "ntk" and d_head < 4:
             raise ValueError(
-                f"ntk scaling slows all pairs but the fastest: it needs a d_head of 4 or more, not {d_head}"
+                f"ntk scaling slows all pairs except the fastest: it needs a d_head of 4 or more, not {d_head}"
             )
 
     def stretched_base(self, d_head: int) -> float:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from workbench.core.errors import LensError
+from workbench.core.names import Gates
 from workbench.models.base.architecture import Architecture, Size, Width, whole
 from workbench.models.positions.encoding import Encoding
 from workbench.models.positions.id_samplers import Arange, IdSampler
@@ -79,7 +80,7 @@ class SSMConfig(Architecture):
     d_state: Size = 16
     d_conv: Size = 4
     dt_rank: Width = 0
-    gates: Literal["nonnegative", "signed"] = "nonnegative"
+    gates: Gates = "nonnegative"
     time_invariant: bool = False
     dt_min: float = Field(default=1e-3, gt=0)
     dt_max: float = Field(default=0.1, gt=0)
@@ -102,7 +103,7 @@ class SSMConfig(Architecture):
     def _no_positions(cls, value: Encoding | IdSampler) -> Encoding | IdSampler:
         if value.name not in ("none", "arange"):
             raise ValueError(
-                f"a state-space model reads no positions, so {value.name} means nothing to it; leave it out, or take "
+                f"a state-space model has no position encoding, so {value.name} has no effect; leave it out, or choose "
                 "architecture transformer"
             )
         return value

@@ -18,6 +18,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from workbench.core.names import Gates
 from workbench.models.ssm.scan import gates_of
 
 PARTS = ("dt", "B", "C")
@@ -36,14 +37,14 @@ class EffectiveInputs:
         dt: step sizes.
         b, c: what states take and give.
         decay: rates A.
-        signed: whether gates are 2 exp(-dt A) - 1 rather than exp(-dt A).
+        gates: their kind.
     """
 
     dt: Float[Tensor, "batch pos d_inner"]
     b: Float[Tensor, "batch pos d_state"]
     c: Float[Tensor, "batch pos d_state"]
     decay: Float[Tensor, "d_inner d_state"]
-    signed: bool
+    gates: Gates
 
     def weights(self, queries: Sequence[int]) -> Float[Tensor, "batch d_inner query key"]:
         """M at the chosen queries over all keys, exactly 0 after the query.
@@ -61,7 +62,7 @@ class EffectiveInputs:
             begins = (at == s)[:, None]
             carried = torch.where(begins, self.c[:, None, s : s + 1], carried)
             found[..., s] = (carried @ self.b[:, None, s, :, None])[..., 0] * self.dt[:, s, :, None]
-            carried = carried * gates_of(self.dt[:, s : s + 1], self.decay, self.signed)[:, 0, :, None]
+            carried = carried * gates_of(self.dt[:, s : s + 1], self.decay, self.gates)[:, 0, :, None]
         return found
 
 
@@ -75,4 +76,4 @@ def effective_inputs(model: Any, cache: Any, layer: int) -> EffectiveInputs:
     """
     mixer = model.blocks[layer].mixer
     dt, b, c = (cache[name] for name in effective_hooks(layer))
-    return EffectiveInputs(dt, b, c, mixer.A_log.detach().exp(), mixer.cfg.gates == "signed")
+    return EffectiveInputs(dt, b, c, mixer.A_log.detach().exp(), mixer.cfg.gates)

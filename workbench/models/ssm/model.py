@@ -94,10 +94,10 @@ class Mixer(nn.Module):
 
     def read(self, x: Channels, dt: Channels, b: Reads, c: Reads) -> Channels:
         """C . h at every position: fused while nobody looks at gates, writes or states."""
-        signed, decay = self.cfg.gates == "signed", self.A_log.exp()
+        kind, decay = self.cfg.gates, self.A_log.exp()
         if not observed(self.hook_ssm_gates, self.hook_ssm_write, self.hook_ssm_state):
-            return selective_scan(x, dt, decay, b, c, signed)
-        gates = self.hook_ssm_gates(gates_of(dt, decay, signed))
+            return selective_scan(x, dt, decay, b, c, kind)
+        gates = self.hook_ssm_gates(gates_of(dt, decay, kind))
         states = self.hook_ssm_state(scan(gates, self.hook_ssm_write(writes_of(x, dt, b))))
         return torch.matmul(states, c[..., None])[..., 0]
 

@@ -9,12 +9,14 @@ recurrence backwards, with the states made again from those that blocks begin wi
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
+
+from workbench.core.names import Gates
 
 States = Float[Tensor, "batch pos d_inner d_state"]
 Channels = Float[Tensor, "batch pos d_inner"]
@@ -25,6 +27,17 @@ BLOCK_ELEMENTS = 1 << 17
 STEP_ELEMENTS = 1 << 13
 """Numbers per step below which a block is cut into pieces that run side by side."""
 SHORTEST_PIECE = 8
+
+
+class GateMap(NamedTuple):
+    """A gate as a function of E = exp(-dt A), which lies in [0, 1]: ``scale`` E + ``shift``."""
+
+    scale: int
+    shift: int
+
+
+GATE_MAPS: dict[Gates, GateMap] = {"nonnegative": GateMap(1, 0), "signed": GateMap(2, -1)}
+"""The gates of each kind. A kind also has a name in :mod:`workbench.core.names`."""
 
 
 def scan(gates: States, writes: States) -> States:
@@ -48,28 +61,33 @@ def recurrence(gates: States, writes: States) -> States:
 
 
 def selective_scan(
-    x: Channels, dt: Channels, decay: Float[Tensor, "d_inner d_state"], b: Reads, c: Reads, signed: bool
+    x: Channels, dt: Channels, decay: Float[Tensor, "d_inner d_state"], b: Reads, c: Reads, gates: Gates
 ) -> Channels:
     """What a selective state-space layer reads of its states, which are never held all at once.
 
-    With E = exp(-dt decay), per channel and state: gates a = E in [0, 1], or a = 2 E - 1 in [-1, 1] where
-    ``signed``; writes w = dt x b; states h_t = a_t h_(t-1) + w_t; result y_t = sum over states of c_t h_t.
+    Per channel and state: gates a of E = exp(-dt decay) by :data:`GATE_MAPS`; writes w = dt x b; states
+    h_t = a_t h_(t-1) + w_t; result y_t = sum over states of c_t h_t.
 
     Args:
         x: inputs.
         dt: step sizes, at least 0.
         decay: rates A, at least 0.
         b, c: what each state takes of the inputs, and what is read of it; shared by all channels.
-        signed: whether gates may be negative.
+        gates: their kind.
     """
-    y: Tensor = _SelectiveScan.apply(x, dt, decay, b, c, signed)
+    y: Tensor = _SelectiveScan.apply(x, dt, decay, b, c, gates)
     return y
 
 
-def gates_of(dt: Channels, decay: Float[Tensor, "d_inner d_state"], signed: bool) -> States:
-    """exp(-dt A), which lies in [0, 1]; or twice that minus 1, which lies in [-1, 1]."""
-    shrink = torch.exp(-dt[..., None] * decay)
-    return 2 * shrink - 1 if signed else shrink
+def gates_of(dt: Channels, decay: Float[Tensor, "d_inner d_state"], gates: Gates) -> States:
+    """Gates of a kind, by step sizes and rates A."""
+    return _mapped(torch.exp(-dt[..., None] * decay), gates)
+
+
+def _mapped(shrink: Tensor, gates: Gates) -> Tensor:
+    """Gates of a kind, by E."""
+    scale, shift = GATE_MAPS[gates]
+    return shrink if (scale, shift) == (1, 0) else scale * shrink + shift
 
 
 def writes_of(x: Channels, dt: Channels, b: Reads) -> States:
@@ -109,16 +127,16 @@ class _SelectiveScan(torch.autograd.Function):
     """:func:`selective_scan`; keeps its inputs and the states that blocks begin with."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, dt: Tensor, decay: Tensor, b: Tensor, c: Tensor, signed: bool) -> Tensor:
+    def forward(ctx: Any, x: Tensor, dt: Tensor, decay: Tensor, b: Tensor, c: Tensor, kind: Gates) -> Tensor:
         y, state = torch.empty_like(x), x.new_zeros(x.shape[0], *decay.shape)
         starts = []
         for rows in _blocks((*x.shape, decay.shape[1])):
             starts.append(state)
-            gates = gates_of(dt[:, rows], decay, signed)
+            gates = gates_of(dt[:, rows], decay, kind)
             states = _run(gates, writes_of(x[:, rows], dt[:, rows], b[:, rows]), state)
             y[:, rows] = _read(states, c[:, rows])
             state = states[:, -1].clone()
-        ctx.signed = signed
+        ctx.kind = kind
         ctx.save_for_backward(x, dt, decay, b, c, torch.stack(starts))
         return y
 
@@ -132,18 +150,18 @@ class _SelectiveScan(torch.autograd.Function):
         for rows, start in zip(reversed(blocks), starts.flip(0), strict=True):
             steps, scaled = dt[:, rows], dt[:, rows] * x[:, rows]
             shrink = torch.exp(-steps[..., None] * decay)
-            gates = 2 * shrink - 1 if ctx.signed else shrink
+            gates = _mapped(shrink, ctx.kind)
             states = _run(gates, scaled[..., None] * b[:, rows, None, :], start)
             grad_c[:, rows] = _over_channels(grad[:, rows], states)
             total = _back(gates, grad[:, rows, :, None] * c[:, rows, None, :], carried)
             carried = gates[:, 0] * total[:, 0]
             grad_b[:, rows] = _over_channels(scaled, total)
             grad_scaled = _read(total, b[:, rows])
-            # by the exponent -dt A: total * (state before) * E, twice that where gates are 2 E - 1
+            # by the exponent -dt A: total * (state before) * E * scale
             total[:, 1:] *= states[:, :-1]
             total[:, 0] *= start
             total *= shrink
-            total *= -2 if ctx.signed else -1
+            total *= -GATE_MAPS[ctx.kind].scale
             grad_dt[:, rows] = (total * decay).sum(-1) + grad_scaled * x[:, rows]
             grad_x[:, rows] = grad_scaled * steps
             grad_decay += torch.einsum("bpdn,bpd->dn", total, steps)

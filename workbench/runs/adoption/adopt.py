@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import torch
 from pydantic import ValidationError
 from torch import Tensor
 
@@ -22,6 +23,7 @@ from workbench.models.transformer.config import ModelConfig
 from workbench.models.transformer.model import HookedTransformer
 from workbench.runs.adoption.checkpoint_files import checkpoint_files, read_weights
 from workbench.runs.adoption.store_foreign import Checkpoint, config_of, store
+from workbench.runs.adoption.token_order import TokenOrder, token_order
 from workbench.runs.errors import RunError
 from workbench.runs.evaluation_ids import check_training_ids
 from workbench.runs.run import Run, sha256_of
@@ -30,6 +32,7 @@ from workbench.storage import bounded
 from workbench.storage.bounded import read_bytes
 from workbench.storage.seal import json_object
 from workbench.tasks.base import Task
+from workbench.tasks.random_generator import generator
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,8 @@ class Foreign:
         stated: fields of ModelConfig that neither files nor config tell, or that are to win over them.
         config: a JSON file with TransformerLens's config; None = ``config.json`` in the folder, if there.
         files: which files to take; None = all.
+        tokens, bos: the order of the model's vocabulary, see
+            :func:`workbench.runs.adoption.token_order.token_order`; None = the task's.
     """
 
     source: Path
@@ -51,6 +56,8 @@ class Foreign:
     stated: Mapping[str, Any] = field(default_factory=dict)
     config: Path | None = None
     files: str | None = None
+    tokens: tuple[int, ...] | None = None
+    bos: int | None = None
 
 
 def adopt(foreign: Foreign, out: Path) -> Run:
@@ -63,38 +70,72 @@ def adopt(foreign: Foreign, out: Path) -> Run:
         PositionError: if the position scheme cannot read the training lengths.
     """
     files = checkpoint_files(foreign.source, foreign.files)
-    cfg = transformer_config(foreign, files[0][1], read_weights(files[0][1]))
+    first = read_weights(files[0][1])
+    order = order_of(foreign, files[0][1], first)
+    cfg = transformer_config(foreign, files[0][1], first, order)
     low, high = foreign.lengths
     longest = max(foreign.task.lengths(low, high))
     check_training_ids(foreign.task, cfg, longest)
+    _refuse_larger(files[0][1], cfg, first)
     model = HookedTransformer(cfg)
+    tokens = foreign.task.sample(TRIED, longest, generator("adopt", longest), "training").tokens
     for _, path in files:
-        _fill(model, path)
+        _fill(model, path, order)
+        _refuse_overflow(model, path, tokens)
     adopted = {path.relative_to(foreign.source).as_posix(): sha256_of(path) for _, path in files}
     config = config_of(
         foreign.task,
         cfg,
         foreign.lengths,
-        {"adopted": adopted, "steps": files[-1][0]},
+        {"adopted": adopted, "steps": files[-1][0], **({"tokens": list(order.tokens)} if order else {})},
         "as stated when the checkpoints were adopted",
     )
-    checkpoints = [_checkpoint(foreign, model, step, path) for step, path in files]
+    checkpoints = [_checkpoint(foreign, model, step, path, order) for step, path in files]
     return store(out, config, checkpoints, _trained_ids(cfg, longest + foreign.task.bos))
 
 
-def _checkpoint(foreign: Foreign, model: HookedTransformer, step: int, path: Path) -> Checkpoint:
+def _checkpoint(
+    foreign: Foreign, model: HookedTransformer, step: int, path: Path, order: TokenOrder | None
+) -> Checkpoint:
     """One file, loaded into the model when it is stored."""
 
     def filled() -> HookedTransformer:
-        _fill(model, path)
+        _fill(model, path, order)
         return model
 
     source = path.relative_to(foreign.source).as_posix()
     return Checkpoint(step, filled, {"source": source, "source_sha256": sha256_of(path)})
 
 
-def transformer_config(foreign: Foreign, path: Path, weights: Mapping[str, Tensor]) -> ModelConfig:
+def order_of(foreign: Foreign, path: Path, weights: Mapping[str, Tensor]) -> TokenOrder | None:
+    """The order of the model's vocabulary, as its owner states it; None where it is the task's.
+
+    Raises:
+        RunError: for no state dict of a HookedTransformer, or ids that it does not have.
+    """
+    try:
+        fields = fields_of_weights(weights)
+    except UpstreamError as error:
+        raise RunError(f"{path}: {error}") from None
+    return token_order(foreign.task, fields["d_vocab"], fields["d_vocab_out"], foreign.tokens, foreign.bos)
+
+
+def _refuse_larger(path: Path, cfg: ModelConfig, weights: Mapping[str, Tensor]) -> None:
+    """Refuse a config that describes more numbers than a file holds, before a model is made of it."""
+    held = sum(tensor.numel() for tensor in weights.values())
+    if cfg.least_numbers > held:
+        raise RunError(
+            f"{path}: it contains {held:,} numbers, but the model of its shapes and config has "
+            f"{cfg.least_numbers:,} or more"
+        )
+
+
+def transformer_config(
+    foreign: Foreign, path: Path, weights: Mapping[str, Tensor], order: TokenOrder | None = None
+) -> ModelConfig:
     """The model that the weights of one file belong to: from their shapes, the config, and what is stated.
+
+    Its vocabulary is in the task's order.
 
     Raises:
         RunError: if these contradict each other or leave something open, or the model does not fit the task.
@@ -106,6 +147,9 @@ def transformer_config(foreign: Foreign, path: Path, weights: Mapping[str, Tenso
     config = foreign.config or foreign.source / "config.json"
     if foreign.config is not None or config.exists():
         fields = _joined(config, fields, path)
+    if order is not None:
+        fields["d_vocab"] = len(order.tokens)
+        fields["d_vocab_out"] = fields["d_vocab_out"] if order.outputs is None else len(order.outputs)
     fields = {**fields, **foreign.stated}
     fields.setdefault("n_ctx", foreign.lengths[1] + foreign.task.bos)
     _complete(path, fields)
@@ -115,12 +159,13 @@ def transformer_config(foreign: Foreign, path: Path, weights: Mapping[str, Tenso
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         said = str(first["msg"]).removeprefix("Value error, ")
-        raise RunError(f"{path}: no model can be made of it: {where + ': ' if where else ''}{said}") from None
+        raise RunError(f"{path}: no model can be built from it: {where + ': ' if where else ''}{said}") from None
     task = foreign.task
     if (cfg.d_vocab, cfg.d_vocab_out) != (task.d_vocab, task.d_vocab_out):
         raise RunError(
             f"{path}: its model has {cfg.d_vocab} tokens and {cfg.d_vocab_out} outputs, but {task.name} "
-            f"{task.d_vocab} and {task.d_vocab_out}"
+            f"has {task.d_vocab} and {task.d_vocab_out}; if its tokens differ or have another order, list those of the "
+            "task with --tokens"
         )
     return cfg
 
@@ -129,13 +174,13 @@ def _joined(config: Path, shapes: dict[str, Any], path: Path) -> dict[str, Any]:
     """The fields of the config, which must agree with those that the shapes tell."""
     try:
         told = fields_of_config(json_object(read_bytes(config, bounded.RUN_JSON)))
-    except (OSError, ValueError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError) as error:
         said = str(error) if isinstance(error, UpstreamError) else f"it is no JSON object that can be read ({error})"
         raise RunError(f"{config}: {said}") from None
     shapes = {k: v for k, v in shapes.items() if k != "n_ctx" or ENCODINGS[told["positions"]["name"]].table}
     for name in told.keys() & shapes.keys():
         if told[name] != shapes[name]:
-            raise RunError(f"{config} says {name} = {told[name]!r}, but in {path} it is {shapes[name]!r}")
+            raise RunError(f"{config} has {name} = {told[name]!r}, but in {path} it is {shapes[name]!r}")
     return {**shapes, **told}
 
 
@@ -148,19 +193,40 @@ def _complete(path: Path, fields: Mapping[str, Any]) -> None:
     }
     for name, question in asked.items():
         if name not in fields and not (name == "act_fn" and fields.get("attn_only")):
-            raise RunError(f"{path}: {question}; say it with --set model.{name}=..., or put config.json beside it")
+            raise RunError(f"{path}: {question}; set --set model.{name}=..., or put config.json into its folder")
 
 
-def _fill(model: HookedTransformer, path: Path) -> None:
-    """Load one file into the model, refusing whatever does not fit."""
+def _fill(model: HookedTransformer, path: Path, order: TokenOrder | None) -> None:
+    """Load one file into the model, in the order of the task's tokens, refusing whatever does not fit."""
     try:
-        weights = our_weights(model.cfg, read_weights(path))
+        held = read_weights(path)
+        if order is not None:
+            _refuse_other_vocabulary(path, held, order)
+            held = order.apply(held)
+        weights = our_weights(model.cfg, held)
     except UpstreamError as error:
         raise RunError(f"{path}: {error}") from None
     norms = "blocks.0.ln1.w"
     if model.cfg.normalization_type == "LN" and norms not in weights:
-        raise RunError(f"{path}: it holds no LayerNorm weights; {FOLDED}")
+        raise RunError(f"{path}: it contains no LayerNorm weights; {FOLDED}")
     fill(model, weights, str(path))
+
+
+TRIED = 4
+"""Sequences on which the logits of every file must be finite."""
+
+
+def _refuse_overflow(model: HookedTransformer, path: Path, tokens: Tensor) -> None:
+    with torch.no_grad():
+        if not bool(model(tokens).isfinite().all()):
+            raise RunError(f"{path}: the logits of its model are not finite; its weights are too large or damaged")
+
+
+def _refuse_other_vocabulary(path: Path, weights: Mapping[str, Tensor], order: TokenOrder) -> None:
+    """Refuse a file that has fewer tokens or outputs than the first one."""
+    fields = fields_of_weights(weights)
+    if max(order.tokens) >= fields["d_vocab"] or max(order.outputs or (0,)) >= fields["d_vocab_out"]:
+        raise RunError(f"{path}: its model has {fields['d_vocab']} tokens, and --tokens names {max(order.tokens)}")
 
 
 def _trained_ids(cfg: ModelConfig, positions: int) -> list[list[int]]:

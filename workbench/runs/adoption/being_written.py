@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ from workbench.runs.checkpoints import remove_unfinished, write_config
 from workbench.runs.errors import RunError
 from workbench.runs.lock import writer_lock
 from workbench.runs.run import Run, run_id
+from workbench.table.stored_json import StoredError, check_run
 from workbench.tasks.registry import same_task
 
 
@@ -19,15 +21,19 @@ def being_written(out: Path, config: Mapping[str, Any]) -> Iterator[Run]:
     """The run of this ``run.json``, held by this writer alone while the block lasts.
 
     Raises:
-        RunError: if another run is there.
+        RunError: if another run is there, or the file would describe none; then nothing is written.
     """
+    try:
+        check_run(json.loads(json.dumps(config)))
+    except StoredError as error:
+        raise RunError(f"no run can be written to {out}: {error}") from None
     with writer_lock(out):
         remove_unfinished(out)
         if not (out / "run.json").exists():
             write_config(out, config)
         run = Run.open(out)
         if not _is_of(run, config):
-            raise RunError(f"{out} holds another run; choose another --out")
+            raise RunError(f"{out} contains another run; choose another --out")
         yield run
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 import re
+import warnings
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -40,16 +42,16 @@ def checkpoint_files(source: Path, pattern: str | None = None) -> list[tuple[int
     found = sorted(p for p in source.rglob(pattern or "*") if p.is_file() and p.suffix in SUFFIXES)
     if not found:
         what = f"file that fits {pattern!r}" if pattern else "checkpoint file"
-        raise RunError(f"{source} holds no {what} ({', '.join(SUFFIXES)})")
+        raise RunError(f"{source} contains no {what} ({', '.join(SUFFIXES)})")
     steps: dict[int, Path] = {}
     for path in found:
         step = _step(path.relative_to(source))
         if step is None:
             raise RunError(
-                f"{path}: its name holds no step; rename it, e.g. to model_1000{path.suffix}, or choose with --files"
+                f"{path}: its name contains no step; rename it, e.g. to model_1000{path.suffix}, or choose with --files"
             )
         if step in steps:
-            raise RunError(f"{steps[step]} and {path} are both of step {step}; choose with --files")
+            raise RunError(f"{steps[step]} and {path} are both of step {step}; choose one with --files")
         steps[step] = path
     return sorted(steps.items())
 
@@ -72,15 +74,18 @@ def read_weights(path: Path) -> dict[str, Tensor]:
         if path.suffix == ".safetensors":
             held = load_file(path)
         else:
+            _refuse_compressed(path)
             # Unpickles tensors and plain containers only; anything else is refused before it can run.
-            held = torch.load(path, map_location="cpu", weights_only=True)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # about formats that are refused below
+                held = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError:
         raise RunError(
-            f"{path} cannot be read as tensors alone: it is damaged, or holds objects whose code is not run here; "
-            "save its weights by themselves, as torch.save(model.state_dict(), file) does"
+            f"{path} is damaged, or contains objects other than tensors, whose code is not run here; "
+            "save only its weights, with torch.save(model.state_dict(), file)"
         ) from None
     except (SafetensorError, OSError, RuntimeError, EOFError, LookupError, ValueError, TypeError) as error:
-        raise RunError(f"{path} is damaged or no checkpoint: {_first_line(error)}") from None
+        raise RunError(f"{path} is damaged or not a checkpoint: {_first_line(error)}") from None
     return {name: _float32(path, name, value) for name, value in _state_dict(path, held).items()}
 
 
@@ -93,17 +98,64 @@ def _state_dict(path: Path, held: Any) -> Mapping[str, Tensor]:
         if isinstance(held, Mapping) and isinstance(held.get(key), Mapping):
             held = held[key]
             break
-    if not isinstance(held, Mapping) or not held or not all(isinstance(x, Tensor) for x in held.values()):
-        raise RunError(f"{path} holds no state dict, nor one under {', '.join(WRAPPERS)}")
+    if (
+        not isinstance(held, Mapping)
+        or not held
+        or not all(isinstance(name, str) and isinstance(value, Tensor) for name, value in held.items())
+    ):
+        raise RunError(f"{path} contains no state dict, also not under {', '.join(WRAPPERS)}")
     return held
 
 
+def _refuse_compressed(path: Path) -> None:
+    """Refuse an archive that unpacks to more than it has; torch stores tensors as they are.
+
+    Raises:
+        RunError: naming the part of the archive.
+    """
+    if not zipfile.is_zipfile(path):
+        return  # the format before version 1.6 of torch
+    try:
+        with zipfile.ZipFile(path) as archive:
+            packed = next(
+                (part.filename for part in archive.infolist() if part.compress_type != zipfile.ZIP_STORED), ""
+            )
+    except (zipfile.BadZipFile, NotImplementedError) as error:
+        raise RunError(f"{path} is damaged or not a checkpoint: {_first_line(error)}") from None
+    if packed:
+        raise RunError(f"{path} is a compressed archive ({packed:.80}); save it uncompressed with torch.save")
+
+
+def _refuse_odd(path: Path, name: str, value: Tensor) -> None:
+    """Refuse what is no plain tensor of real numbers that lie in the file.
+
+    Raises:
+        RunError: naming the tensor and what it is.
+    """
+    kind = ""
+    if value.is_quantized or value.dtype.itemsize < 1:
+        kind = "quantized"
+    elif value.layout is not torch.strided:
+        kind = f"stored as {str(value.layout).removeprefix('torch.')}"
+    elif value.device.type != "cpu":
+        kind = f"on the device {value.device.type}, without its numbers"
+    elif value.is_complex():
+        kind = "complex"
+    elif value.untyped_storage().nbytes() < value.numel() * value.element_size():
+        kind = "a view that repeats few numbers"
+    if kind:
+        raise RunError(
+            f"{path}: tensor {name:.100} is {kind}; models here are dense float32; convert it and save it again"
+        )
+
+
 def _float32(path: Path, name: str, value: Tensor) -> Tensor:
+    _refuse_odd(path, name, value)
     if value.dtype in WIDENED:
         return value.float()
     if value.is_floating_point() and value.dtype != torch.float32:
         raise RunError(
-            f"{path}: tensor {name} is {str(value.dtype).removeprefix('torch.')}; models here are float32, so "
-            "round it yourself before"
+            f"{path}: tensor {name} is {str(value.dtype).removeprefix('torch.')}; models here are float32; "
+            "convert it and save it again"
         )
     return value

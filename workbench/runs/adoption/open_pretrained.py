@@ -10,8 +10,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from workbench.models.interop.hugging_face.families import family_of
-from workbench.models.interop.hugging_face.opening import open_tokenizer, open_where_chosen, read_config
+from workbench.models.interop.hugging_face.config_json import one_sentence, read_config
+from workbench.models.interop.hugging_face.families import PretrainedError, family_of
+from workbench.models.interop.hugging_face.opening import open_tokenizer, open_where_chosen
 from workbench.runs.adoption.being_written import being_written
 from workbench.runs.checkpoints import write_checkpoint, write_config
 from workbench.runs.errors import RunError
@@ -59,20 +60,20 @@ def revisions(folder: Path, pattern: str | None) -> dict[int, Path]:
         RunError: for no folder, a name without a number, or a step twice.
     """
     if not is_folder(folder):
-        raise RunError(f"{folder} is no folder; give one that holds config.json and the weights of a model")
+        raise RunError(f"{folder} is not a folder; give one that contains config.json and the weights of a model")
     if pattern is None:
         return {ONLY_STEP: folder}
     found: dict[int, Path] = {}
     for path in sorted(path for path in folder.glob(pattern) if path.is_dir()):
         numbers = re.findall(r"[0-9]+", path.name)
         if not numbers:
-            raise RunError(f"{path}: its name holds no step; name revisions like step1000 or checkpoint-500")
+            raise RunError(f"{path}: its name contains no step; name revisions like step1000 or checkpoint-500")
         step = int(numbers[-1])
         if step in found:
-            raise RunError(f"{found[step]} and {path} are both of step {step}; choose with --revisions")
+            raise RunError(f"{found[step]} and {path} are both of step {step}; choose one with --revisions")
         found[step] = path
     if not found:
-        raise RunError(f"{folder} holds no folder that fits {pattern!r}")
+        raise RunError(f"{folder} contains no folder that matches {pattern!r}")
     return dict(sorted(found.items()))
 
 
@@ -90,13 +91,15 @@ def open_pretrained(opened: Opened, out: Path) -> Run:
     task = told(opened, tokenizers[first], configs[first])
     for step, config in configs.items():
         if _shape(config) != _shape(configs[first]):
-            raise RunError(f"{opened.folders[step]} and {opened.folders[first]} hold models of different sizes")
+            raise RunError(
+                f"{opened.folders[step]} and {opened.folders[first]} contain models of two sizes; open them as two runs"
+            )
     table = configs[first].max_position_embeddings
     beyond = [n for n in opened.lengths if task.positions(n) > table]
     if beyond and not family_of(configs[first].model_type).turned:
         raise RunError(
-            f"{beyond[0]} items take {task.positions(beyond[0]):,} tokens, and {opened.folders[first]} has a table of "
-            f"{table:,} positions; ask shorter --lengths"
+            f"{beyond[0]} items take {task.positions(beyond[0]):,} tokens, but {opened.folders[first]} has only "
+            f"{table:,} positions; give shorter --lengths"
         )
     files = {step: hashed_files(folder) for step, folder in opened.folders.items()}
     cfg = open_where_chosen(opened.folders[first]).cfg
@@ -113,9 +116,18 @@ def told(opened: Opened, tokenizer: Any, config: Any) -> Presented:
 
     Raises:
         TaskError: if it cannot be told so.
+        PretrainedError: for a tokenizer that cannot be used, or is of another model.
     """
     alphabet = getattr(opened.task, "alphabet", ())
-    words = wording(opened.presentation, tokenizer, max(1, len(alphabet)))
+    folder = opened.folders[min(opened.folders)]
+    with one_sentence(f"the tokenizer of {folder} cannot be used"):
+        words = wording(opened.presentation, tokenizer, max(1, len(alphabet)))
+    largest = max(max(ids, default=0) for ids in words.model_dump(exclude={"names"}).values())
+    if largest >= config.vocab_size:
+        raise PretrainedError(
+            f"the tokenizer of {folder} gives a token the id {largest:,}, but the model has {config.vocab_size:,} "
+            "tokens; replace the one that belongs to another model"
+        )
     found = present(opened.task, {
         "presentation": opened.presentation, "wording": words, "vocabulary_size": config.vocab_size,
         "window": opened.window or config.max_position_embeddings, "asked_lengths": opened.lengths,
@@ -144,13 +156,12 @@ def _config(opened: Opened, task: Presented, model: dict[str, Any], files: Mappi
     }
     inner = opened.task
     question = f"{inner.question.rstrip('?')}, asked in the prompt ({opened.presentation.title})?"
-    told_of = f"a window of {task.window:,} tokens, which holds a question of {fitting:,} items"
     return {
         "format": FORMAT,
         "id": run_id(parts),
         **parts,
         "folders": {str(step): str(folder.absolute()) for step, folder in opened.folders.items()},
-        "facts": {"question": question, "kind": inner.kind, "summary": inner.summary, "lengths": told_of},
+        "facts": {"question": question, "kind": inner.kind, "summary": inner.summary},
         "versions": {name: version(name) for name in ("lengthlens", "torch", "transformers")},
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }
@@ -163,9 +174,9 @@ def relink(run: Run, folders: Mapping[int, Path]) -> Run:
         RunError: for a run of its own weights, a step without a folder, or a file that differs.
     """
     if not run.referenced:
-        raise RunError(f"run {run.name} holds its weights itself: nothing is to be relinked")
+        raise RunError(f"run {run.name} contains its own weights; leave out --relink")
     if missing := sorted({*run.steps} - {*folders}):
-        raise RunError(f"run {run.name} has a checkpoint of step {missing[0]}, and no folder was given for it")
+        raise RunError(f"run {run.name} has a checkpoint of step {missing[0]}, but no folder for it was given; add it")
     for step in run.steps:
         verify_folder(folders[step], run.meta(step), run.name)
     kept = {str(step): str(folders[step].absolute()) for step in run.steps}

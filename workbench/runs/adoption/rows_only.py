@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from pathlib import Path
 
+from workbench.runs.adoption.copy_run import copy_checkpoints, copy_rows
 from workbench.runs.checkpoints import write_config
 from workbench.runs.errors import RunError
 from workbench.runs.run import Run
-from workbench.table.layout import TABLE_NAME
-from workbench.table.shards import compact
+from workbench.storage.atomic import make_folder, remove_leftovers, replacing_folder
 
 
 def write_rows_only(run: Run, model: str, out: Path) -> Run:
@@ -29,26 +27,13 @@ def write_rows_only(run: Run, model: str, out: Path) -> Run:
         RunError: for damaged rows, or another run in the folder.
     """
     if out.exists() and Run.open(out).id != run.id:
-        raise RunError(f"{out} holds another run; choose another folder")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as made:
-        folder = Path(made) / out.name
-        for step in run.steps:
-            there = folder / run.step_path(step).relative_to(run.path)
-            there.mkdir(parents=True)
-            for name in ("meta.json", "log.parquet"):
-                if (file := run.step_path(step) / name).is_file():
-                    shutil.copyfile(file, there / name)
+        raise RunError(f"{out} contains another run; choose another folder")
+    make_folder(out.parent)
+    remove_leftovers(out.parent, out.name)
+    with replacing_folder(out.parent, out.name, over=True) as folder:
+        copy_checkpoints(run, folder, ("meta.json", "log.parquet"))
         kept = {name: value for name, value in run.config.items() if name not in ("folders", "seal")}
         write_config(folder, {**kept, "rows_only": model})
-        for part in ("measurements", TABLE_NAME):
-            if (there := run.path / part).is_dir():
-                shutil.copytree(there, folder / part)
-            elif there.exists():
-                shutil.copyfile(there, folder / part)
-        if problems := compact(folder):
+        if problems := copy_rows(run, folder):
             raise RunError(f"the rows of run {run.name} are damaged: {problems[0]}")
-        shutil.rmtree(folder / "measurements", ignore_errors=True)
-        shutil.rmtree(out, ignore_errors=True)
-        folder.replace(out)
     return Run.open(out)

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from workbench.core.interned import Interned
 from workbench.tasks.batch import TaskError
 
 REPEATS = "*+?"
@@ -23,40 +24,40 @@ LONGEST = 150
 """Characters of the longest expression that is read; terms nest as deep as it is long."""
 
 
-@dataclass(frozen=True)
-class Nothing:
+@dataclass(frozen=True, eq=False)
+class Nothing(metaclass=Interned):
     """The empty language."""
 
 
-@dataclass(frozen=True)
-class Empty:
+@dataclass(frozen=True, eq=False)
+class Empty(metaclass=Interned):
     """The language of the empty word alone."""
 
 
-@dataclass(frozen=True)
-class Letter:
+@dataclass(frozen=True, eq=False)
+class Letter(metaclass=Interned):
     """One symbol."""
 
     symbol: str
 
 
-@dataclass(frozen=True)
-class Either:
+@dataclass(frozen=True, eq=False)
+class Either(metaclass=Interned):
     """Union, of two languages at least; being a set, it knows no order and no repetition."""
 
     options: frozenset[Expression]
 
 
-@dataclass(frozen=True)
-class Then:
+@dataclass(frozen=True, eq=False)
+class Then(metaclass=Interned):
     """Concatenation; ``first`` is itself no concatenation."""
 
     first: Expression
     rest: Expression
 
 
-@dataclass(frozen=True)
-class Many:
+@dataclass(frozen=True, eq=False)
+class Many(metaclass=Interned):
     """Any number of repetitions, none included."""
 
     inner: Expression
@@ -188,7 +189,7 @@ def parse(text: str) -> Expression:
         TaskError: for an invalid expression; the sentence marks the place.
     """
     if len(text) > LONGEST:
-        raise TaskError(f"a regular expression has {LONGEST} characters at most, not {len(text)}")
+        raise TaskError(f"a regular expression takes at most {LONGEST} characters, not {len(text)}")
     reader = _Reader(text)
     expression = reader.union()
     if not reader.at_end:
@@ -198,6 +199,11 @@ def parse(text: str) -> Expression:
 
 def _is_symbol(character: str) -> bool:
     return character.isascii() and character.isalnum()
+
+
+def _visible(text: str) -> str:
+    """A text on one line: characters that cannot be printed, and line breaks, as their escapes."""
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
 
 
 class _Reader:
@@ -217,7 +223,7 @@ class _Reader:
     def refuse(self, why: str) -> None:
         before, here, after = self.text[: self.position], self.next, self.text[self.position + 1 :]
         position = "its end" if self.at_end else f"character {self.position + 1}, {here!r},"
-        raise TaskError(f"regular expression {before}>>{here}<<{after}: {position} {why}")
+        raise TaskError(f"regular expression {_visible(f'{before}>>{here}<<{after}')}: {position} {why}")
 
     def union(self) -> Expression:
         options = [self.concatenation()]

@@ -58,6 +58,7 @@ class CounterLanguage(Task):
     """
 
     family: ClassVar[str] = "counting"
+    strata_kind: ClassVar[str] = "near misses"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "counter"
     vocabulary: ClassVar[tuple[str, ...]] = (BOS,)
 

@@ -210,7 +210,8 @@ class DyckK(Task):
         """1/k; for *next*, under *training* and *matched*, 1/k of the likelier of being at the bound and below it."""
         if self.ask == "close" or law == "challenge":
             return 1 / self.k
-        full = sum(comb(length, up) for up in range(length + 1) if _fold(2 * up - length, self.depth) == self.depth)
+        at_bound = folded(2 * torch.arange(length + 1) - length, self.depth) == self.depth
+        full = sum(comb(length, up) for up in at_bound.nonzero()[:, 0].tolist())
         return float(max(full, 2**length - full) / 2**length / self.k)
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
@@ -254,10 +255,6 @@ def folded(walk: Int[Tensor, "*any"], bound: int | Int[Tensor, "*#any"]) -> Int[
     Elsewhere a fair walk stays fair, so this is the walk with reflecting ends, without a loop over its steps.
     """
     return bound - (bound - walk % (2 * bound)).abs()
-
-
-def _fold(end: int, bound: int) -> int:
-    return bound - abs(bound - end % (2 * bound))
 
 
 def _brackets(heights: Int[Tensor, "batch length"], types: Int[Tensor, "batch length"]) -> Int[Tensor, "batch length"]:

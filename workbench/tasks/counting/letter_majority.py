@@ -53,6 +53,7 @@ class LetterMajority(Task):
     vocabulary: ClassVar[tuple[str, ...]] = (BOS,)
     LEADS: ClassVar[Mapping[str, tuple[int, int]]] = {"lead 1": (1, 1), "lead 2 to 5": (2, 5)}
     strata_names: ClassVar[tuple[str, ...]] = tuple(LEADS)
+    strata_kind: ClassVar[str] = "small margins"
 
     letters: int = Field(26, ge=2, le=128)
     """Size of the alphabet."""
@@ -186,6 +187,7 @@ class InterleavedMajority(SequenceTask):
     vocabulary: ClassVar[tuple[str, ...]] = (BOS,)
     LEADS: ClassVar[Mapping[str, tuple[int, int]]] = {"closest lead 1 to 2": (1, 2), "closest lead 3 to 5": (3, 5)}
     strata_names: ClassVar[tuple[str, ...]] = tuple(LEADS)
+    strata_kind: ClassVar[str] = "small margins"
 
     @property
     def alphabet(self) -> tuple[str, ...]:

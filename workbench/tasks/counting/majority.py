@@ -9,8 +9,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from workbench.tasks.base import BOS, Batch, Law, Task
+from workbench.tasks.base import BOS, Batch, Law, Support, Task
 from workbench.tasks.later_parameter import later
+from workbench.tasks.listed_test_sets import sorted_strings, urn_strings
 from workbench.tasks.sampling import bits_with, last_alone, near_leads, positions, sorted_bits, urn_bits
 
 __all__ = ["Majority"]
@@ -45,6 +46,7 @@ class Majority(Task):
     outputs: ClassVar[tuple[str, ...] | None] = ("0", "1")
     LEADS: ClassVar[Mapping[str, tuple[int, int]]] = {"lead 1": (1, 1), "lead 3 to 5": (3, 5)}
     strata_names: ClassVar[tuple[str, ...]] = tuple(LEADS)
+    strata_kind: ClassVar[str] = "small margins"
 
     queries: Literal["every", "last"] = later("every")
     """Whether it is asked after every prefix, or after the whole string alone."""
@@ -60,6 +62,9 @@ class Majority(Task):
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
         draw = sorted_bits if law == "challenge" else urn_bits
         return 1 + draw(batch, length, generator).long(), {}
+
+    def support(self, law: Law, length: int, window: int | None = None) -> Support | None:
+        return self._support(sorted_strings(length) if law == "challenge" else urn_strings(length), law)
 
     def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]

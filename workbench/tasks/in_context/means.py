@@ -12,9 +12,10 @@ from jaxtyping import Bool, Float, Int
 from pydantic import Field, model_validator
 from torch import Tensor
 
-from workbench.tasks.base import BOS, ROUNDING, Batch, Law, Task, TaskError
+from workbench.tasks.base import BOS, ROUNDING, Batch, Law, Support, Task, TaskError
 from workbench.tasks.best_constant import in_best_reach
 from workbench.tasks.later_parameter import later
+from workbench.tasks.listed_test_sets import sorted_strings, urn_strings
 from workbench.tasks.sampling import (
     biases,
     integers,
@@ -120,7 +121,9 @@ class ModPMean(Task):
         """
         size = self._class_size(length)
         if size == 0:
-            raise TaskError(f"{self.name} asks nothing up to length {length}; it starts at {self.k or self.p}")
+            raise TaskError(
+                f"{self.name} has no supervised position up to length {length}; the first is at {self.k or self.p}"
+            )
         in_reach = math.floor(2 * size * (self.tolerance + ROUNDING)) + 1
         if self.prior != 1:
             return float(urn_counts(size, self.prior).unfold(0, min(in_reach, size + 1), 1).sum(1).max())
@@ -202,6 +205,12 @@ class SimpleTask(Task):
         draw = sorted_bits if law == "challenge" else urn_bits
         strings = 1 + draw(batch, length, generator, self.prior).long()
         return strings, {"counted": _in_every_row(positions(strings), batch)}
+
+    def support(self, law: Law, length: int, window: int | None = None) -> Support | None:
+        listed = (sorted_strings if law == "challenge" else urn_strings)(length, self.prior)
+        if listed is None:
+            return None
+        return self._support(listed, law, {"counted": _in_every_row(positions(listed[0]), len(listed[0]))})
 
     def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]

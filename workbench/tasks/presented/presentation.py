@@ -134,7 +134,7 @@ def presentation(
     if not chosen.shots:
         if template or shots or shot_items:
             raise TaskError(
-                f"the presentation {name} has no worked examples and one wording: leave them out, or take shots"
+                f"the presentation {name} has no worked examples; leave out --shots and --template, or choose shots"
             )
         return chosen.model_copy(update={"prefix": prefix, "words": words})
     if not 0 <= template < len(TEMPLATES):

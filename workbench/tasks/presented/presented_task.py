@@ -57,7 +57,7 @@ class PresentedBatch(Batch):
 
     def prefix(self, length: int) -> Batch:
         """Refused: what comes behind the items is asked about all of them."""
-        raise TaskError("a question cannot be cut: what is asked comes behind its items")
+        raise TaskError("a question cannot be cut, as the query comes after its items")
 
     @property
     def asked(self) -> Int[Tensor, " asked"]:
@@ -117,11 +117,11 @@ class Presented(Task):
             )
         if len(alphabet) != len(self.wording.symbols):
             raise TaskError(
-                f"{self.inner.name} has {len(alphabet)} symbols, and {len(self.wording.symbols)} were chosen"
+                f"{self.inner.name} has {len(alphabet)} symbols, but the wording has {len(self.wording.symbols)}"
             )
         for length in self.asked_lengths:
             if not self.admissible(length):
-                raise TaskError(f"{self._title} has no strings of {length} items{self._said_of_window(length)}")
+                raise TaskError(f"{self._title} has no sequences of {length} items{self._said_of_window(length)}")
         if self.presentation.pairs:
             self._question(1, min(self.asked_lengths), torch.Generator().manual_seed(0), "matched")
 
@@ -180,12 +180,13 @@ class Presented(Task):
         """
         # Two further items take the same tokens wherever they come.
         two, four = self.positions(2), self.positions(4)
-        low = 2 + 2 * ((self.window - two) // (four - two))
-        low += self.positions(3) - two <= self.window - self.positions(low) if low > 0 else 0
+        pairs, left = divmod(self.window - two, four - two)
+        low = 2 + 2 * pairs
+        low += self.positions(3) - two <= left if low > 0 else 0
         if low < min(self.asked_lengths):
             shortest = min(self.asked_lengths)
             raise TaskError(
-                f"a question of {shortest} items takes {self.positions(shortest):,} tokens, and the window holds "
+                f"a question of {shortest} items takes {self.positions(shortest):,} tokens, but the window has "
                 f"{self.window:,}"
             )
         return low
@@ -238,7 +239,9 @@ class Presented(Task):
 
         found = by_rejection(draw, of_pairs, batch, length)
         if found is None:
-            raise TaskError(f"{inner.name} does not ask for what stands behind one item, as pairs do; take ur, or bare")
+            raise TaskError(
+                f"{inner.name} cannot be presented as pairs, since its query is not one item; use ur, or bare"
+            )
         return self._of(found)
 
     def _of(self, drawn: Batch) -> Question:
@@ -317,18 +320,18 @@ class Presented(Task):
     def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
-        raise TaskError("the strings of a presented task are drawn whole")
+        raise TaskError("the sequences of a presented task are drawn only with --presentation")
 
     def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
-        raise TaskError("strings of a presented task are drawn, not typed: its inner task labels strings of symbols")
+        raise TaskError("a presented task cannot label typed sequences; use its inner task")
 
     def reference(self, tokens: Sequence[int]) -> list[Any]:
-        raise TaskError("the oracle of a presented task is that of its inner task")
+        raise TaskError("a presented task has no oracle; use that of its inner task")
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
-        raise TaskError("a presented task states no shortcut")
+        raise TaskError("a presented task has no shortcuts")
 
 
 class Shape(NamedTuple):

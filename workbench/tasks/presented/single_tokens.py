@@ -109,7 +109,9 @@ def _prefix(told: Presentation, tokenizer: Vocabulary) -> tuple[int, ...]:
     if told.prefix:
         first = tokenizer.get_vocab().get(told.prefix)
         if first is None:
-            raise TaskError(f"the tokenizer has no token {told.prefix!r} to stand before all")
+            raise TaskError(
+                f"the tokenizer has no token {told.prefix!r} to put before the prompt; choose another --prefix"
+            )
     return () if first is None or told.prefix == "" else (first,)
 
 

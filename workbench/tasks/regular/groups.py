@@ -18,7 +18,8 @@ from torch.nn import functional as F
 
 from workbench.tasks.automata.dfa import Automaton
 from workbench.tasks.automata.word_counts import state_shares
-from workbench.tasks.base import BOS, Law, Task
+from workbench.tasks.base import BOS, Law, Support, Task
+from workbench.tasks.listed_test_sets import uniform_strings
 from workbench.tasks.sampling import integers, outer_margin, positions
 
 __all__ = ["AlternatingGroup", "SymmetricGroup"]
@@ -105,6 +106,13 @@ class PermutationGroup(Task):
             margin, position = outer_margin(length, window), positions(strings)
             strings = torch.where((position <= margin) | (position > length - margin), 1, strings)
         return strings, {}
+
+    def support(self, law: Law, length: int, window: int | None = None) -> Support | None:
+        margin = outer_margin(length, window) if law == "challenge" else 0
+        listed = uniform_strings(len(self.multiplication.alphabet), length - 2 * margin)
+        if listed is None:
+            return None
+        return self._support((F.pad(listed[0], (margin, margin)), listed[1]), law)
 
     def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]

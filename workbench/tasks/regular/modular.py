@@ -14,7 +14,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from workbench.tasks.automata.dfa import Automaton
-from workbench.tasks.base import BOS, Law, Task, TaskError
+from workbench.tasks.base import BOS, Law, Support, Task, TaskError
+from workbench.tasks.listed_test_sets import composed_strings, sorted_compositions
 from workbench.tasks.sampling import flat_shares
 
 __all__ = ["CycleNavigation", "ModCount"]
@@ -85,6 +86,10 @@ class ModSum(Task):
             order = torch.rand((batch, symbols), generator=generator, device=generator.device).argsort(1)
             strings = order.gather(1, order.argsort(1).gather(1, strings).sort(1).values)
         return 1 + strings, {}
+
+    def support(self, law: Law, length: int, window: int | None = None) -> Support | None:
+        listing = sorted_compositions if law == "challenge" else composed_strings
+        return self._support(listing(len(self.steps), length), law)
 
     def _sums(self, tokens: Int[Tensor, "batch length"]) -> Int[Tensor, "batch length"]:
         steps = torch.tensor(self.steps, device=tokens.device)

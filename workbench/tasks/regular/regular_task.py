@@ -167,7 +167,9 @@ class RegularTask(Task):
         occurring = frozenset[int]().union(*self.rhythm.answers[self.rhythm.repeats :])
         if len(occurring) < 2:
             only = self.output_names[min(occurring)] if occurring else "none"
-            raise TaskError(f"with ask {self.ask!r}, all long strings of {self.language} have the same answer, {only}")
+            raise TaskError(
+                f"all long sequences of {self.language} have the same answer, {only}; change 'ask' {self.ask!r}"
+            )
         return self
 
     # ---- what a model for this task must look like -----------------------------------------------

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from itertools import combinations, product
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -12,7 +14,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from workbench.tasks.automata.dfa import Automaton
-from workbench.tasks.base import BOS, SMALL_SSM, Batch, Law, Task, TaskError
+from workbench.tasks.base import BOS, SMALL_SSM, Batch, Law, Support, Task, TaskError
+from workbench.tasks.batch import MOST_LISTED
+from workbench.tasks.listed_test_sets import every_string, sorted_strings, uniform_strings
 from workbench.tasks.sampling import coins, integers, outer_margin, positions, sorted_bits
 
 __all__ = ["EvenPairs", "FlipFlop", "Parity"]
@@ -98,6 +102,26 @@ class FlipFlop(Task):
         bit = integers(2, (batch, length), generator)
         return torch.where(write, 1 + bit, torch.where(read, 5, 3 + bit)), meta
 
+    def support(self, law: Law, length: int, window: int | None = None) -> Support | None:
+        strings = every_string(5, length)
+        if strings is None:
+            return None
+        reads = self.read_probability / (1 - self.write_probability)
+        rest = torch.tensor([0, 0, (1 - reads) / 2, (1 - reads) / 2, reads], dtype=torch.float64)
+        write = torch.tensor([0.5, 0.5, 0, 0, 0], dtype=torch.float64)
+        odds = self.write_probability * write + (1 - self.write_probability) * rest
+        if law != "challenge":
+            return self._support((strings, write[strings[:, 0]] * odds[strings[:, 1:]].prod(1)), law)
+        margin = outer_margin(length, window)
+        parts = []
+        for deciding in range(margin + 1, length - margin + 1):
+            law_at = torch.stack([odds] * (deciding - 1) + [write] + [rest] * (length - deciding))
+            law_at[0] = write  # the first instruction is one in any case
+            parts.append(law_at[torch.arange(length), strings].prod(1))
+        last_write = torch.arange(margin + 1, length - margin + 1).repeat_interleave(len(strings))
+        meta = {"deciding_position": last_write, "first_query": torch.full_like(last_write, length)}
+        return self._support((strings.repeat(len(parts), 1), torch.cat(parts) / len(parts)), law, meta)
+
     def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
@@ -176,6 +200,9 @@ class Parity(Task):
             return 1 + sorted_bits(batch, length, generator).long(), {}
         return 1 + integers(2, (batch, length), generator), {}
 
+    def support(self, law: Law, length: int, window: int | None = None) -> Support | None:
+        return self._support(sorted_strings(length) if law == "challenge" else uniform_strings(2, length), law)
+
     def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
@@ -253,6 +280,22 @@ class EvenPairs(Task):
         changes = torch.zeros((batch, length), dtype=torch.long, device=generator.device)
         changes[:, low:high] = (order < number).long()
         return 1 + (first + changes.cumsum(1)) % 2, {}
+
+    def support(self, law: Law, length: int, window: int | None = None) -> Support | None:
+        if law != "challenge":
+            return self._support(uniform_strings(2, length), law)
+        low, high = self._changes(length, window)
+        numbers = min(self.MOST_CHANGES, high - low) + 1
+        if 2 * sum(math.comb(high - low, number) for number in range(numbers)) > MOST_LISTED:
+            return None
+        strings, probabilities = [], []
+        for first, number in product(range(2), range(numbers)):
+            for places in combinations(range(low, high), number):
+                changes = torch.zeros(length, dtype=torch.long)
+                changes[list(places)] = 1
+                strings.append((first + changes.cumsum(0)) % 2)
+                probabilities.append(1 / (2 * numbers * math.comb(high - low, number)))
+        return self._support((torch.stack(strings), torch.tensor(probabilities, dtype=torch.float64)), law)
 
     def _changes(self, length: int, window: int | None) -> tuple[int, int]:
         """The places (from 0) whose token may differ from the one before: ``low`` up to, not including, ``high``."""

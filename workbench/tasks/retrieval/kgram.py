@@ -117,7 +117,7 @@ class KGramRetrieval(Task):
             fresh = 1 + integers(self.symbols, tuple(strings.shape), generator)
             strings = torch.where(redraw & ~fixed, fresh, strings)
         raise TaskError(
-            f"kgram_retrieval found no strings of length {strings.shape[1]} in which a key of k = {self.k} "
+            f"kgram_retrieval found no sequences of length {strings.shape[1]} in which a key of k = {self.k} "
             f"tokens over {self.symbols} symbols occurs just twice; give it more symbols"
         )
 

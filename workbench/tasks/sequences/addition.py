@@ -144,7 +144,7 @@ class Addition(SequenceTask):
         plus = x == 3
         position = int(plus[0].long().argmax())
         if not bool(plus[:, position].all()) or int(plus.sum()) != len(x) or not 0 < position < x.shape[1] - 1:
-            raise TaskError("addition needs a number, one '+' at the same place in every row, and a number")
+            raise TaskError("addition needs a number, one '+' at the same position in every row, and a number")
         return x[:, :position] - 1, x[:, position + 1 :] - 1
 
     def solve(self, x: Sequence[str]) -> list[str]:

@@ -122,7 +122,7 @@ class SequenceTask(Task):
         rows = len(strings)
         counts = (strings == self.d_vocab - 1).sum(0).tolist()
         if sum(counts) != rows or rows not in counts:
-            raise TaskError(f"{self.name} needs one {self.separator!r} in every sequence, at the same place in all")
+            raise TaskError(f"{self.name} needs one {self.separator!r} in every sequence, at the same position in all")
         return counts.index(rows)
 
     def _batch(self, strings: Int[Tensor, "batch length"], law: str, meta: dict[str, Tensor]) -> Batch:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from workbench.core.apart import clause
 from workbench.core.errors import LensError
+from workbench.core.failures import isolated
 from workbench.tasks.base import Task
 from workbench.tasks.testing import check_cost, check_labels, check_laws, check_statement
 from workbench.tasks.testing.subject import Check, TaskSubject
@@ -59,10 +59,10 @@ def findings(task: Task, checks: Sequence[str] = tuple(CHECKS)) -> list[Finding]
         checks: the names of the checks to be made, of :data:`CHECKS`.
     """
     subject = TaskSubject(task)
-    found = []
+    found: list[Finding] = []
     for name in checks:
-        try:
+        errors: list[str] = []
+        with isolated(errors.append, "", foreign=True):
             found += [Finding(name, sentence) for sentence in CHECKS[name](subject)]
-        except Exception as error:  # noqa: BLE001 - whatever a task raises is a finding about it
-            found.append(Finding(name, f"the task raises an error where it should answer ({clause(error)})"))
+        found += [Finding(name, f"the task raises an error where it should answer ({error})") for error in errors]
     return found

@@ -137,14 +137,16 @@ def split_files(folder: str, share: float) -> tuple[tuple[Path, ...], tuple[Path
         raise TaskError(f"folder {root} cannot be read: {error.strerror}; give a folder of text files") from error
     found = list(islice(root.glob("*.py") if folder == STANDARD_LIBRARY else root.rglob("*"), ENTRIES + 1))
     if len(found) > ENTRIES:
-        raise TaskError(f"folder {root} holds more than {ENTRIES:,} files and folders; give a smaller folder of text")
+        raise TaskError(
+            f"folder {root} contains more than {ENTRIES:,} files and folders; give a smaller folder of text"
+        )
     drawn = sorted((_fraction(path.relative_to(root).as_posix()), path) for path in found if _has_text(path))
     training = tuple(path for position, path in drawn if position < share)
     held_out = tuple(path for position, path in drawn if position >= share)
     for files, side in ((training, "training"), (held_out, "held-out")):
         if not files:
             raise TaskError(
-                f"folder {root} has {len(drawn)} files with text, none of which is a {side} one at share = {share:g}; "
+                f"folder {root} has {len(drawn)} files with text, but no {side} file at share = {share:g}; "
                 "give a folder with more files, or another share"
             )
     return training, held_out

@@ -28,6 +28,11 @@ class NextSymbol(Task):
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "pointer"
     vocabulary: ClassVar[tuple[str, ...]] = (BOS,)
     following: ClassVar[str]
+
+    def best_accuracy(self, law: Law, length: int) -> float | None:
+        """Unknown: what comes next in text is not settled by what came before."""
+        return None
+
     """Where a batch keeps the symbol behind each window."""
 
     def label_strings(

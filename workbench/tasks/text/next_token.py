@@ -67,7 +67,7 @@ class NextToken(NextInText):
     def _shares(self) -> NextToken:
         if self.repeated_passages + self.repeated_tokens > 1:
             raise ValueError(
-                "repeated_passages and repeated_tokens are shares of the same strings; give at most 1 in all"
+                "repeated_passages and repeated_tokens are shares of the same sequences; their sum must be at most 1"
             )
         return self
 

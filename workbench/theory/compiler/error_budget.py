@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from workbench.core.errors import shown
 from workbench.theory.crasp import syntax as ast
 from workbench.theory.crasp.normal_form import linear, magnitude, normal_program
 from workbench.theory.crasp.program import Program
@@ -70,12 +71,17 @@ def error_budget(program: Program, n_max: int) -> ErrorBudget:
     """The budget of a program compiled for prefixes of up to ``n_max`` symbols.
 
     Raises:
-        CraspError: for an ``n_max`` below 1.
+        CraspError: for an ``n_max`` below 1, and for factors for which not even float64 suffices.
     """
     if n_max < 1:
         raise CraspError(f"n_max is the longest prefix and at least 1, not {n_max}")
     normal = normal_program(program)
     used = ast.subterms(normal[name] for name in normal.outputs)
     compared = [linear(node.left) for node in used if isinstance(node, ast.Compare)]
-    largest = max((magnitude(d) for d in compared if not d.local), default=0.0)
-    return ErrorBudget(n_max, largest, normal.depth)
+    largest = max((magnitude(d) for d in compared if not d.local), default=0)
+    if (most := int(TOLERANCE / SPACING["float64"]) // (4 * (n_max + 1))) < largest:
+        raise CraspError(
+            f"its comparisons of counts add up factors to {shown(largest)}, and at most {most:,} are exact in 64 bits "
+            f"for prefixes up to {n_max:,}: take smaller factors or shorter prefixes"
+        )
+    return ErrorBudget(n_max, float(largest), normal.depth)

@@ -148,7 +148,7 @@ class Wiring:
                 return self._known("g", node, self._gate)
             case ast.Compare():
                 return self._known("b", node, self._comparison)
-        raise CraspError(f"{type(node).__name__} is no C-RASP Boolean")
+        raise CraspError(f"{type(node).__name__} is not a C-RASP Boolean")
 
     def _negation(self, signal: Signal) -> Signal:
         return Signal(total((1, {REAL: 1.0}), (-1, signal.value)), signal.time)
@@ -198,7 +198,7 @@ class Wiring:
                 return self._known("m", operand, self._share)
             case ast.Counting():
                 return self._known("ul", atom, self._local_share)
-        raise CraspError(f"{type(atom).__name__} is no C-RASP count")
+        raise CraspError(f"{type(atom).__name__} is not a C-RASP count")
 
     def _unit(self) -> Signal:
         if U not in self.dims:
@@ -216,7 +216,7 @@ class Wiring:
     def _looks_back(self, atom: ast.Count) -> list[Signal]:
         """The counted Boolean at each offset; at offset 0 it is at hand without attention."""
         if not isinstance(atom, ast.Counting) or atom.offsets is None:
-            raise CraspError(f"{type(atom).__name__} is no local count")
+            raise CraspError(f"{type(atom).__name__} is not a local count")
         here = self.clean(atom.operand)
 
         def at(offset: int) -> Signal:

@@ -96,10 +96,10 @@ def _lines(program: Program, strings: ArrayLike, names: tuple[str, ...]) -> dict
 def _checked(program: Program, strings: ArrayLike) -> NDArray[np.int16]:
     ids = np.asarray(strings)
     if ids.ndim != 2 or (ids.size and not np.issubdtype(ids.dtype, np.integer)):
-        raise CraspError(f"strings are token ids [batch, pos], not {ids.dtype} of shape {ids.shape}")
+        raise CraspError(f"token ids need an integer array [batch, pos], not {ids.dtype} of shape {ids.shape}")
     if ids.size and not (ids.min() >= 1 and ids.max() <= len(program.alphabet)):
         wrong = ids[(ids < 1) | (ids > len(program.alphabet))][0]
-        raise CraspError(f"token ids of this program are 1..{len(program.alphabet)}, without BOS, so {wrong} is none")
+        raise CraspError(f"token ids of this program are 1..{len(program.alphabet)}, without BOS, not {wrong}")
     return ids.astype(np.int16)
 
 
@@ -144,7 +144,7 @@ def _values(program: Program, needed: list[Node], ids: NDArray[np.int16]) -> dic
             case ast.Scale(factor, inner):
                 value = values[inner] * whole(factor)
             case _:
-                raise CraspError(f"{type(node).__name__} is no C-RASP expression")
+                raise CraspError(f"{type(node).__name__} is not a C-RASP expression")
         values[node] = value
     return values
 

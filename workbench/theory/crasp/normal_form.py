@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.core.errors import shown
 from workbench.theory.crasp import syntax as ast
 from workbench.theory.crasp.printer import expression_text
 from workbench.theory.crasp.program import Program
@@ -20,6 +21,8 @@ from workbench.theory.crasp.syntax import CraspError
 
 __all__ = ["Linear", "Normal", "bounds", "linear", "magnitude", "normal_program"]
 
+LARGEST_COEFFICIENT = 1 << 53
+"""Integers up to this one are exact as weights of 64 bits."""
 TRUE = ast.Truth()
 FALSE = ast.Not(TRUE)
 
@@ -96,16 +99,16 @@ def _range(atom: ast.Count) -> tuple[float, float]:
         case ast.Conditional(_, then, otherwise):
             branches = bounds(linear(then)), bounds(linear(otherwise))
             return min(low for low, _ in branches), max(high for _, high in branches)
-    raise CraspError(f"{type(atom).__name__} is no atom of a linear combination")
+    raise CraspError(f"{type(atom).__name__} is not an atom of a linear combination")
 
 
-def magnitude(count: Linear | ast.Count) -> float:
+def magnitude(count: Linear | ast.Count) -> int:
     """Largest absolute value of a count divided by n + 1, over all prefixes (n their length): |c| + sum |coefficient|.
 
     Counts divided by n + 1 are at most 1, and conditionals at most the greater of their branches.
     """
     if isinstance(count, ast.Counting):
-        return 1.0
+        return 1
     if isinstance(count, ast.Conditional):
         return max(magnitude(count.then), magnitude(count.otherwise))
     combination = count if isinstance(count, Linear) else linear(count)
@@ -168,7 +171,14 @@ class Normal:
             combination = linear(node)
             for coefficient, atom in combination.terms:
                 total = total + self._atom(atom) * coefficient
-            self._known[node] = total + Linear(combination.constant, ())
+            total = total + Linear(combination.constant, ())
+            largest = max(abs(number) for number in (total.constant, *(k for k, _ in total.terms)))
+            if largest > LARGEST_COEFFICIENT:
+                raise CraspError(
+                    f"its counts add up to the factor {shown(largest)}, and weights are exact up to "
+                    f"{LARGEST_COEFFICIENT:,}: take smaller factors"
+                )
+            self._known[node] = total
         found: Linear = self._known[node]
         return found
 
@@ -179,7 +189,7 @@ class Normal:
                 return Linear(0, () if counted is FALSE else ((1, ast.Counting(counted, offsets)),))
             case ast.Conditional(condition, then, otherwise):
                 return self._choice(self.boolean(condition), self.count(then), self.count(otherwise))
-        raise CraspError(f"{type(atom).__name__} is no C-RASP count")
+        raise CraspError(f"{type(atom).__name__} is not a C-RASP count")
 
     def _choice(self, condition: ast.Boolean, then: Linear, otherwise: Linear) -> Linear:
         one, other = then.expression(), otherwise.expression()

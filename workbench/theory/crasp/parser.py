@@ -21,7 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
-from workbench.core.errors import shown
+from workbench.core.errors import listed, shown
 from workbench.core.suggest import nearest
 from workbench.theory.crasp import syntax as ast
 from workbench.theory.crasp.program import RESERVED, Program
@@ -125,15 +125,15 @@ class _Parser:
             _fail(self.next, "a program needs at least one line NAME := ..")
         for name, token in (outputs or last).items():
             if name not in self.lines:
-                _fail(token, f"the output {name!r} is no line of the program; {nearest(name, self.lines)}")
+                _fail(token, f"the output {name!r:.80} is no line of the program; {nearest(name, self.lines)}")
             if not isinstance(self.lines[name], ast.Boolean):
-                _fail(token, f"the output {name} is a count; outputs are Booleans")
+                _fail(token, f"the output {name:.80} is a count; outputs are Booleans")
         return self.build(first, Program, self.alphabet, tuple(self.lines.items()), tuple(outputs or last))
 
     def end_line(self) -> None:
         if self.next.kind not in ("newline", "end"):
             quoting = "; a symbol that is no word goes in double quotes" if not self.lines else ""
-            _fail(self.next, f"the line should end here, but {self.next.text!r} follows{quoting}")
+            _fail(self.next, f"the line should end here, but {_shown(self.next)} follows{quoting}")
 
     def skip_newlines(self) -> Token:
         while self.next.kind == "newline":
@@ -146,7 +146,7 @@ class _Parser:
         while self.next.kind in ("word", "string"):
             token = self.take()
             if token.text.strip('"') in found:
-                _fail(token, f"the {what} {token.text} is listed twice")
+                _fail(token, f"the {what} {token.text:.80} is listed twice")
             found[token.text.strip('"')] = token
         if not found:
             _fail(self.next, f"{head.text} is followed by at least one {what}, but {_shown(self.next)} was found")
@@ -154,9 +154,9 @@ class _Parser:
 
     def definition(self, head: Token) -> None:
         if head.kind != "word" or not head.text.isidentifier() or head.text in RESERVED:
-            _fail(head, f"a line begins with a name and :=, and {head.text!r} is no name")
+            _fail(head, f"a line begins with a name and :=, and {_shown(head)} is no name")
         if head.text in self.lines:
-            _fail(head, f"two lines are called {head.text}")
+            _fail(head, f"two lines are called {head.text:.80}")
         self.expect(":=")
         self.lines[head.text] = self.expression()
 
@@ -232,9 +232,9 @@ class _Parser:
         if token.text in self.lines:
             return self.lines[token.text]
         if token.text in self.alphabet:
-            _fail(token, f"{token.text!r} is a symbol; write Q({token.text}) for the positions that hold it")
+            _fail(token, f"{_shown(token)} is a symbol; write Q({token.text:.80}) for the positions that hold it")
         known = nearest(token.text, self.lines)
-        _fail(token, f"unknown name {token.text!r}; a line may use the lines before it, {known}")
+        _fail(token, f"unknown name {_shown(token)}; a line may use the lines before it, {known}")
 
     # ---- forms with arguments ------------------------------------------------------------------
     def symbol(self, head: Token) -> Node:
@@ -244,7 +244,7 @@ class _Parser:
             _fail(token, f"Q takes one symbol of the alphabet, but {_shown(token)} was found")
         name = token.text.strip('"')
         if name not in self.alphabet:
-            _fail(token, f"unknown symbol {name!r}; the alphabet is {' '.join(self.alphabet)}")
+            _fail(token, f"unknown symbol {shown(name)}; the alphabet is {listed(self.alphabet)}")
         self.expect(")")
         return self.build(token, ast.Symbol, name)
 

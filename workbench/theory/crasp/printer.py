@@ -66,7 +66,7 @@ def _form(node: Node, names: Mapping[Node, str]) -> str:
             return f"{operand(left, SUM)} - {operand(right, PRODUCT)}"
         case ast.Scale(factor, inner):
             return f"{factor} * {operand(inner, PRODUCT)}"
-    raise CraspError(f"{type(node).__name__} is no C-RASP expression")
+    raise CraspError(f"{type(node).__name__} is not a C-RASP expression")
 
 
 def word(symbol: str) -> str:

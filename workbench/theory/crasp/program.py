@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from workbench.core.errors import listed, shown
 from workbench.core.html_card import card
 from workbench.core.suggest import nearest
 from workbench.theory.crasp.printer import expression_text, word
@@ -15,6 +16,8 @@ __all__ = ["RESERVED", "Program"]
 
 RESERVED = frozenset(("alphabet", "outputs", "Q", "MOD", "true", "not", "and", "or", "count", "where"))
 """Words that name no line, because they mean something in program text."""
+DEEPEST = 250
+"""Levels of expressions inside expressions; printer, evaluator and compiler recurse over them."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class Program:
 
     def __post_init__(self) -> None:
         if not self.alphabet or len(set(self.alphabet)) < len(self.alphabet):
-            raise CraspError(f"an alphabet is one or more distinct symbols, not {' '.join(self.alphabet) or 'empty'}")
+            raise CraspError(f"an alphabet is one or more distinct symbols, not {listed(self.alphabet) or 'empty'}")
         for symbol in self.alphabet:
             Symbol(symbol)
         if not self.lines:
@@ -43,19 +46,28 @@ class Program:
         names = [name for name, _ in self.lines]
         for name in names:
             if name in RESERVED:
-                raise CraspError(f"{name!r} cannot name a line, because it means something else in program text")
+                raise CraspError(f"{name!r:.80} cannot name a line, because it means something else in program text")
             if not name.isidentifier():
-                raise CraspError(f"{name!r} cannot name a line; a name is a word of letters, digits and _")
+                raise CraspError(f"{name!r:.80} cannot name a line; a name is a word of letters, digits and _")
             if names.count(name) > 1:
                 raise CraspError(f"two lines are called {name}")
         for name, expression in self.lines:
             if not isinstance(expression, Node):
                 raise CraspError(f"the line {name} is {kind(expression)}, not an expression")
+        depths: dict[Node, int] = {}
+        for node in self.subterms():
+            depths[node] = 1 + max((depths[child] for child in node.children), default=0)
+        for name, expression in self.lines:
+            if depths[expression] > DEEPEST:
+                raise CraspError(
+                    f"the line {name:.80} nests {depths[expression]:,} levels of expressions, the lines it names "
+                    f"included, and {DEEPEST} is the most; write it with fewer levels"
+                )
         if not self.outputs:
             raise CraspError("a program needs at least one output")
         for name in self.outputs:
             if name not in names:
-                raise CraspError(f"the output {name!r} is no line of the program; {nearest(name, names)}")
+                raise CraspError(f"the output {name!r} is not a line of the program; {nearest(name, names)}")
             self.boolean(name)
         for node in self.subterms():
             if isinstance(node, Symbol):
@@ -73,7 +85,7 @@ class Program:
         """The expression of a line that is a Boolean, as outputs are."""
         found = self[name]
         if not isinstance(found, Boolean):
-            raise CraspError(f"the line {name} is a count, and a Boolean was asked for")
+            raise CraspError(f"the line {name:.80} is a count, not a Boolean")
         return found
 
     def __str__(self) -> str:
@@ -94,7 +106,7 @@ class Program:
             CraspError: if it is not in the alphabet.
         """
         if symbol not in self.alphabet:
-            raise CraspError(f"unknown symbol {symbol!r}; the alphabet is {' '.join(self.alphabet)}")
+            raise CraspError(f"unknown symbol {shown(symbol)}; the alphabet is {listed(self.alphabet)}")
         return self.alphabet.index(symbol) + 1
 
     def ids(self, string: str | Sequence[str]) -> list[int]:

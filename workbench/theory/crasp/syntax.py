@@ -25,12 +25,11 @@ text (:mod:`workbench.theory.crasp.parser`).
 
 from __future__ import annotations
 
-import threading
-import weakref
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
+from workbench.core.interned import Interned, field_values
 from workbench.theory.errors import TheoryError
 
 COMPARISONS = ("<=", "<", ">=", ">", "=", "!=")
@@ -40,35 +39,20 @@ class CraspError(TheoryError):
     """A program that is not one; the message is one sentence, with line and column where it came from text."""
 
 
-class _Interned(type):
-    """Makes equal nodes one object (hash-consing)."""
-
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        made = super().__call__(*args, **kwargs)
-        # The key keeps the children alive, and equal children are one object: compared by identity.
-        key = (cls, *((type(value), value) for value in _values(made)))
-        with _lock:
-            return _nodes.setdefault(key, made)
-
-
-_nodes: weakref.WeakValueDictionary[tuple[Any, ...], Any] = weakref.WeakValueDictionary()
-_lock = threading.Lock()
-
-
 @dataclass(frozen=True, eq=False)
-class Node(metaclass=_Interned):
+class Node(metaclass=Interned):
     """An expression. Equality is identity, because equal nodes are one object."""
 
     @property
     def children(self) -> tuple[Node, ...]:
         """The expressions it is made of, in order."""
         found: list[Node] = []
-        for value in _values(self):
+        for value in field_values(self):
             found += [value] if isinstance(value, Node) else [v for v in _sequence(value) if isinstance(v, Node)]
         return tuple(found)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), _values(self)
+        return type(self), field_values(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +91,7 @@ class Residue(Boolean):
             raise CraspError(f"a modulus is at least 1, not {self.modulus}")
         if not 0 <= self.remainder < self.modulus:
             raise CraspError(
-                f"a remainder modulo {self.modulus} lies in 0..{self.modulus - 1}, so it is never {self.remainder}"
+                f"a remainder modulo {self.modulus} is in 0..{self.modulus - 1}, so it is never {self.remainder}"
             )
 
 
@@ -277,10 +261,6 @@ def kind(value: object) -> str:
 
 
 # ---- checks --------------------------------------------------------------------------------------
-def _values(node: Node) -> tuple[Any, ...]:
-    return tuple(getattr(node, field.name) for field in fields(node))
-
-
 def _sequence(value: Any) -> tuple[Any, ...]:
     return value if isinstance(value, tuple) else ()
 

@@ -20,6 +20,13 @@ from workbench.theory.limit_transformers.precision import log10_p_bit_length
 
 QUANTITATIVE = "Izzo, Nichani, Lee, arXiv 2510.27015"
 SPARSITY = "Golowich et al., arXiv 2502.16792"
+PAPERS: Mapping[str, str] = {
+    "theorem 4.1": QUANTITATIVE,
+    "theorem 4.2": QUANTITATIVE,
+    "theorem 4.3": SPARSITY,
+    "theorem 5.2": QUANTITATIVE,
+}
+"""The paper of each theorem. Rows of the measurement ``bound`` store the theorem alone."""
 NO_CONSTANT = "the constant of the O(.), taken as 1"
 Reading = Literal["inside", "outside"]
 
@@ -48,6 +55,17 @@ class Bound:
     def value(self) -> float:
         """The value; infinite where it exceeds all floats."""
         return 10.0**self.log10 if self.log10 < 308 else math.inf
+
+
+def cited(theorem: str) -> str:
+    """Return a theorem with its paper; unchanged for a theorem that has no bound here.
+
+    Example:
+
+        >>> cited("theorem 4.3")
+        'theorem 4.3 of Golowich et al., arXiv 2502.16792'
+    """
+    return f"{theorem} of {PAPERS[theorem]}" if theorem in PAPERS else theorem
 
 
 def one_layer_worst_case(

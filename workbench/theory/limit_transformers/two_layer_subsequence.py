@@ -37,7 +37,7 @@ def markov_subset(length: int, size: int, rng: np.random.Generator, run: float |
         TheoryError: unless 0 < n < T and runs are at least 1 long and can be so far apart.
     """
     if not 0 < size < length:
-        raise TheoryError(f"a subsequence of a string of {length} tokens has between 1 and {length - 1}, not {size}")
+        raise TheoryError(f"a subsequence of a sequence of {length} tokens has between 1 and {length - 1}, not {size}")
     mean = size ** (1 / 3) if run is None else run
     share = size / length
     leave = 1 / mean

@@ -7,22 +7,25 @@ from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
+import torch
 
-from workbench.core.apart import apart
+from workbench.core.failures import isolated
+from workbench.core.names import STATE_SPACE_MODELS
 from workbench.models.positions.registry import NONE
+from workbench.tasks.base import Task
 from workbench.tasks.errors import UntrustedCode
 from workbench.tasks.registry import task_of
 from workbench.tasks.source_code import NOT_RUN
 from workbench.theory.crasp.evaluator import trace
 from workbench.theory.crasp.printer import expression_text
 from workbench.theory.crasp.program import Program
+from workbench.theory.crasp.zoo import ZOO
 from workbench.theory.errors import TheoryError
 from workbench.theory.prediction.predict import Positions, predict
-from workbench.theory.prediction.state_space_claims import GATES
 from workbench.theory.prediction.task_names import key_of, program_of
 
 TRACED = 16
-"""Symbols of the string that a program is traced on."""
+"""Most symbols of the string that a program is traced on."""
 
 
 def describe(
@@ -43,7 +46,8 @@ def describe(
         ids: the id sampler of training.
         seed: draws the string that the program is traced on.
         source: the file behind the task, where the run's configuration has one.
-        architecture: ``transformer``, ``ssm-nonnegative`` or ``ssm-signed``; the latter two read no positions.
+        architecture: ``transformer``, or a name of :data:`workbench.core.names.STATE_SPACE_MODELS`, which reads no
+            positions.
 
     Returns:
         JSON: the fields of :class:`workbench.theory.prediction.predict.Prediction` that are plain, ``programs`` (see
@@ -57,7 +61,7 @@ def describe(
     settings = {"name": positions} if isinstance(positions, str) else dict(positions)
     encoding = str(settings.pop("name", NONE))
     try:
-        said = predict(made, architecture if architecture in GATES else Positions(encoding, ids, settings))
+        said = predict(made, architecture if architecture in STATE_SPACE_MODELS else Positions(encoding, ids, settings))
     except TheoryError as error:
         return {"unknown": str(error), "programs": []}
     plain = asdict(replace(said, languages=(), witness=None))
@@ -66,9 +70,9 @@ def describe(
     for one, held in zip(plain["reported"], said.reported, strict=True):
         one["where"] = held.where
     case = program_of(key_of(made), made)
-    known = [case.program] if case is not None and architecture not in GATES else []
+    known = [case.program] if case is not None and architecture not in STATE_SPACE_MODELS else []
     programs = said.programs() or known
-    return plain | {"unknown": "", "programs": [program_data(program, seed) for program in programs]}
+    return plain | {"unknown": "", "programs": [program_data(program, made, seed) for program in programs]}
 
 
 def describe_all(subjects: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
@@ -85,7 +89,7 @@ def describe_all(subjects: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
     for one in subjects:
         said: dict[str, Any] = {}
         # A task, its parameters or its positions may be none of this version's: then nothing is known of them.
-        with apart(lambda _: None, "a run's task"):
+        with isolated(lambda _: None, "a run's task"):
             try:
                 said = describe(**one)
             except UntrustedCode:
@@ -94,14 +98,15 @@ def describe_all(subjects: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
     return brief
 
 
-def program_data(program: Program, seed: int = 0) -> dict[str, Any]:
-    """A program's lines as text, and each line's value at every prefix of one random string.
+def program_data(program: Program, task: Task, seed: int = 0) -> dict[str, Any]:
+    """Return a program's lines as text, and each line's value at every prefix of one string.
 
     Returns:
-        JSON: ``alphabet``, ``outputs``, ``string`` (symbols) and ``lines``, each with ``name``, ``text`` and
-        ``values`` (integers; 1 and 0 for true and false), ``boolean`` telling the two apart.
+        JSON: ``alphabet``, ``outputs``, ``string`` (symbols), ``string_source`` (see :func:`traced_string`) and
+        ``lines``, each with ``name``, ``text`` and ``values`` (integers; 1 and 0 for true and false), ``boolean``
+        telling the two apart.
     """
-    ids = np.random.default_rng(seed).integers(1, len(program.alphabet) + 1, TRACED)
+    ids, source = traced_string(program, task, seed)
     values = trace(program, [ids])
     names: dict[Any, str] = {}
     lines = []
@@ -111,4 +116,29 @@ def program_data(program: Program, seed: int = 0) -> dict[str, Any]:
         line = values[name][0]
         lines.append({"name": name, "text": text, "values": line.astype(int).tolist(), "boolean": line.dtype == bool})
     string = [program.alphabet[i - 1] for i in ids]
-    return {"alphabet": list(program.alphabet), "outputs": list(program.outputs), "string": string, "lines": lines}
+    plain = {"alphabet": list(program.alphabet), "outputs": list(program.outputs), "lines": lines}
+    return plain | {"string": string, "string_source": source}
+
+
+def traced_string(program: Program, task: Task, seed: int) -> tuple[list[int], str]:
+    """Return token ids of a string to trace a program on, and where the string is from, in words.
+
+    The string is drawn from the task's training distribution, at the largest length up to :data:`TRACED`. The zoo
+    writes the program of a task with many symbols over a few of them; the string is then of the task with as many.
+    Without such a task the symbols are drawn uniformly, and the words say so.
+    """
+    case = ZOO.get(key_of(task))
+    small = None if case is None or case.task is None else {"name": case.task[0], "parameters": dict(case.task[1])}
+    few = task if small is None else task_of(small)
+    for drawn_from in (task, few):
+        first = int(drawn_from.bos)
+        length = next((n for n in range(TRACED, 0, -1) if drawn_from.admissible(n)), None)
+        if drawn_from.tokens_names[first:] != program.alphabet or length is None:
+            continue
+        tokens = drawn_from.sample(1, length, torch.Generator().manual_seed(seed)).tokens[0, first:]
+        settings = ", ".join(
+            f"{name} = {value}" for name, value in drawn_from.parameters.items() if task.parameters.get(name) != value
+        )
+        return (tokens + 1 - first).tolist(), f"one string of the task{f' with {settings}' if settings else ''}"
+    ids = np.random.default_rng(seed).integers(1, len(program.alphabet) + 1, TRACED)
+    return ids.tolist(), "one random string, which is not of the task"

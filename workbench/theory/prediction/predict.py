@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from workbench.core.names import STATE_SPACE_MODELS
 from workbench.tasks.automata.dfa import Automaton
 from workbench.tasks.base import Task, TaskError
 from workbench.theory.crasp.program import Program
@@ -27,7 +28,7 @@ from workbench.theory.prediction.known_maps import COMMUNICATION, KnownMap, MapC
 from workbench.theory.prediction.notes import NOTES, Note, regular_notes
 from workbench.theory.prediction.reported_results import Reported, reported, reported_of_state_spaces
 from workbench.theory.prediction.rules import EMPTY, POSITIONAL, Positions, of_languages, of_program, stated
-from workbench.theory.prediction.state_space_claims import GATES, NOT_LEARNT, state_space_claim
+from workbench.theory.prediction.state_space_claims import NOT_LEARNT, state_space_claim
 from workbench.theory.prediction.task_names import Witness, base_of, entry_of, program_of, resolve
 from workbench.theory.regular.deciders import CONVENTIONS, Certificate, Convention
 from workbench.theory.regular.monoid import is_aperiodic, syntactic_monoid
@@ -99,7 +100,7 @@ class Prediction:
     @property
     def model(self) -> str:
         """What the prediction is for, in words."""
-        return self.positions if self.positions in GATES.values() else f"positions {self.positions}"
+        return self.positions if self.positions in STATE_SPACE_MODELS.values() else f"positions {self.positions}"
 
     @property
     def line(self) -> str:
@@ -119,7 +120,8 @@ def predict(
 
     Args:
         subject: e.g. ``majority``, ``tomita_4``, ``D_12``, ``unique copy``, ``my_task.py:MyTask``, or a task.
-        positions: an encoding, or its name; for a state-space model ``ssm-nonnegative`` or ``ssm-signed``.
+        positions: an encoding, or its name; for a state-space model a name of
+            :data:`workbench.core.names.STATE_SPACE_MODELS`.
         convention: how acceptance of a regular language may read the last symbol.
         parameters: of the task, where it is given by name.
 
@@ -135,7 +137,7 @@ def predict(
         TaskError: for a parameter that the task does not have.
     """
     key, task = resolve(subject, parameters)
-    if isinstance(positions, str) and positions in GATES:
+    if isinstance(positions, str) and positions in STATE_SPACE_MODELS:
         found = None if task is None else task.automaton()
         return _of_state_space(key, None if found is None else found.languages, positions)
     at = Positions.named(positions) if isinstance(positions, str) else positions
@@ -168,7 +170,7 @@ def predict_regex(
         TaskError: for an invalid expression.
         TheoryError: for unknown positions.
     """
-    if isinstance(positions, str) and positions in GATES:
+    if isinstance(positions, str) and positions in STATE_SPACE_MODELS:
         only = Automaton.from_regex(expression, alphabet)
         return _of_state_space(expression, lambda: (only,), positions)
     at = Positions.named(positions) if isinstance(positions, str) else positions
@@ -192,7 +194,7 @@ def _of_state_space(subject: str, languages: Callable[[], Iterable[Automaton]] |
     assumptions = [said.note] if said.note else []
     return Prediction(
         subject=subject,
-        positions=GATES[gates],
+        positions=STATE_SPACE_MODELS[gates],
         verdict=said.verdict,
         language_class="",
         theorem=said.theorem,

@@ -14,12 +14,12 @@ from workbench.tasks.automata.dfa import Automaton
 from workbench.theory.prediction.known_maps import MapClaim
 from workbench.theory.regular.monoid import Monoid, group_periods, syntactic_monoid
 
-GATES = {"ssm-nonnegative": "state-space model, nonnegative gates", "ssm-signed": "state-space model, signed gates"}
-"""Names of the architectures, as a model's ``variant`` has them, and what they are called."""
 EXPRESSIVE = "Sarrof, Veitsman, Hahn, arXiv 2405.17394"
 SIGNED = "Grazzi et al., arXiv 2411.12537"
 FINITE = "at finite precision"
 NOT_LEARNT = "it says what can be expressed, not what is learnt"
+_NONNEGATIVE, _SIGNED = "ssm-nonnegative", "ssm-signed"
+"""The models that the papers are about. What holds of other gates, they do not state."""
 _COUNTERS = frozenset({"dyck_1", "anbn", "anbncn", "anbncndn", "a_n_b_n"})
 _COUNTER_FAMILIES = ("shuffle_dyck_", "boolean_")
 _BY_COUNTS = frozenset({"majority", "most_frequent"})
@@ -31,8 +31,10 @@ def state_space_claim(key: str, languages: Callable[[], Iterable[Automaton]] | N
     Args:
         key: of the map.
         languages: of each answer, where they are regular.
-        gates: one of :data:`GATES`.
+        gates: one of :data:`workbench.core.names.STATE_SPACE_MODELS`.
     """
+    if gates not in (_NONNEGATIVE, _SIGNED):
+        return MapClaim("open", "none", "nothing is stated about state-space models with these gates")
     if languages is not None:
         return _regular(languages(), gates)
     if key in _COUNTERS or key.startswith(_COUNTER_FAMILIES):
@@ -55,10 +57,10 @@ def _regular(languages: Iterable[Automaton], gates: str) -> MapClaim:
         periods |= group_periods(monoid)
     if periods <= {1}:
         reason = "star-free: a cascade of bits that are set and cleared"
-        derived = gates == "ssm-signed"
+        derived = gates == _SIGNED
         return MapClaim("expressible", EXPRESSIVE, reason, derived=derived, note=FINITE)
     shown = ", ".join(map(str, sorted(periods - {1})))
-    if gates == "ssm-nonnegative":
+    if gates == _NONNEGATIVE:
         return MapClaim(
             "not expressible", EXPRESSIVE, f"not star-free: some word comes round after {shown} repeats", note=FINITE
         )

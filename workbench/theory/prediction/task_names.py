@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.core.errors import shown
 from workbench.core.suggest import nearest
 from workbench.tasks.base import Task
 from workbench.tasks.registry import make_task, task_names
@@ -58,8 +59,8 @@ def resolve(subject: str | Task, parameters: Mapping[str, Any]) -> tuple[str, Ta
         task = make_task(subject, **parameters)
         return key_of(task), task
     name = re.sub(r"[\s-]+", "_", subject.strip()).lower()
-    name = re.sub(r"^t(?:omita_?)?(\d+)$", r"tomita_\1", name)
-    name = re.sub(r"^d_?(\d+)$", r"bounded_dyck_\1", name)
+    name = re.sub(r"^t(?:omita_?)?(\d{1,9})$", r"tomita_\1", name)
+    name = re.sub(r"^d_?(\d{1,9})$", r"bounded_dyck_\1", name)
     name = ALIASES.get(name, name)
     base = base_of(name)
     given = dict(parameters) if base == name else {PARAMETER[base]: int(name.removeprefix(f"{base}_")), **parameters}
@@ -69,7 +70,7 @@ def resolve(subject: str | Task, parameters: Mapping[str, Any]) -> tuple[str, Ta
     if name in ENTRIES or name in ZOO or name == "simple_average":
         return name, None
     known = {*task_names(), *ENTRIES, *ZOO, *ALIASES, "tomita_4", "bounded_dyck_2"}
-    raise TheoryError(f"nothing is known about {subject!r}; {nearest(name, known)}")
+    raise TheoryError(f"nothing is known about {shown(subject)}; {nearest(name, known)}")
 
 
 def key_of(task: Task) -> str:
@@ -81,7 +82,7 @@ def key_of(task: Task) -> str:
 
 def base_of(key: str) -> str:
     """The task's name in a key."""
-    found = re.fullmatch(r"(.+?)_(\d+)", key)
+    found = re.fullmatch(r"(.+?)_(\d{1,9})", key)
     return found[1] if found and found[1] in PARAMETER else key
 
 

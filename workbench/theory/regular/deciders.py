@@ -19,6 +19,7 @@ where the loop fails: no decider for that class is known.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -27,7 +28,7 @@ import numpy as np
 from workbench.tasks.automata.dfa import LARGEST_AUTOMATON, Automaton
 from workbench.theory.errors import TheoryError
 from workbench.theory.regular.automaton_queries import Table, components, right_quotient, shortest_words
-from workbench.theory.regular.rational_spans import Span, Vector
+from workbench.theory.regular.rational_spans import Allowance, Span, TooManyStepsError, Vector
 
 Decision = Literal["yes", "no", "not decided"]
 Convention = Literal["last_position", "neutral_symbol"]
@@ -39,6 +40,8 @@ CERTIFICATE_SOURCE = (
 )
 LARGEST_PRODUCT = 400
 """Automaton states times windows times residues beyond which no certificate is looked for."""
+MOST_STEPS = 4_000_000
+"""Steps of exact arithmetic for one decision, beyond which it is not decided. No task needs more than 60,000."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Membership:
 
     Attributes:
         decision: yes or no, for the criterion is exact; not decided beyond
-            :data:`workbench.tasks.automata.dfa.LARGEST_AUTOMATON` states.
+            :data:`workbench.tasks.automata.dfa.LARGEST_AUTOMATON` states, or :data:`MOST_STEPS` steps.
         convention: ``last_position`` (acceptance may use the symbol at the position where it is read) or
             ``neutral_symbol`` (it may not: appending a symbol that does nothing must not change it).
         states: number of states of the minimal automaton.
@@ -96,8 +99,13 @@ def in_crasp(language: Automaton, convention: Convention) -> Membership:
     if len(language) > LARGEST_AUTOMATON:
         reason = f"its minimal automaton has {len(language):,} states; up to {LARGEST_AUTOMATON:,} are decided"
         return Membership("not decided", convention, len(language), None, "", reason)
+    allowance = Allowance(MOST_STEPS)
     for after, quotient in [("", language)] if convention == "neutral_symbol" else _quotients(language):
-        pair = confused_states(quotient.table)
+        try:
+            pair = confused_states(quotient.table, allowance=allowance)
+        except TooManyStepsError as error:
+            reason = f"its minimal automaton has {len(language):,} states, and {error}"
+            return Membership("not decided", convention, len(language), None, "", reason)
         if pair is not None:
             words = shortest_words(quotient)
             first, second = words[pair[0]] or "(empty)", words[pair[1]] or "(empty)"
@@ -108,16 +116,19 @@ def in_crasp(language: Automaton, convention: Convention) -> Membership:
     return Membership("yes", convention, len(language), None, "", reason)
 
 
-def certify(language: Automaton, period: int, locality: int) -> Certificate | None:
+def certify(language: Automaton, period: int, locality: int, allowance: Allowance | None = None) -> Certificate | None:
     """A proof that the language is in C-RASP[periodic, local] with this period and locality, or None.
 
     None is no statement about the language: the condition is sufficient, and automata whose product with
     windows and residues exceeds :data:`LARGEST_PRODUCT` states are not tried. With period 1 and locality 0
     it is the exact criterion of :func:`in_crasp` under ``last_position``.
+
+    Raises:
+        TooManyStepsError: if it takes more steps than ``allowance`` has left.
     """
     for _, quotient in _quotients(language):
         tracked = product(quotient, period, locality)
-        if tracked is None or confused_states(tracked.table, tracked.labels) is not None:
+        if tracked is None or confused_states(tracked.table, tracked.labels, allowance) is not None:
             return None
     return Certificate(period, locality)
 
@@ -125,10 +136,13 @@ def certify(language: Automaton, period: int, locality: int) -> Certificate | No
 def find_certificate(
     language: Automaton, periods: Sequence[int] = (1, 2, 3, 4, 6), localities: Sequence[int] = range(6)
 ) -> Certificate | None:
-    """The certificate with the fewest residues times windows, or None where none of these is one."""
+    """The certificate with the fewest residues times windows, or None where :data:`MOST_STEPS` steps find none."""
+    allowance = Allowance(MOST_STEPS)
     letters = len(language.alphabet)
     tried = sorted(((p, t) for p in periods for t in localities), key=lambda pair: (pair[0] * letters ** pair[1], pair))
-    return next(filter(None, (certify(language, *pair) for pair in tried)), None)
+    with suppress(TooManyStepsError):
+        return next(filter(None, (certify(language, *pair, allowance) for pair in tried)), None)
+    return None
 
 
 def _quotients(language: Automaton) -> Iterator[tuple[str, Automaton]]:
@@ -136,19 +150,25 @@ def _quotients(language: Automaton) -> Iterator[tuple[str, Automaton]]:
     return ((name, right_quotient(language, name)) for name in language.alphabet)
 
 
-def confused_states(table: Table, labels: Sequence[Hashable] | None = None) -> tuple[int, int] | None:
+def confused_states(
+    table: Table, labels: Sequence[Hashable] | None = None, allowance: Allowance | None = None
+) -> tuple[int, int] | None:
     """Two states of one component that no potential and no label tells apart; None if there are none.
 
     Args:
         table: ``[state, symbol]``.
         labels: what is known of each state without counting; None = nothing.
+        allowance: the steps that this may take; None = any number.
+
+    Raises:
+        TooManyStepsError: if it takes more.
     """
     known = labels if labels is not None else [0] * len(table)
     for members in components(table):
         if len(members) == 1:
             continue
         met: dict[Hashable, int] = {}
-        for state, c in rounds(table, members, {u: known[u] for u in members})[-1].told_apart.items():
+        for state, c in rounds(table, members, {u: known[u] for u in members}, allowance)[-1].told_apart.items():
             if c in met:
                 return met[c], state
             met[c] = state
@@ -187,26 +207,28 @@ class Round:
         return {u: number[c] for u, c in found.items()}
 
 
-def rounds(table: Table, members: Sequence[int], classes: Classes) -> list[Round]:
+def rounds(table: Table, members: Sequence[int], classes: Classes, allowance: Allowance | None = None) -> list[Round]:
     """The rounds of the loop on one component, until no further state is told apart."""
-    found = [_round(table, members, classes)]
+    found = [_round(table, members, classes, allowance)]
     while True:
         finer = found[-1].told_apart
         # Potentials grow with the classes, so finer classes never lose a distinction.
         if len(set(finer.values())) == len(set(found[-1].classes.values())):
             return found
-        found.append(_round(table, members, finer))
+        found.append(_round(table, members, finer, allowance))
 
 
-def _round(table: Table, members: Sequence[int], classes: Classes) -> Round:
+def _round(table: Table, members: Sequence[int], classes: Classes, allowance: Allowance | None) -> Round:
     inside = set(members)
     paths: dict[int, Vector[Weight]] = {members[0]: {}}
-    demands: Span[Weight] = Span()
+    demands: Span[Weight] = Span(allowance)
     for u in _walk(table, members[0], inside):
         for symbol, v in enumerate(table[u].tolist()):
             if v not in inside:
                 continue
             weight = (symbol, classes[u])
+            if allowance is not None:
+                allowance.spend(1 + len(paths[u]))
             path = dict(paths[u])
             path[weight] = path.get(weight, 0) + 1
             if v not in paths:

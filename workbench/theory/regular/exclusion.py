@@ -21,8 +21,9 @@ import numpy as np
 
 from workbench.tasks.automata.dfa import Automaton
 from workbench.theory.regular.automaton_queries import shortest_words
-from workbench.theory.regular.deciders import confused_states
+from workbench.theory.regular.deciders import MOST_STEPS, confused_states
 from workbench.theory.regular.monoid import Ints, Monoid, syntactic_monoid
+from workbench.theory.regular.rational_spans import Allowance, TooManyStepsError
 
 EXCLUSION_SOURCE = (
     "padding to one residue and one window (after Lemmas 35, 36 of arXiv 2410.02140), then arXiv 2608.13433; derived"
@@ -53,9 +54,13 @@ def exclude(language: Automaton, limit: int = LARGEST_EXCLUSION) -> Exclusion | 
     if monoid is None:
         return None
     stable = stable_semigroup(monoid)
+    allowance = Allowance(MOST_STEPS)
     squares = np.array([monoid.times(np.array([x]), int(x))[0] for x in stable])
     for e in stable[squares == stable]:
-        found = _confused_behind(monoid, stable, int(e))
+        try:
+            found = _confused_behind(monoid, stable, int(e), allowance)
+        except TooManyStepsError:
+            return None
         if found is not None:
             access = shortest_words(language)
             return Exclusion(_shortest_word(language, monoid, int(e)), (access[found[0]], access[found[1]]))
@@ -85,11 +90,11 @@ def _shortest_word(language: Automaton, monoid: Monoid, element: int) -> str:
     return "".join(language.alphabet[symbol] for symbol in min(ends, key=lambda word: (len(word), word)))
 
 
-def _confused_behind(monoid: Monoid, stable: Ints, e: int) -> tuple[int, int] | None:
+def _confused_behind(monoid: Monoid, stable: Ints, e: int, allowance: Allowance) -> tuple[int, int] | None:
     """Two states in the image of e that the letters eSe leave in one class, or None."""
     left = monoid.elements[stable][:, monoid.elements[e]]  # e, then an element of S: [letter, state]
     acting = monoid.elements[e][left]
     states = np.unique(monoid.elements[e])
     letters = np.unique(acting[:, states], axis=0)
-    pair = confused_states(np.searchsorted(states, letters).T)
+    pair = confused_states(np.searchsorted(states, letters).T, allowance=allowance)
     return None if pair is None else (int(states[pair[0]]), int(states[pair[1]]))

@@ -18,6 +18,8 @@ from workbench.theory.regular.automaton_queries import components
 from workbench.theory.regular.deciders import Decision, in_crasp
 
 LARGEST_MONOID = 20_000
+LARGEST_TABLE = 20_000_000
+"""States of all elements together beyond which a monoid is not listed: 160 MB."""
 LARGEST_IDENTITY = 2_000
 """Elements beyond which the R-omega identity, which asks about all pairs, is not checked."""
 
@@ -68,8 +70,9 @@ class Monoid:
 
 
 def syntactic_monoid(language: Automaton, limit: int = LARGEST_MONOID) -> Monoid | None:
-    """The syntactic monoid, or None if it has more than ``limit`` elements."""
+    """The syntactic monoid, or None if it has more than ``limit`` elements or :data:`LARGEST_TABLE` is reached."""
     table = language.minimal().table
+    limit = min(limit, LARGEST_TABLE // len(table))
     generators = [np.ascontiguousarray(column) for column in table.T]
     elements = [np.arange(len(table), dtype=np.int64)]
     position = {elements[0].tobytes(): 0}
@@ -101,8 +104,8 @@ def group_periods(monoid: Monoid) -> set[int]:
     found = set()
     for element in monoid.elements:
         power = element
-        for _ in range(len(element)):
-            power = element[power]
+        for _ in range(len(element).bit_length()):  # to a power beyond the number of states, which lies on the cycle
+            power = power[power]
         cycle, period = element[power], 1
         while not np.array_equal(cycle, power):
             cycle, period = element[cycle], period + 1

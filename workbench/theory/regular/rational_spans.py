@@ -7,10 +7,38 @@ from fractions import Fraction
 from math import lcm
 from typing import Generic, TypeVar
 
+from workbench.theory.errors import TheoryError
+
 Number = int | Fraction
 K = TypeVar("K", bound=Hashable)
 Vector = dict[K, Number]
 """A sparse vector: coordinate -> value, zeros left out."""
+
+
+class TooManyStepsError(TheoryError):
+    """Exact arithmetic would take more steps than are allowed."""
+
+
+class Allowance:
+    """Steps of exact arithmetic that may still be taken; they are counted and not timed, so that results are the same
+    on every machine.
+
+    Args:
+        steps: numbers that may be changed, each counted once for every 64 binary digits of what it is multiplied by.
+    """
+
+    def __init__(self, steps: int) -> None:
+        self.steps = self.left = steps
+
+    def spend(self, steps: int) -> None:
+        """Take so many steps.
+
+        Raises:
+            TooManyStepsError: if fewer are left.
+        """
+        self.left -= steps
+        if self.left < 0:
+            raise TooManyStepsError(f"this takes more than {self.steps:,} steps of exact arithmetic")
 
 
 class Span(Generic[K]):
@@ -18,6 +46,9 @@ class Span(Generic[K]):
 
     Coordinates are any hashable things; each gets a place when it is first met. Every kept row has 1 at
     its pivot, which is the first of its places, and no two rows share a pivot.
+
+    Args:
+        allowance: the steps that all additions and residues together may take; None = any number.
 
     Example:
 
@@ -28,7 +59,8 @@ class Span(Generic[K]):
         {'b': Fraction(-1, 2)}
     """
 
-    def __init__(self) -> None:
+    def __init__(self, allowance: Allowance | None = None) -> None:
+        self._allowance = allowance
         self._places: dict[K, int] = {}
         self._names: list[K] = []
         self._rows: dict[int, dict[int, Number]] = {}
@@ -81,8 +113,10 @@ class Span(Generic[K]):
         while pivots := rest.keys() & self._rows.keys():
             # A row has nothing before its pivot, so clearing the first pivot never brings back an earlier one.
             pivot = min(pivots)
-            factor = rest[pivot]
-            for position, value in self._rows[pivot].items():
+            factor, row = rest[pivot], self._rows[pivot]
+            if self._allowance is not None:
+                self._allowance.spend(len(row) * (1 + _digits(factor) // 64))
+            for position, value in row.items():
                 changed = rest.get(position, 0) - factor * value
                 if changed:
                     rest[position] = changed
@@ -95,6 +129,11 @@ class Span(Generic[K]):
             self._places[name] = len(self._names)
             self._names.append(name)
         return self._places[name]
+
+
+def _digits(value: Number) -> int:
+    """Binary digits of a number, those of its denominator included."""
+    return value.numerator.bit_length() + value.denominator.bit_length()
 
 
 def _ratio(value: Number, by: Number) -> Number:

@@ -18,7 +18,15 @@ from workbench.theory.crasp.program import Program
 from workbench.theory.crasp.syntax import subterms
 from workbench.theory.errors import TheoryError
 from workbench.theory.regular.automaton_queries import components, right_quotient
-from workbench.theory.regular.deciders import Certificate, Product, Round, confused_states, product, rounds
+from workbench.theory.regular.deciders import (
+    LARGEST_PRODUCT,
+    Certificate,
+    Product,
+    Round,
+    confused_states,
+    product,
+    rounds,
+)
 
 
 def synthesise(language: Automaton, certificate: Certificate) -> Program:
@@ -37,10 +45,12 @@ def synthesise(language: Automaton, certificate: Certificate) -> Program:
     for name in language.alphabet:
         quotient = right_quotient(language, name)
         tracked = product(quotient, certificate.period, certificate.locality)
-        if tracked is None or confused_states(tracked.table, tracked.labels) is not None:
+        if tracked is None:
+            raise TheoryError(f"its automaton has more than {LARGEST_PRODUCT} states, with positions that it reads")
+        if confused_states(tracked.table, tracked.labels) is not None:
             raise TheoryError(
-                f"counts with period {certificate.period} and locality {certificate.locality} do not tell all states "
-                "of this language apart"
+                f"counts with period {certificate.period} and locality {certificate.locality} do not separate all "
+                "states of this language"
             )
         before = _Tracker(tracked, language.alphabet, certificate, lines).nodes()
         final = [before[u] for u, state in enumerate(tracked.states) if state in quotient.accepting]

@@ -50,7 +50,7 @@ class SparseAttention(Generic[T]):
             TheoryError: for a string of fewer than k tokens.
         """
         if len(x) < self.k:
-            raise TheoryError(f"a string of {len(x)} tokens has no {self.k} places")
+            raise TheoryError(f"a sequence of {len(x)} tokens has no {self.k} positions")
         # Many sets have the same content, and fractions are slow to make and to add.
         admitted, every = Counter[tuple[T, ...]](), Counter[tuple[T, ...]]()
         for positions in combinations(range(1, len(x) + 1), self.k):
@@ -88,7 +88,7 @@ class Planted:
             free = [i for i in range(1, length + 1) if i not in positions]
             if len(self.background) ** len(free) > LARGEST_BACKGROUND:
                 raise TheoryError(
-                    f"{len(self.background)} background tokens at {len(free)} places are too many; sample"
+                    f"{len(self.background)} background tokens at {len(free)} positions are too many; sample"
                 )
             for (z, of_content), backs in product(
                 self.content.items(), product(self.background.items(), repeat=len(free))

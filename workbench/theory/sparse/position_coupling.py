@@ -113,13 +113,15 @@ class CoupledLaw:
         fibres: dict[int, list[int]] = {i: [] for i in range(1, length + 1)}
         for j in range(1, length + 1):
             if psi(j) not in fibres:
-                raise TheoryError(f"the coupling sends place {j} to {psi(j)}, outside a string of {length}")
+                raise TheoryError(f"the coupling sends position {j} to {psi(j)}, outside a sequence of {length}")
             fibres[psi(j)].append(j)
         found: dict[int, Known] = {}
         for i, fibre in fibres.items():
             ranked = tuple((positions.index(j) + 1, x[j - 1]) for j in fibre if j in positions)
             if len(fibre) > max(1, len(ranked)):
-                raise TheoryError(f"the coupling joins place {fibre[-1]}, on which nothing depends, with another one")
+                raise TheoryError(
+                    f"the coupling joins position {fibre[-1]}, on which nothing depends, with another one"
+                )
             found[i] = ranked or (x[fibre[0] - 1] if fibre else None)
         return found
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from circuits.interchange.interchange import interchange_statistics
+from circuits.interchange.measurement import interchange_statistics
 from circuits.interchange.prefix_exchange import agreement, choose_donors, exchange, take
 from circuits.interchange.residual_patching import residual_interchange, tautological
 from workbench.models import HookedTransformer

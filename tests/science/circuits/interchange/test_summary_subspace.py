@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from circuits.interchange.interchange import SUBSPACE, interchange_statistics
+from circuits.interchange.measurement import SUBSPACE, interchange_statistics
 from tests.support.circuits.summary_subspace import MAJORITY
 from workbench.theory.compiler.pipeline import compile
 from workbench.theory.crasp.zoo import ZOO

@@ -25,12 +25,13 @@ LOOK = {"theme": "light", "size": 11}
 
 @pytest.fixture
 def ssm(make_run: Any) -> Iterator[Context]:
+    from workbench.measure.request import MeasureRequest
     from workbench.measure.running.plan import execute, plan
     from workbench.models.handmade.state_space import parity
     from workbench.tasks import make_task
 
     run = make_run(parity(), make_task("parity"), trained=8, name="signed")
-    assert execute(plan([run.path], sequences=64), "serial") == []
+    assert execute(plan(MeasureRequest([run.path], sequences=64, executor="serial"))) == []
     made = Context(Store([run.path.parent]), Worker())
     yield made
     made.worker.close()
@@ -46,7 +47,7 @@ def test_every_panel_draws_or_says_why_not(ssm: Context) -> None:
     at = PanelCursor(run, default_cursor(run))
     for one in (p for p in PANELS if p.source == "frame"):
         if one.measurement == "circuits.hardmax":
-            with pytest.raises(NotApplicable, match="this state-space model has none"):
+            with pytest.raises(NotApplicable, match="state-space"):
                 one.draw(at, "light", 11)
         else:
             assert one.draw(at, "light", 11).layout.meta["alt"]

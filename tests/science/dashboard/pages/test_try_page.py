@@ -32,7 +32,7 @@ def test_exports_hold_what_is_drawn_and_snippets_draw_it(root: Path, monkeypatch
         path = str(root / "counter")
         found = look(path, 100, {"text": TEXT}, 0, 0, edits=EDITS, cells=256)
         read = read_sequence(path, 100, {"text": TEXT}, EDITS)
-        own = figures.sequence_view_data(found, read, part="change")
+        own = figures.sequence_view.data(found, read, part="change")
         assert len(exported) == len(own)
         np.testing.assert_allclose(exported["value"], own["value"], atol=1e-6)
 

@@ -24,6 +24,7 @@ def lead(model: Any, task: Task, n: int, d: int) -> bool:
 
 
 def test_near_ties_tell_a_majority_with_gain_for_32_from_its_sound_twin(make_run) -> None:
+    from workbench.measure.request import MeasureRequest
     from workbench.measure.running.plan import execute, plan
     from workbench.table import Table
 
@@ -38,7 +39,13 @@ def test_near_ties_tell_a_majority_with_gain_for_32_from_its_sound_twin(make_run
     told = {}
     for name, model in (("blunt", blunt), ("sound", sound)):
         run = make_run(model, task, trained=31, name=name)
-        execute(plan([run.path], only=["behaviour"], lengths=[33, 65, *LONG], sequences=512), "serial")
+        execute(
+            plan(
+                MeasureRequest(
+                    [run.path], only=["behaviour"], lengths=[33, 65, *LONG], sequences=512, executor="serial"
+                )
+            )
+        )
         table = Table.load(run.path)
         assert table.frame(quantity="verdict")["label"].item() == "scale-robust"
         told[name] = table.frame(quantity="near_ties").iloc[0]

@@ -12,7 +12,7 @@ from math import sqrt
 import pytest
 
 from tests.support.measure.simulated import GRID, Truth, flat, floors, many, rates
-from workbench.measure.behaviour.cells import judged_lengths
+from workbench.measure.behaviour.accuracy_cells import judged_lengths
 
 DRAWS = 200
 

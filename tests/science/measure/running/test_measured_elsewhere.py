@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.models.unplaced import meta_while_computing
 from tests.support.training.training import config
+from workbench.measure.request import MeasureRequest
 from workbench.measure.running.plan import execute, plan
 from workbench.models.compute_device import ComputeDevice, computing_on
 from workbench.runs import Run
@@ -21,7 +22,12 @@ def rows(run: Run, to: Path, only: list[str] | None) -> Any:
     import shutil
 
     shutil.copytree(run.path, to)
-    assert execute(plan([to], only=only, steps="last", sequences=32, lengths=[5, 9, 13]), "serial") == []
+    assert (
+        execute(
+            plan(MeasureRequest([to], only=only, steps="last", sequences=32, lengths=[5, 9, 13], executor="serial"))
+        )
+        == []
+    )
     return Table.load(to).frame().drop(columns=["run"])
 
 
@@ -34,7 +40,14 @@ def test_every_measurement_and_the_diagnosis(tmp_path: Path, monkeypatch: pytest
         made = rows(run, tmp_path / "placed", None)
     assert plain.equals(made)
     assert len(set(plain["measurement"])) > 15
-    assert execute(plan([tmp_path / "placed"], only=["diagnosis"], steps="last", sequences=32), "serial") == []
+    assert (
+        execute(
+            plan(
+                MeasureRequest([tmp_path / "placed"], only=["diagnosis"], steps="last", sequences=32, executor="serial")
+            )
+        )
+        == []
+    )
 
 
 def test_bfloat16_moves_numbers_a_little_and_has_keys_of_its_own(tmp_path: Path) -> None:
@@ -43,8 +56,14 @@ def test_bfloat16_moves_numbers_a_little_and_has_keys_of_its_own(tmp_path: Path)
     plain = rows(run, tmp_path / "plain", only)
     with computing_on(ComputeDevice("cpu", "bfloat16")):
         short = rows(run, tmp_path / "short", only)
-        assert plan([tmp_path / "short"], only=only, steps="last", sequences=32, lengths=[5, 9, 13]).items == []
-    assert len(plan([tmp_path / "short"], only=only, steps="last", sequences=32, lengths=[5, 9, 13]).items) == 1
+        assert (
+            plan(MeasureRequest([tmp_path / "short"], only=only, steps="last", sequences=32, lengths=[5, 9, 13])).jobs
+            == []
+        )
+    assert (
+        len(plan(MeasureRequest([tmp_path / "short"], only=only, steps="last", sequences=32, lengths=[5, 9, 13])).jobs)
+        == 1
+    )
     keys = ["law", "length", "layer", "head", "quantity", "target", "mode"]
     both = plain.merge(short, on=keys, suffixes=("", "_short"))
     both = both[(both["quantity"] == "hardmax_distance") & (both["status"] == "ok")]

@@ -40,7 +40,7 @@ def test_a_sequence_with_too_many_scores_is_refused_with_the_way_out(
 ) -> None:
     write_run(tmp_path / "run", make_model("none"))
     monkeypatch.setattr(module, "MOST_SCORES", 4 * 10**2)
-    with pytest.raises(TaskError, match="all 4 heads are looked at on at most 10 positions, and this sequence has 16"):
+    with pytest.raises(TaskError, match="10 positions"):
         all_heads(str(tmp_path / "run"), 0, SEQUENCE)
 
 

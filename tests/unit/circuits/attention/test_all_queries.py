@@ -98,5 +98,5 @@ def test_scores_far_below_the_top_have_no_weight_and_no_nan() -> None:
 
 def test_linear_attention_is_refused() -> None:
     q = torch.ones(1, 4, 1, 2)
-    with pytest.raises(ValueError, match="this model's is linear"):
+    with pytest.raises(ValueError, match="linear"):
         next(stream_blocks(ScoreInputs(q, q, attention="linear")))

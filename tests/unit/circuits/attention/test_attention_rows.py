@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from circuits.hardmax.hardmax import hardmax_statistics
-from circuits.hardmax.hardmax_verdict import hardmax_kind
+from circuits.hardmax.measurement import hardmax_statistics
 from circuits.hardmax.reduction import length_record
-from circuits.positional.positional import Positional, positional_statistics, weight_tables
+from circuits.hardmax.verdict import hardmax_kind
+from circuits.positional.measurement import Positional, positional_statistics, weight_tables
 from circuits.positional.translation_fit import gauge
-from circuits.sparsity.sparsity import OF_WINDOWS, sparsity_statistics
+from circuits.sparsity.measurement import OF_WINDOWS, sparsity_statistics
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.handmade.attention_heads import induction_model
 from workbench.models.handmade.blank import blank

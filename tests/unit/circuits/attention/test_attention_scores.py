@@ -212,9 +212,7 @@ def test_a_sample_is_its_seed_and_is_pooled_on_request(tmp_path: Path) -> None:
     assert len(pooled["tokens"]) == 42  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("layer", "head", "message"), [(2, 0, "no layer 2"), (0, 5, "no head 5"), (-1, 0, "no layer -1")]
-)
+@pytest.mark.parametrize(("layer", "head", "message"), [(2, 0, "layer 2"), (0, 5, "head 5"), (-1, 0, "layer -1")])
 def test_heads_that_do_not_exist_are_refused(layer: int, head: int, message: str, tmp_path: Path) -> None:
     write_run(tmp_path / "run", make_model("none"))
     with pytest.raises(ValueError, match=message):
@@ -225,9 +223,9 @@ def test_a_cache_that_lacks_part_of_the_scores_is_refused() -> None:
     model, tokens = make_model("alibi"), random_tokens(1, 5)
     names = [name for name in score_hooks(model.cfg) if name != "hook_position_ids"]
     _, cache = model.run_with_cache(tokens, names_filter=names)
-    with pytest.raises(KeyError, match="holds no hook_position_ids"):
+    with pytest.raises(KeyError, match="hook_position_ids"):
         cached_inputs(model.cfg, cache)
-    with pytest.raises(ValueError, match="at least one query"):
+    with pytest.raises(ValueError, match="query"):
         next(stream_scores(noise(2), block=0))
 
 

@@ -156,7 +156,7 @@ def smallest_over_all_subsets(p: NDArray[np.float64]) -> float:
     return best
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(arrays(np.float32, st.integers(1, 8), elements=st.floats(-6, 6, width=32)))
 def test_distance_is_the_minimum_over_every_subset(scores: Scores) -> None:
     found = nearest_hardmax(sort_rows(scores[None]))
@@ -166,7 +166,7 @@ def test_distance_is_the_minimum_over_every_subset(scores: Scores) -> None:
     assert 1 - np.minimum(top, 1 / found.size[0]).sum() == pytest.approx(found.distance[0], abs=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(arrays(np.float32, (3, 12), elements=st.floats(-20, 20, width=32)), st.integers(1, 11))
 def test_masses_margins_and_entropies_agree_with_scipy(scores: Scores, k: int) -> None:
     rows = sort_rows(scores)
@@ -182,7 +182,7 @@ def test_masses_margins_and_entropies_agree_with_scipy(scores: Scores, k: int) -
         assert tie_uniformity(rows, size) == pytest.approx(expected, abs=1e-9)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(arrays(np.float32, (1, 30), elements=st.floats(-3, 3, width=32)), st.floats(0.25, 2))
 def test_margin_min_is_the_gap_past_delta(scores: Scores, delta: float) -> None:
     gaps = np.float64(scores.max()) - scores[0].astype(np.float64)
@@ -271,10 +271,10 @@ def test_visible_keys_with_no_weight_count_as_keys() -> None:
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_scores_that_are_not_finite_are_refused(bad: float) -> None:
-    with pytest.raises(ValueError, match="weights of the model finite"):
+    with pytest.raises(ValueError, match="finite"):
         sort_rows(np.array([[0.0, bad, 1.0]], np.float32))
 
 
 def test_impossible_numbers_of_keys_are_refused() -> None:
-    with pytest.raises(ValueError, match="between 1 and 3 keys"):
+    with pytest.raises(ValueError, match="3 keys"):
         sort_rows(np.zeros((2, 3), np.float32), np.array([1, 4]))

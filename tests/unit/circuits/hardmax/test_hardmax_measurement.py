@@ -16,7 +16,7 @@ import torch
 import circuits.hardmax.reduction
 import workbench.measure.study
 from circuits import Hardmax, HardmaxResult, hardmax_statistics
-from circuits.hardmax.hardmax_rows import ALL_KEYS
+from circuits.hardmax.rows import ALL_KEYS
 from workbench.figures.heads import head_curves
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.handmade.transformers import key_head, uniform_head
@@ -360,6 +360,15 @@ def test_the_figure_is_drawn_from_the_rows(keyed: Make) -> None:
     assert len(figure.data) > 0
 
 
+@pytest.mark.parametrize(("trained", "marked"), [(N, "trained \u2264 50"), (None, "trained \u2264 400")])
+def test_the_figure_marks_the_training_length_or_else_the_longest(
+    keyed: Make, trained: int | None, marked: str
+) -> None:
+    result = hardmax_statistics(key_head(6.0), [keyed(n, 1) for n in GRID], trained=trained)
+    texts = [note.text for note in result.figure(quantity="argmax_mass").layout.annotations]
+    assert [text for text in texts if text.startswith("trained")] == [marked]
+
+
 def test_few_sequences_are_said_to_be_too_few(keyed: Make) -> None:
     frame = read(key_head(10.0), [keyed(50, 1, sequences=8)])
     verdict = head(frame, "hardmax_verdict", 50)
@@ -375,22 +384,22 @@ def test_lengths_out_of_order_are_refused(keyed: Make) -> None:
         if n == 50:
             measurement.observe("matched", n, batch, cache)
         else:
-            with pytest.raises(ValueError, match="ascending order, not 12 after 50"):
+            with pytest.raises(ValueError, match=r"\b12\b"):
                 measurement.observe("matched", n, batch, cache)
 
 
 def test_bad_input_is_refused(keyed: Make) -> None:
-    with pytest.raises(ValueError, match="at least one batch"):
+    with pytest.raises(ValueError, match="batch"):
         hardmax_statistics(key_head(1.0), [])
-    with pytest.raises(ValueError, match="one batch per law and length"):
+    with pytest.raises(ValueError, match="test set"):
         hardmax_statistics(key_head(1.0), [keyed(12, 1), keyed(12, 1)])
-    with pytest.raises(ValueError, match=r"hardmax\.window must be a whole number from 1 to 1,000,000, not 0"):
+    with pytest.raises(ValueError, match=r"hardmax\.window"):
         Hardmax(window=0)
-    with pytest.raises(ValueError, match="delta must not be negative"):
+    with pytest.raises(ValueError, match="delta"):
         Hardmax(delta=-1.0)
-    with pytest.raises(ValueError, match="observes length 13, but its strings have length 12"):
+    with pytest.raises(ValueError, match="length 13"):
         Hardmax().observe("matched", 13, keyed(12, 1), {})
-    with pytest.raises(ValueError, match=r"ask hooks\(cfg\) what to observe"):
+    with pytest.raises(ValueError, match=r"hooks\(cfg\)"):
         Hardmax().observe("matched", 12, keyed(12, 1), {})
 
 
@@ -400,7 +409,7 @@ def test_importing_the_package_needs_no_torch() -> None:
 
     code = "import sys, circuits; assert 'torch' not in sys.modules; assert 'Hardmax' in circuits.__all__"
     subprocess.run([sys.executable, "-c", code], check=True)
-    with pytest.raises(AttributeError, match="no attribute 'Softmax'"):
+    with pytest.raises(AttributeError, match="'Softmax'"):
         circuits.Softmax  # type: ignore[attr-defined]  # noqa: B018
 
 

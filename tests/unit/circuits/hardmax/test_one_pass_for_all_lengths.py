@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from circuits.hardmax.hardmax import Hardmax
+from circuits.hardmax.measurement import Hardmax
 from workbench.measure.measurement import Grid
 from workbench.measure.model_study import ModelStudy, observe
-from workbench.measure.running.engine import Isolation, Watching, observe_all
+from workbench.measure.running.engine import Isolation, ObservedMeasurement, observe_all
 from workbench.measure.study import Evaluation
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.tasks.counting.majority import Majority
@@ -24,7 +24,9 @@ def test_what_is_carried_is_that_of_a_pass_for_each_length() -> None:
     model, task = HookedTransformer(sharp, seed=3).eval(), Majority()
     study = ModelStudy(model, task, GRID, STRINGS, 0)
     shared, apart, found = Hardmax(resamples=10), Hardmax(resamples=10), Isolation()
-    passes = observe_all(model, Evaluation(task, GRID, 0, STRINGS), [Watching(shared, study, "shared")], found)
+    passes = observe_all(
+        model, Evaluation(task, GRID, 0, STRINGS), [ObservedMeasurement(shared, study, "shared")], found
+    )
     assert found.failures == {}
     assert passes == 2, "one for all lengths, and one for what is carried"
 

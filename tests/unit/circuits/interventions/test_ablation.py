@@ -63,13 +63,13 @@ def test_ablations_are_what_a_loop_over_hooks_makes(mode: str) -> None:
 
 def test_what_cannot_be_ablated_is_refused() -> None:
     ablator = Ablator(model_of(), sample(RIGHT, 10, 4), RIGHT)
-    with pytest.raises(ValueError, match="no head 2 in layer 0"):
+    with pytest.raises(ValueError, match="layer 0"):
         ablator.without([(0, 2)])
-    with pytest.raises(ValueError, match="layer 5 of this model has no MLP"):
+    with pytest.raises(ValueError, match="layer 5"):
         ablator.without((), [5])
-    with pytest.raises(ValueError, match="no ablation 'freeze'; there are zero, mean, resample"):
+    with pytest.raises(ValueError, match="'freeze'"):
         ablator.without([(0, 0)], (), "freeze")
-    with pytest.raises(ValueError, match="nothing to ablate"):
+    with pytest.raises(ValueError, match="ablate"):
         ablator.without()
 
 
@@ -121,16 +121,14 @@ def test_edges_between_other_tokens_are_refused() -> None:
     one = torch.tensor([1])
     token = int(batch.tokens[1, 4])
     wrong = Edges(one, torch.tensor([6]), torch.tensor([4]), batch.tokens[1, 6:7], torch.tensor([(token % 12) + 1]))
-    with pytest.raises(
-        ValueError, match=rf"the key of edge 0 is meant to be token .* position 4 .* stands token {token}"
-    ):
+    with pytest.raises(ValueError, match="position 4"):
         cut(model, clean, [0], wrong, v="zero")
     later = edges_between(batch.tokens, one, torch.tensor([3]), torch.tensor([4]))
-    with pytest.raises(ValueError, match="query 3 to the later key 4"):
+    with pytest.raises(ValueError, match="query 3"):
         cut(model, clean, [0], later, v="zero")
-    with pytest.raises(ValueError, match="say what of the edge is replaced"):
+    with pytest.raises(ValueError, match="edge"):
         edge_edits(model, 0, later)
-    with pytest.raises(ValueError, match="edges are cut in attention by softmax"):
+    with pytest.raises(ValueError, match="attention"):
         edge_edits(model_of(1, attention="linear"), 0, later, v="zero")
 
 

@@ -99,7 +99,7 @@ def test_edges_are_checked_one_by_one() -> None:
 
     at([2, 3], [2, 1]).check(tokens)  # a token sees itself
     assert len(at([2, 3], [2, 1])) == 2
-    with pytest.raises(ValueError, match="edge 1 goes from query 1 to the later key 2"):
+    with pytest.raises(ValueError, match="query 1"):
         at([2, 1], [2, 2]).check(tokens)
     right = at([2, 3], [1, 1])
     for end, said in (

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from circuits.positional.positional import UNREAD, Positional, positional_statistics
+from circuits.positional.measurement import UNREAD, Positional, positional_statistics
 from tests.support.models.pretrained_folders import HEADS, LAYERS, VOCABULARY, save_folder
 from workbench.measure.running.applicable import misplaced
 from workbench.models.interop.hugging_face.opening import open_folder

@@ -7,10 +7,13 @@ import pytest
 import torch
 
 from circuits.attention.attention_scores import score_inputs
+from circuits.positional.measurement import Positional, _ends, positional_statistics, weight_tables
 from circuits.positional.position_tables import PositionTables, position_tables
-from circuits.positional.positional import Positional, positional_statistics, weight_tables
 from circuits.positional.translation_fit import (
     Gauge,
+    _agree,
+    _period,
+    _still_slopes,
     gauge,
     locality,
     positional_share,
@@ -62,9 +65,9 @@ def test_no_constant_per_query_and_no_masked_score_matters() -> None:
     plain = gauge(PERIODIC)
     assert shifted.variance == pytest.approx(plain.variance, abs=1e-9)
     assert row_residual(PERIODIC + np.arange(N)[:, None]) == pytest.approx(row_residual(PERIODIC))
-    with pytest.raises(ValueError, match="NaN or infinity"):
+    with pytest.raises(ValueError, match="NaN"):
         gauge(np.where(KEY < QUERY, PERIODIC, np.nan))
-    with pytest.raises(ValueError, match="at least 4 positions"):
+    with pytest.raises(ValueError, match="4 positions"):
         gauge(np.zeros((3, 3)))
 
 
@@ -92,7 +95,45 @@ def test_locality_is_the_window_or_unbounded() -> None:
 
 def test_share_of_variance() -> None:
     assert positional_share(4.0, 1.0) == 0.25
-    assert positional_share(0.0, 0.0) == 0.0
+    assert positional_share(0.0, 0.0) is None
+
+
+@pytest.mark.asserts("positional_share")
+def test_where_all_scores_of_a_window_are_equal_no_share_of_their_variance_is_defined() -> None:
+    """0 of 0: the head averages evenly over all keys."""
+    model = model_of("none")
+    with torch.no_grad():
+        for name in ("W_Q", "b_Q"):
+            getattr(model.blocks[0].attn, name).zero_()
+        model.blocks[0].attn.b_Q[1] = 1.0  # scores of the second head differ by content
+    found = positional_statistics(model, MAJORITY, trained=41, lengths=[41], sequences=16).frame()
+    of_share = found[(found["quantity"] == "positional_share")].set_index("head")
+    assert of_share["status"].to_dict() == {0: "undefined", 1: "ok"}
+    assert "equal among the last positions" in of_share["note"][0]
+    shape = found[found["quantity"].isin(["translation_variance", "period", "locality"]) & (found["head"] == 0)]
+    assert set(shape[shape["mode"] == "activations"]["status"]) == {"undefined"}
+    assert "equal" in shape[shape["quantity"] == "translation_variance"]["note"].iloc[0]
+
+
+def test_a_constant_that_is_not_zero_is_no_variance_either() -> None:
+    """The fit of a constant leaves rounding, whose ratio says nothing."""
+    for constant in (0.0, -30.1, 0.1):
+        table = np.full((32, 32), constant) + np.arange(32.0)[:, None]
+        assert gauge(table).equal
+        assert np.isnan(translation_variances(table)).all()
+        assert gauge(table, table).equal
+    assert not gauge(PERIODIC).equal
+
+
+def test_a_share_that_one_group_of_sequences_makes_alone_has_no_interval() -> None:
+    sums = np.zeros((2, 4, 1, 8, 8))
+    sums[0, 0, 0, -1, 0] = 1.0
+    within = np.zeros((2, 4, 1))
+    within[0, 0] = 1.0
+    tables = PositionTables(sums, np.full((2, 4), 4), within, np.zeros((32, 1)))
+    assert tables.share(0) == 0.0
+    assert tables.share(0, leave=(0, 0)) is None
+    assert _ends(0.0, [tables.share(0, leave=group) for group in tables.groups]) == {}
 
 
 @pytest.mark.asserts("translation_variance", "period", "period_strength")
@@ -243,3 +284,94 @@ def test_parts_add_up_to_the_halves() -> None:
         without, _ = found.halves(head, leave=(0, 0))
         assert without == pytest.approx(whole[int(found.counts[0, 0]) : 5, head].mean(0).numpy())
     assert found.counts.sum() == 11
+
+
+@pytest.mark.parametrize(
+    ("variance", "period", "strength"),
+    [
+        ([0.01, 0.0], 2, 1.0), ([0.0099, 0.0], None, 0.0),  # hardly anything to explain
+        ([1.0, 0.1, 0.0], 2, 0.9), ([1.0, 0.27, 0.2], 2, 0.73), ([1.0, 0.2805, 0.2], 3, 0.8),  # a tenth above the best
+        ([1.0, 0.5], 2, 0.5), ([1.0, 0.51], None, 0.49), ([1.0, 1.0, 1.0], None, 0.0), ([1.0, 0.9, 0.3], 3, 0.7),
+    ],
+)  # fmt: skip
+def test_the_smallest_period_that_leaves_hardly_more_than_the_best(
+    variance: list[float], period: int | None, strength: float
+) -> None:
+    assert _period(np.array(variance)) == (period, pytest.approx(strength))
+
+
+FAR_MEDIAN = [5.0, 0, 0, 0, 1, 9, 1, 1]
+"""The median of the far half is 1, so that squares are 16, 1, 1, 1, 0, 64, 0, 0."""
+
+
+@pytest.mark.parametrize(
+    ("bias", "eps", "reach"),
+    [
+        ([3.0, 1, 0, 0, 0, 0, 0, 0], 0.1001, 0), ([3.0, 1, 0, 0, 0, 0, 0, 0], 0.0999, 1), ([2.0, 0, 1, 0, 0, 0], 0.25, 0),
+        (FAR_MEDIAN, 0.05, 5), (FAR_MEDIAN, 0.8, 1), (FAR_MEDIAN, 0.81, 0),
+        (np.full(8, 1e6) + 0.1 * (np.arange(8) == 1), 0.05, 0),  # rounding of large numbers
+        ([0.0, 1e-7, 0, 0, 0, 0], 0.05, 0), ([0.0, 1.5e-6, 0, 0, 0, 0], 0.05, 1),
+        (-0.5 * np.arange(8), 0.05, None), ([9.0, 0, 0, 0, 0.1, 0.2, 0.3, 0.4], 0.05, 0),
+    ],
+)  # fmt: skip
+def test_locality_by_hand(bias: list[float], eps: float, reach: int | None) -> None:
+    assert locality(np.asarray(bias, dtype=float), eps) == reach
+
+
+LINE, BEND = np.array([-1.5, -0.5, 0.5, 1.5]), np.array([1.0, -1.0, -1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("far", "span", "slopes"),
+    [
+        (LINE, 39.0, True), (LINE, 41.0, False), (-LINE, 39.0, True), (LINE + 7, 10.0, True), (0 * LINE, 1.0, False),
+        (LINE + 1.0742 * BEND, 1.0, True), (LINE + 1.1637 * BEND, 1.0, False),  # it leaves 48 and 52 % of the squares
+    ],
+)  # fmt: skip
+def test_a_far_half_that_is_mostly_a_line_and_steep_still_slopes(far: np.ndarray, span: float, slopes: bool) -> None:
+    assert _still_slopes(far, span) is slopes
+
+
+def row(size: int, *values: float) -> np.ndarray:
+    """A table whose last row begins like that, as its entries j <= i."""
+    table = np.zeros((size, size))
+    table[-1, : len(values)] = values
+    return table[np.tril_indices(size)]
+
+
+@pytest.mark.parametrize(
+    ("size", "share", "agrees"), [(6, 1.0, True), (6, 0.8, True), (6, 0.75, False), (6, -0.9, False), (4, 1.0, False)]
+)
+def test_two_estimates_agree_beyond_three_standard_errors(size: int, share: float, agrees: bool) -> None:
+    """Of 6 positions 15 degrees of freedom are left by rows: 3 / sqrt(15) = 0.775; of 4 positions 6, of which none is enough."""
+    one, other = row(size, 1, -1), row(size, 0, 0, 1, -1)
+    assert _agree(size, [one, share * one + np.sqrt(1 - share**2) * other]) is agrees
+    assert _agree(size, [0 * one, 0 * one])
+
+
+def test_periods_that_are_tried_and_tables_without_anything() -> None:
+    i, j = np.indices((12, 12))
+    table = (i % 2) * np.exp(-(i - j) / 3.0)
+    assert len(translation_variances(table)) == 8
+    assert len(translation_variances(table, periods=2)) == 2
+    assert np.isnan(translation_variances(np.zeros((12, 12)))).tolist() == [True] * 8
+    small = translation_variances(np.sin(np.arange(16.0)).reshape(4, 4))
+    assert 1 <= len(small) < 8
+    flat = gauge(np.zeros((5, 5)))
+    assert (flat.period, flat.strength, flat.above_noise, flat.local_bias.tolist()) == (None, 0.0, True, [0.0] * 5)
+    assert gauge(np.zeros((5, 5)), np.zeros((5, 5))).above_noise
+    assert not gauge(table, -table).above_noise
+    assert gauge(table, -table).period is None
+    for bad in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="NaN"):
+            gauge(table, np.where(i == j, bad, table))
+    assert gauge(np.where(j > i, np.nan, table)).period == 2
+
+
+def test_a_share_of_nothing() -> None:
+    assert [positional_share(*pair) for pair in ((0.0, 2.0), (-1.0, 2.0), (0.5, 0.25), (4.0, -1.0))] == [
+        None,
+        None,
+        0.5,
+        -0.25,
+    ]

@@ -28,7 +28,7 @@ from workbench.claims.trained import (
 from workbench.claims.trained.bin_accuracy import _few, bins_of, lengths_in, share
 from workbench.claims.trained.in_text import text_losses
 from workbench.claims.trained.in_text.text_losses import overlap_rows
-from workbench.claims.trained.measured import MEASURED
+from workbench.claims.trained.run_statistics import statistics
 from workbench.claims.trained.standard_rows import _reduced
 from workbench.claims.trained.trained_run import TrainedRun
 from workbench.claims.trained.two_sides import zero_shot_copies
@@ -105,7 +105,7 @@ def test_what_is_measured_of_a_small_run(
         for constant, small in (("STRINGS", 40), ("RESAMPLES", 60), ("MOST_LENGTHS", 5), ("TOKENS", 2_000)):
             if hasattr(module, constant):
                 monkeypatch.setattr(module, constant, small)
-    rows = list(MEASURED[name](small_run(task, positions, parameters), **asked))
+    rows = list(statistics()[name].function(small_run(task, positions, parameters), **asked))
     assert rows
     named = [(row["quantity"], row.get("setting"), row.get("length"), row.get("n"), row.get("label")) for row in rows]
     numbers = [[row.get(key) for key in ("value", "low", "high", "spread")] for row in rows]
@@ -114,7 +114,7 @@ def test_what_is_measured_of_a_small_run(
 
 
 def test_everything_that_can_be_asked_is_asked_here() -> None:
-    assert {*ASKED, "few tokens of two"} == set(MEASURED)
+    assert {*ASKED, "few tokens of two"} == set(statistics())
 
 
 # ---- parts --------------------------------------------------------------------------------------------------

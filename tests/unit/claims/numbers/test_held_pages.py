@@ -12,15 +12,24 @@ from tests.support.printed import printed
 from workbench.claims.claim import Claim, Condition, Row, Suite
 from workbench.claims.claim_pages import index_page, suite_page
 from workbench.claims.claims_table import Evidence
+from workbench.claims.papers import own_question
 from workbench.claims.reproducing import plan
 from workbench.claims.suites.registry import SUITES
 from workbench.claims.surprises import SURPRISES, Surprise, drawing, short, span
 from workbench.claims.trained.run_rows import RunTable
 from workbench.claims.trained.training_runs import Pace, missing_runs, planned_runs, starts_of
-from workbench.claims.trained_cells import ASKING, FIT, Asked, cell
+from workbench.claims.trained_cells import FIT, STATISTIC_SECONDS, Request, cell
 
 ONE = Claim(
-    "X1", "E", "a | paper", "It is so.", "it", (Condition("q", at_least=0.5, fails_below=0.25),), "none", "", 1.0
+    "X1",
+    "E",
+    (own_question("a | paper"),),
+    "It is so.",
+    "it",
+    (Condition("q", at_least=0.5, fails_below=0.25),),
+    "none",
+    "",
+    1.0,
 )
 RUN = replace(ONE, id="T1", kind="T", seeds=3, settings_tried=4, note="beside", settled="the bar")
 ROWS = {
@@ -36,8 +45,12 @@ ROWS = {
         RUN,
         [Row("q", "", v, v - 0.05, v + 0.05, run=f"r{v}", step=9, seed=1, fitted=True) for v in (0.1, 0.8, 0.9)],
     ),
-    "several": (RUN, [Row("q", f"{e}", 0.8, 0.7, 0.9, entered=e, planned=3) for e in (3, 2, None)]),
-    "alike": (RUN, [Row("q", f"{i}", 0.8, 0.7, 0.9, entered=3, planned=3) for i in range(2)]),
+    "several": (RUN, [Row("q", f"{e}", 0.8, 0.7, 0.9, entered=e, planned=3, fewest=e) for e in (3, 2, None)]),
+    "alike": (
+        RUN,
+        [Row("q", f"{i}", 0.8, 0.7, 0.9, entered=3, planned=3, freedom=2.0, fewest=3) for i in range(2)],
+    ),
+    "outside": (replace(ONE, outside="n is too small"), [Row("q", "", 0.1)]),
     "none": (RUN, []),
     "description": (replace(ONE, conditions=()), [Row("q", "", 0.5)]),
 }
@@ -58,7 +71,7 @@ def test_an_index_of_all_of_them(held: Held) -> None:
     told = [
         line
         for line in index_page(suites, evidence).splitlines()
-        if line.startswith(("|", "13", "0")) or "settled" in line
+        if line.startswith(("|", "14", "0")) or "settled" in line
     ]
     counts = [suite_page(one, evidence).splitlines()[4] for one in suites]
     old = suite_page(suites[0], {name: replace(one, version=2) for name, one in evidence.items()}).splitlines()[4]
@@ -89,14 +102,18 @@ def test_spans_of_rows(held: Held) -> None:
 
 # ---- what a call has to do -------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", SUITES)
-def test_what_a_suite_takes(name: str, tmp_path: Path, held: Held) -> None:
-    """From nothing: how many claims and runs, in which order, how long; and of one seed of each cell."""
-    suite, found = SUITES.find(name), []
+def test_from_nothing_a_suite_takes_all_its_claims_and_each_run_once(name: str, tmp_path: Path) -> None:
+    """Of all seeds of its cells, and of one seed of each; runs that others begin from are among them."""
+    suite = SUITES.find(name)
+    cells = [each for claim in suite.claims for each in claim.cells]
+    cells += [each.start for each in cells if each.start]
     for seeds in (None, 1):
         todo = plan([(suite, claim) for claim in suite.claims], tmp_path, seeds)
-        order = printed([(run.recipe, run.seed, [one.key for one in run.asked], run.start) for run in todo.runs])
-        found.append([len(todo.missing), len(todo.unbuilt), len(todo.runs), todo.minutes, order])
-    held(found)
+        assert (todo.missing, todo.unbuilt) == (suite.claims, ())
+        recipes = [run.recipe for run in todo.runs]
+        assert len(recipes) == len({*recipes})
+        assert {*recipes} == {each.recipe(seed) for each in cells for seed in tuple(each.seeds)[:seeds]}
+        assert [run.cell.seconds for run in todo.runs] == sorted((r.cell.seconds for r in todo.runs), reverse=True)
 
 
 def test_runs_that_begin_from_others(held: Held) -> None:
@@ -110,13 +127,13 @@ def test_runs_that_begin_from_others(held: Held) -> None:
         label="tuned",
         start=then,
         seeds=(0, 1),
-        asked=(FIT, Asked("losses"), Asked("gates", {"token": "1"})),
+        requests=(FIT, Request("losses"), Request("gates", {"token": "1"})),
     )
     planned = planned_runs([last, then], 2)
     missing = missing_runs(planned, RunTable())
     held(
         [
-            [(run.cell.name, run.seed, len(run.asked)) for run in planned],
+            [(run.cell.name, run.seed, len(run.requests)) for run in planned],
             [run.cell.name for run in missing],
             len(starts_of(missing)),
         ]
@@ -124,10 +141,10 @@ def test_runs_that_begin_from_others(held: Held) -> None:
 
 
 def test_seconds_that_a_run_takes(held: Held) -> None:
-    made = [cell("majority", p, n, s, layers=la, width=w, batch=b, low=low, asked=(Asked(name),)) for p, n, s, la, w, b, low, name in (
+    made = [cell("majority", p, n, s, layers=la, width=w, batch=b, low=low, requests=(Request(name),)) for p, n, s, la, w, b, low, name in (
         ("nope", 8, 100, 1, 16, 4, 1, "fit"), ("nope", 9, 100, 2, 32, 8, 4, "losses"), ("ssm", 16, 1000, 2, 64, 32, 1, "bins"),
         ("rope", 16, 1000, 2, 64, 32, 1, "unknown"))]  # fmt: skip
-    held([[one.seconds for one in made], [one.scale for one in made], dict(ASKING)])
+    held([[one.seconds for one in made], [one.scale for one in made], dict(STATISTIC_SECONDS)])
 
 
 def test_the_pace_of_a_process() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from functools import partial
 from itertools import product
 from typing import Any
@@ -13,25 +13,27 @@ import numpy as np
 import pytest
 
 from tests.support.claims.committed import EVIDENCE, FOLDER
+from tests.support.claims.somewhere import HERE
 from tests.support.held import Held, digest
 from tests.support.printed import outcome, printed, told
 from workbench.claims import resampling
 from workbench.claims.claim import Claim, Condition, Row
-from workbench.claims.judging import chance, judge, verdict_text
-from workbench.claims.reproducing import reduced
+from workbench.claims.labels import verdict_text
+from workbench.claims.reproducing import reduce_runs
 from workbench.claims.resampling import (
     Share,
     cell_correlation,
     contrast_of_shares,
     drawn_shares,
     kendall,
-    over_cells,
+    over_seeds,
     paired_difference,
 )
 from workbench.claims.suites.registry import SUITES
 from workbench.claims.trained.run_rows import RunTable, read_runs
+from workbench.claims.verdict_rule import decided_by, judge
 
-NUMBERS = ("value", "low", "high", "expected")
+NUMBERS = ("value", "low", "high", "expected", "freedom")
 SLOW = {"TR06", "PP02", "QT15", "QT16"}
 """Claims whose reduction takes seconds: these are made of fewer draws here."""
 TRAINED = [claim for suite in SUITES.values() for claim in suite.claims if claim.cells and claim.id in EVIDENCE]
@@ -44,7 +46,7 @@ def runs() -> RunTable:
 
 @pytest.mark.parametrize("claim", [claim for claim in TRAINED if claim.id not in SLOW], ids=lambda claim: claim.id)
 def test_committed_runs_reduce_to_the_committed_rows(claim: Claim, runs: RunTable) -> None:
-    found, version, whole = reduced(claim, runs)
+    found, version, whole = reduce_runs(claim, runs)
     stored = EVIDENCE[claim.id]
     assert (version, whole) == (stored.version, stored.complete)
     assert [_but_numbers(row) for row in found] == [_but_numbers(row) for row in stored.rows]
@@ -52,20 +54,23 @@ def test_committed_runs_reduce_to_the_committed_rows(claim: Claim, runs: RunTabl
         new, old = ([getattr(row, name) for row in rows] for rows in (found, stored.rows))
         assert [one is None for one in new] == [one is None for one in old]
         assert _known(new) == pytest.approx(_known(old), rel=1e-9, abs=1e-9)
+    for one, other in zip(found, stored.rows, strict=True):
+        assert one.each == pytest.approx(other.each, rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("claim", [claim for claim in TRAINED if claim.id in SLOW], ids=lambda claim: claim.id)
 def test_reductions_of_many_draws_by_few(
     claim: Claim, runs: RunTable, monkeypatch: pytest.MonkeyPatch, held: Held
 ) -> None:
-    monkeypatch.setattr(resampling, "RESAMPLES", 60)
-    found, _, _ = reduced(claim, runs)
+    monkeypatch.setattr(resampling, "SEED_RESAMPLES", 60)
+    monkeypatch.setattr(resampling, "PART_RESAMPLES", 20)
+    found, _, _ = reduce_runs(claim, runs)
     assert [_but_numbers(row) for row in found] == [_but_numbers(row) for row in EVIDENCE[claim.id].rows]
     held([[row.value, row.low, row.high] for row in found])
 
 
 def _but_numbers(row: Row) -> Row:
-    return replace(row, **dict.fromkeys(NUMBERS))
+    return replace(row, **dict.fromkeys(NUMBERS), each=())
 
 
 def _known(values: Sequence[float | None]) -> list[float]:
@@ -108,7 +113,7 @@ def test_which_conditions_there_are(given: dict[str, float], held: Held) -> None
 
 
 # ---- verdicts -----------------------------------------------------------------------------------------------
-EXACT = Claim("X1", "E", "nowhere", "So.", "it", (Condition("q", at_least=0.5, fails_below=0.25),), "none", "", 1.0)
+EXACT = Claim("X1", "E", (HERE,), "So.", "it", (Condition("q", at_least=0.5, fails_below=0.25),), "none", "", 1.0)
 SIDES = {"h": (0.5, 0.75), "f": (0.0, 0.2), "o": (0.3, 0.6), "e": (0.5, 0.5), "b": (0.25, 0.25)}
 """Holds, fails, open; exactly at the bound; exactly where it would begin to fail."""
 
@@ -152,14 +157,16 @@ def test_verdicts_over_seeds(seeds: int, exempt: bool, held: Held) -> None:
         for fitted in {"1" * len(sides), "0" * len(sides), "1" * (len(sides) - 1) + "0", "0" + "1" * (len(sides) - 1)}:
             said = judge(claim, over_runs(sides, fitted))
             found[f"{sides} {fitted}"] = [
-                verdict_text(claim, said),
+                verdict_text(claim, said.verdict, said.why),
                 said.observation,
                 said.low,
                 said.high,
                 said.seeds,
                 said.fitted,
-                said.by_interval,
+                said.tests,
                 said.cause,
+                said.needs,
+                str(said.share),
             ]
     short = ("hhhhf 11111", "hhhhf 11110", "hhf 111", "hf 11")
     held([printed(dict(sorted(found.items()))), {name: found[name][:2] for name in short}])
@@ -169,7 +176,10 @@ def cases() -> dict[str, tuple[Claim, list[Row], bool]]:
     plain = [Row("q", "a", 0.5), Row("q", "b", 0.75, 0.5, 0.9)]
     two = replace(EXACT, conditions=(Condition("q", at_least=0.5), Condition("p", at_most=1.0)))
     planned = replace(EXACT, kind="T", seeds=3)
-    several = [Row("q", "a", 0.6, 0.5, 0.7, entered=e, planned=p) for e, p in ((3, 3), (2, 3), (4, 5))]
+    several = [
+        Row("q", "a", 0.6, 0.5, 0.7, entered=e, planned=p, freedom=e - 1.0, fewest=e)
+        for e, p in ((3, 3), (2, 3), (4, 5))
+    ]
     return {
         "none": (EXACT, [], True),
         "plain": (EXACT, plain, True),
@@ -185,7 +195,8 @@ def cases() -> dict[str, tuple[Claim, list[Row], bool]]:
         "enough entered": (planned, several[:1], True),
         "too few entered": (planned, several, True),
         "four of five": (planned, several[2:], True),
-        "open of several": (planned, [Row("q", "", 0.4, 0.3, 0.6, entered=3, planned=3)], True),
+        "open of several": (planned, [Row("q", "", 0.4, 0.3, 0.6, entered=3, planned=3, freedom=2.0, fewest=3)], True),
+        "outside": (replace(EXACT, outside="n is too small"), [Row("q", "", 0.1)], True),
         "two planned": (replace(planned, seeds=2), [Row("q", "", 0.6, entered=2, planned=2)], True),
         "none entered": (
             planned,
@@ -207,12 +218,11 @@ def cases() -> dict[str, tuple[Claim, list[Row], bool]]:
 def test_verdicts(name: str, held: Held) -> None:
     claim, rows, complete = cases()[name]
     said = judge(claim, rows, complete)
-    held([told(said), verdict_text(claim, said)])
+    held([told(said), verdict_text(claim, said.verdict, said.why)])
 
 
-def test_what_chance_alone_decides(held: Held) -> None:
-    found = chance(judge(claim, rows, complete) for claim, rows, complete in cases().values())
-    held([found.decided, found.by_interval, found.false_by_chance])
+def test_what_decided_claims_rest_on(held: Held) -> None:
+    held(dict(decided_by(judge(claim, rows, complete) for claim, rows, complete in cases().values())))
 
 
 # ---- intervals over runs -----------------------------------------------------------------------------------
@@ -222,7 +232,7 @@ SHARES = ([Share(0.9, 100), Share(0.6, 100)], [Share(1.0, 50), Share(0.5, 0)], [
 @pytest.mark.parametrize("signs", [(1, -1), (-1, 1), (1, 1), (1, 0)])
 @pytest.mark.parametrize("seeds", [1, 2, 3])
 def test_sums_of_shares_with_signs(seeds: int, signs: tuple[int, int], held: Held) -> None:
-    held(list(contrast_of_shares(SHARES[:seeds], signs, np.random.default_rng(3))))
+    held(list(astuple(contrast_of_shares(SHARES[:seeds], signs, np.random.default_rng(3)))))
 
 
 @pytest.mark.parametrize(
@@ -238,16 +248,16 @@ def test_shares_drawn_anew(share: Share, held: Held) -> None:
 
 def test_paired_differences_and_correlations(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resampling, "RESAMPLES", 300)
+    monkeypatch.setattr(resampling, "SEED_RESAMPLES", 300)
     values = [np.arange(6) / 5, np.array([0.5]), np.array([-1.0, 2.0, 0.25])]
     cells = [i // 2 for i in range(8)]
     x, y = np.array([1, 2, 3, 5, 4, 8, 7, 6.0]), np.array([2, 1, 4, 3, 8, 5, 7, 6.0])
     some = lambda chosen: float(x[chosen].mean()) if len(set(chosen.tolist())) > 3 else None  # noqa: E731
-    found: list[Any] = [paired_difference(values[:k], np.random.default_rng(k)) for k in (1, 2, 3)]
-    found += [cell_correlation(x, y, cells, np.random.default_rng(1), *more) for more in ((), (kendall,))]
-    found += [
-        over_cells(cells, some, np.random.default_rng(2)),
-        over_cells(cells, lambda chosen: None, np.random.default_rng(2)),
-    ]
+    found: list[Any] = [astuple(paired_difference(values[:k], np.random.default_rng(k))) for k in (1, 2, 3)]
+    found += [astuple(cell_correlation(x, y, cells, np.random.default_rng(1), *more)) for more in ((), (kendall,))]
+    over = over_seeds(cells, some, np.random.default_rng(2))
+    assert over is not None
+    found += [astuple(over), over_seeds(cells, lambda chosen: None, np.random.default_rng(2))]
     for refused in (
         partial(paired_difference, []),
         partial(paired_difference, [[]]),

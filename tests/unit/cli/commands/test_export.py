@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -19,6 +20,8 @@ from workbench.cli.exporting.tensorboard_scalars import scalars
 from workbench.cli.exporting.wandb_offline import export_to_wandb
 from workbench.models.handmade.transformers import majority
 from workbench.runs import Run, RunError
+from workbench.storage.atomic import is_temporary, temporary_name
+from workbench.storage.errors import LinkError
 from workbench.table import Table
 from workbench.table.schema import row
 from workbench.table.shards import shard_path, write_shard
@@ -56,9 +59,13 @@ def test_the_folder_is_the_run(exported: Run) -> None:
 def test_the_card_says_what_the_rows_say(exported: Run) -> None:
     card = (exported.path / "README.md").read_text()
     assert card.startswith("---\nlibrary_name: lengthlens\n")
-    assert "Length-coupled at step 1,200 (measured to length 256, n 512 or more): skill falls below 0.9" in card
-    assert "fails at, matched law: (32, 48]" in card
+    assert (
+        "Length-coupled at step 1,200 (measured to length 256, n 512 or more where sequences are drawn): skill falls below 0.9"
+        in card
+    )
+    assert "fails at, matched test set: (32, 48]" in card
     assert "since 800 (last different: 70)" in card
+    assert "\n\nin parentheses: not tested" in card, "what a table means stands below it"
     where = {"quantity": "accuracy", "step": 1200, "length": 64, "law": "matched", "mode": "teacher_forced"}
     (found,) = Table.load(FLIP_FLOP).frame(**where).itertuples()
     line = next(line for line in card.splitlines() if line.startswith("| 64 |"))
@@ -94,15 +101,13 @@ def test_a_run_that_is_not_measured_says_so(make_run: Any) -> None:
 
 def test_what_is_refused(make_run: Any, tmp_path: Path) -> None:
     run = make_run(majority(), make_task("majority"), trained=9)
-    with pytest.raises(
-        UsageError, match="--to DIR for a model hub, --tensorboard DIR for TensorBoard, or --wandb-offline DIR"
-    ):
+    with pytest.raises(UsageError, match="--wandb-offline"):
         export(run.path)
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine").touch()
-    with pytest.raises(UsageError, match="full holds something already; name a new folder with --to"):
+    with pytest.raises(UsageError, match="--to"):
         export(run.path, tmp_path / "full")
-    with pytest.raises(UsageError, match="lies within the run itself"):
+    with pytest.raises(UsageError, match="is inside the run"):
         export(run.path, run.path / "hub")
     weights = run.step_path(100) / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"?")
@@ -110,11 +115,11 @@ def test_what_is_refused(make_run: Any, tmp_path: Path) -> None:
         export(run.path, tmp_path / "damaged")
     assert not (tmp_path / "damaged").exists()
     shutil.rmtree(run.path / "steps")
-    with pytest.raises(UsageError, match="has no checkpoint yet"):
+    with pytest.raises(UsageError, match="checkpoint"):
         export(run.path, tmp_path / "empty")
     config = json.loads((GALLERY / "majority_learned" / "run.json").read_text())
     config["training"]["pretrained"] = {"family": "llama"}
-    with pytest.raises(UsageError, match="no weights of its own to export: they are those of a folder of others"):
+    with pytest.raises(UsageError, match="export"):
         export_to_hub(Run(run.path, "opened", config), tmp_path / "opened")
 
 
@@ -136,13 +141,13 @@ def test_tensorboard_reads_them_back(tmp_path: Path) -> None:
     events = EventAccumulator(str(tmp_path / run.name), size_guidance={"scalars": 0}).Reload()
     read = {(tag, one.step): one.value for tag in events.Tags()["scalars"] for one in events.Scalars(tag)}
     assert read == pytest.approx({(tag, step): value for tag, step, value in scalars(run)})
-    with pytest.raises(UsageError, match="holds something already"):
+    with pytest.raises(UsageError, match="is not empty"):
         export(FLIP_FLOP, tensorboard=tmp_path)
 
 
 def test_without_tensorboard_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    with pytest.raises(UsageError, match=r"needs the package tensorboard.*pip install 'lengthlens\[tensorboard\]'"):
+    with pytest.raises(UsageError, match="tensorboard"):
         export(FLIP_FLOP, tensorboard=tmp_path)
     assert list(tmp_path.iterdir()) == []
 
@@ -180,5 +185,61 @@ def test_an_offline_run_holds_the_scalars_and_nothing_of_the_machine(tmp_path: P
     assert count == len(wanted)
     assert "history" in kinds
     assert not list(made.glob("files/*.txt")), "no list of packages"
-    with pytest.raises(UsageError, match="holds something already; name another folder"):
+    with pytest.raises(UsageError, match="folder"):
         export_to_wandb(run, tmp_path / "offline")
+
+
+# ---- runs that somebody else has filled, and exports that were interrupted -----------------------------------------
+@pytest.fixture
+def copied_run(tmp_path: Path) -> Path:
+    shutil.copytree(FLIP_FLOP, tmp_path / "run")
+    return tmp_path / "run"
+
+
+def test_nothing_is_copied_through_a_link(copied_run: Path, tmp_path: Path) -> None:
+    """A file behind a link may be anything that the user can read, and an export is handed on."""
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    step = Run.open(copied_run).step_path(Run.open(copied_run).steps[0])
+    (step / "log.parquet").unlink()
+    (step / "log.parquet").symlink_to(secret)
+    with pytest.raises(LinkError, match=r"log\.parquet"):
+        export_to_hub(Run.open(copied_run), tmp_path / "hub")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run", "secret"]
+
+
+def test_a_shard_behind_a_link_is_named_and_the_rest_exported(copied_run: Path, tmp_path: Path) -> None:
+    folder = copied_run / "measurements" / "behaviour"
+    folder.mkdir(parents=True)
+    (tmp_path / "secret").write_text("secret")
+    (folder / "00000000-k.parquet").symlink_to(tmp_path / "secret")
+    os.mkfifo(folder / "00000001-k.parquet")
+    problems = export_to_hub(Run.open(copied_run), tmp_path / "hub")
+    assert len(problems) == 2
+    assert "is not copied" in problems[0]
+    assert "is a link" in problems[0]
+    assert "a named pipe" in problems[1]
+    assert len(Table.load(tmp_path / "hub")) == len(Table.load(FLIP_FLOP))
+
+
+@pytest.mark.parametrize("option", ["to", "tensorboard", "wandb_offline"])
+def test_an_export_that_was_killed_is_continued_and_leaves_no_copy(tmp_path: Path, option: str) -> None:
+    module = {"to": None, "tensorboard": "tensorboard", "wandb_offline": "wandb"}[option]
+    if module:
+        pytest.importorskip(module)
+    out = tmp_path / "out"
+    left = temporary_name(out / FLIP_FLOP.name if option == "tensorboard" else out)
+    (left / "steps").mkdir(parents=True)
+    (left / "steps" / "model.safetensors").write_bytes(b"weights")
+    export(FLIP_FLOP, **{option: out})
+    assert not left.exists()
+    assert not any(is_temporary(path) for path in tmp_path.rglob("*"))
+
+
+def test_a_link_in_place_of_the_new_folder_is_named(copied_run: Path, tmp_path: Path) -> None:
+    for name in ("circle", "elsewhere"):
+        (tmp_path / name).symlink_to(name if name == "circle" else "run")
+    with pytest.raises(LinkError, match="link"):
+        export_to_hub(Run.open(copied_run), tmp_path / "circle")
+    with pytest.raises(UsageError, match="elsewhere"):
+        export_to_hub(Run.open(copied_run), tmp_path / "elsewhere")

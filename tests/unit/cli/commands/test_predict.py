@@ -64,7 +64,7 @@ def test_a_state_space_model_is_named_by_the_sign_of_its_gates(output: Output) -
     assert "--architecture is transformer, ssm-nonnegative or ssm-signed, not 'ssm'" in output(
         "parity", "--architecture", "ssm"
     )
-    assert "reads no positions" in output("parity", "--architecture", "ssm-signed", "--positions", "none")
+    assert "has no position encoding" in output("parity", "--architecture", "ssm-signed", "--positions", "none")
 
 
 def test_notes_that_were_not_checked_say_so(output: Output) -> None:
@@ -74,12 +74,12 @@ def test_notes_that_were_not_checked_say_so(output: Output) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ((), "say what to predict"),
+        ((), "nothing to predict was given"),
         (("parity", "--regex", "a*"), "both a task ('parity') and --regex were given; leave one of them out"),
         (("paritty",), "did you mean parity"),
         (("parity", "--positions", "rotery"), "did you mean rotary"),
         (("--regex", "(a"), "never closed"),
-        (("parity", "--alphabet", "ab"), "goes with --regex"),
+        (("parity", "--alphabet", "ab"), "works only with --regex"),
         (("--regex", "a*", "--acceptance", "first"), "last or neutral"),
         (("parity", "--set", "model.layers=2"), "--set takes"),
         (("parity", "--set", "task.m=2"), "unknown parameter"),
@@ -112,3 +112,9 @@ def test_the_automaton_of_a_task_of_a_file_is_what_is_decided(output: Output, tm
     assert "template_task · positions none: guaranteed" in text
     assert "potentials of the minimal automaton" in text
     assert "accept := Q(a) and " in text
+
+
+def test_a_program_that_is_too_deep_to_be_written_is_told_so(output: Output) -> None:
+    text = output("--regex", "(aaaaaaaaa|aaaaaaaaaa)*", "--positions", "none", "--program")
+    assert "positions none: guaranteed" in text
+    assert "the program is not written out: the line" in text

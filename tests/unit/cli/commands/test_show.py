@@ -68,14 +68,74 @@ def test_failure_lengths_say_what_they_cover(run: Any, capsys: pytest.CaptureFix
         failing("challenge", low=37.0, length=73, status="censored", note="no failure up to this length"),
     )
     text = shown(run, capsys)
-    assert "fails at, matched law: (19, 73] (confirmed by a second batch)" in text
-    assert "fails at, challenge law: > 73; shown to be kept up to 37" in text
+    assert "fails at, matched test set: (19, 73] (confirmed by a second batch)" in text
+    assert "fails at, challenge test set: > 73; shown to hold up to 37" in text
+
+
+@pytest.mark.parametrize(
+    ("matched", "challenge", "cell"),
+    [
+        (None, 37.0, "300 length-coupled, challenge test set 1.00"),
+        (73.0, 37.0, "300 length-coupled, challenge test set 1.00"),
+        (37.0, 37.0, "300 length-coupled 1.00"),
+        (37.0, None, "300 length-coupled 1.00"),
+    ],
+)
+def test_the_table_over_training_names_its_test_set_and_that_of_a_verdict_from_the_other(
+    run: Any, capsys: pytest.CaptureFixture[str], matched: float | None, challenge: float | None, cell: str
+) -> None:
+    """Accuracies on the matched test set may stay at 1.00 beside a verdict that the challenge test set decides."""
+    ends = {"matched": matched, "challenge": challenge}
+    rows = [failing(law, low=9.0, length=73, **({"value": at, "high": at} if at else {"status": "censored"}))
+            for law, at in ends.items()]  # fmt: skip
+    measured(run, {0: ("not fitted", ""), 300: ("length-coupled", "")}, *rows)
+    table = shown(run, capsys).partition("Over training, accuracies on the matched test set")[2]
+    assert cell in table
+    assert "0 not fitted 1.00" in table
+
+
+def test_each_test_set_stands_next_to_its_baseline(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """N is 9, so the challenge test set is judged from 24 on: 19 stands in parentheses, 37 does not."""
+    rows = []
+    for n, value, shortcut in ((19, 0.67, 0.84), (37, 0.73, 0.52)):
+        at = {"length": n, "mode": "teacher_forced"}
+        for law, right in (("matched", 0.8), ("challenge", value)):
+            ends = {"value": right, "low": right - 0.04, "high": right + 0.04, "n": 512}
+            rows.append({"quantity": "accuracy", "law": law, **ends, **at})
+            rows.append({"quantity": "chance", "law": law, "value": 0.5, **at})
+        rows.append({"quantity": "shortcut", "law": "challenge", "target": "last_window", "value": shortcut, **at})
+        outside = {"target": "counts", "value": 0.99, "note": "outside the baseline"}
+        rows.append({"quantity": "shortcut", "law": "challenge", **outside, **at})
+        rows.append({"quantity": "shortcut", "law": "matched", "target": "last_window", "value": 0.97, **at})
+    measured(run, {300: ("length-coupled", "")}, failing("challenge", value=37.0, low=9.0, high=37.0), *rows)
+    text = shown(run, capsys)
+    assert "19 2.1 × N 0.800 [0.76, 0.84] 0.50 (0.670 [0.63, 0.71]) 0.84" in text
+    assert "37 4.1 × N 0.800 [0.76, 0.84] 0.50 0.730 [0.69, 0.77] 0.52" in text
+    assert "in parentheses: not tested" in text
+    assert "fails at, challenge test set: (9, 37]; tested from length 37" in text
+
+
+def test_without_lengths_that_are_not_judged_no_mark_is_explained(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    measured(run, {300: ("scale-robust", "")})
+    assert "parentheses" not in shown(run, capsys)
 
 
 def test_near_ties_stand_beside_the_verdict(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    note = "lead 1: 0.50 at 73, 1.00 at 9 (matched law)"
-    measured(run, {300: ("scale-robust", "")}, {"quantity": "near_ties", "label": "fail", "note": note})
-    assert f"near ties fail: {note}" in shown(run, capsys)
+    note = "lead 1: 0.50 [0.41, 0.59] at 73 (matched law), 1.00 [0.97, 1.00] at 9; worst of 10 cells"
+    ties = {"quantity": "near_ties", "label": "fail", "note": note}
+    measured(run, {300: ("scale-robust", "")}, ties | {"target": "small margins"})
+    assert f"small margins fail: {note}" in shown(run, capsys)
+    where = {"law": "matched", "mode": "teacher_forced", "length": 73, "n": 128, "distinct": 4}
+    cell = {"quantity": "stratum_verdict", "target": "lead 1", "label": "fail", **where}
+    limits = {"value": 0.5, "low": 0.41, "high": 0.59, "note": "1.00 [0.97, 1.00] at 9; worst of 5 cells"}
+    measured(run, {300: ("scale-robust", "")}, ties | {"target": "small margins"}, cell | limits)
+    few = note.replace("(matched law)", "(matched law, over 4 distinct sequences)")
+    assert f"small margins fail: {few}" in shown(run, capsys)
+
+
+def test_hard_inputs_without_a_name_are_called_so(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    measured(run, {300: ("scale-robust", "")}, {"quantity": "near_ties", "label": "open", "note": ""})
+    assert "hard inputs are inconclusive" in shown(run, capsys)
 
 
 def test_of_a_folder_of_runs_their_verdicts_are_shown(
@@ -93,7 +153,7 @@ def test_of_a_folder_of_runs_their_verdicts_are_shown(
     monkeypatch.setenv("COLUMNS", "30")
     show(root)
     assert capsys.readouterr().out.splitlines()[-1] == f"More about one: lengthlens show {root / 'a' / 'first'}"
-    with pytest.raises(RunError, match=r"--step is about one run, and .* holds 2; name one of them"):
+    with pytest.raises(RunError, match="--step"):
         show(root, 200)
 
 
@@ -113,3 +173,27 @@ def test_odd_runs_of_a_folder_are_named_and_the_others_shown(make_run: Any, caps
     assert ["whole", "majority", "9", "300", "length-coupled", "300", "–"] in [
         line.split() for line in said.splitlines()
     ]
+
+
+def test_the_number_of_sequences_is_that_of_drawn_ones_or_all_there_are(
+    run: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A length with few sequences is evaluated on all of them, so that "n 512 or more" does not hold there."""
+    few = {"quantity": "accuracy", "law": "matched", "mode": "teacher_forced", "length": 4, "value": 1.0, "n": 16}
+    measured(run, {300: ("scale-robust", "")}, few | {"note": "all 16 sequences"})
+    assert "measured to length 73, n 512 or more where sequences are drawn" in shown(run, capsys)
+
+
+def test_where_an_answer_is_several_tokens_both_shares_are_shown(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    place = {"law": "matched", "length": 9, "mode": "teacher_forced"}
+    measured(run, {300: ("scale-robust", "")}, {"quantity": "token_accuracy", "value": 0.76, **place})
+    output = shown(run, capsys)
+    assert "whole answers right at length 9: 1.00 [0.99, 1.00] (0.76 of tokens)" in output
+    assert "Accuracy: whole answers right. An answer is right only if all its tokens are." in output
+
+
+def test_where_an_answer_is_one_token_nothing_is_said_of_whole_answers(
+    run: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured(run, {300: ("scale-robust", "")})
+    assert "whole answers" not in shown(run, capsys)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import ClassVar
 
 import pytest
 from typer.testing import CliRunner
 
 from workbench.cli.commands.demo import RUNS, config_of
+from workbench.cli.commands.train import train
+from workbench.cli.early_refusal import refuse_early
 from workbench.cli.errors import UsageError
 from workbench.cli.main import app
-from workbench.cli.options import DEFAULTS, assignments, resolved
+from workbench.cli.options import DEFAULTS, TRAIN_OPTIONS, TrainOption, assignments, resolved
 from workbench.cli.run_config import build
+from workbench.cli.train_command import command_line, options_of
+from workbench.cli.train_request import TrainRequest
 from workbench.models.positions import ENCODINGS, ID_SAMPLERS
 from workbench.tasks import registry
 from workbench.tasks.counting.majority import Majority
@@ -25,7 +30,7 @@ def test_the_order_of_precedence() -> None:
 
 
 def test_a_suggestion_that_is_no_option_is_told() -> None:
-    with pytest.raises(UsageError, match="x suggests 'stpes', which is no option of train; did you mean steps"):
+    with pytest.raises(UsageError, match=r"'stpes'.*steps"):
         resolved({}, {"stpes": 3}, "x")
 
 
@@ -33,7 +38,7 @@ def test_what_built_in_tasks_suggest_are_options_and_make_a_run() -> None:
     for name in registry.task_names():
         cls = registry.find_task(name)
         if not any(field.is_required() for field in cls.model_fields.values()):
-            config = build(name, {}, [])
+            config = build(TrainRequest(name, {}))
             for key in ("steps", "batch_size", "learning_rate"):
                 assert getattr(config.training, key) == cls.suggested.get(key, DEFAULTS[key])
 
@@ -50,11 +55,11 @@ def suggesting(monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_a_task_s_suggestions_shape_its_run_and_the_user_s_options_win(suggesting: str) -> None:
-    config = build(suggesting, {"heads": 1}, [])
+    config = build(TrainRequest(suggesting, {"heads": 1}))
     assert config.model.positions.name == "rotary"
     assert config.training.trained_length == 5
     assert config.model.n_heads == 1
-    assert build(suggesting, {"positions": "none", "lengths": "1-9"}, []).training.trained_length == 9
+    assert build(TrainRequest(suggesting, {"positions": "none", "lengths": "1-9"})).training.trained_length == 9
 
 
 @pytest.mark.parametrize(("positions", "setting", "field", "value"), [
@@ -63,7 +68,7 @@ def test_a_task_s_suggestions_shape_its_run_and_the_user_s_options_win(suggestin
     ("sinusoidal", "model.positions.scale=0.5", "scale", 0.5),
 ])  # fmt: skip
 def test_parameters_of_a_scheme_by_set(positions: str, setting: str, field: str, value: float) -> None:
-    config = build("majority", {"positions": positions}, assignments([setting]))
+    config = build(TrainRequest("majority", {"positions": positions}, assignments([setting])))
     assert getattr(config.model.positions, field) == value
 
 
@@ -71,7 +76,7 @@ def test_parameters_of_a_curriculum_by_set() -> None:
     settings = assignments(
         ["training.curriculum.start=3", "training.curriculum.over=10", "training.curriculum.growth=exponential"]
     )
-    law = build("majority", {"curriculum": "growing", "lengths": "1-9"}, settings).training.curriculum
+    law = build(TrainRequest("majority", {"curriculum": "growing", "lengths": "1-9"}, settings)).training.curriculum
     assert (law.law, law.low, law.high, law.start, law.over, law.growth) == ("growing", 1, 9, 3, 10, "exponential")
 
 
@@ -79,7 +84,7 @@ def test_regularizers_and_early_stop_by_set() -> None:
     settings = assignments(
         ["training.regularizers.positional=1e-4", "training.early_stop.every=50", "training.optimizer=sgd"]
     )
-    law = build("majority", {"positions": "learned"}, settings).training
+    law = build(TrainRequest("majority", {"positions": "learned"}, settings)).training
     assert law.regularizers == {"positional": 1e-4}
     assert law.early_stop.every == 50
     assert law.optimizer == "sgd"
@@ -95,7 +100,7 @@ def test_regularizers_and_early_stop_by_set() -> None:
 ])  # fmt: skip
 def test_what_does_not_fit_is_one_sentence(options: dict, setting: str, sentence: str) -> None:
     with pytest.raises(TrainingError) as refused:
-        build("majority", options, assignments([setting]))
+        build(TrainRequest("majority", options, assignments([setting])))
     assert sentence in str(refused.value)
     assert "\n" not in str(refused.value)
 
@@ -106,6 +111,24 @@ def test_help_names_every_scheme_law_and_default() -> None:
         assert name in shown
     for value in DEFAULTS.values():
         assert f"({value})" in shown
+
+
+def test_every_option_that_is_stored_is_a_parameter_of_the_command() -> None:
+    parameters = list(signature(train).parameters)
+    assert [name for name in parameters if name in TRAIN_OPTIONS] == list(TRAIN_OPTIONS)
+    assert set(parameters) - set(TRAIN_OPTIONS) == {"task", "out", "start", "set_", "device", "dtype"}
+
+
+def test_a_new_option_is_one_entry_besides_the_parameter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is stored with the run, refused early, and stands in the command line of that run."""
+    monkeypatch.setitem(TRAIN_OPTIONS, "decay", TrainOption(0.25, ("training.weight_decay",), plain=True))
+    monkeypatch.setitem(DEFAULTS, "decay", 0.25)
+    assert build(TrainRequest("majority")).training.weight_decay == 0.25
+    run = build(TrainRequest("majority", {"decay": 0.5})).as_json()
+    assert options_of(run)["decay"] == 0.5
+    assert "--decay 0.5" in command_line("majority", options_of(run), {}, "out")
+    with pytest.raises(TrainingError, match="weight_decay"):
+        refuse_early(TrainRequest("majority", {"decay": "much"}))
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -13,9 +13,10 @@ from workbench.dashboard.pages.glossary import _formula
 from workbench.measure.registry import measurements
 
 IN_WORDS = {
-    "behaviour": {"verdict", "near_ties", "coupling_accuracy"},
+    "behaviour": {"verdict", "near_ties", "coupling_accuracy", "stratum_verdict", "composition"},
     "behaviour.in_context": {"prompt_tokens", "in_context_verdict"},
     "circuits.hardmax": {"hardmax_verdict", "hardmax_kind"},
+    "circuits.head_effect": {"necessary_head"},
     "regularizer": {"norm_regularizer_part"},
     "diagnosis": {"entry", "entry_grade", "failure_site"},
 }

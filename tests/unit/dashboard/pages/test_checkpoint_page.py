@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.support.figures import synthetic
 from workbench.dashboard import router
 from workbench.dashboard.pages.checkpoint import BOARD, PANEL, check, headline
 from workbench.dashboard.panels import head_tables
@@ -19,8 +21,11 @@ from workbench.dashboard.panels.sequence.sequence_query import EXTRAS, IN_LINK, 
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Job
 from workbench.dashboard.state.cursor import Cursor, default_cursor
-from workbench.figures.sequence.sequence_reading import Pass, SequenceReading
+from workbench.dashboard.state.run_kinds import TRAINED
+from workbench.figures.rows.frame import Frame
 from workbench.figures.sequence.sequence_view import row_of
+from workbench.measure.edits.reading import Pass, SequenceReading
+from workbench.table.schema import row
 
 LOOK = {"theme": "light", "size": 11}
 RUN = "majority-nope-s0"
@@ -148,8 +153,8 @@ def test_rows_of_pooled_patterns_are_known_for_the_chosen_query_only() -> None:
 @pytest.mark.parametrize(
     ("extras", "sentence"),
     [
-        ({"pos": "../../etc/passwd"}, "is no prefix length"),
-        ({"pos": "-3"}, "is no prefix length"),
+        ({"pos": "../../etc/passwd"}, "is not a prefix length"),
+        ({"pos": "-3"}, "is not a prefix length"),
         ({"site": "99"}, "names layer “99”"),
         ({"edits": "zero.0.0;import os"}, "edits cannot be read"),
         ({"law": "<script>"}, "which does not exist"),
@@ -172,7 +177,7 @@ def test_good_extras_pass_unchanged(run: Any) -> None:
 
 def test_a_quantity_without_rows_becomes_a_notice(answers: Context, run: Any) -> None:
     good, notices = check(answers, run, {**EXTRAS, "q": "charm"})
-    assert "has no rows of" in notices[0].asked
+    assert "does not have" in notices[0].asked
     assert good["q"] == ""
     assert check(answers, run, {**EXTRAS, "q": "hardmax_distance"})[1] == []
 
@@ -208,7 +213,7 @@ def test_a_part_past_the_sequence_means_all_of_it_and_is_said(run: Any) -> None:
     asked = asked_of(run, Cursor(RUN, 3000, 60), {**EXTRAS, "zoom": "q32-95k0-63"})
     assert (asked.zoom, asked.beyond) == (None, "q32-95k0-63")
     shown = BOARD.show(asked, {"look": Job(state="done", result=found()), "read": None}, LOOK, ["figure"])
-    assert shown.tokens["said"] == "The part q32-95k0-63 is not in this sequence. Shown: all tokens."
+    assert shown.tokens["said"] == "The part q32-95k0-63 is not in this sequence. The page shows all tokens."
 
 
 def test_the_browser_is_told_what_is_in_view() -> None:
@@ -231,6 +236,90 @@ def test_the_head_table_lists_every_head_and_marks_the_chosen(run: Any) -> None:
     assert len(chosen) == 1
     assert chosen[0].children[0].children.children == "L1 H2"
     assert "at length 200" in slice_text
+
+
+def test_the_column_of_distances_from_hardmax_is_named_a_distance(run: Any) -> None:
+    """An exact hardmax has 0.00 there, and the softest head stands first."""
+    table, slice_text = head_tables.head_rows(run, Cursor(RUN, 3000, 200, 1, 2))
+    header = [cell.children for cell in table.children[0].children.children]
+    assert "Hardmax distance" in header
+    assert "Hardmax" not in header
+    assert slice_text.partition(" \u00b7 ")[2].startswith("sorted by hardmax distance")
+
+
+@pytest.mark.parametrize(("low", "at_chance"), [(0.48, True), (0.6, False)])
+def test_the_column_of_ablations_says_where_no_drop_can_be_shown(low: float, at_chance: bool) -> None:
+    at = {"run": "r", "step": 7, "law": "matched", "length": 16, "n": 64}
+    accuracy = row(
+        **at, measurement="behaviour", quantity="accuracy", mode="teacher_forced", value=0.62, low=low, high=0.7
+    )
+    drop = {"measurement": "circuits.ablation", "quantity": "accuracy_drop", "target": "head", "mode": "mean"}
+    rows = [
+        accuracy,
+        row(**at, measurement="behaviour", quantity="chance", mode="teacher_forced", value=0.5),
+        *(row(**at, **drop, layer=0, head=head, value=0.02, low=-0.05, high=0.09) for head in (0, 1)),
+    ]
+    run: Any = SimpleNamespace(frame=Frame.of(synthetic.frame_of(rows)), kind=TRAINED, specs={})
+    table, slice_text = head_tables.head_rows(run, Cursor("r", 7, 16, 0, 0))
+    title = table.children[0].children.children[1].title
+    assert title == "Accuracy drop" + at_chance * (
+        ". No drop can be shown at length 16: accuracy without any ablation, 0.62 [0.48, 0.70], is not shown to be "
+        "above chance (0.50)."
+    )
+    assert slice_text == (
+        "at length 16 \u00b7 sorted by ablation"
+        + at_chance * " \u00b7 no drop can be shown"
+        + " \u00b7 ablation: screening, n 64"
+    )
+
+
+def run_of_tested_heads() -> Any:
+    """A run of three heads: all screened on 64 sequences, two of one layer tested on 512 at length 16."""
+    at = {"run": "r", "step": 7, "law": "matched", "length": 16}
+    screening = {"measurement": "circuits.ablation", "target": "head", "n": 64}
+    test = {"measurement": "circuits.head_effect", "quantity": "head_drop", "n": 512}
+    rows = [
+        row(**at, **screening, quantity="accuracy_drop", layer=i, head=j, mode=mode, value=0.09, low=-0.03, high=0.22)
+        for i, j in ((0, 0), (1, 0), (1, 1))
+        for mode in ("mean", "resample")
+    ]
+    rows += [
+        row(**at, **test, layer=1, head=0, mode="mean", value=-0.01, low=-0.04, high=0.01),
+        row(**at, **test, layer=1, head=0, mode="resample", value=0.31, low=0.28, high=0.34, label="falls to chance"),
+        row(**at, **test, layer=1, head=1, mode="mean", control="least head", value=0.0, low=-0.009, high=0.009),
+        row(**at, measurement="circuits.positional", quantity="locality", layer=1, head=0, mode="weights", value=3.0),
+    ]
+    rows[-1]["length"] = None
+    return SimpleNamespace(frame=Frame.of(synthetic.frame_of(rows)), kind=TRAINED, specs={})
+
+
+def test_an_ablated_head_has_one_accuracy_drop_that_of_its_test_where_it_has_one() -> None:
+    """0.09 on the 64 sequences of the screening and -0.01 on the 512 of the test stood on one page."""
+    table, slice_text = head_tables.head_rows(run_of_tested_heads(), Cursor("r", 7, 16, 1, 0))
+    cells = {line.children[0].children.children: line.children[1] for line in table.children[1].children}
+    assert {name: cell.children[0].children for name, cell in cells.items()} == {
+        "L0 H0": "0.09", "L1 H0": "\u22120.01", "L1 H1": "0.00"
+    }  # fmt: skip
+    assert [name for name, cell in cells.items() if "soft" in cell.children[0].className] == ["L0 H0"]
+    assert cells["L1 H0"].title == "\u22120.01 [\u22120.040, 0.010]; n 512"
+    assert slice_text.endswith("ablation of L1 H0, L1 H1: n 512; grey: screening, n 64")
+
+
+def test_each_fact_of_a_head_names_its_number_of_sequences() -> None:
+    """A header with the smallest number stood above values of other numbers."""
+    facts, slice_text = head_tables.fact_rows(run_of_tested_heads(), Cursor("r", 7, 16, 1, 0))
+    assert slice_text == "L1 H0 \u00b7 length 16 \u00b7 95 % CI"
+    first, groups = facts.children[0].children, facts.children[1].children[2::2]
+
+    def texts(items: Any) -> list[str]:
+        return [f"{item.children[0].children}: {said(item.children[1].children)}" for item in items]
+
+    assert texts(first) == ["Head drop \u00b7 mean: \u22120.01 [\u22120.04, 0.01] n 512"]
+    listed = [text for group in groups for text in texts(group.children)]
+    assert "Head drop \u00b7 resample: 0.31, falls to chance [0.28, 0.34] n 512" in listed
+    assert "Screening: accuracy drop \u00b7 mean: 0.09 [\u22120.03, 0.22] n 64" in listed
+    control, _ = head_tables.fact_rows(run_of_tested_heads(), Cursor("r", 7, 16, 1, 1))
+    assert texts(control.children[0].children) == ["Head drop \u00b7 mean: 0.00 [\u22120.01, 0.01] n 512"]
 
 
 def test_the_facts_agree_with_the_table_of_rows(run: Any) -> None:

@@ -14,8 +14,8 @@ from workbench.dashboard.pages import theory
 from workbench.dashboard.panels import panel_frame
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import default_cursor
+from workbench.dashboard.state.run_description import origin
 from workbench.dashboard.state.run_view import Kept
-from workbench.dashboard.state.run_words import origin
 from workbench.figures import NotApplicable, NotMeasured, Undefined
 from workbench.figures.rows.frame import Frame
 from workbench.tasks.source_code import NOT_RUN
@@ -56,6 +56,26 @@ def test_measure_now_stands_where_strings_would_decide_and_nowhere_else(answers:
         assert ("Measure now" in texts(prose.verdict(replace(run, kept=kept), place))) is offers
 
 
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        ({"compiled": {"program": "majority"}}, "compiled from a program and never trained"),
+        ({"adopted": {}}, "adopted from another training loop"),
+        ({"pretrained": {}}, "trained elsewhere"),
+        ({}, "Nothing is logged yet"),
+    ],
+)
+def test_a_missing_training_log_offers_no_measurement(answers: Context, made: dict[str, Any], words: str) -> None:
+    run = answers.store.run(A)
+    assert run is not None
+    config = {**run.config, "training": {**run.config["training"], **made}}
+    other = replace(run, run=replace(run.run, config=config), kept=Kept())
+    state = panel_frame.without_rows(NotMeasured("training", "The log of this run is empty."), other)
+    assert words in texts(state)
+    assert "Measure now" not in texts(state)
+    assert "lengthlens measure" not in texts(state), "no such measurement exists"
+
+
 def test_of_a_custom_task_every_way_names_its_file(answers: Context) -> None:
     known = answers.store.run(A)
     assert known is not None
@@ -92,12 +112,12 @@ def test_published_accuracies_name_what_was_asked(answers: Context) -> None:
         "asked": "the symbols that may come next", "ask": "next",
     }  # fmt: skip
     assert theory.published(run, one) == (
-        "1.00 / 0.16 / 0.00 of strings right in all answers, on trained lengths and two bins beyond; "
-        "asked for the symbols that may come next (a paper)"
+        "1.00 / 0.16 / 0.00 of sequences correct at every position, on trained lengths and two bins beyond; "
+        "predicted: the symbols that may come next (a paper)"
     )
     member = {**run.config, "task": {"name": "tomita", "parameters": {"n": 4, "ask": "member"}}}
     other = replace(run, run=replace(run.run, config=member))
-    assert "; this run asks for member (a paper)" in theory.published(other, one)
+    assert "; this run predicts member (a paper)" in theory.published(other, one)
     assert "this run" not in theory.published(other, one | {"ask": "member"})
 
 
@@ -114,5 +134,5 @@ def test_a_compiled_run_is_not_said_to_be_trained(answers: Context) -> None:
         "compiled from the program majority, not trained; its gain is made for lengths up to 1,024"
     )
     assert compiled(up_to=1024, first_keys=32) == (
-        "compiled from the program majority, not trained; a twin that sees its first 32 keys alone"
+        "compiled from the program majority, not trained; a broken variant that sees only its first 32 keys"
     )

@@ -264,14 +264,15 @@ def test_theory_is_held_against_what_is_observed(answers: Context) -> None:
     assert "as predicted" in texts(theory.observed(run, "guaranteed"))
     assert "\u2260 predicted" in texts(theory.observed(run, "not expressible"))
     assert "no claim" in texts(theory.observed(run, "open"))
-    assert "deciders" in texts(theory.said(run, Job(state="running"))[0])
+    assert "decision procedures" in texts(theory.said(run, Job(state="running"))[0])
     assert "it broke" in texts(theory.said(run, Job(state="failed", error="it broke"))[0])
 
 
 def test_a_trace_is_shown_symbol_by_symbol() -> None:
     line = {"name": "more", "text": "#a > #b", "values": [1, 0], "boolean": True}
     program = {"alphabet": ["a", "b"], "outputs": ["more"], "string": ["a", "b"], "lines": [line]}
-    said = texts(theory.programs({"programs": [program]}))
+    said = texts(theory.programs({"programs": [{**program, "string_source": "one string of the task"}]}))
+    assert "each line at every prefix of one string of the task." in said
     assert "#a > #b \u25cf \u25cb" in said
     assert "none to trace" in texts(theory.programs({"programs": []}))
 

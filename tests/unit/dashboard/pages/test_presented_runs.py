@@ -12,10 +12,10 @@ from tests.support.dashboard.answers import LIGHT, texts
 from tests.support.models.pretrained_folders import save_folder
 from workbench.dashboard import router
 from workbench.dashboard.components import prose
-from workbench.dashboard.components.cursorbar import bar, tokens_of
+from workbench.dashboard.components.cursorbar import bar
 from workbench.dashboard.pages import compare
+from workbench.dashboard.pages.all_pages import PAGES
 from workbench.dashboard.pages.checkpoint import headline
-from workbench.dashboard.pages.listed import PAGES
 from workbench.dashboard.pages.run import PAGE
 from workbench.dashboard.panels.head_tables import fact_rows, head_rows
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
@@ -24,9 +24,11 @@ from workbench.dashboard.panels.run_panels import IN_CONTEXT, IN_CONTEXT_DEEPER,
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Worker
 from workbench.dashboard.state.cursor import default_cursor
+from workbench.dashboard.state.run_kinds import TRAINED
 from workbench.dashboard.state.run_summary import summarise
 from workbench.dashboard.state.store import Store
 from workbench.figures.labels import MISSING
+from workbench.measure.request import MeasureRequest
 from workbench.measure.running.plan import execute, plan
 from workbench.runs.adoption.open_pretrained import Opened, open_pretrained
 from workbench.tasks import make_task
@@ -40,12 +42,12 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Context]:
     opened = Opened({1: folder}, make_task("uf", symbols=12), presentation("bare"), (4, 8))
     run = open_pretrained(opened, root / "runs" / "copy")
     only = ["behaviour.in_context", "circuits.heads", "circuits.hardmax", "circuits.in_context", "probes.in_context"]
-    assert execute(plan([run.path], only=only, sequences=40), "serial") == []
+    assert execute(plan(MeasureRequest([run.path], only=only, sequences=40, executor="serial"))) == []
     for side in ("ur", "ul"):
         opened = Opened({1: folder}, make_task(side, symbols=12), presentation("bare"), (4, 8))
         run = open_pretrained(opened, root / "runs" / side)
         only = ["behaviour.in_context", "behaviour.asymmetry"] if side == "ul" else ["behaviour.in_context"]
-        assert execute(plan([run.path], only=only, sequences=40), "serial") == []
+        assert execute(plan(MeasureRequest([run.path], only=only, sequences=40, executor="serial"))) == []
     made = Context(Store([root / "runs"]), Worker())
     yield made
     made.close()
@@ -56,6 +58,7 @@ def test_its_line_says_what_was_shown(context: Context) -> None:
     assert (line["verdict"], line["slug"], line["task"]) == ("not capable", "not-capable", "uf")
     assert (line["shortestLength"], line["longestLength"]) == (4, 8)
     assert line["longest"] < 0.9
+    assert line["longestTitle"] == f"{line['longestText']} {line['longestInterval']} of all answer tokens"
     assert "inside" not in line, "others trained it: there is no trained length to stand at"
     assert line["failsText"] == MISSING, "it was not capable to begin with"
 
@@ -63,11 +66,11 @@ def test_its_line_says_what_was_shown(context: Context) -> None:
 def test_its_page_is_over_items_with_tokens_beside_and_nothing_about_training(context: Context) -> None:
     run = context.store.runs()["copy"]
     told = texts(router.page(context, "/run", "?run=copy")[0])
-    assert "Does it keep answering?" in told
+    assert "Does the model keep answering?" in told
     assert "Items" in told
     assert "Did it learn?" not in told
-    assert "What breaks it" not in told
-    assert tokens_of(run, 1) == {"4": 8, "8": 16}
+    assert "What causes the accuracy drop" not in told
+    assert run.prompt_tokens(1) == {"4": 8, "8": 16}
     at = PanelCursor(run, default_cursor(run), extras={"axis": "times"})
     assert at.axis == "length", "items are multiples of nothing that was trained"
     for panel in IN_CONTEXT:
@@ -78,19 +81,19 @@ def test_its_page_is_over_items_with_tokens_beside_and_nothing_about_training(co
     assert "at 4 items" in behaviour
     assert "at 8 items" in behaviour
     assert f"L{at.cursor.layer} H{at.cursor.head}" in mechanism
-    assert "Which heads decide, and what would mend it?" in told
+    assert "Which heads matter, and what recovers accuracy?" in told
 
 
 def test_what_a_model_was_not_asked_has_no_row(context: Context) -> None:
     told = texts(router.page(context, "/run", "?run=ur")[0])
-    assert "Does it keep answering?" in told
-    assert "Which heads decide" not in told
+    assert "Does the model keep answering?" in told
+    assert "Which heads matter" not in told
 
 
 def test_it_is_held_against_one_of_its_kind_unless_a_link_says_otherwise(context: Context) -> None:
     run, trained = (
         context.store.runs()["copy"],
-        SimpleNamespace(in_context=False, task="other", family="copy", name="t"),
+        SimpleNamespace(kind=TRAINED, task="other", family="copy", name="t"),
     )
     own = context.store.runs()["ur"]
     assert compare.likeliest(run, [trained, own]) is own, "of another task, and of its kind"
@@ -123,7 +126,7 @@ def test_measured_with_everything_it_stands_at_the_same_items(context: Context) 
 
     run, before = context.store.runs()["copy"], said(context.store)
     assert before[0] == (4, 8)
-    assert execute(plan([run.path], only=["behaviour", "bound"], sequences=40), "serial") == []
+    assert execute(plan(MeasureRequest([run.path], only=["behaviour", "bound"], sequences=40, executor="serial"))) == []
     after = Store([run.root])
     assert after.runs()["copy"].brief.rows > run.brief.rows, "rows that say why nothing about training applies"
     assert said(after) == before

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.claims.bearing import claims_about
+from workbench.claims.claims_about_run import claims_about
 from workbench.dashboard.pages.theory import claims
 
 

@@ -68,7 +68,7 @@ def test_beside_others_the_former_version_is_left_out_and_named(mixed: Context) 
     assert set(store.across("behaviour", "accuracy", both)["run"]) == {NEW}
     assert set(store.across("probes.summary", "summary_decodability", both)["run"]) == {OLD, NEW}
     (said,) = store.problems
-    assert said.startswith(f"behaviour of {OLD} was made by an older version than 2, which other runs have")
+    assert said.startswith(f"behaviour of {OLD} was measured by a version older than 2, which other runs have")
     assert "lengthlens measure" in said
 
 

@@ -39,7 +39,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunView:
     path = fakes.write_run(root, FAKE, STEPS)
     share = {"target": "P.int", "mode": "alone", "value": 0.9, "low": 0.8, "high": 1.0, "n": 256}
     rows = [
-        diagnosed(1000, "entry", status="undefined", note="loss below 0.1: nothing to explain at 64"),
+        diagnosed(1000, "entry", status="undefined", note="accuracy drops by less than 0.1: nothing to explain at 128"),
         diagnosed(3000, "entry", label="position", target="P.int"),
         diagnosed(3000, "entry_grade", label="strong", target="P.int"),
         diagnosed(3000, "failure_site", label="selection", layer=0, head=1),
@@ -73,9 +73,9 @@ def test_where_it_is_not_measured_the_row_is_a_line_with_its_command(run: RunVie
 def test_where_nothing_is_to_be_explained_the_sentence_stands_alone(run: RunView) -> None:
     said, drawn = prose.diagnosis(run, 1000)
     assert not drawn
-    assert "Loss below 0.1: nothing to explain at 64 under the matched law." in " ".join(texts(said).split()).replace(
-        " .", "."
-    )
+    assert "Accuracy drops by less than 0.1: nothing to explain at 128 on the matched test set." in " ".join(
+        texts(said).split()
+    ).replace(" .", ".")
     for panel in WHY:
         assert plot(panel, at(run, 1000), LOOK, "figure")[-1] == STATE
 
@@ -85,7 +85,7 @@ def test_where_it_is_explained_the_sentence_is_that_of_show_and_the_repairs_are_
     assert drawn
     text = texts(said).replace(" ", "")
     assert told(diagnosis_sentence(run.frame, step=3000, longest=run.trained)).replace(" ", "") in text
-    over = "Over training: step 1,000: nothing to explain; step 3,000: position (selection at L0 H1)."
+    over = "Over training: step 1,000: nothing to explain at 128; step 3,000: position at 128 (selection at L0 H1)."
     assert over.replace(" ", "") in text
     for panel in WHY:
         assert plot(panel, at(run, 3000), LOOK, "figure")[-1] == READY
@@ -95,7 +95,7 @@ def test_the_repair_that_names_the_entry_can_be_tried_where_it_does(run: RunView
     said, _ = prose.diagnosis(run, 3000)
     link = said[-1].children
     assert link.href == f"/try?run={run.name}&step=3000&len=128&edits=P.int"
-    assert texts([link]) == "Try one string with ids interpolated"
+    assert texts([link]) == "Try one sequence with ids interpolated"
 
 
 def test_the_head_at_which_it_goes_wrong_is_outlined_in_the_grid(run: RunView) -> None:
@@ -113,7 +113,7 @@ def test_a_report_tells_why_as_well(run: RunView) -> None:
     assert held["needs"] == ["step"]
     said = dict(zip(run.steps, ["".join(text for text, _ in words) for words in held["made"]], strict=True))
     assert said[3000] == told(diagnosis_sentence(run.frame, step=3000, longest=run.trained))
-    assert said[100] == "Not asked at step 100."
+    assert said[100] == "Not diagnosed at step 100."
     for panel in ("restored", "harm"):
         drawn = dict(zip(run.steps, data["panels"][panel]["made"], strict=True))
         assert "light" in drawn[3000]

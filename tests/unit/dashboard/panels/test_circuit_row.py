@@ -58,7 +58,7 @@ def test_a_model_with_too_many_connections_says_so(run: RunView) -> None:
 
 def test_where_it_is_it_offers_every_connection_and_draws_the_chosen_one(run: RunView) -> None:
     said, choices = circuit_row.told(run, 3000)
-    assert texts(said) == "6 connections, each cut alone, at length 50, 100, 200."
+    assert texts(said) == "6 connections, each cut separately, at length 50, 100, 200."
     assert choices[1] == {"value": "L0.0 -> MLP 0", "label": "L0.0 \u2192 MLP 0"}
     cursor = Cursor(run.name, 3000, 200)
     slices = {}

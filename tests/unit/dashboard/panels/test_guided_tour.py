@@ -16,7 +16,7 @@ from workbench.dashboard.state.cursor import resolve
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.labels import estimate
 from workbench.figures.rows.frame import Frame
-from workbench.figures.sequence.wrong_string import WrongString, WrongStrings
+from workbench.measure.edits.reading import WrongString, WrongStrings
 from workbench.table import Table
 
 
@@ -60,12 +60,22 @@ def test_the_seven_stops_tell_the_rows_of_a_run_that_fails_past_its_training_len
     accuracy = {"measurement": "behaviour", "quantity": "accuracy", "mode": "teacher_forced"}
     probe = {"quantity": "summary_decodability", "mode": "transfer", "target": "output_summary"}
     probe["site"] = f"blocks.{run.n_layers - 1}.hook_resid_post"
-    shape = {"quantity": "hardmax_distance", "layer": cursor.layer, "head": cursor.head}
-    for stop, equals in ((made[1], accuracy), (made[2], probe), (made[3], shape), (made[6], accuracy)):
+    for stop, equals in ((made[1], accuracy), (made[2], probe), (made[6], accuracy)):
         assert told(rows, near, **equals) in stop.text
         assert told(rows, far, **equals) in stop.text
         assert f"at {near}, the longest trained length N" in stop.text
-    assert (made[2].title, made[3].title) == ("The probe falls", "The head leaves hardmax")
+    labels = rows[
+        (rows["quantity"] == "hardmax_verdict") & (rows["layer"] == cursor.layer) & (rows["head"] == cursor.head)
+    ]
+    assert set(labels[labels["length"].isin([near, far])]["label"]) <= {"mixed", "undecided"}
+    assert [made[at].title for at in (0, 1, 2, 3)] == [
+        "The verdict: length-coupled", "Accuracy falls past training", "The probe falls",
+        "What L0 H1 attends to is not shown to change past training",
+    ]  # fmt: skip
+    drop = rows[(rows["quantity"] == "head_drop") & (rows["mode"] == "mean") & (rows["length"] == far)]
+    assert f" by {estimate(*drop[['value', 'low', 'high']].to_numpy(float)[0])}" in made[3].text
+    assert "L0 H1 attends to " in made[3].text
+    assert "That is no more than its highest control, " in made[2].text
     restored = rows[(rows["quantity"] == "restored_share") & (rows["target"] == made[5].href.partition("edits=")[2])]
     assert any(estimate(*row) in made[5].text for row in restored[["value", "low", "high"]].to_numpy(float))
 
@@ -104,7 +114,7 @@ def test_the_string_it_breaks_on_is_one_that_the_repair_mends(
 
     assert answer(Job(state="running"))["state"] == "pending"
     failed = answer(Job(state="failed", error="no"))
-    assert (failed["seq"], failed["said"]) == ("", "No such string was found; this is a sample.")
+    assert (failed["seq"], failed["said"]) == ("", "No such sequence was found; this is a sample.")
     strings = [
         WrongString(text=text, right="0", answered="1", margin=1.0, twin=None, repaired=mended)
         for text, mended in (("w1 i1 r", False), ("w0 i1 r", True))
@@ -112,7 +122,8 @@ def test_the_string_it_breaks_on_is_one_that_the_repair_mends(
     more = {"step": 1200, "length": 128, "law": "matched", "repair": "P.int", "wrong": 2, "asked": 512, "repaired": 1}
     found = answer(Job(state="done", result=WrongStrings(strings=strings, **more, tried=3, problem="")))
     assert found["seq"] == "w0 i1 r"
-    assert found["said"].startswith("2 of 512 strings are answered wrong. Of this one the right answer is 0, and")
+    assert found["edited"] == "The correct answer is 0. The model with the edit gives the correct answer."
+    assert found["said"].startswith("2 of 512 sequences are answered wrong. For this one the correct answer is 0, and")
 
 
 def test_without_such_a_run_there_is_no_tour(small_root: Any) -> None:
@@ -121,6 +132,6 @@ def test_without_such_a_run_there_is_no_tour(small_root: Any) -> None:
         client = app.server.test_client()
         assert client.get("/tour.json", headers={"Host": "127.0.0.1"}).get_json() == {"stops": []}
         given = client.get("/tour/string.json", headers={"Host": "127.0.0.1"})
-        assert given.get_json() == {"state": "done", "seq": "", "said": ""}
+        assert given.get_json() == {"state": "done", "seq": "", "said": "", "edited": ""}
     finally:
         app.server.extensions["lengthlens"].close()

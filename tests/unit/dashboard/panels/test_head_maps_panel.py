@@ -15,7 +15,7 @@ from workbench.dashboard.panels.sequence.head_maps_panel import PALE, PANEL, REA
 from workbench.dashboard.server.worker import Job
 from workbench.dashboard.state.cursor import Cursor
 from workbench.dashboard.state.run_view import RunView
-from workbench.figures.sequence.sequence_reading import HeadMaps
+from workbench.measure.edits.reading import HeadMaps
 
 COSTS = {(0, 1): {"value": 0.5, "shown": True, "text": "accuracy drops by 0.50"}}
 

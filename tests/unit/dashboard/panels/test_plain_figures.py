@@ -11,11 +11,22 @@ import numpy as np
 import pytest
 from plotly.utils import PlotlyJSONEncoder
 
-from workbench.dashboard.pages.listed import PAGES
+from workbench.dashboard.pages.all_pages import PAGES
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor, PanelSource
+from workbench.dashboard.panels.run_panels import (
+    CIRCUIT_ROW,
+    DEEPER_ROWS,
+    HOW,
+    IN_CONTEXT_DEEPER_ROWS,
+    IN_CONTEXT_ROWS,
+    ROWS,
+    SECTION_PANELS,
+    WHY_ROW,
+)
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import default_cursor
 from workbench.figures.errors import NotMeasured
+from workbench.figures.look import Look
 from workbench.figures.style.plain_figure import PlainFigure, plain_figures
 
 PANELS = [one for page in PAGES for one in getattr(page, "panels", ()) if isinstance(one, Panel)]
@@ -69,5 +80,16 @@ def test_plain_figures_end_with_their_block() -> None:
 
     parts: dict[str, Any] = {"column": "step", "xaxis": {}, "yaxis": {}, "meta": {}, "uirevision": ""}
     with plain_figures():
-        assert isinstance(blank("light", 11, **parts), PlainFigure)
-    assert not isinstance(blank("light", 11, **parts), PlainFigure)
+        assert isinstance(blank(Look("light", 11), **parts), PlainFigure)
+    assert not isinstance(blank(Look("light", 11), **parts), PlainFigure)
+
+
+@pytest.mark.parametrize("section", SECTION_PANELS)
+def test_no_panel_of_the_run_page_lies_under_another(section: str) -> None:
+    """A panel lies in the place of its row and column. A row has a title and says how it is read; that of training,
+    which needs no measurement, stands alone."""
+    panels = SECTION_PANELS[section]
+    places = [(panel.row, panel.column) for panel in panels]
+    assert len(set(places)) == len(places), "two panels in one place hide each other: give one of them another row"
+    titled = {*ROWS, *IN_CONTEXT_ROWS, *IN_CONTEXT_DEEPER_ROWS, *DEEPER_ROWS, *CIRCUIT_ROW, *WHY_ROW}
+    assert {panel.row for panel in panels} - {"optimisation"} <= titled & set(HOW)

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from tests.support.dashboard.report import PageReader, data_of_page
+from workbench.core.errors import LensError
 from workbench.dashboard.report import gallery_site
 from workbench.dashboard.report.gallery_site import MADE, addresses, publish
 from workbench.dashboard.report.report_page import ReportError
+from workbench.storage.atomic import temporary_name
 
 A, B, UNMEASURED = "majority-nope-s0", "flip_flop-rotary-s0", "majority-learned-s0"
 
@@ -31,6 +33,8 @@ def test_every_run_has_a_page_and_a_line_with_its_verdict(site: Path) -> None:
     links = {given["href"]: given for tag, given in reader.tags if tag == "a" and given["href"] != "#page"}
     assert set(links) == {f"runs/{name}.html" for name in (A, B, UNMEASURED)}
     assert {"Scale-robust", "Length-coupled", "Not measured"} <= set(reader.texts["span"])
+    sentences = [text for text in reader.texts["span"] if text.startswith(" at step ")]
+    assert len(sentences) == 2, "a screen reader reads the verdict in place of the curve"
     for name in (A, B, UNMEASURED):
         page = (site / "runs" / f"{name}.html").read_text()
         assert [one["name"] for one in data_of_page(page)["runs"]] == [name]
@@ -69,7 +73,8 @@ def test_a_run_without_a_page_harms_itself_alone(
     monkeypatch.setattr(gallery_site, "report_html", fails)
     problems: list[str] = []
     publish([small_root], tmp_path / "site", problems)
-    assert problems == [f"no page could be made of {B} (ValueError: its rows are not rows)"]
+    (problem,) = problems
+    assert problem.startswith(f"no page could be made of {B}: ValueError: its rows are not rows (at {__file__}:")
     told = PageReader((tmp_path / "site" / "index.html").read_text())
     assert problems[0] in told.texts["p"]
     assert B in told.texts["strong"]
@@ -90,7 +95,7 @@ def test_publishing_again_takes_away_the_pages_of_runs_that_are_gone(small_root:
 
 def test_a_folder_of_something_else_is_left_alone(small_root: Path, tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("\\documentclass{book}")
-    with pytest.raises(ReportError, match="holds other files; name a new folder"):
+    with pytest.raises(ReportError, match="folder"):
         publish([small_root / UNMEASURED], tmp_path, [])
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
@@ -104,3 +109,52 @@ def test_a_list_of_files_that_names_others_takes_none_away(site: Path, tmp_path:
     (out / MADE).write_text(json.dumps(names))
     publish([small_root / UNMEASURED], out, [])
     assert victim.read_text() == "kept"
+
+
+@pytest.mark.parametrize("where", ["runs", "assets", "index.html", MADE, "assets/report.css"])
+def test_nothing_is_written_or_removed_through_a_link(small_root: Path, tmp_path: Path, where: str) -> None:
+    out, victim = tmp_path / "site", tmp_path / "victim"
+    publish([small_root], out, [])
+    names = json.loads((out / MADE).read_text())
+    victim.mkdir()
+    for name in ("gone.html", "report.css", "index.html"):
+        (victim / name).write_text("theirs")
+    (victim / "list").write_text(json.dumps([*names, "runs/gone.html", "assets/gone.html"]))
+    (out / MADE).write_text((victim / "list").read_text())
+    link = out / where
+    shutil.rmtree(link) if link.is_dir() else link.unlink()
+    link.symlink_to(victim / "list" if where == MADE else victim / "index.html" if "." in where else victim)
+    before = {path.name: path.read_text() for path in victim.iterdir()}
+    others = {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()}
+    with pytest.raises(LensError, match=r"is a link, and links in|holds other files"):
+        publish([small_root], out, [])
+    assert {path.name: path.read_text() for path in victim.iterdir()} == before
+    assert {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()} == others
+    link.unlink()
+    if where != MADE:
+        publish([small_root], out, [])
+        assert not (out / "runs" / "gone.html").exists()
+
+
+@pytest.mark.parametrize("after", range(0, 9, 2))
+def test_publishing_that_was_interrupted_is_continued(
+    site: Path, small_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
+    out, written = tmp_path / "site", []
+    plain = gallery_site.write_atomic
+
+    def killing(folder: Path, place: str, data: bytes) -> None:
+        written.append(place)
+        if len(written) > after:
+            (folder / place).parent.mkdir(parents=True, exist_ok=True)
+            temporary_name(folder / place).write_bytes(data[:10])
+            raise KeyboardInterrupt
+        plain(folder, place, data)
+
+    monkeypatch.setattr(gallery_site, "write_atomic", killing)
+    with pytest.raises(KeyboardInterrupt):
+        publish([small_root], out, [])
+    monkeypatch.undo()
+    publish([small_root], out, [])
+    names = {path.relative_to(out) for path in out.rglob("*")}
+    assert names == {path.relative_to(site) for path in site.rglob("*")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.dashboard.server.worker import Job, Worker, array_bytes
-from workbench.figures.sequence.sequence_reading import Pass
+from workbench.measure.edits.reading import Pass
 
 
 def test_arrays_are_counted_wherever_they_are() -> None:

@@ -47,7 +47,7 @@ def test_the_default_head_is_the_leading_one_and_is_left_out_of_links() -> None:
     assert "layer=0&head=0" in write(Cursor("majority-nope-s0", 3000, 200, 0, 0), run)
     assert resolve("?layer=0&head=0", run)[0].head == 0
     (notice,) = resolve("?layer=9&head=9", run)[1]
-    assert notice.shown == "Shown: L0 H3."
+    assert notice.shown == "The page shows L0 H3."
 
 
 def test_while_a_run_trains_the_default_is_the_last_measured_step() -> None:
@@ -66,14 +66,14 @@ def test_a_step_that_is_missing_shows_the_nearest_earlier_one_and_says_so() -> N
     cursor, (notice,) = resolve("?step=1700", RUN)
     assert cursor.step == 1500
     assert notice.asked == "This link names step 1,700, which majority-nope-s0 does not have."
-    assert notice.shown == "Shown: 1,500, the nearest earlier checkpoint."
+    assert notice.shown == "The page shows 1,500, the nearest earlier checkpoint."
     assert notice.keep == "Keep 1,500"
 
 
 def test_a_length_below_all_measured_ones_shows_the_first() -> None:
     cursor, (notice,) = resolve("?len=2", RUN)
     assert cursor.length == 5
-    assert notice.shown == "Shown: 5, the first there is."
+    assert notice.shown == "The page shows 5, the first one."
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_filters_are_read_back(verdict: str, task: str, positions: str, text: st
 def test_filters_that_match_nothing_here_are_dropped_and_said() -> None:
     filters, notices = check_filters(Filters(task="sort", positions="ALiBi"), ["majority"], ["no positions"])
     assert filters == Filters()
-    assert [n.shown for n in notices] == ["Shown: all tasks.", "Shown: all positions."]
+    assert [n.shown for n in notices] == ["The page shows all tasks.", "The page shows all positions."]
     assert read_filters("?verdict=good")[1][0].asked.startswith("This link names the verdict “good”")
 
 

@@ -5,21 +5,26 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pyarrow.compute as pc
 import pytest
 
+from tests.support.places import GALLERY
+from workbench.dashboard.state.run_brief import READ, SERIES, BriefRows, make_brief
+from workbench.dashboard.state.run_kinds import TRAINED
 from workbench.dashboard.state.run_view import FRAMES, Cache
-from workbench.dashboard.state.series_rows import FIRST, SERIES, SeriesRows
+from workbench.dashboard.state.series_rows import FIRST, SeriesRows
 from workbench.dashboard.state.store import Store
 from workbench.figures.rows.multiples import length_at
-from workbench.figures.rows.picking import DRAWN
+from workbench.figures.rows.select_rows import DRAWN
 from workbench.table import Table
+from workbench.table.reading import read_run
 
 A, B = "majority-nope-s0", "flip_flop-rotary-s0"
 
 
 @pytest.mark.parametrize("name", [A, B])
 def test_a_brief_says_what_the_rows_say(small_root: Path, name: str) -> None:
-    brief = Store([small_root]).runs()[name].brief
+    brief = Store([small_root], patience=0).runs()[name].brief
     rows = Table.load(small_root / name).frame()
     assert brief.rows == len(rows)
     assert brief.quantities == set(zip(rows["measurement"], rows["quantity"], strict=True))
@@ -40,6 +45,35 @@ def test_a_brief_says_what_the_rows_say(small_root: Path, name: str) -> None:
         rivals = deepest[(deepest["measurement"] == f"probes.{concept}") & (deepest["control"] != "")]
         rivals = rivals[rivals["target"] == row["target"].item()]
         assert brief.carries[concept] == held | {"control": rivals["value"].max()}
+
+
+def test_a_run_without_a_verdict_has_its_chance_level(small_root: Path) -> None:
+    reading = read_run(small_root / A, READ)
+    rows = reading.rows.filter(pc.field("quantity") != "verdict")
+    brief = make_brief(reading, BriefRows(rows), TRAINED.behaviour)
+    assert (brief.last, brief.chance) == (None, 0.5)
+
+
+def test_a_brief_keeps_the_share_of_tokens_where_an_answer_is_several(small_root: Path) -> None:
+    reading = read_run(small_root / A, READ)
+    assert make_brief(reading, BriefRows(reading.rows), TRAINED.behaviour).tokens == {}
+    quantity = pc.cast(reading.rows["quantity"], "string")
+    renamed = pc.if_else(pc.equal(quantity, "exact_match"), "token_accuracy", quantity).dictionary_encode()
+    rows = reading.rows.set_column(reading.rows.column_names.index("quantity"), "quantity", renamed)
+    brief = make_brief(reading, BriefRows(rows), TRAINED.behaviour)
+    frame = Table.load(small_root / A).frame(quantity="exact_match", law="matched", step=brief.last)
+    assert brief.tokens == dict(zip(frame["length"].astype(int), frame["value"], strict=True))
+
+
+def test_what_is_said_of_hard_strata_says_how_many_sequences_are_distinct() -> None:
+    """In the challenge test set of a majority, only four strings lead by one."""
+    brief = Store([GALLERY], patience=0).runs()["majority_nope_s1"].brief
+    assert brief.ties == {
+        "label": "fail",
+        "kind": "small margins",
+        "note": "lead 1: 0.71 [0.62, 0.79] at 187 (challenge law, over 4 distinct sequences), 1.00 [0.97, 1.00] at 31; "
+        "worst of 20 cells",
+    }
 
 
 def test_rows_across_runs_are_those_of_the_whole_table(small_root: Path) -> None:
@@ -76,7 +110,7 @@ def test_a_series_of_all_runs_is_that_of_the_whole_table(
 
 def test_a_run_that_goes_before_its_rows_are_read_has_none(small_root: Path, tmp_path: Path) -> None:
     root = Path(shutil.copytree(small_root, tmp_path / "runs"))
-    run = Store([root]).runs()[A]
+    run = Store([root], patience=0).runs()[A]
     shutil.rmtree(root / A)
     assert len(run.frame) == 0
     assert "quantity" in run.frame

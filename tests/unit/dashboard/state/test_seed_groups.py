@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
-from workbench.dashboard.components.slider_scents import scent_over_lengths, scent_over_steps
+from workbench.core.verdicts import STRATA, StratumLabel
+from workbench.dashboard.components.slider_curves import scent_over_lengths, scent_over_steps
 from workbench.dashboard.pages.runs import lines
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.theory_lookup import Expectations
 from workbench.dashboard.server.worker import Job
-from workbench.dashboard.state.filters import Filters, read_filters, write_filters
+from workbench.dashboard.state.filters import TIES, Filters, read_filters, write_filters
 from workbench.dashboard.state.run_summary import summarise
 from workbench.dashboard.state.run_view import RunView
 from workbench.dashboard.state.seed_groups import line, shared_name
-from workbench.dashboard.state.theory_match import held, subject
+from workbench.dashboard.state.theory_match import PREDICTIONS, held, subject
+from workbench.theory.prediction.known_maps import Verdict as PredictionLabel
 
 
 def weaker(run: RunView, by: float, verdict: str) -> RunView:
@@ -43,6 +45,19 @@ def test_a_configuration_says_medians_and_the_range_of_its_seeds(robust: RunView
     made = line(runs, apart)
     assert (made["since"], made["sinceText"]) == (90, "90 to 800")
     assert made["href"].startswith("/compare?run=majority-nope-s0&run2=")
+
+
+def test_where_an_answer_is_several_tokens_the_tooltip_names_both_shares(robust: RunView) -> None:
+    last = robust.brief.accuracy[-1]
+    estimate = f"{last['value']:.2f} [{last['low']:.2f}, {last['high']:.2f}]"
+    tokens = {int(last["length"]): 0.76}
+    several = replace(robust, brief=replace(robust.brief, tokens=tokens))
+    assert summarise(several)["longestTitle"] == f"whole answers right: {estimate} (0.76 of tokens)"
+    assert summarise(robust)["longestTitle"] == ""
+    runs = [several, several]
+    made = line(runs, [summarise(run) for run in runs])
+    assert made["longestTitle"] == f"whole answers right: {last['value']:.2f}, the median of seeds (0.76 of tokens)"
+    assert line([robust, robust], [summarise(robust)] * 2)["longestTitle"] == ""
 
 
 def test_one_seed_keeps_its_line(robust: RunView) -> None:
@@ -140,12 +155,17 @@ def test_a_subject_that_takes_too_long_is_given_up_alone(answers: Context, monke
         ("not expressible", "length-coupled", "as observed"),
         ("not expressible", "scale-robust", "≠ observed"),
         ("open", "scale-robust", "no claim"),
-        ("guaranteed", "not fitted", "no verdict"),
-        ("not expressible", "undecided", "no verdict"),
+        ("guaranteed", "not fitted", "no evidence"),
+        ("not expressible", "undecided", "no evidence"),
     ],
 )
 def test_what_never_learned_the_task_speaks_for_no_theory(expected: str, observed: str, said: str) -> None:
     assert held(expected, observed) == said
+
+
+def test_every_prediction_has_its_words_and_every_label_of_hard_inputs_too() -> None:
+    assert set(PREDICTIONS) == set(get_args(PredictionLabel))
+    assert set(STRATA) == set(get_args(StratumLabel)) == set(TIES)
 
 
 def test_theory_describes_many_subjects_and_none_it_does_not_know() -> None:

@@ -187,7 +187,7 @@ def test_until_a_slow_disk_has_answered_that_is_said(root: Path, monkeypatch) ->
     monkeypatch.setattr(store_module, "FIRST", 0.05)
     store = Store([root])
     assert store.runs() == {}
-    assert "is still being looked at" in store.problems[0]
+    assert "is still being read" in store.problems[0]
     answer.set()
     monkeypatch.setattr(store_module, "FIRST", 60.0)
     store._looked_now.wait(60)
@@ -213,7 +213,7 @@ def test_of_a_folder_that_takes_long_what_has_been_read_is_shown_and_the_rest_sa
     assert progress is not None
     assert progress.of == 3
     said = json.dumps(lines(answers, Filters())["problems"], default=lambda part: part.to_plotly_json())
-    assert "of 3 runs have been read so far" in said
+    assert "of 3 runs have been loaded so far" in said
     _, status, _ = router.poll(answers, None)
     assert "of 3 runs read" in status
     assert answers.store.run(last) is not None
@@ -230,17 +230,17 @@ def test_of_a_folder_that_takes_long_what_has_been_read_is_shown_and_the_rest_sa
 def test_whatever_one_run_raises_the_others_are_shown(root: Path, monkeypatch) -> None:
     plain = store_module.make_brief
 
-    def odd(reading: Any, rows: Any) -> Any:
+    def odd(reading: Any, rows: Any, names: Any) -> Any:
         if reading.rows["run"].unique().to_pylist() == ["flip_flop-rotary-s0"]:
             raise AssertionError("of no kind that anybody expects")
-        return plain(reading, rows)
+        return plain(reading, rows, names)
 
     monkeypatch.setattr(store_module, "READ", (*store_module.READ, "run"))
     monkeypatch.setattr(store_module, "make_brief", odd)
     store = Store([root])
     assert set(store.runs()) == {"majority-nope-s0", "majority-learned-s0"}
     (said,) = store.problems
-    assert "flip_flop-rotary-s0 cannot be shown (AssertionError: of no kind that anybody expects)" in said
+    assert "flip_flop-rotary-s0 cannot be shown: AssertionError: of no kind that anybody expects (at " in said
 
 
 def test_a_run_whose_rows_make_no_line_keeps_its_line_and_says_so(root: Path, monkeypatch) -> None:
@@ -256,7 +256,8 @@ def test_a_run_whose_rows_make_no_line_keeps_its_line_and_says_so(root: Path, mo
     rows = {row["name"]: row for row in lines(answers, Filters())["rows"]}
     assert rows["majority-nope-s0"]["verdict"] == "scale-robust"
     assert rows["flip_flop-rotary-s0"]["verdict"] == "not measured"
-    assert rows["flip_flop-rotary-s0"]["question"] == "its rows cannot be put into a line (KeyError: 'nothing')"
+    question = rows["flip_flop-rotary-s0"]["question"]
+    assert question.startswith(f"its line cannot be drawn: KeyError: 'nothing' (at {__file__}:")
     answers.close()
 
 
@@ -283,5 +284,5 @@ def test_an_export_of_rows_that_are_not_what_a_panel_shows_is_said(root: Path, m
     app = create_app(root)
     found = app.server.test_client().get("/data/accuracy-length.csv?run=majority-nope-s0")
     app.server.extensions["lengthlens"].close()
-    assert found.status_code == 422
-    assert "is not what it shows (ValueError: cannot convert float NaN to integer)" in found.text
+    assert found.status_code == 500
+    assert found.text.startswith("The data of accuracy-length: ValueError: cannot convert float NaN to integer (at ")

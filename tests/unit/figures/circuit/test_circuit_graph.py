@@ -24,10 +24,11 @@ from workbench.figures.circuit.circuit_graph import (
 )
 from workbench.figures.circuit.graph_layout import curve, places
 from workbench.figures.errors import NotMeasured
-from workbench.figures.rows.components import Component, connections_of
+from workbench.figures.look import Look
 from workbench.figures.rows.connection_effects import Effect, effects_at, measured_connections, strongest
 from workbench.figures.rows.frame import Frame
 from workbench.figures.style.design_tokens import TOKENS
+from workbench.models.base.graph import Component, connections_of
 from workbench.table.schema import row
 
 ROWS = connection_rows("wire", 7)
@@ -75,26 +76,26 @@ def test_width_is_what_is_lost_here_and_colour_what_has_changed_since_n() -> Non
     assert far["L0.0 -> MLP 0"].width == pytest.approx(WIDTH[0] + 0.4 * (WIDTH[1] - WIDTH[0]))
     assert far["embedding -> L0.0"].color == change_colours("light")[0][1], "the largest change has the end"
     assert far["L0.0 -> MLP 0"].color != middle
-    dark = edges(4 * N, theme="dark")
+    dark = edges(4 * N, look=Look("dark"))
     assert dark["embedding -> L0.0"].color == change_colours("dark")[0][1]
 
 
 def test_between_measured_lengths_it_says_which_it_shows() -> None:
     drawn = figures.circuit_graph(FRAME, trained=N, step=7, length=1.5 * N + 40)
     assert drawn.layout.meta["slice"].startswith("length 64 (2 × N)")
-    with pytest.raises(NotMeasured, match="not measured at training step 8"):
+    with pytest.raises(NotMeasured, match="step 8"):
         figures.circuit_graph(FRAME, trained=N, step=8, length=N)
 
 
 def test_its_rows_are_every_connection_and_component_here_and_at_n_with_controls() -> None:
-    data = figures.circuit_graph_data(FRAME, trained=N, step=7, length=4 * N)
+    data = figures.circuit_graph.data(FRAME, trained=N, step=7, length=4 * N)
     assert len(data) == 2 * 2 * len(DROPS)
     assert {*data["length"]} == {N, 4 * N}
 
 
 def test_one_connection_over_length_is_the_chosen_one_or_the_dearest() -> None:
     def name(connection: str, length: int) -> str:
-        data = figures.connection_over_length_data(FRAME, step=7, length=length, connection=connection)
+        data = figures.connection_over_length.data(FRAME, step=7, length=length, connection=connection)
         assert [*data["series"].unique()][1:] == ["control"]
         return str(data["series"].iloc[0])
 
@@ -176,7 +177,7 @@ def test_a_node_whose_cutting_helps_or_was_not_asked_for_has_no_colour() -> None
     plain = TOKENS["light"]["surface"]
     assert {name for name, (fill, _) in said.items() if fill != plain} == {"embedding", "L0 H0"}
     assert said["unembedding"][1] == "unembedding"
-    assert said["L1 H1"][1].startswith("L1 H1<br>accuracy lost without it <b>\u22120.500")
+    assert said["L1 H1"][1].startswith("L1 H1<br>accuracy drop without it <b>\u22120.500")
 
 
 @pytest.mark.parametrize(
@@ -221,10 +222,10 @@ def test_what_there_is_to_lose(here: float | None, trained: float | None, same: 
 @pytest.mark.parametrize(
     ("here", "said"),
     [
-        (effect("L0.1 -> MLP 0", 0.5), ["accuracy lost without it <b>0.500 [0.400, 0.600] · n 9</b>"]),
+        (effect("L0.1 -> MLP 0", 0.5), ["accuracy drop without it <b>0.500 [0.400, 0.600] · n 9</b>"]),
         (effect("L0.1 -> MLP 0", 0.5, length=64), ["at N 0.200, change +0.300"]),
         (effect("L0.1 -> MLP 0", 0.5, beyond=False), ["shown at N; here no more than its control"]),
-        (effect("L0.1 -> MLP 0", 0.5, costs=False, length=64), ["at N 0.200", "shown at N; here not told from chance"]),
+        (effect("L0.1 -> MLP 0", 0.5, costs=False, length=64), ["at N 0.200", "shown at N; here not significant"]),
     ],
 )
 def test_what_is_said_at_an_edge(here: Effect, said: list[str]) -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from workbench import figures
-from workbench.figures.sequence.sequence_reading import HeadMaps
+from workbench.measure.edits.reading import HeadMaps
 from workbench.table.schema import row
 
 
@@ -55,19 +55,22 @@ def test_every_head_has_its_place(layers: int, heads: int, rows: int, columns: i
             own = z[down * side : down * side + 3, right * side : right * side + 3]
             assert np.isnan(own[np.triu_indices(3, 1)]).all()
             assert own[np.tril_indices(3)] == pytest.approx((layer * heads + head + 1) / 1000, rel=1e-4)
-    data = figures.head_maps_data(found(layers, heads))
+    data = figures.head_maps.data(found(layers, heads))
     assert len(data) == layers * heads * 6
     assert list(data.iloc[-1])[:4] == [layers - 1, heads - 1, 2, 2]
 
 
-def test_costs_are_those_of_this_length_alone_and_the_dearest_mode_is_told() -> None:
+def test_costs_are_those_of_this_length_alone_and_the_mode_that_costs_least_counts() -> None:
     costs = figures.ablation_costs(ROWS, step=3000, length=64)
     assert {place: (one["value"], one["mode"], one["shown"]) for place, one in costs.items()} == {
-        (0, 0): (0.6, "mean", True),
+        (0, 0): (0.4, "zero", True),
         (1, 2): (0.01, "zero", False),
     }
-    assert costs[0, 0]["text"] == "accuracy drops by 0.60 [0.55, 0.65] with its mean output in its place"
-    assert costs[1, 2]["text"].startswith("accuracy is not shown to drop (0.01")
+    assert costs[0, 0]["text"] == (
+        "accuracy drops by 0.60 [0.55, 0.65] with its mean output in its place and by 0.40 [0.35, 0.45] with zeros in its "
+        "place (screening, 512 sequences)"
+    )
+    assert costs[1, 2]["text"].startswith("accuracy is not shown to drop in every mode (0.01")
     assert figures.ablation_costs(ROWS, step=3000, length=50) == {}
     assert figures.ablation_costs(ROWS, step=1, length=64) == {}
 
@@ -78,8 +81,8 @@ def test_a_frame_stands_around_what_costs_and_is_as_thick_as_it_costs() -> None:
     frames = [shape for shape in figure.layout.shapes if shape.name == "cost"]
     (ring,) = [shape for shape in figure.layout.shapes if shape.name == "chosen"]
     assert [(one.x0, one.y0) for one in frames] == [(0, 0)]
-    assert frames[0].line.width == pytest.approx(1.5 + 0.6 * 2.5)
+    assert frames[0].line.width == pytest.approx(1.5 + 0.4 * 2.5)
     assert (round(ring.x0), round(ring.y0)) == (3, 1)
-    data = figures.head_maps_data(found(2, 4), costs)
+    data = figures.head_maps.data(found(2, 4), costs)
     told = data.drop_duplicates(["layer", "head"]).set_index(["layer", "head"])["accuracy_drop"].dropna()
-    assert told.to_dict() == {(0, 0): 0.6, (1, 2): 0.01}
+    assert told.to_dict() == {(0, 0): 0.4, (1, 2): 0.01}

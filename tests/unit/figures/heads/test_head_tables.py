@@ -9,6 +9,7 @@ import pytest
 
 from workbench import figures
 from workbench.figures.errors import NotMeasured
+from workbench.figures.look import Look
 from workbench.table.schema import FIELDS, row
 
 
@@ -45,7 +46,7 @@ def test_leading_quantities_come_first_once_each_and_strangers_too(frame: pd.Dat
         "charm",
         "ov_copying",
     ]
-    assert list(dict.fromkeys(table["name"])) == ["Ablation", "Hardmax", "Charm", "Ov copying"]
+    assert list(dict.fromkeys(table["name"])) == ["Ablation", "Hardmax distance", "Charm", "Ov copying"]
     assert list(dict.fromkeys(zip(table["layer"], table["head"], strict=True))) == [(0, 0), (0, 1)]
 
 
@@ -71,9 +72,10 @@ def test_facts_hold_every_quantity_of_the_head(frame: pd.DataFrame) -> None:
 
 def test_the_sentence_names_what_ablation_costs(frame: pd.DataFrame) -> None:
     _, numbers = figures.head_sentence(frame, step=10, length=64, layer=0, head=0)
-    assert "accuracy drops by 0.40 [0.39, 0.41] with another string's output in its place" in "".join(
-        text for text, _ in numbers
-    )
+    assert (
+        "accuracy drops by 0.30 [0.29, 0.31] with its mean output in its place and by 0.40 [0.39, 0.41] with its output "
+        "on another sequence in its place"
+    ) in "".join(text for text, _ in numbers)
 
 
 def test_a_kind_of_hardmax_is_said_in_words(frame: pd.DataFrame) -> None:
@@ -90,26 +92,43 @@ def test_a_kind_of_hardmax_is_said_in_words(frame: pd.DataFrame) -> None:
 def test_any_quantity_is_drawn_over_length(frame: pd.DataFrame) -> None:
     options: dict[str, Any] = {"step": 10, "layer": 0, "head": 0, "trained": 32}
     figure = figures.heads_over_length(frame, quantity="hardmax_distance", **options)
-    data = figures.heads_over_length_data(frame, quantity="hardmax_distance", step=10, layer=0, head=0)
+    data = figures.heads_over_length.data(frame, quantity="hardmax_distance", step=10, layer=0, head=0)
     mine = data[data["series"] == "L0 H0"]
     assert list(mine["value"]) == [0.2, 0.5]
     assert figure.layout.meta["title"] == "Hardmax distance"
 
 
+@pytest.mark.parametrize(("value", "low", "high"), [(1.5, 1.38, 1.62), (-0.5, -0.9, -0.1), (40.0, 20.0, 90.0)])
+def test_an_axis_over_length_never_cuts_its_own_band(
+    value: float, low: float, high: float, frame: pd.DataFrame
+) -> None:
+    """Of a quantity that is no share: the axis ended at the largest value, and the band above it was cut."""
+    for quantity in ("beauty", "tie_size"):
+        rows = frame[(frame["quantity"] == "hardmax_distance") & (frame["step"] == 10)].assign(quantity=quantity)
+        rows.loc[:, ["value", "low", "high"]] = [value, low, high]
+        if quantity == "tie_size" and low <= 0:
+            continue
+        figure = figures.heads_over_length(rows, quantity=quantity, step=10, layer=0, head=0, trained=32)
+        drawn = [y for trace in figure.data if trace.name == "band" for y in trace.y if y is not None]
+        bottom, top = figure.layout.yaxis.range
+        assert drawn
+        assert bottom <= min(drawn) < max(drawn) <= top
+
+
 @pytest.mark.parametrize("function", ["head_table_figure", "head_facts_figure"])
 def test_tables_are_pictures_too(frame: pd.DataFrame, function: str) -> None:
     place = {"layer": 0, "head": 1} if "facts" in function else {}
-    figure = getattr(figures, function)(frame, step=10, length=64, theme="dark", **place)
+    figure = getattr(figures, function)(frame, step=10, length=64, look=Look("dark"), **place)
     assert figure.data[0].type == "table"
-    assert len(getattr(figures, f"{function}_data")(frame, step=10, length=64, **place))
+    assert len(getattr(figures, function).data(frame, step=10, length=64, **place))
 
 
 def test_what_is_not_measured_is_named(frame: pd.DataFrame) -> None:
-    with pytest.raises(NotMeasured, match="No rows about heads at step 99"):
+    with pytest.raises(NotMeasured, match="step 99"):
         figures.head_table(frame, step=99, length=64)
     with pytest.raises(NotMeasured, match="L3 H0"):
         figures.head_facts(frame, step=10, length=64, layer=3, head=0)
-    with pytest.raises(NotMeasured, match="No rows of beauty"):
+    with pytest.raises(NotMeasured, match="beauty"):
         figures.heads_over_length(frame, quantity="beauty", step=10, layer=0, head=0, trained=32)
 
 

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import io
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
 
 from tests.support.cited import said
+from workbench.cli.show_in_context import in_context_verdict
+from workbench.core.verdicts import VERDICTS
 from workbench.figures import (
     NotMeasured,
     NotShared,
     in_context_difference,
-    in_context_difference_data,
     in_context_over_length,
-    in_context_over_length_data,
     inducing_heads_over_length,
-    inducing_heads_over_length_data,
 )
 from workbench.figures.in_context.inducing_heads import leading_inducer
+from workbench.figures.look import Look
 from workbench.figures.rows.frame import Frame
 from workbench.figures.style.template import u_length
 from workbench.figures.text.in_context_sentence import asymmetry_sentence, in_context_rail
@@ -47,7 +50,10 @@ def frame(label: str = "decays", at: int = 64) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-@pytest.mark.parametrize(("label", "at", "said"), [("decays", 64, "decays from 64"), ("holds", 16, "holds to 16")])
+@pytest.mark.parametrize(
+    ("label", "at", "said"),
+    [("decays", 64, "decays from 64"), ("holds", 16, "holds to 16"), ("partial", 64, "partial, decays from 64")],
+)
 def test_the_length_that_the_verdict_names_is_marked(label: str, at: int, said: str) -> None:
     drawn = in_context_over_length(frame(label, at), trained=4096, step=1)
     (mark,) = [shape for shape in drawn.layout.shapes if shape.name == "verdict"]
@@ -56,8 +62,17 @@ def test_the_length_that_the_verdict_names_is_marked(label: str, at: int, said: 
     assert drawn.layout.meta["slice"].startswith(f"presented as pairs · {said}")
 
 
+def test_a_new_verdict_that_names_a_length_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(VERDICTS, "wanes", replace(VERDICTS["decays"], word="Wanes", at_length=("wanes from", "on")))
+    drawn = in_context_over_length(frame("wanes", 64), trained=4096, step=1)
+    assert "wanes from 64" in [note.text for note in drawn.layout.annotations]
+    console = Console(file=io.StringIO(), width=200)
+    in_context_verdict(console, frame("wanes", 64))
+    assert "Wanes from 64 items on, presented as pairs" in console.file.getvalue()
+
+
 def test_a_model_that_is_not_capable_has_no_mark_and_tokens_stand_under_items() -> None:
-    drawn = in_context_over_length(frame("not capable", 8), trained=4096, step=1, theme="dark")
+    drawn = in_context_over_length(frame("not capable", 8), trained=4096, step=1, look=Look("dark"))
     assert [shape for shape in drawn.layout.shapes if shape.name == "verdict"] == []
     assert "not capable" in drawn.layout.meta["slice"]
     assert {"8<br>19", "64<br>131"} <= set(drawn.layout.xaxis.ticktext)
@@ -65,16 +80,16 @@ def test_a_model_that_is_not_capable_has_no_mark_and_tokens_stand_under_items() 
 
 
 def test_the_rows_are_those_drawn_and_answers_without_weights_lack_the_symbols() -> None:
-    data = in_context_over_length_data(frame(), step=1)
+    data = in_context_over_length.data(frame(), step=1)
     assert list(dict.fromkeys(data["series"])) == ["all tokens", "chance"]
     assert data[data["series"] == "all tokens"]["value"].tolist() == list(RIGHT)
     assert data["note"].tolist()[:3] == ["19 tokens", "35 tokens", "131 tokens"]
     with pytest.raises(NotMeasured):
-        in_context_over_length_data(frame(), step=2)
+        in_context_over_length.data(frame(), step=2)
 
 
 def test_the_six_leading_heads_are_drawn_and_the_chosen_one_in_front() -> None:
-    data = inducing_heads_over_length_data(frame(), step=1, layer=0, head=0)
+    data = inducing_heads_over_length.data(frame(), step=1, layer=0, head=0)
     series = list(dict.fromkeys(data["series"]))
     assert series == ["L2 H2", "L2 H1", "L2 H0", "L1 H2", "L1 H1", "L1 H0", "L0 H0"]
     drawn = inducing_heads_over_length(frame(), trained=4096, step=1, layer=2, head=2)
@@ -83,13 +98,13 @@ def test_the_six_leading_heads_are_drawn_and_the_chosen_one_in_front() -> None:
     assert leading_inducer(Frame.of(frame()), step=1) == (2, 2)
     assert leading_inducer(Frame.of(frame()), step=2) is None
     with pytest.raises(NotMeasured):
-        inducing_heads_over_length_data(frame(), step=1, layer=5, head=0)
+        inducing_heads_over_length.data(frame(), step=1, layer=5, head=0)
 
 
 def test_the_words_beside_name_both_ends() -> None:
     rows = Frame.of(frame())
     behaviour = "".join(text for text, _ in in_context_rail(rows, "behaviour", 1, 64, 2, 2))
-    assert behaviour == "Right among all tokens: 1.00 [0.98, 1.00] at 8 items, 0.20 [0.18, 0.22] at 64 items."
+    assert behaviour == "Right of all answer tokens: 1.00 [0.98, 1.00] at 8 items, 0.20 [0.18, 0.22] at 64 items."
     mechanism = "".join(text for text, _ in in_context_rail(rows, "mechanism", 1, 64, 2, 2))
     assert mechanism.startswith("L2 H2 gives")
     assert mechanism.endswith("1.00 at 8 items, 0.20 at 64 items.")
@@ -101,15 +116,15 @@ def test_the_difference_of_two_presentations_is_over_the_items_that_both_were_as
     other["value"] = other["value"].where(other["quantity"] != "answer_accuracy", other["value"] - 0.1)
     other["target"] = "bare"
     other = other[other["length"] != 16]
-    found = in_context_difference_data(one, other, step=1)
+    found = in_context_difference.data(one, other, step=1)
     rows = found[found["series"] == "all tokens"].set_index("length")
     assert rows.loc[8, "value"] == pytest.approx(0.1)
     assert list(rows.index) == [8, 64]
     assert rows.loc[64, "low"] == pytest.approx(0.1 - np.hypot(0.02, 0.12))
     drawn = in_context_difference(one, other, trained=4096, step=1)
     assert drawn.layout.meta["slice"].startswith("same items")
-    with pytest.raises(NotShared, match="asked no question with the same number of items"):
-        in_context_difference_data(one, other.assign(length=other["length"] + 1), step=1)
+    with pytest.raises(NotShared, match="items"):
+        in_context_difference.data(one, other.assign(length=other["length"] + 1), step=1)
 
 
 def test_right_against_left_is_told_with_the_interval_of_pairs() -> None:
@@ -164,11 +179,11 @@ def test_without_a_verdict_none_is_told() -> None:
 
 def test_of_heads_with_as_much_the_first_leads() -> None:
     rows = frame().assign(value=0.5)
-    data = inducing_heads_over_length_data(rows, step=1, layer=2, head=2)
+    data = inducing_heads_over_length.data(rows, step=1, layer=2, head=2)
     assert list(dict.fromkeys(data["series"])) == ["L0 H0", "L0 H1", "L0 H2", "L1 H0", "L1 H1", "L1 H2", "L2 H2"]
     assert leading_inducer(Frame.of(rows), step=1) == (0, 0)
     later = rows.assign(value=rows["value"] + (rows["length"] == 16) * rows["head"].fillna(0))
     assert leading_inducer(Frame.of(later), step=1) == (0, 0), "the shortest length counts"
-    with pytest.raises(NotMeasured, match="No head 5, 0 has induction mass at step 1") as nobody:
-        inducing_heads_over_length_data(rows, step=1, layer=5, head=0)
+    with pytest.raises(NotMeasured, match="head 5") as nobody:
+        inducing_heads_over_length.data(rows, step=1, layer=5, head=0)
     assert not nobody.value.helps

@@ -11,12 +11,11 @@ from tests.support.cited import said
 from workbench.figures import (
     NotMeasured,
     changed_heads_over_length,
-    changed_heads_over_length_data,
     held_by_layer,
-    held_by_layer_data,
 )
 from workbench.figures.errors import NotApplicable, Undefined
 from workbench.figures.in_context.changed_heads import ALL, OTHERS, READERS, changed_rows
+from workbench.figures.look import Look
 from workbench.figures.rows.frame import Frame
 from workbench.figures.style.template import DASH
 from workbench.figures.text.in_context_sentence import in_context_rail
@@ -55,11 +54,11 @@ def held() -> pd.DataFrame:
 
 
 def test_each_line_is_the_gain_of_its_change_and_heads_with_their_signs() -> None:
-    data = changed_heads_over_length_data(changed(), step=1)
+    data = changed_heads_over_length.data(changed(), step=1)
     got = {name: part["value"].tolist() for name, part in data.groupby("series", sort=False)}
     assert got == {
-        "readers held": [0.3 / 8, 0.3],
-        "others held": [0.1 / 8, 0.1],
+        "readers forced": [0.3 / 8, 0.3],
+        "others forced": [0.1 / 8, 0.1],
         "all, log K": [-0.2 / 8, -0.2],
         "readers, log K": [0.05 / 8, 0.05],
         "readers out": [-0.4 / 8, -0.4],
@@ -68,15 +67,15 @@ def test_each_line_is_the_gain_of_its_change_and_heads_with_their_signs() -> Non
     assert set(data["quantity"]) == {"changed_gain"}
     drawn = changed_heads_over_length(changed(), trained=4096, step=1)
     assert {trace.name: trace.line.dash for trace in drawn.data if trace.mode == "lines+markers"} == {
-        "readers held": "solid", "others held": DASH, "all, log K": "solid", "readers, log K": "solid",
+        "readers forced": "solid", "others forced": DASH, "all, log K": "solid", "readers, log K": "solid",
         "readers out": "solid", "others out": DASH,
     }  # fmt: skip
-    assert "readers held 0.30 at length 64; others held 0.10 at length 64" in drawn.layout.meta["alt"]
+    assert "readers forced 0.30 at length 64; others forced 0.10 at length 64" in drawn.layout.meta["alt"]
     assert tuple(drawn.layout.yaxis.range) == (-0.54, 0.54)
 
 
 def test_the_axis_reaches_1_where_an_interval_leaves_the_half() -> None:
-    drawn = changed_heads_over_length(changed(high=0.7), trained=4096, step=1, theme="dark")
+    drawn = changed_heads_over_length(changed(high=0.7), trained=4096, step=1, look=Look("dark"))
     assert tuple(drawn.layout.yaxis.range) == (-1.08, 1.08)
     assert list(drawn.layout.yaxis.ticktext) == ["\u22121.00", "\u22120.50", "0.00", "+0.50", "+1.00"]
 
@@ -88,9 +87,9 @@ def test_where_there_is_no_reader_the_rest_is_drawn_and_nothing_where_nothing_ha
     none = [
         missing_row("not_applicable", "there is no reader", mode="held", target=READERS, length=n, **why) for n in ITEMS
     ]
-    data = changed_heads_over_length_data(pd.concat([bare, pd.DataFrame(none)]), step=1)
+    data = changed_heads_over_length.data(pd.concat([bare, pd.DataFrame(none)]), step=1)
     assert list(dict.fromkeys(data["series"])) == ["all, log K"]
-    with pytest.raises(NotApplicable, match="there is no reader"):
+    with pytest.raises(NotApplicable, match="reader"):
         changed_heads_over_length(pd.DataFrame(none), trained=4096, step=1)
     with pytest.raises(NotMeasured):
         changed_heads_over_length(held(), trained=4096, step=1)
@@ -99,15 +98,16 @@ def test_where_there_is_no_reader_the_rest_is_drawn_and_nothing_where_nothing_ha
 def test_the_rail_says_the_gain_of_readers_with_its_control_at_the_items_of_the_cursor() -> None:
     told = said(in_context_rail(Frame.of(changed()), "in-context-use", 1, 64, 0, 0))
     assert told == (
-        "Gain in accuracy at 64 items: readers held 0.30 [0.20, 0.40], others held 0.10 [0.00, 0.20], "
-        "all, log K \u22120.20 [\u22120.30, \u22120.10]."
+        "Accuracy changes at 64 items: by 0.30 [0.20, 0.40] with all weight of the reading heads put on the keys that "
+        "hold the answer, 0.10 [0.00, 0.20] with that of as many other heads put there (control), "
+        "\u22120.20 [\u22120.30, \u22120.10] with the scores of all heads scaled by log K."
     )
     told = said(in_context_rail(Frame.of(changed()), "in-context-use", 1, 16, 0, 0))
     assert told == "Changed heads are not measured at these items and step 1."
 
 
 def test_layers_stand_in_their_order_with_the_control_of_place() -> None:
-    data = held_by_layer_data(held(), step=1, length=64)
+    data = held_by_layer.data(held(), step=1, length=64)
     got = {name: list(zip(part["layer"], part["value"], strict=True)) for name, part in data.groupby("series")}
     assert got["answer"] == [(3.0, 3 / 58), (29.0, 0.5)]
     assert got["place"] == [(3.0, 1 - 0.64), (29.0, 1 - 0.64)]
@@ -118,7 +118,7 @@ def test_layers_stand_in_their_order_with_the_control_of_place() -> None:
     edge = 0.04 * (29 - 3)  # more than 1, of so many layers
     assert list(drawn.layout.xaxis.range) == pytest.approx([3 - edge, 29 + edge])
     assert drawn.layout.meta["slice"] == "at length 64 \u00b7 n 32 \u00b7 95 % CI"
-    assert drawn.layout.meta["alt"].endswith("answer 0.50 behind layer 29; place 0.36 behind layer 29")
+    assert drawn.layout.meta["alt"].endswith("answer 0.50 after layer 29; place 0.36 after layer 29")
     with pytest.raises(NotMeasured, match="64"):
         held_by_layer(held(), step=1, length=16)
 
@@ -127,14 +127,14 @@ def test_a_change_without_a_value_is_no_line_and_of_none_with_one_it_is_said() -
     rows = changed()
     gone = (rows["mode"] == "held") & (rows["quantity"] == "changed_gain")
     rows.loc[gone, ["value", "status"]] = [None, "undefined"]
-    data = changed_heads_over_length_data(rows, step=1)
+    data = changed_heads_over_length.data(rows, step=1)
     assert list(dict.fromkeys(data["series"])) == ["all, log K", "readers, log K", "readers out", "others out"]
     found = changed_rows(Frame.of(rows), step=1, length=64)
     assert {name: one["value"] for name, one in found.items()} == {"all, log K": -0.2}
-    assert set(changed_rows(Frame.of(changed()), step=1, length=8)) == {"readers held", "others held", "all, log K"}
+    assert set(changed_rows(Frame.of(changed()), step=1, length=8)) == {"readers forced", "others forced", "all, log K"}
     assert changed_rows(Frame.of(changed()), step=1, length=9) == {}
     rows[["value", "status"]] = [None, "undefined"]
-    with pytest.raises(Undefined, match="What changing heads does is undefined here"):
+    with pytest.raises(Undefined, match="changing"):
         changed_heads_over_length(rows, trained=64, step=1)
 
 

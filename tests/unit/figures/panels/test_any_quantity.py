@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from workbench import figures
-from workbench.figures.errors import NotMeasured, Undefined
+from workbench.figures.errors import NotApplicable, NotMeasured, Undefined
 from workbench.figures.panels import any_quantity_notebook as notebook
 from workbench.figures.panels.any_quantity import _missing_last, _name
 from workbench.figures.rows.frame import Frame
@@ -23,6 +23,18 @@ def frame(*made: dict[str, Any]) -> pd.DataFrame:
 
 def over_length(rows: pd.DataFrame, **given: Any) -> Any:
     return figures.quantity_over_length(rows, measurement="m", quantity="some_q", trained=16, step=1, **given)
+
+
+@pytest.mark.parametrize(("status", "kind"), [("not_applicable", NotApplicable), ("undefined", Undefined)])
+def test_what_has_no_value_says_why_and_not_that_it_has_no_length(status: str, kind: type[NotMeasured]) -> None:
+    """A task without a neutral symbol has one row of filler agreement, without a length."""
+    rows = frame({"length": None, "status": status, "note": "the task states no neutral symbol"}, {"quantity": "other"})
+    with pytest.raises(kind, match="neutral") as caught:
+        over_length(rows)
+    assert "whole model" not in caught.value.message
+    of_the_model = frame({"length": None, "value": 0.5})
+    with pytest.raises(NotMeasured, match="prefix"):
+        over_length(of_the_model)
 
 
 @pytest.mark.parametrize(
@@ -96,14 +108,14 @@ def test_over_training_it_says_at_which_length(length: int | None, said: str) ->
     given: dict[str, Any] = {"measurement": "m", "quantity": "some_q", "length": 8}
     drawn = figures.quantity_over_training(rows, **given, trained=16)
     assert drawn.layout.meta["slice"].startswith(said)
-    assert len(figures.quantity_over_training_data(rows, **given)) == 2
+    assert len(figures.quantity_over_training.data(rows, **given)) == 2
 
 
 def test_a_quantity_that_is_not_there_is_said() -> None:
     rows = frame({"length": None, "value": 0.5})
-    with pytest.raises(NotMeasured, match=r"^Some q is of the whole model, not of one prefix length") as whole:
+    with pytest.raises(NotMeasured, match="prefix") as whole:
         over_length(rows)
-    with pytest.raises(NotMeasured, match=r"^Some_q has no value at length 9") as there:
+    with pytest.raises(NotMeasured, match="length 9") as there:
         figures.quantity_over_training(frame({"value": 0.5}), measurement="m", quantity="some_q", length=9, trained=16)
     assert not whole.value.helps
     assert not there.value.helps
@@ -185,7 +197,7 @@ def test_rows_of_the_whole_model_stand_beside_those_of_a_length() -> None:
     both = frame({"value": 0.5, "target": "x"}, {"value": 0.2, "length": None, "target": "y"})
     given: dict[str, Any] = {"measurement": "m", "quantity": "some_q", "length": 8}
     assert figures.quantity_over_training(both, **given, trained=16).layout.meta["slice"].startswith("at length 8")
-    assert list(figures.quantity_over_training_data(both, **given)["series"]) == ["x", "y"]
+    assert list(figures.quantity_over_training.data(both, **given)["series"]) == ["x", "y"]
 
 
 @pytest.mark.parametrize("chosen", [{}, {"layer": 0}, {"head": 1}, {"layer": 0, "head": 1}, {"layer": 5, "head": 1}])

@@ -8,10 +8,9 @@ import pytest
 from workbench.figures import (
     NotMeasured,
     coupling_over_length,
-    coupling_over_length_data,
     coupling_over_training,
-    coupling_over_training_data,
 )
+from workbench.figures.look import Look
 from workbench.table.schema import row
 
 STEPS, LENGTHS, TRAINED = (0, 10, 100, 1000), (6, 12, 24, 48, 96), 12
@@ -40,21 +39,21 @@ def frame(verdicts: bool = True) -> pd.DataFrame:
 
 
 def test_over_training_only_fitted_checkpoints_are_drawn_in_colour() -> None:
-    data = coupling_over_training_data(frame())
+    data = coupling_over_training.data(frame())
     steps = {name: part["step"].tolist() for name, part in data.groupby("series")}
     assert steps == {"past N": [100, 1000], "not fitted": [0, 10], "inside N": [100, 1000]}
-    figure = coupling_over_training(frame(), trained=TRAINED, theme="dark")
+    figure = coupling_over_training(frame(), trained=TRAINED, look=Look("dark"))
     assert {trace.name for trace in figure.data} >= {"past N", "not fitted", "band"}
     assert "0.97" in figure.layout.meta["alt"]
     assert figure.layout.meta["n"] == 512
 
 
 def test_over_length_used_beside_stored_after_the_last_block() -> None:
-    data = coupling_over_length_data(frame(), step=1000)
+    data = coupling_over_length.data(frame(), step=1000)
     used, stored = (data[data["series"] == name] for name in ("past N", "stored"))
     assert used["length"].tolist() == list(LENGTHS)
     assert set(stored["value"]) == {0.1}
-    assert set(coupling_over_length_data(frame(), step=10)["series"]) == {"not fitted", "stored"}
+    assert set(coupling_over_length.data(frame(), step=10)["series"]) == {"not fitted", "stored"}
     assert coupling_over_length(frame(), trained=TRAINED, step=1000, cursor={"length": 24}).data
 
 
@@ -63,7 +62,7 @@ def test_without_a_verdict_or_rows_nothing_is_drawn() -> None:
         coupling_over_training(frame(verdicts=False), trained=TRAINED)
     none = frame()
     none = none[none["measurement"] == "behaviour"]
-    with pytest.raises(NotMeasured, match=r"No rows of probes\.length_coupling"):
+    with pytest.raises(NotMeasured, match=r"probes\.length_coupling"):
         coupling_over_training(none, trained=TRAINED)
-    with pytest.raises(NotMeasured, match="not measured at training step 7"):
+    with pytest.raises(NotMeasured, match="step 7"):
         coupling_over_length(frame(), trained=TRAINED, step=7)

@@ -10,6 +10,7 @@ import pytest
 
 from workbench import figures
 from workbench.figures.errors import NotApplicable, NotMeasured
+from workbench.figures.look import Look
 from workbench.figures.panels.phase_diagram import axes_of, axis_title, flatten
 from workbench.figures.rows.multiples import length_at, partners, step_partners
 from workbench.table.schema import FIELDS, row
@@ -35,7 +36,7 @@ SEEDS = rows(
 
 
 def test_the_median_over_seeds_spans_the_lowest_to_the_highest() -> None:
-    data = figures.seeds_over_length_data(SEEDS, step=10)
+    data = figures.seeds_over_length.data(SEEDS, step=10)
     middle = data[data["series"] == "median"].set_index("length")
     # run c has not been measured at length 20, so that a median there would be of other runs: it is left out
     assert list(middle.index) == [5, 10]
@@ -52,7 +53,7 @@ def test_seeds_are_shown_on_either_law(law: str) -> None:
     shown = "accuracy" if law == "matched" else law
     other = rows([accuracy("a", 10, 5, 0.1)]).assign(law="challenge" if law == "matched" else "matched")
     frame = pd.concat([SEEDS.assign(law=law), other])
-    data = figures.seeds_over_length_data(frame, step=10, shown=shown)
+    data = figures.seeds_over_length.data(frame, step=10, shown=shown)
     assert data[data["series"] == "median"]["value"].tolist() == [0.9, 0.7]
     drawn = figures.seeds_over_length(frame, trained=10, step=10, shown=shown)
     assert "median of 3 seeds" in drawn.layout.meta["alt"]
@@ -64,14 +65,48 @@ def test_a_stream_read_within_a_block_too_has_one_place_per_layer() -> None:
     given |= {"law": "matched", "mode": "transfer", "run": "a", "step": 10, "length": 5, "layer": 1, "n": 10}
     sites = {"blocks.1.hook_resid_mid": 0.3, "blocks.1.hook_resid_post": 0.9}
     frame = rows([{**given, "site": site, "value": value} for site, value in sites.items()])
-    data = figures.seeds_over_length_data(frame, step=10, shown="summary")
+    data = figures.seeds_over_length.data(frame, step=10, shown="summary")
     assert data["value"].tolist() == [0.9, 0.9]
+
+
+def hatched(figure: Any) -> list[tuple[float, float]]:
+    """From which length to which one a figure is hatched."""
+    spans = [trace.x for trace in figure.data if trace.name == "not tested"]
+    return [(float(2 ** min(x)), float(2 ** max(x))) for x in spans]
+
+
+def test_lengths_at_which_the_challenge_set_is_not_judged_are_hatched_over_many_runs() -> None:
+    """Judged from 8/3 N on: with N 6 from 16 on, of the lengths that were tested from 24 on."""
+    lengths = (6, 12, 24, 48)
+    frame = rows([accuracy(run, 10, n, 0.9) for run in "ab" for n in lengths]).assign(law="challenge")
+    a, b = (frame[frame["run"] == run] for run in "ab")
+    drawn = {"trained": 6, "shown": "challenge"}
+    configurations = {"A": {"a": 10}, "B": {"b": 10}}
+
+    def many(**given: Any) -> Any:
+        return figures.configurations_over_length(frame, configurations=configurations, **drawn, **given)
+
+    for figure in (
+        figures.seeds_over_length(frame, step=10, **drawn),
+        figures.seeds_compared(a, b, step=10, **drawn),
+        many(),
+    ):
+        assert hatched(figure) == [pytest.approx((6, 24))]
+        assert figure.layout.meta["slice"].endswith(" · hatched: challenge not tested")
+    # B, trained on 12 tokens, is judged from 48 on: in tokens the spans overlap, by multiples of N they are one.
+    of_both = many(trained_each={"B": 12})
+    assert hatched(of_both) == [pytest.approx((6, 48))]
+    assert of_both.layout.meta["slice"].endswith(" · hatched: challenge not tested for some")
+    assert hatched(many(trained_each={"B": 12}, axis="times")) == [pytest.approx((6, 24))]
+    matched = frame.assign(law="matched")
+    plain = figures.configurations_over_length(matched, configurations=configurations, trained=6)
+    assert (hatched(plain), "hatched" in plain.layout.meta["slice"]) == ([], False)
 
 
 def test_axes_with_a_value_for_every_run_make_no_diagram() -> None:
     configs = {f"r{k}": {"seeds": {"init": k, "data": k}, "training": {"steps": 10}} for k in range(150)}
     frame = rows([accuracy(run, 10, 5, 0.5) for run in configs])
-    with pytest.raises(NotApplicable, match=r"150 values .* choose an axis with fewer"):
+    with pytest.raises(NotApplicable, match="150 values"):
         figures.phase_diagram(frame, configs, x="seeds.init", y="seeds.data", length=5)
     assert figures.phase_diagram(frame, configs, x="seeds.init", y="training.steps", length=5)
 
@@ -79,16 +114,15 @@ def test_axes_with_a_value_for_every_run_make_no_diagram() -> None:
 def test_seeds_are_drawn_faint_and_their_median_strong() -> None:
     figure = figures.seeds_over_length(SEEDS, trained=5, step=10)
     widths = {trace.name: trace.line.width for trace in figure.data if trace.name != "band"}
-    assert widths["a"] == widths["b"] == widths["c"] == 1
-    assert widths["median"] > 2
+    assert widths["a"] == widths["b"] == widths["c"] < widths["median"]
     assert "3 seeds" in figure.layout.meta["slice"]
-    with pytest.raises(NotMeasured, match="at or before step 3"):
+    with pytest.raises(NotMeasured, match="step 3"):
         figures.seeds_over_length(SEEDS, trained=5, step=3)
 
 
 def test_two_configurations_are_compared_by_their_medians() -> None:
     first, second = SEEDS[SEEDS["run"] != "c"], SEEDS[SEEDS["run"] == "c"]
-    data = figures.seeds_compared_data(first, second, step=10)
+    data = figures.seeds_compared.data(first, second, step=10)
     assert data[data["series"] == "A"].set_index("length")["value"].to_dict() == pytest.approx(
         {5: 0.95, 10: 0.7, 20: 0.55}
     )
@@ -102,7 +136,7 @@ def test_up_to_eight_configurations_are_medians_and_ranges_and_one_seed_its_own_
     """By hand: of a and b .95, .7, .55; c alone with its interval, at its own step, twice as long as N is."""
     frame = SEEDS.assign(low=SEEDS["value"] - 0.01, high=SEEDS["value"] + 0.02)
     given = {"A": {"a": 10, "b": 10}, "B": {"c": 9}, "C": {"nobody": 10}}
-    data = figures.configurations_over_length_data(frame, configurations=given).set_index(["series", "length"])
+    data = figures.configurations_over_length.data(frame, configurations=given).set_index(["series", "length"])
     first, second = data.loc["A"], data.loc["B"]
     assert first["value"].to_dict() == pytest.approx({5: 0.95, 10: 0.7, 20: 0.55})
     assert (first["low"].to_dict(), first["high"].to_dict()) == ({5: 0.9, 10: 0.6, 20: 0.5}, {5: 1.0, 10: 0.8, 20: 0.6})
@@ -123,9 +157,9 @@ def test_up_to_eight_configurations_are_medians_and_ranges_and_one_seed_its_own_
         assert "no rows: C" in drawn[axis].layout.meta["slice"]
     ends = [shape.x0 for shape in drawn["length"].layout.shapes if shape.type == "line"]
     assert ends == pytest.approx(np.log2([5, 10])), "in tokens each N has its line"
-    with pytest.raises(NotMeasured, match="challenge law of A, B, C"):
+    with pytest.raises(NotMeasured, match="challenge test set"):
         figures.configurations_over_length(frame, configurations=given, trained=5, shown="challenge")
-    with pytest.raises(ValueError, match="9 configurations are too many lines"):
+    with pytest.raises(ValueError, match="9 configurations"):
         figures.configurations_over_length(frame, configurations={str(k): {"a": 10} for k in range(9)}, trained=5)
 
 
@@ -146,14 +180,14 @@ def test_axes_are_what_differs_between_runs() -> None:
 
 
 def test_a_cell_is_the_median_of_its_runs() -> None:
-    cells = figures.phase_diagram_data(SEEDS, CONFIGS, **AXES, length=10).set_index(["x", "y"])
+    cells = figures.phase_diagram.data(SEEDS, CONFIGS, **AXES, length=10).set_index(["x", "y"])
     assert cells.loc[(16, "none"), "value"] == pytest.approx(0.7)
     assert (cells.loc[(16, "none"), "low"], cells.loc[(16, "none"), "high"]) == (0.6, 0.8)
     assert cells.loc[(16, "none"), "runs"] == 2
     assert cells.loc[(16, "none"), "members"] == "a step 10 length 10: 0.8; b step 10 length 10: 0.6"
     # at its last step, 11, run c was measured at length 5 alone: neither that length nor an earlier step stands in
     assert (64, "alibi") not in cells.index
-    earlier = figures.phase_diagram_data(SEEDS, CONFIGS, **AXES, length=10, step=10).set_index(["x", "y"])
+    earlier = figures.phase_diagram.data(SEEDS, CONFIGS, **AXES, length=10, step=10).set_index(["x", "y"])
     assert earlier.loc[(64, "alibi"), "value"] == 0.7
 
 
@@ -162,7 +196,7 @@ def test_a_run_without_the_axis_has_a_cell_of_its_own() -> None:
     configs = {**CONFIGS, "c": {**CONFIGS["c"], "training": {}}}
     figure = figures.phase_diagram(SEEDS, configs, x="training.rate", y="model.d_model", length=5)
     assert list(figure.layout.xaxis.ticktext) == ["0.1", "\u2013"]
-    cells = figures.phase_diagram_data(SEEDS, configs, x="training.rate", y="model.d_model", length=5)
+    cells = figures.phase_diagram.data(SEEDS, configs, x="training.rate", y="model.d_model", length=5)
     assert cells["x"].tolist() == [0.1, None]
 
 
@@ -192,17 +226,17 @@ def two_tasks(chance: float) -> tuple[pd.DataFrame, dict[str, Any], dict[str, fl
 def test_a_cell_holds_what_was_measured_at_its_length_or_its_multiple_alone() -> None:
     frame, configs, chances = two_tasks(0.5)
     given: dict[str, Any] = {"x": "model.d_model", "y": "training.rate", "chances": chances}
-    at = figures.phase_diagram_data(frame, configs, length=40, **given)
+    at = figures.phase_diagram.data(frame, configs, length=40, **given)
     assert at[["y", "value"]].to_numpy().tolist() == [[0.1, 0.9], [0.2, 1.0]]
-    times = figures.phase_diagram_data(frame, configs, times=4.0, **given)
+    times = figures.phase_diagram.data(frame, configs, times=4.0, **given)
     assert times[["y", "value"]].to_numpy().tolist() == [[0.1, 0.9], [0.2, 0.7]]
     assert times["members"].tolist() == ["small step 10 length 40: 0.9", "maj step 10 length 197: 0.7"]
     with pytest.raises(NotMeasured):
-        figures.phase_diagram_data(frame, configs, length=100, **given)
+        figures.phase_diagram.data(frame, configs, length=100, **given)
     with pytest.raises(NotMeasured):
-        figures.phase_diagram_data(frame, configs, times=8.0, **given)
+        figures.phase_diagram.data(frame, configs, times=8.0, **given)
     with pytest.raises(ValueError, match="not both"):
-        figures.phase_diagram_data(frame, configs, times=4.0, length=40, **given)
+        figures.phase_diagram.data(frame, configs, times=4.0, length=40, **given)
 
 
 def test_every_run_of_a_cell_is_a_dot_on_one_scale_and_open_where_it_is_not_fitted() -> None:
@@ -234,14 +268,14 @@ def test_a_share_of_training_is_each_runs_own() -> None:
     steps = {"a": (0, 25, 50, 100), "b": (0, 260, 500, 1000), "c": (0, 10, 100)}
     frame = rows([accuracy(run, step, 10, step / 1000) for run, every in steps.items() for step in every])
     given = {"x": "task.name", "y": "training.rate", "length": 10, "share": 0.25}
-    (cell,) = figures.phase_diagram_data(frame, CONFIGS, **given).to_dict("records")
+    (cell,) = figures.phase_diagram.data(frame, CONFIGS, **given).to_dict("records")
     assert cell["members"] == "a step 25 length 10: 0.025; b step 260 length 10: 0.26"
     # rows of that step alone, as a page hands them in, with what the whole of each training is
     picked = frame[frame["step"].isin([25, 260])]
-    (same,) = figures.phase_diagram_data(picked, CONFIGS, **given, lasts={"a": 100, "b": 1000}).to_dict("records")
+    (same,) = figures.phase_diagram.data(picked, CONFIGS, **given, lasts={"a": 100, "b": 1000}).to_dict("records")
     assert same["members"] == cell["members"]
     assert figures.phase_diagram(frame, CONFIGS, **given).layout.meta["slice"].startswith("1/4 of training")
-    with pytest.raises(ValueError, match="at one step or at one share"):
+    with pytest.raises(ValueError, match="share"):
         figures.phase_diagram(frame, CONFIGS, **given, step=10)
 
 
@@ -253,8 +287,8 @@ def test_what_is_pooled_is_named_and_listed() -> None:
     said = figure.layout.meta["slice"]
     assert (
         said
-        == "last step · 4 × N · median of 2 runs a cell · pooled over task (2), init (seeds) (2), rate (training) (2) and 1 more"
-        " \u00b7 a dot per run, 0.00 to 1.00"
+        == "last step · 4 × N · median of 2 runs a cell · pooled over task (2), init (seeds) (2), rate (training) (2) "
+        "and 1 more \u00b7 a dot per run, 0.00 to 1.00"
     )
     (cells,) = [trace for trace in figure.data if trace.name == "cells"]
     assert float(cells.z[0][0]) == pytest.approx(0.8)
@@ -270,7 +304,7 @@ def test_tasks_of_different_or_unknown_chance_are_not_pooled(known: bool) -> Non
     frame, configs, chances = two_tasks(0.2)
     given: dict[str, Any] = {"x": "model.d_model", "y": "model.d_model", "times": 4.0}
     chances = chances if known else {"maj": 0.5}
-    (cell,) = figures.phase_diagram_data(frame, configs, chances=chances, **given).to_dict("records")
+    (cell,) = figures.phase_diagram.data(frame, configs, chances=chances, **given).to_dict("records")
     assert np.isnan(cell["value"])
     why = "chance is 0.20 to 0.50 (kgram, majority)" if known else "different tasks (kgram, majority) whose chance"
     assert why in cell["note"]
@@ -303,13 +337,13 @@ def test_heads_and_layers_become_one_value_as_asked() -> None:
     given = {"measurement": "m", "quantity": "q", "run": "a", "step": 1, "length": 4}
     frame = rows([{**given, "layer": 0, "head": h, "value": v} for h, v in enumerate((1.0, 2.0, 6.0))])
     for over, value in (("mean", 3.0), ("max", 6.0), ("min", 1.0)):
-        assert figures.phase_diagram_data(frame, CONFIGS, **AXES, length=4, over=over)["value"].tolist() == [value]
+        assert figures.phase_diagram.data(frame, CONFIGS, **AXES, length=4, over=over)["value"].tolist() == [value]
     with pytest.raises(ValueError, match="unknown reduction"):
-        figures.phase_diagram_data(frame, CONFIGS, **AXES, over="sum")
-    with pytest.raises(KeyError, match="no run's configuration has"):
-        figures.phase_diagram_data(frame, CONFIGS, x="model.wings", y="model.d_model", length=4)
-    with pytest.raises(NotMeasured, match="No run has a value"):
-        figures.phase_diagram_data(frame, CONFIGS, **AXES, length=3)
+        figures.phase_diagram.data(frame, CONFIGS, **AXES, over="sum")
+    with pytest.raises(KeyError, match="configuration"):
+        figures.phase_diagram.data(frame, CONFIGS, x="model.wings", y="model.d_model", length=4)
+    with pytest.raises(NotMeasured, match="value"):
+        figures.phase_diagram.data(frame, CONFIGS, **AXES, length=3)
 
 
 def test_any_quantity_is_named_by_what_tells_its_lines_apart() -> None:
@@ -322,15 +356,15 @@ def test_any_quantity_is_named_by_what_tells_its_lines_apart() -> None:
             for head in (0, 1)
         ]
     )
-    data = figures.quantity_over_training_data(frame, measurement="m", quantity="q", length=4)
+    data = figures.quantity_over_training.data(frame, measurement="m", quantity="q", length=4)
     assert sorted(set(data["series"])) == ["L0 H0", "L0 H1", "L1 H0", "L1 H1"]
     figure = figures.quantity_over_training(
-        frame, measurement="m", quantity="q", trained=4, length=4, layer=1, head=0, theme="light"
+        frame, measurement="m", quantity="q", trained=4, length=4, layer=1, head=0, look=Look("light")
     )
     inked = [trace.name for trace in figure.data if trace.line.width and trace.line.width > 1]
     assert inked == ["L1 H0"]
-    with pytest.raises(NotMeasured, match="Q has no value at length 9"):
-        figures.quantity_over_training_data(frame, measurement="m", quantity="q", length=9)
+    with pytest.raises(NotMeasured, match="length 9"):
+        figures.quantity_over_training.data(frame, measurement="m", quantity="q", length=9)
 
 
 def test_any_quantity_has_a_line_for_itself_and_for_each_control() -> None:
@@ -338,16 +372,16 @@ def test_any_quantity_has_a_line_for_itself_and_for_each_control() -> None:
     frame = rows(
         [{**given, "length": n, "control": c, "value": 0.5} for n in (4, 8) for c in ("untrained", "", "random")]
     )
-    data = figures.quantity_over_length_data(frame, measurement="m", quantity="q", step=1)
+    data = figures.quantity_over_length.data(frame, measurement="m", quantity="q", step=1)
     assert list(dict.fromkeys(data["series"])) == ["value", "random", "untrained"]
 
 
 def test_a_quantity_of_the_whole_model_has_no_prefix_length() -> None:
     frame = rows([{"measurement": "m", "quantity": "q", "run": "a", "step": s, "value": s} for s in (0, 10)])
-    data = figures.quantity_over_training_data(frame, measurement="m", quantity="q", length=77)
+    data = figures.quantity_over_training.data(frame, measurement="m", quantity="q", length=77)
     assert data["value"].tolist() == [0, 10]
     with pytest.raises(NotMeasured, match="whole model"):
-        figures.quantity_over_length_data(frame, measurement="m", quantity="q", step=10)
+        figures.quantity_over_length.data(frame, measurement="m", quantity="q", step=10)
 
 
 def test_parts_of_a_bound_lie_on_a_logarithmic_axis() -> None:
@@ -368,13 +402,13 @@ def test_parts_of_a_bound_lie_on_a_logarithmic_axis() -> None:
 
 def test_a_difference_of_runs_at_different_steps_says_so(story_frame: pd.DataFrame) -> None:
     a, b = (story_frame[story_frame["run"] == name] for name in ("robust", "coupled"))
-    same = figures.decodability_difference_data(a, b, trained=50, step=3000)
-    apart = figures.decodability_difference_data(a, b, trained=50, step=3000, step_b=100)
+    same = figures.decodability_difference.data(a, b, trained=50, step=3000)
+    apart = figures.decodability_difference.data(a, b, trained=50, step=3000, step_b=100)
     assert same["value"].tolist() != apart["value"].tolist()
     figure = figures.decodability_difference(a, b, trained=50, step=3000, step_b=100)
     assert figure.layout.meta["slice"].startswith("A step 3,000, B step 100 \u00b7 same length \u00b7 95 % CI")
     grid = figures.head_grid_difference_figure(a, b, step=3000, length=100, step_b=100)
-    values = figures.head_grid_difference_figure_data(a, b, step=3000, length=100, step_b=100)
+    values = figures.head_grid_difference_figure.data(a, b, step=3000, length=100, step_b=100)
     first = figures.head_grid(a, step=3000, length=100)["value"].to_numpy()
     second = figures.head_grid(b, step=100, length=100)["value"].to_numpy()
     assert values["value"].to_numpy() == pytest.approx(first - second)
@@ -387,7 +421,7 @@ def test_runs_of_another_n_are_compared_at_equal_multiples_of_it() -> None:
     """Lengths 10 and 11 lie nearest, but 10 is 2 N of A and 22 is 2 N of B: their values are .8 and .3."""
     a = rows([accuracy("a", 1, n, v) for n, v in ((5, 1.0), (10, 0.8), (20, 0.6))])
     b = rows([accuracy("b", 1, n, v) for n, v in ((11, 0.9), (22, 0.3), (44, 0.5), (33, 0.0))])
-    data = figures.accuracy_difference_data(a, b, trained=5, trained_b=11)
+    data = figures.accuracy_difference.data(a, b, trained=5, trained_b=11)
     assert data[["length", "value"]].to_numpy().tolist() == [
         [5.0, pytest.approx(0.1)], [10.0, pytest.approx(0.5)], [20.0, pytest.approx(0.1)],
     ]  # fmt: skip
@@ -403,11 +437,11 @@ def test_checkpoints_are_paired_by_shares_of_each_runs_own_training() -> None:
     assert step_partners([0, 50, 100], [0, 45, 105, 200]) == {0: 0, 50: 105, 100: 200}
     assert step_partners([0], [0, 7]) == {0: 7}, "last against last, though it is the first too"
     assert step_partners([5], []) == {}
-    shares = figures.accuracy_difference_data(a, b, trained=5, pairing="share")
+    shares = figures.accuracy_difference.data(a, b, trained=5, pairing="share")
     assert shares[["step", "value"]].to_numpy().tolist() == [
         [0.0, pytest.approx(0.1)], [50.0, pytest.approx(0.1)], [100.0, pytest.approx(0.1)],
     ]  # fmt: skip
-    steps = figures.accuracy_difference_data(a, b, trained=5)
+    steps = figures.accuracy_difference.data(a, b, trained=5)
     assert steps[["step", "value"]].to_numpy().tolist() == [[0.0, pytest.approx(0.1)], [100.0, pytest.approx(0.3)]]
     figure = figures.accuracy_difference(a, b, trained=5, pairing="share")
     assert figure.layout.meta["slice"].startswith("same share of training \u00b7 same length")

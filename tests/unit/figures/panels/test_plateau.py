@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from workbench.figures.errors import NotMeasured
-from workbench.figures.panels.plateau import loss_plateau, loss_plateau_data, plateau_sentences, plateaus
+from workbench.figures.look import Look
+from workbench.figures.panels.plateau import loss_plateau, plateau_sentences, plateaus
 from workbench.figures.rows.frame import Frame
 
 KNOBS = {"simple": "omega", "mod_p_mean": "p"}
@@ -42,7 +43,7 @@ def held(task: str, knob: float, trained: int, length: int, seed: int) -> float:
 
 
 def test_medians_and_extremes_over_seeds_at_the_last_step() -> None:
-    data = loss_plateau_data(rows(held), knobs=KNOBS)
+    data = loss_plateau.data(rows(held), knobs=KNOBS)
     one = data[(data["task"] == "simple") & (data["knob"] == 2) & (data["trained"] == 8)].set_index("length")
     assert one["value"].to_dict() == pytest.approx({n: 2 / 8 * min(1.0, n / 16) for n in LENGTHS})
     assert (one["low"] == one["value"] / 2).all()
@@ -51,14 +52,14 @@ def test_medians_and_extremes_over_seeds_at_the_last_step() -> None:
 
 
 def test_the_plateau_is_the_mean_of_the_last_two_octaves() -> None:
-    found = plateaus(Frame.of(loss_plateau_data(rows(held), knobs=KNOBS)))
+    found = plateaus(Frame.of(loss_plateau.data(rows(held), knobs=KNOBS)))
     one = found.where(task="simple", knob=4, trained=8).row(0)
     assert one["value"] == pytest.approx(4 / 8)
     assert one["growth"] == pytest.approx(1.0)
 
 
 def test_claims_that_hold_are_said_to() -> None:
-    data = loss_plateau_data(rows(held), knobs=KNOBS)
+    data = loss_plateau.data(rows(held), knobs=KNOBS)
     assert plateau_sentences(data, knobs=KNOBS)[3:] == [
         "simple: the loss levels off everywhere.",
         "simple: its plateau falls with training length everywhere.",
@@ -73,7 +74,7 @@ def test_claims_that_hold_are_said_to() -> None:
     (lambda task, k, n, m, s: 0.5, "its plateau does not fall at omega 1 (N 8 to 16: 0.5 to 0.5)"),
 ])  # fmt: skip
 def test_claims_that_do_not_hold_are_said_not_to(loss: Loss, sentence: str) -> None:
-    said = plateau_sentences(loss_plateau_data(rows(loss), knobs=KNOBS), knobs=KNOBS)
+    said = plateau_sentences(loss_plateau.data(rows(loss), knobs=KNOBS), knobs=KNOBS)
     assert any(sentence in one for one in said), said
 
 
@@ -96,10 +97,10 @@ def test_the_figure_has_a_panel_per_value_and_one_for_the_plateaus() -> None:
 def test_one_task_alone_is_drawn_and_none_is_told() -> None:
     figure = loss_plateau(rows(held, tasks=("mod_p_mean",)), knobs=KNOBS)
     assert sum("·" in a.text for a in figure.layout.annotations) == 4
-    with pytest.raises(NotMeasured, match="No losses of simple"):
+    with pytest.raises(NotMeasured, match="simple"):
         loss_plateau(rows(held, tasks=("mod_p_mean",)), knobs={"simple": "omega"})
 
 
 def test_both_themes_draw() -> None:
     for theme in ("light", "dark"):
-        assert len(loss_plateau(rows(held, seeds=1), knobs=KNOBS, theme=theme).data) > 0
+        assert len(loss_plateau(rows(held, seeds=1), knobs=KNOBS, look=Look(theme)).data) > 0

@@ -8,10 +8,9 @@ import pytest
 from workbench.figures import (
     NotMeasured,
     erasure_over_length,
-    erasure_over_length_data,
     selectivity_over_training,
-    selectivity_over_training_data,
 )
+from workbench.figures.look import Look
 from workbench.figures.style.template import u_length
 from workbench.table.schema import row
 
@@ -46,23 +45,23 @@ def erasure_rows() -> pd.DataFrame:
 
 
 def test_selectivity_after_the_last_block_beside_the_untrained_model() -> None:
-    data = selectivity_over_training_data(summary_rows(), length=12)
+    data = selectivity_over_training.data(summary_rows(), length=12)
     values = {name: part["value"].tolist() for name, part in data.groupby("series")}
     assert values["refit"] == [0.5, 0.9]
     assert values["untrained"] == [0.5, 0.5]
     assert values["gain"] == pytest.approx([-0.05, 0.35])
     assert "0.35" in selectivity_over_training(summary_rows(), trained=12, length=12).layout.meta["alt"]
-    with pytest.raises(NotMeasured, match=r"none for length 13\. It looks at length 12"):
-        selectivity_over_training_data(summary_rows(), length=13)
+    with pytest.raises(NotMeasured, match="length 13"):
+        selectivity_over_training.data(summary_rows(), length=13)
 
 
 def test_erasure_beside_what_the_model_does_as_it_is() -> None:
-    data = erasure_over_length_data(erasure_rows(), step=100, layer=0)
+    data = erasure_over_length.data(erasure_rows(), step=100, layer=0)
     values = {name: part["value"].tolist() for name, part in data.groupby("series")}
     assert values == {
         "as it is": [1, 1], "\u2212summary": [0.5, 0.5], "\u2212position": [0.99, 0.99], "random, summary": [0.97, 0.97]
     }  # fmt: skip
-    drawn = erasure_over_length(erasure_rows(), trained=12, step=100, layer=0, theme="dark")
+    drawn = erasure_over_length(erasure_rows(), trained=12, step=100, layer=0, look=Look("dark"))
     assert drawn.data
     longest = max((one.text for one in drawn.layout.annotations if one.xref == "paper" and one.x == 1), key=len)
     assert drawn.layout.margin.r >= 4 + 7.5 * len(longest), "its widest name has room right of the lines"
@@ -75,4 +74,4 @@ def test_erasure_beside_what_the_model_does_as_it_is() -> None:
     ]
     assert [path.split("L")[0] for path in led] == [f"M{u_length(12):g},{y:g}" for y in (0.5, 0.99, 0.97)], "stop at 12"
     with pytest.raises(NotMeasured, match="layer 3"):
-        erasure_over_length_data(erasure_rows(), step=100, layer=3)
+        erasure_over_length.data(erasure_rows(), step=100, layer=3)

@@ -13,10 +13,17 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
+from tests.support.places import GALLERY
 from workbench import figures
-from workbench.figures import NotMeasured
+from workbench.figures import (
+    NotMeasured,
+    accuracy_over_length,
+    accuracy_over_training,
+)
+from workbench.figures.look import Look
 from workbench.figures.style.design_tokens import TOKENS, TRAIN_ON_HEATMAP
 from workbench.figures.style.template import MARGINS, PLOT_HEIGHT, u_length, u_step
+from workbench.table import Table
 
 TRAINED, STEP, LENGTH = 50, 1000, 200
 Drawn = Callable[[str, str], go.Figure]
@@ -55,9 +62,8 @@ def drawn(story_frame: pd.DataFrame) -> Drawn:
 
 
 def data_of(name: str, frame: pd.DataFrame) -> pd.DataFrame:
-    function: Callable[..., pd.DataFrame] = getattr(figures, f"{name}_data")
-    takes = function.__annotations__
-    return function(frame, **{k: v for k, v in BUILDERS[name][1].items() if k in takes})
+    rows: pd.DataFrame = getattr(figures, name).data(frame, **BUILDERS[name][1])
+    return rows
 
 
 def traces(figure: go.Figure, name: str) -> list[Any]:
@@ -68,7 +74,7 @@ def traces(figure: go.Figure, name: str) -> list[Any]:
 def test_every_figure_has_its_margins_meta_and_theme(name: str, robust: pd.DataFrame) -> None:
     column, _ = BUILDERS[name]
     theme = "dark"
-    figure = build(name, robust, theme=theme, size=12)
+    figure = build(name, robust, look=Look(theme, 12))
     margin = figure.layout.margin
     assert {k: margin[k] for k in "lrtb"} == MARGINS[column]
     assert figure.layout.template.layout.font.size == 12
@@ -251,7 +257,7 @@ def test_line_end_labels_do_not_overlap(name: str, run: str, drawn: Drawn) -> No
 
 
 def test_labels_have_the_colour_of_their_line(robust: pd.DataFrame) -> None:
-    figure = build("decodability_over_length", robust, theme="dark")
+    figure = build("decodability_over_length", robust, look=Look("dark"))
     colours = {a.text: a.font.color for a in figure.layout.annotations if a.name == "end label"}
     assert colours["summary"] == traces(figure, "summary")[0].line.color == TOKENS["dark"]["summary"]
     assert colours["position"] == traces(figure, "position")[0].line.color == TOKENS["dark"]["position"]
@@ -296,7 +302,7 @@ def test_unbounded_quantities_get_a_fixed_axis_of_their_own(robust: pd.DataFrame
     other = build("head_over_length", robust, quantity="effective_support", step=10)
     assert one.layout.yaxis.range == other.layout.yaxis.range
     (line,) = traces(one, "L0 H0")
-    rows = figures.head_over_length_data(robust, quantity="effective_support", step=STEP, layer=0, head=0)
+    rows = figures.head_over_length.data(robust, quantity="effective_support", step=STEP, layer=0, head=0)
     mine = rows[rows["series"] == "L0 H0"]["value"]
     assert list(line.y) == pytest.approx([math.log2(v) for v in mine])
 
@@ -409,6 +415,48 @@ def test_the_band_of_kept_skill_is_that_of_the_rows_own_rules(story_frame: pd.Da
         assert drawn_from.min() == pytest.approx(min(level.y) + kept * (1 - min(level.y)))
 
 
+def with_shortcuts(frame: pd.DataFrame) -> pd.DataFrame:
+    """Rows with shortcuts: on challenge at 0.83 up to 100, then at 0.52; one that the task leaves out has 0.99."""
+    chance = frame[frame["quantity"] == "chance"]
+    near = chance.assign(quantity="shortcut", target="last_window")
+    near["value"] = np.where(near["length"] <= 100, 0.83, 0.52)
+    outside = chance.assign(quantity="shortcut", target="counts", value=0.99, note="outside the baseline")
+    return pd.concat([frame, near, outside], ignore_index=True)
+
+
+@pytest.mark.parametrize("step", [1000, 3000])
+def test_each_test_set_is_drawn_with_its_own_baseline(coupled: pd.DataFrame, step: int) -> None:
+    frame = with_shortcuts(coupled)
+    figure = accuracy_over_length(frame, trained=50, step=step)
+    data = accuracy_over_length.data(frame, step=step)
+    (chance,), (shortcut,) = traces(figure, "level"), traces(figure, "best shortcut")
+    assert set(chance.y) == {0.5}
+    rows = data[data["series"] == "best shortcut"]
+    assert list(shortcut.y) == list(rows["value"]) == [0.83 if n <= 100 else 0.52 for n in rows["length"]]
+    assert set(rows["law"]) == {"challenge"}
+    assert set(rows["target"]) == {"last_window"}
+    assert set(rows["step"]) == {step}
+    assert {"chance", "shortcut"} <= {a.text for a in figure.layout.annotations}
+
+
+def test_lengths_at_which_challenge_is_not_judged_are_hatched(coupled: pd.DataFrame) -> None:
+    """N is 50: judged from 134 on, and 200 is the first measured length from there."""
+    figure = accuracy_over_length(with_shortcuts(coupled), trained=50, step=3000)
+    (hatched,) = traces(figure, "not tested")
+    assert {min(hatched.x), max(hatched.x)} == {u_length(50), u_length(200)}
+    assert hatched.fillpattern.shape == "/"
+    assert "hatched: challenge not tested" in figure.layout.meta["slice"]
+    assert "challenge 0.50 at length 200" in figure.layout.meta["alt"]
+    assert "where the best shortcut has 0.52 at length 200" in figure.layout.meta["alt"]
+    matched = coupled[coupled["law"] != "challenge"]
+    alone = accuracy_over_length(matched, trained=50, step=3000)
+    assert not traces(alone, "not tested")
+    assert "challenge" not in alone.layout.meta["slice"] + alone.layout.meta["alt"]
+    unjudged = accuracy_over_training(coupled, trained=50, length=100)
+    assert "at length 100, challenge not tested" in unjudged.layout.meta["slice"]
+    assert "not tested" not in accuracy_over_training(coupled, trained=50, length=200).layout.meta["slice"]
+
+
 def test_equal_values_of_both_concepts_do_not_hide_each_other(story_frame: pd.DataFrame) -> None:
     """At one layer both are .9, at the others apart: there the markers stay on the line of their layer."""
     frame = story_frame[story_frame["run"] == story_frame["run"].iloc[0]].copy()
@@ -463,3 +511,16 @@ def test_hundreds_of_other_heads_are_a_band(story_frame: pd.DataFrame) -> None:
     assert "band: nine tenths of 101 others" in figure.layout.meta["slice"]
     few = build("head_over_length", pd.concat(heads[:20]))
     assert "band" not in few.layout.meta["slice"]
+
+
+def test_a_language_model_is_drawn_against_the_table_of_its_text_without_a_band() -> None:
+    """The best constant answer is its weakest predictor, and no skill over it is asked for."""
+    frame = Table.load(GALLERY / "small_model").frame(measurement="behaviour")
+    figure = accuracy_over_length(frame, trained=256, step=14_650)
+    names = [note.text for note in figure.layout.annotations]
+    assert "bigram" in names
+    assert "chance" not in names
+    (level,) = traces(figure, "bigram")
+    assert [round(value, 2) for value in level.y] == [0.35, 0.34, 0.33, 0.33, 0.34]
+    assert not figure.layout.meta["slice"].startswith("band")
+    assert "; bigram is 0.33 to 0.35; challenge" in figure.layout.meta["alt"]

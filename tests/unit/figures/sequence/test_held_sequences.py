@@ -1,24 +1,34 @@
-"""One sequence through one head, and all heads on one sequence: figures, their rows and sentences under every option are held."""
+"""One sequence through one head, and all heads on one sequence: numbers and words as usual, structure under every option."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.support.figures.contents import contents, structure
 from tests.support.held import Held
-from tests.support.printed import outcome, printed
+from tests.support.printed import told
 from workbench import figures
-from workbench.figures.sequence.sequence_data import answer_words, named_numbers, oracle_words
-from workbench.figures.sequence.sequence_reading import ConceptReading, HeadMaps, Pass, ProbeReading, SequenceReading
-from workbench.figures.sequence.sequence_view import at_hand, names_fit, row_of, shown_cells
+from workbench.figures.look import Look
+from workbench.figures.sequence.sequence_data import answer_words, named_numbers, oracle_words, shown_cells
+from workbench.figures.sequence.sequence_view import at_hand, names_fit, row_of
 from workbench.figures.sequence.sequence_window import window_of
-from workbench.figures.sequence.wrong_string import Twin, WrongString, WrongStrings, wrong_strings_table
+from workbench.figures.sequence.wrong_string import wrong_strings_table
 from workbench.figures.text.sequence_sentences import answers_sentence, attention_sentence, prefix_of, tally_sentence
+from workbench.measure.edits.reading import (
+    ConceptReading,
+    HeadMaps,
+    Pass,
+    ProbeReading,
+    SequenceReading,
+    Twin,
+    WrongString,
+    WrongStrings,
+)
 
 SIZES = {"short": 7, "named": 26, "long": 300}
 
@@ -106,10 +116,12 @@ def readings() -> dict[str, tuple[SequenceReading, ProbeReading | None]]:
 
 
 READINGS = readings()
+IN_FULL = ("short", "number", "part")
+"""Readings of which every number is held."""
 
 
 @pytest.mark.parametrize("name", READINGS)
-def test_a_sequence_under_every_option(name: str, held: Held) -> None:
+def test_a_sequence_under_every_option(name: str, held_rows: Held) -> None:
     found, probes = READINGS[name]
     parts = ("clean", "edited", "change") if found.edited is not None else ("clean",)
     options: list[dict[str, Any]] = [
@@ -117,28 +129,31 @@ def test_a_sequence_under_every_option(name: str, held: Held) -> None:
     ]
     options += [{"rows": rows} for rows in (("outputs",), ("pattern", "position"), ("summary", "outputs"))]
     options += [
-        {"theme": "dark", "query": 5},
-        {"strip": True, "site": 0, "query": 0},
+        {"look": Look("dark"), "query": 5},
+        {"strip": True, "site": -1, "query": 0},
         {"waiting": "in a moment", "site": 1},
     ]
-    made = []
+    structures = {}
     for given in options:
         own = {key: one for key, one in given.items() if key in ("part", "rows", "view", "site")}
         at = {key: one for key, one in given.items() if key in ("part", "site")}
         probed = None if "waiting" in given else probes
-        draw = partial(figures.registered("sequence_view").plain, found, probed, **given)
-        rows = partial(figures.sequence_view_data, found, probes, **own)
-        table = partial(figures.sequence_table, found, probes, **at)
-        made.append(printed([outcome(draw), outcome(rows), outcome(table)]))
-    held(made)
+        drawn = figures.registered("sequence_view").plain(found, probed, **given)
+        rows, table = figures.sequence_view.data(found, probes, **own), figures.sequence_table(found, probes, **at)
+        structures[str(given)] = f"{structure(drawn)}, {len(rows)} rows, a table of {len(table)}"
+    usual = {}
+    if name in IN_FULL:
+        drawn = contents(figures.registered("sequence_view").plain(found, probes))
+        usual = {"usual": drawn, "table": told(figures.sequence_table(found, probes))}
+    held_rows({**usual, "options": structures})
 
 
 @pytest.mark.parametrize("name", READINGS)
-def test_what_is_said_of_a_sequence(name: str, held: Held) -> None:
+def test_what_is_said_of_a_sequence(name: str, held_rows: Held) -> None:
     found, _ = READINGS[name]
     queries = sorted({0, 1, 2, found.query, len(found.tokens) - 1})
     said = [[*answers_sentence(found, query), *attention_sentence(found, query)] for query in queries]
-    words = [(answer_words(found, part, i), oracle_words(found, i)) for part, _ in found.passes for i in queries]  # type: ignore[arg-type]
+    answers = [(answer_words(found, part, i), oracle_words(found, i)) for part, _ in found.passes for i in queries]  # type: ignore[arg-type]
     numbers = named_numbers(found, [0.125, 1234.5][: max(1, len(found.components))])
     window = window_of(found)
     cells = [
@@ -149,14 +164,14 @@ def test_what_is_said_of_a_sequence(name: str, held: Held) -> None:
     ]  # type: ignore[arg-type]
     rest = [at_hand(found), names_fit(window), window.said, window.whole, [row_of(found, q) for q in queries], cells]
     rest += [window.limits(window.keys), window.edges(window.queries), [prefix_of(found, q) for q in queries]]
-    text = ["".join(text for text, _ in one) for one in [said[1], tally_sentence(found)]]
-    held([text, numbers, printed([said, tally_sentence(found)]), printed(words), printed(rest)])
+    sentences = ["".join(text for text, _ in one) for one in [*said, tally_sentence(found)]]
+    held_rows([sentences, numbers, told(answers), *([told(rest)] if name in IN_FULL else [])])
 
 
 # ---- one pattern, and all heads --------------------------------------------------------------------------
 @pytest.mark.parametrize("count", [1, 6, 40, 600])
-def test_an_attention_pattern_under_every_option(count: int, held: Held) -> None:
-    made = []
+def test_an_attention_pattern_under_every_option(count: int, held_rows: Held) -> None:
+    structures, usual = {}, None
     for bos, (view, how) in product((True, False), (("attention", "max"), ("times_length", "mean"), ("score", "max"))):
         tokens = ["<bos>" if bos and not i else str(i % 3) for i in range(count)]
         pattern = np.nan_to_num(pattern_of(count, 0.2)) if view != "score" else 5 * waves(count, count)
@@ -168,35 +183,37 @@ def test_an_attention_pattern_under_every_option(count: int, held: Held) -> None
             "how": how,
             "query": count // 2 if bos else None,
         }
-        drawn = outcome(partial(figures.registered("attention_pattern").plain, pattern, tokens, **given))
-        rows = figures.attention_pattern_data(pattern[:9, :9], tokens[:9], view=view, how=how)  # type: ignore[arg-type]
-        made.append(printed([drawn, rows]))
+        drawn = figures.registered("attention_pattern").plain(pattern, tokens, **given)
+        rows = figures.attention_pattern.data(pattern[:9, :9], tokens[:9], view=view, how=how)  # type: ignore[arg-type]
+        structures[f"{bos} {view} {how}"] = f"{structure(drawn)}, {len(rows)} rows"
+        usual = usual or (contents(drawn) if count < 20 else "")
         if count == 600:
             break
-    held(made)
+    held_rows({"usual": usual, "options": structures})
 
 
 @pytest.mark.parametrize(
     ("layers", "heads", "cells", "pool"), [(1, 1, 5, 1), (2, 4, 20, 1), (9, 3, 4, 2), (17, 18, 12, 1)]
 )
-def test_all_heads_on_one_sequence(layers: int, heads: int, cells: int, pool: int, held: Held) -> None:
+def test_all_heads_on_one_sequence(layers: int, heads: int, cells: int, pool: int, held_rows: Held) -> None:
     maps = np.stack([[pattern_of(cells, i + j / 10) for j in range(heads)] for i in range(layers)]).astype(np.float32)
     found = HeadMaps(maps, ["<bos>", *"01" * cells][: cells * pool], True, cells * pool - 1, pool, 7)
     costs: dict[tuple[int, int], dict[str, Any]] = {
         (0, 0): {"value": 0.5, "shown": True},
         (layers - 1, heads - 1): {"value": -0.2, "shown": layers > 1},
     }
-    made = []
-    for given in ({}, {"layer": layers - 1, "head": 0}, {"theme": "dark", "layer": 0}):
+    structures, usual = {}, None
+    for given in ({}, {"layer": layers - 1, "head": 0}, {"look": Look("dark"), "layer": 0}):
         drawn = figures.registered("head_maps").plain(found, costs if given else None, **given)
-        made.append(printed([drawn, figures.head_maps_data(found, costs)]))
-    held(made)
+        structures[str(given)] = f"{structure(drawn)}, {len(figures.head_maps.data(found, costs))} rows"
+        usual = usual or (contents(drawn) if layers < 3 else "")
+    held_rows({"usual": usual, "options": structures})
 
 
-def test_strings_answered_wrong(held: Held) -> None:
+def test_strings_answered_wrong(held_rows: Held) -> None:
     twins = (None, Twin("011", (2,), 0.4, True, "0", "1"), Twin("0101", (1, 3), 1.25, False))
     strings = [
         WrongString("01" * i, "a", "b", m, twin, repaired)
         for i, (twin, m, repaired) in enumerate(zip(twins, (0.04, -1.26, 12.0), (None, True, False), strict=True))
     ]
-    held(wrong_strings_table(WrongStrings(strings, 3, 9, 7, 64, "matched")).to_dict("records"))
+    held_rows(wrong_strings_table(WrongStrings(strings, 3, 9, 7, 64, "matched")).to_dict("records"))

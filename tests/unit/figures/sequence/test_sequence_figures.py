@@ -13,16 +13,17 @@ import pytest
 
 from tests.support.cited import said, same
 from workbench import figures
+from workbench.figures.look import Look
 from workbench.figures.rows.claims import CURSOR, Cite, Claim, cites
-from workbench.figures.sequence.sequence_data import answer_words, oracle_words
+from workbench.figures.sequence.sequence_data import answer_words, oracle_words, shown_cells
 from workbench.figures.sequence.sequence_marks import (
     MOST_MARKS,
     chosen_positions,
     round_ticks,
 )
-from workbench.figures.sequence.sequence_reading import ConceptReading, Pass, ProbeReading, SequenceReading
-from workbench.figures.sequence.sequence_view import row_domains, shown_cells
+from workbench.figures.sequence.sequence_view import row_domains
 from workbench.figures.text.sequence_sentences import answers_sentence, attention_sentence, tally_sentence
+from workbench.measure.edits.reading import ConceptReading, Pass, ProbeReading, SequenceReading
 
 TOKENS = ["<bos>", "1", "0", "1", "1"]
 COUNT = len(TOKENS)
@@ -98,7 +99,7 @@ def trace(figure: Any, name: str) -> Any:
 @pytest.mark.parametrize("part", ["clean", "edited", "change"])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_every_part_is_drawn_in_both_themes(part: Any, theme: Any) -> None:
-    figure = figures.sequence_view(looked(), was_read(), part=part, theme=theme)
+    figure = figures.sequence_view(looked(), was_read(), part=part, look=Look(theme))
     assert {one.name for one in figure.data} >= {"cells", "probability", "oracle", "summary", "position"}
     assert figure.layout.xaxis.anchor == "y4"
     assert figure.layout.meta["alt"].endswith(".")
@@ -109,7 +110,7 @@ def test_what_is_drawn_is_what_is_exported() -> None:
     found, read = looked(), was_read()
     for part in ("clean", "edited", "change"):
         figure = figures.sequence_view(found, read, part=part)  # type: ignore[arg-type]
-        data = figures.sequence_view_data(found, read, part=part)  # type: ignore[arg-type]
+        data = figures.sequence_view.data(found, read, part=part)  # type: ignore[arg-type]
         cells = trace(figure, "cells").customdata
         pattern = data[data["row"] == "pattern"]
         np.testing.assert_allclose(pattern["value"], cells[np.isfinite(cells)], rtol=1e-6)
@@ -138,7 +139,7 @@ def part_in_view(**changes: Any) -> SequenceReading:
 def test_of_a_part_only_what_is_in_view_is_drawn_and_exported(part: Any) -> None:
     found, read = part_in_view(), was_read()
     figure = figures.sequence_view(found, read, part=part, query=4)
-    data = figures.sequence_view_data(found, read, part=part)
+    data = figures.sequence_view.data(found, read, part=part)
     assert tuple(figure.layout.xaxis.range) == (0.5, 3.5)
     assert tuple(figure.layout.yaxis2.range) == (4.5, 2.5)
     assert list(trace(figure, "cells").x) == [0.5, 1.5, 2.5, 3.5]
@@ -223,7 +224,7 @@ def test_pooled_patterns_have_their_edges_at_positions() -> None:
     figure = figures.sequence_view(looked(pool=2))
     np.testing.assert_allclose(trace(figure, "cells").x, [-0.5, 1.5, 3.5, 4.5])
     assert "highest of 2 × 2 positions" in figure.layout.meta["slice"]
-    assert list(figures.sequence_view_data(looked(pool=2), rows=("pattern",))["position"].unique()) == [0, 2, 4]
+    assert list(figures.sequence_view.data(looked(pool=2), rows=("pattern",))["position"].unique()) == [0, 2, 4]
 
 
 def test_a_model_without_attention_is_said_so() -> None:
@@ -231,7 +232,7 @@ def test_a_model_without_attention_is_said_so() -> None:
     found = replace(found, clean=replace(found.clean, pattern=None, scores=None, row=None))
     figure = figures.sequence_view(found, was_read())
     assert "this model has no attention" in [a.text for a in figure.layout.annotations]
-    assert not len(figures.sequence_view_data(found, rows=("pattern",)))
+    assert not len(figures.sequence_view.data(found, rows=("pattern",)))
     assert "attention" not in " ".join(figures.sequence_table(found).columns)
 
 
@@ -340,13 +341,13 @@ def test_unknown_options_are_named(options: dict[str, Any], said: str) -> None:
 
 
 def test_a_change_without_edits_is_refused() -> None:
-    with pytest.raises(ValueError, match="nothing was edited"):
+    with pytest.raises(ValueError, match="edited"):
         figures.sequence_view(looked(edited=False), part="change")
 
 
 def test_the_data_always_have_the_same_columns() -> None:
-    empty = figures.sequence_view_data(looked(), None, rows=("summary",))
-    full = figures.sequence_view_data(looked(), was_read())
+    empty = figures.sequence_view.data(looked(), None, rows=("summary",))
+    full = figures.sequence_view.data(looked(), was_read())
     assert list(empty.columns) == list(full.columns)
     assert isinstance(full, pd.DataFrame)
 
@@ -361,7 +362,7 @@ def test_without_attention_the_readings_get_the_room() -> None:
 def rows_at(cite: Cite, found: SequenceReading) -> pd.DataFrame:
     """The rows of the figure that a number of a sentence names."""
     where = dict(cite.row)
-    data = figures.sequence_view_data(found, part=where.pop("part", "clean"))
+    data = figures.sequence_view.data(found, part=where.pop("part", "clean"))
     at = where.pop("at", None)
     for column, value in where.items():
         data = data[data[column] == value]
@@ -383,7 +384,7 @@ def worked_out(cite: Cite, found: SequenceReading) -> Any:
         return len(told) if cite.column == "asked" else int((told["name"] == told["true"]).sum())
     if cite.column == "changed":
         told = [
-            asked_rows(figures.sequence_view_data(found, part=one, rows=("outputs",))) for one in ("clean", "edited")
+            asked_rows(figures.sequence_view.data(found, part=one, rows=("outputs",))) for one in ("clean", "edited")
         ]
         right = [one["name"] == one["true"] for one in told]
         return int((right[0] != right[1]).sum())

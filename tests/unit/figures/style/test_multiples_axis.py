@@ -11,6 +11,7 @@ import pytest
 
 from workbench import figures
 from workbench.figures.labels import multiple
+from workbench.figures.look import Look
 from workbench.figures.rows.multiples import partners
 from workbench.figures.style.design_tokens import TOKENS
 from workbench.figures.style.template import u_length
@@ -24,9 +25,9 @@ def marks(figure: Any) -> list[Any]:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_only_the_words_of_the_axis_change(robust: pd.DataFrame, theme: Any) -> None:
-    plain = figures.accuracy_over_length(robust, trained=50, step=STEP, theme=theme)
+    plain = figures.accuracy_over_length(robust, trained=50, step=STEP, look=Look(theme))
     told = figures.in_multiples(
-        figures.accuracy_over_length(robust, trained=50, step=STEP, theme=theme), trained=50, theme=theme
+        figures.accuracy_over_length(robust, trained=50, step=STEP, look=Look(theme)), trained=50, theme=theme
     )
     assert marks(told) == marks(plain)
     assert told.layout.xaxis.range == plain.layout.xaxis.range

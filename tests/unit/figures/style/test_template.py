@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from workbench.figures.look import Look
 from workbench.figures.style.design_tokens import TOKENS
 from workbench.figures.style.template import (
     MARGINS,
@@ -84,7 +85,7 @@ def test_accuracy_runs_from_below_chance_to_1_04() -> None:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("size", [11, 12])
 def test_template(theme: str, size: int) -> None:
-    layout = template(theme, size).layout
+    layout = template(Look(theme, size)).layout
     assert layout.font.family.startswith("Inter")
     assert layout.font.size == size
     assert layout.paper_bgcolor == layout.plot_bgcolor == "rgba(0,0,0,0)"
@@ -99,7 +100,7 @@ def test_template(theme: str, size: int) -> None:
 
 def test_an_unknown_theme_is_named() -> None:
     with pytest.raises(ValueError, match="sepia"):
-        template("sepia")
+        template(Look("sepia"))
 
 
 def test_step_axis_of_a_single_step() -> None:

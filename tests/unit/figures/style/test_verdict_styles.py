@@ -1,4 +1,4 @@
-"""Since when a verdict holds: a bracket between the last step that was shown otherwise and the first that agrees."""
+"""The ribbon of verdicts over training, and the glyph of each verdict."""
 
 from __future__ import annotations
 
@@ -6,39 +6,18 @@ import pytest
 
 from workbench.figures.errors import NotMeasured
 from workbench.figures.rows.frame import Frame
-from workbench.figures.style.verdict_styles import Since, glyph_svg, since, verdict_ribbon
+from workbench.figures.style.verdict_styles import glyph_svg, verdict_ribbon
 
 U, R, C, F = "undecided", "scale-robust", "length-coupled", "not fitted"
-
-
-@pytest.mark.parametrize(("labels", "expected"), [
-    ([F, F, R, R], Since(1, 2)),
-    ([F, U, R, U, R], Since(0, 2)),  # an undecided step neither confirms nor breaks it
-    ([R, R, R], Since(None, 0)),
-    ([U, R, R], Since(None, 1)),
-    ([R, C, R], Since(1, 2)),
-    ([F, R, C, U, U, R], Since(2, 5)),
-    ([F, R, U], None),
-    ([U], None),
-    ([], None),
-])  # fmt: skip
-def test_since_is_a_bracket(labels: list[str], expected: Since | None) -> None:
-    assert since(dict(enumerate(labels))) == expected
-    assert since(dict(reversed(list(enumerate(labels))))) == expected, "in any order"
-
-
-def test_since_is_said_with_the_last_step_that_was_different() -> None:
-    assert str(Since(200, 300)) == "since 300 (last different: 200)"
-    assert str(Since(None, 1500)) == "since 1,500"
 
 
 def test_a_ribbon_is_of_one_run_in_the_order_of_training() -> None:
     own = {"measurement": "behaviour", "quantity": "verdict"}
     rows = [{**own, "step": step, "label": label} for step, label in ((20, R), (10, F), (30, U))]
     assert verdict_ribbon(Frame.from_rows(rows)) == [(10, F), (20, R), (30, U)]
-    with pytest.raises(ValueError, match="several verdicts at one step"):
+    with pytest.raises(ValueError, match="verdicts"):
         verdict_ribbon(Frame.from_rows([*rows, rows[0]]))
-    with pytest.raises(NotMeasured, match="No verdict for this run"):
+    with pytest.raises(NotMeasured, match="verdict"):
         verdict_ribbon(Frame.from_rows([{**rows[0], "quantity": "accuracy"}]))
 
 

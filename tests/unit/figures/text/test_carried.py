@@ -9,8 +9,8 @@ import pytest
 
 from tests.support.cited import said, unfounded
 from workbench.figures.rows.frame import Frame
-from workbench.figures.text.carried import CarriedReading, above, at_longest, by_layer, readings
-from workbench.figures.text.carried_clauses import carried_clause, rail_carried
+from workbench.figures.text.decodability_clauses import carried_clause, rail_carried
+from workbench.figures.text.decodability_rows import CarriedReading, above, at_longest, by_layer, readings
 from workbench.table.schema import row
 
 N = 32
@@ -69,7 +69,7 @@ def flat(value: float, refit: float, control: float | None, lengths: tuple[int, 
 def test_a_summary_above_its_controls_in_one_code(made: Any) -> None:
     assert clause(made(flat(0.97, 0.98, 0.60))) == (
         "It carries the summary after block 1 in one code at every measured length past 32 "
-        "(0.97 [0.95, 0.99] at 256, controls 0.60)"
+        "(0.97 [0.95, 0.99] at 256, controls 0.60 [0.58, 0.62])"
     )
 
 
@@ -99,22 +99,22 @@ def test_a_summary_without_controls_claims_nothing(made: Any) -> None:
 
 def test_a_code_that_moves(made: Any) -> None:
     assert clause(made(flat(0.12, 0.40, 0.15))) == (
-        "It carries the summary after block 1 in a code that moves (0.12 [0.10, 0.14] at 256, refitted 0.40, controls 0.15)"
+        "It carries the summary after block 1 in a code that moves (0.12 [0.10, 0.14] at 256, refitted 0.40, controls 0.15 [0.13, 0.17])"
     )
     assert "not above its controls" in clause(made(flat(0.12, 0.40, 0.39)))
 
 
 def test_a_code_above_its_controls_only_when_refitted(made: Any) -> None:
     assert clause(made(flat(0.62, 0.70, 0.60))) == (
-        "The summary is above its controls after block 1 only when refitted (0.70; frozen 0.62 [0.60, 0.64] at 256, controls 0.60)"
+        "The summary is above its controls after block 1 only when refitted (0.70; frozen 0.62 [0.60, 0.64] at 256, controls 0.60 [0.58, 0.62])"
     )
 
 
 def test_one_length_at_the_controls_level_is_named(made: Any) -> None:
     probe = flat(0.97, 0.98, 0.60) | {(1, 64): (0.70, 0.70, 0.72)}
     assert clause(made(probe)) == (
-        "It carries the summary after block 1 at 256 (0.97 [0.95, 0.99] at 256, controls 0.60), "
-        "but is not above its controls at 64 (0.70 [0.68, 0.72], controls 0.72)"
+        "It carries the summary after block 1 at 256 (0.97 [0.95, 0.99] at 256, controls 0.60 [0.58, 0.62]), "
+        "but is not above its controls at 64 (0.70 [0.68, 0.72], controls 0.72 [0.70, 0.74])"
     )
 
 
@@ -122,13 +122,13 @@ def test_a_code_that_moves_on_the_way_is_named(made: Any) -> None:
     probe = flat(0.97, 0.98, 0.60) | {(1, 64): (0.80, 0.95, 0.60)}
     assert clause(made(probe)) == (
         "It carries the summary after block 1 in a code that moves on the way (refitted 0.95 against 0.80 at 64; "
-        "0.97 [0.95, 0.99] at 256, controls 0.60)"
+        "0.97 [0.95, 0.99] at 256, controls 0.60 [0.58, 0.62])"
     )
 
 
 def test_inside_training_nothing_is_said_of_longer_lengths(made: Any) -> None:
     assert clause(made(flat(0.97, 0.98, 0.60, (8, 32)))) == (
-        "It carries the summary after block 1 (0.97 [0.95, 0.99] at 32, controls 0.60)"
+        "It carries the summary after block 1 (0.97 [0.95, 0.99] at 32, controls 0.60 [0.58, 0.62])"
     )
 
 
@@ -137,27 +137,27 @@ def test_inside_training_nothing_is_said_of_longer_lengths(made: Any) -> None:
     [
         (
             {(0, 256): (None, 0.98, 0.99), (1, 256): (None, 0.01, 0.96)},
-            "Position 0.98 after block 0 (controls 0.99), gone after block 1 (0.01 [\u22120.01, 0.03], controls 0.96 at 256)",
+            "Position 0.98 after block 0 (controls 0.99 [0.97, 1.01]), gone after block 1 (0.01 [\u22120.01, 0.03], controls 0.96 [0.94, 0.98] at 256)",
         ),
         (
             {(-1, 256): (None, 0.98, 0.01), (1, 256): (None, 0.10, 0.96)},
-            "Position 0.98 in the embedding, little left after block 1 (0.10 [0.08, 0.12], controls 0.96 at 256)",
+            "Position 0.98 in the embedding, little left after block 1 (0.10 [0.08, 0.12], controls 0.96 [0.94, 0.98] at 256)",
         ),
         (
             {(1, 256): (None, 0.97, 0.40)},
-            "Position is readable after block 1 (0.97 [0.95, 0.99], controls 0.40 at 256)",
+            "Position is readable after block 1 (0.97 [0.95, 0.99], controls 0.40 [0.38, 0.42] at 256)",
         ),
         (
             {(1, 256): (None, 0.40, 0.10)},
-            "Position is partly readable after block 1 (0.40 [0.38, 0.42], controls 0.10 at 256)",
+            "Position is partly readable after block 1 (0.40 [0.38, 0.42], controls 0.10 [0.08, 0.12] at 256)",
         ),
         (
             {(1, 256): (None, 0.20, 0.10)},
-            "Little position is readable after block 1 (0.20 [0.18, 0.22], controls 0.10 at 256)",
+            "Little position is readable after block 1 (0.20 [0.18, 0.22], controls 0.10 [0.08, 0.12] at 256)",
         ),
         (
             {(1, 256): (None, 0.99, 0.99)},
-            "Position is not above its controls after block 1 (0.99 [0.97, 1.01], controls 0.99 at 256)",
+            "Position is not above its controls after block 1 (0.99 [0.97, 1.01], controls 0.99 [0.97, 1.01] at 256)",
         ),
         (
             {(1, 256): (None, 0.99, None)},
@@ -177,13 +177,13 @@ def test_the_rail_holds_both_against_their_controls(made: Any) -> None:
     pieces = rail_carried(frame, 7, 256)
     assert unfounded(pieces, frame, N) == []
     assert said(pieces) == (
-        "Summary 0.97 [0.95, 0.99] after block 1 at length 256, above its controls (0.60), in the code of trained lengths; "
-        "position 0.06 [0.04, 0.08] after block 1 at length 256, not above its controls (0.97), 0.98 after block 0"
+        "Summary 0.97 [0.95, 0.99] after block 1 at length 256, above its controls (0.60 [0.58, 0.62]), in the code of trained lengths; "
+        "position 0.06 [0.04, 0.08] after block 1 at length 256, not above its controls (0.97 [0.95, 0.99]), 0.98 after block 0"
     )
     at_control = said(rail_carried(made(flat(0.97, 0.98, 1.0)), 7, 256))
-    assert at_control.endswith("not above its controls (1.00)")
+    assert at_control.endswith("not above its controls (1.00 [0.98, 1.02])")
     assert said(rail_carried(made(flat(0.12, 0.40, 0.15)), 7, 256)).endswith(
-        "not above its controls (0.15), refitted 0.40"
+        "not above its controls (0.15 [0.13, 0.17]), refitted 0.40"
     )
     assert said(rail_carried(made(flat(0.97, 0.98, None)), 7, 64)).endswith("no control measured")
     assert rail_carried(frame, 7, 100) == []

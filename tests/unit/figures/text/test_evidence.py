@@ -31,7 +31,8 @@ def made(synthetic: Any) -> Made:
         position: tuple[float, float] = (0.1, 0.3),
         kinds: tuple[str, ...] = ("hardmax", "hardmax", "hardmax"),
         drop: float = 0.4,
-        p: float = 1e-6,
+        named: bool = True,
+        fallen: str = "",
         ties: str = "",
         nothing: float = 0.0,
     ) -> pd.DataFrame:
@@ -64,12 +65,13 @@ def made(synthetic: Any) -> Made:
             at = head | {"measurement": "circuits.hardmax", "length": n}
             rows.append(row(**at, quantity="hardmax_distance", value=0.05, low=0.04, high=0.06))
             rows.append(row(**at, quantity="hardmax_verdict", label=kind))
-        ablation = {"measurement": "circuits.ablation", "length": 64, "mode": "mean"}
-        cost = {"value": drop, "low": drop - 0.1, "high": drop + 0.1}
-        rows.append(row(**head, **ablation, quantity="accuracy_drop", target="head", **cost))
-        rows.append(row(**head, **ablation, quantity="accuracy_drop_p", target="head", value=p))
-        none = own | {"law": "matched", "measurement": "circuits.ablation", "length": 64, "target": "nothing"}
-        rows.append(row(**none, quantity="accuracy_drop", value=nothing, low=nothing - 0.05, high=nothing + 0.05))
+        tested = head | {"measurement": "circuits.head_effect", "length": 64}
+        rows.append(row(**tested, quantity="necessary_head", label="named" if named else "not named"))
+        for mode, less in (("mean", 0.0), ("resample", -0.05)):
+            cost = {"value": drop - less, "low": drop - less - 0.1, "high": drop - less + 0.1, "mode": mode}
+            rows.append(row(**tested, quantity="head_drop", label=fallen, **cost))
+            least = tested | {"head": 0, "control": "least head", "mode": mode}
+            rows.append(row(**least, quantity="head_drop", value=nothing, low=nothing - 0.05, high=nothing + 0.05))
         frame: pd.DataFrame = synthetic.frame_of(rows)
         return frame
 
@@ -83,8 +85,13 @@ def found(frame: pd.DataFrame) -> dict[str, list[Evidence]]:
     for one in told:
         assert unfounded(one.clause, frame, N) == [], said(one.clause)
         value, _, n, control, _ = one.cells
+        control, *ends = (part.strip("[],") for part in control.split())
         for text, held, column in ((value, one.row, "value"), (n, one.row, "n"), (control, one.control, "value")):
             assert text == "\u2013" if held is None else same(text, held[column])
+        limits = [] if one.control is None else [one.control[end] for end in ("low", "high")]
+        limits = [limit for limit in limits if limit is not None and limit == limit]
+        assert len(ends) == len(limits), "a control stands with its interval, where it has one"
+        assert all(same(text, limit) for text, limit in zip(ends, limits, strict=True))
         for held in (one.row, one.control):
             assert held is None or held["quantity"] in set(frame["quantity"])
         by_topic.setdefault(one.topic, []).append(one)
@@ -105,14 +112,14 @@ def test_a_robust_run_whose_evidence_agrees(made: Made) -> None:
         "head": {"supports"},
     }
     [matched, challenge] = told["past training"]
-    assert said(matched.clause) == "Accuracy stays past 32, up to 256; lowest at 64 under the matched law"
+    assert said(matched.clause) == "Accuracy stays past 32, up to 256; lowest at 64 on the matched test set"
     assert matched.cells == ("0.99", "[0.97, 1.00]", "512", "0.50", "")
     assert "challenge" in said(challenge.clause)
     [summary] = told["summary"]
     assert said(summary.clause) == "The summary is carried in the code of trained lengths at length 256"
-    assert summary.cells == ("0.97", "[0.95, 0.99]", "512", "0.60", "after block 1")
+    assert summary.cells == ("0.97", "[0.95, 0.99]", "512", "0.60 [0.59, 0.61]", "after block 1")
     [head] = told["head"]
-    assert head.cells == ("0.40", "[0.30, 0.50]", "512", "0.00", "L0 H1")
+    assert head.cells == ("0.40", "[0.30, 0.50]", "512", "0.00 [\u22120.05, 0.05]", "L0 H1")
 
 
 def test_a_coupled_run_whose_evidence_agrees(made: Made) -> None:
@@ -145,18 +152,19 @@ def test_what_speaks_the_other_way_contradicts(made: Made) -> None:
 @pytest.mark.parametrize("level", [0.97, 0.95, 0.945, 1.0])
 def test_nothing_is_claimed_at_the_level_of_a_control(made: Made, verdict: str, level: float) -> None:
     # 0.945: the intervals [0.95, 0.99] of the probe and [0.935, 0.955] of its control overlap
-    frame = made(verdict, summary=(0.97, 0.98, level), position=(0.97, level), drop=0.04, nothing=0.04)
+    frame = made(verdict, summary=(0.97, 0.98, level), position=(0.97, level), named=False)
     told = standings(frame)
     assert told["summary"] == told["position"] == told["head"] == {"cannot tell"}
     assert "not above its controls" in said(found(frame)["summary"][0].clause)
-    assert "not above its control" in said(found(frame)["head"][0].clause)
+    assert said(found(frame)["head"][0].clause).endswith("but it is not shown to matter at length 64")
 
 
 def test_without_a_control_nothing_is_claimed(made: Made) -> None:
     frame = made(position=(0.9, 0.1))
     told = standings(frame[frame["control"] != "token_only"])
     assert told["summary"] == told["position"] == {"cannot tell"}
-    assert standings(frame[frame["target"] != "nothing"])["head"] == {"cannot tell"}
+    untested = frame[frame["measurement"] != "circuits.head_effect"]
+    assert said(found(untested)["head"][0].clause).endswith("; whether it matters is not measured")
 
 
 def test_accuracy_at_chance_supports_no_claim_that_it_stays(made: Made) -> None:
@@ -167,9 +175,19 @@ def test_a_fall_inside_the_interval_at_n_is_none(made: Made) -> None:
     assert standings(made("length-coupled", fails=True, far=0.98))["past training"] == {"cannot tell"}
 
 
-@pytest.mark.parametrize(("p", "standing"), [(1e-6, "supports"), (0.2, "cannot tell")])
-def test_a_head_counts_where_ablating_it_is_shown_to_cost_something(made: Made, p: float, standing: str) -> None:
-    assert standings(made(p=p))["head"] == {standing}
+@pytest.mark.parametrize(("named", "standing"), [(True, "supports"), (False, "cannot tell")])
+def test_a_head_counts_where_it_is_shown_to_matter(made: Made, named: bool, standing: str) -> None:
+    assert standings(made(named=named))["head"] == {standing}
+
+
+def test_a_drop_to_chance_is_no_number_of_the_evidence(made: Made) -> None:
+    (head,) = found(made(fallen="falls to chance"))["head"]
+    assert (
+        "without it, accuracy drops by 0.40 [0.30, 0.50], to chance, with its mean output in its place and by 0.45 "
+        "[0.35, 0.55], to chance, with its output on another sequence in its place at length 64"
+    ) in said(head.clause)
+    assert head.cells == ("\u2013", "", "\u2013", "\u2013", "L0 H1")
+    assert head.standing == "supports"
 
 
 @pytest.mark.parametrize(
@@ -211,7 +229,7 @@ def test_the_fit_speaks_for_what_it_shows(made: Made, skill: tuple[float, float]
 def test_open_near_ties_cannot_tell(made: Made) -> None:
     told = found(made(ties="open"))["near ties"]
     assert [(one.standing, said(one.clause).partition(":")[0]) for one in told] == [
-        ("cannot tell", "Near ties are open")
+        ("cannot tell", "Hard inputs are inconclusive past training")
     ]
     assert standings(made(ties="hold"))["near ties"] == {"supports"}
 
@@ -228,7 +246,7 @@ def test_the_tally_counts_every_clause(made: Made) -> None:
 
 
 def test_without_a_verdict_there_is_no_ledger(made: Made) -> None:
-    with pytest.raises(NotMeasured, match="No verdict at step 8"):
+    with pytest.raises(NotMeasured, match="step 8"):
         evidence(made(), step=8, trained=N, length=128)
 
 
@@ -294,8 +312,18 @@ def test_the_head_is_looked_at_where_it_was_ablated(made: Made, length: int, sta
 
 
 @pytest.mark.parametrize(("layer", "head"), [(None, 1), (0, None), (None, None)])
-def test_no_head_is_spoken_of_without_its_place(made: Made, layer: int | None, head: int | None) -> None:
-    told = evidence(made(), step=7, trained=N, length=128, layer=layer, head=head)
+def test_of_all_heads_the_ledger_says_whether_one_matters(made: Made, layer: int | None, head: int | None) -> None:
+    for named, words in (
+        (True, "L0 H1 matters at length 64"),
+        (False, "No single head is shown to matter at length 64"),
+    ):
+        told = evidence(made(named=named), step=7, trained=N, length=128, layer=layer, head=head)
+        (one,) = [one for one in told if one.topic == "head"]
+        assert said(one.clause).startswith(words)
+        assert (one.standing, one.where) == ("cannot tell", "")
+    untested = made()
+    untested = untested[untested["measurement"] != "circuits.head_effect"]
+    told = evidence(untested, step=7, trained=N, length=128, layer=layer, head=head)
     assert "head" not in {one.topic for one in told}
 
 

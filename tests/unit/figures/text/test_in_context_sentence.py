@@ -30,9 +30,9 @@ def test_the_verdict_is_said_with_its_presentation() -> None:
     pieces = in_context_sentence(Frame.from_rows(rows), step=10)
     assert said(pieces) == "Holds in context, presented as pairs at step 10: 0.98 at 64 items."
     assert pieces[0] == ("Holds in context", "summary")
-    with pytest.raises(NotMeasured, match="No verdict at step 30"):
+    with pytest.raises(NotMeasured, match="step 30"):
         in_context_sentence(Frame.from_rows(rows), step=30)
-    with pytest.raises(NotMeasured, match="No verdict at step 10"):
+    with pytest.raises(NotMeasured, match="step 10"):
         in_context_sentence(Frame.from_rows(rows[:1]), step=10)
 
 
@@ -61,7 +61,7 @@ def test_both_ends_are_those_with_a_value_at_the_fewest_items_and_at_the_cursor(
         )
     ]
     frame = Frame.from_rows(rows)
-    assert said(in_context_rail(frame, "behaviour", 10, length, 1, 0)) == f"Right among all tokens: {words}"
+    assert said(in_context_rail(frame, "behaviour", 10, length, 1, 0)) == f"Right of all answer tokens: {words}"
     mechanism = said(in_context_rail(frame, "mechanism", 10, length, 1, 0))
     assert mechanism.startswith("L1 H0 gives to the key behind")
     assert mechanism.endswith(f": {words}")
@@ -79,5 +79,5 @@ def test_only_what_was_measured_is_told_of_both_sides() -> None:
     ]
     told = said(asymmetry_sentence(Frame.from_rows(rows), step=10))
     assert told == "Right minus left neighbour, pairs of strings: 0.25 at 16 items."
-    with pytest.raises(NotMeasured, match="is not measured at step 10"):
+    with pytest.raises(NotMeasured, match="step 10"):
         asymmetry_sentence(Frame.from_rows(rows[1:]), step=10)

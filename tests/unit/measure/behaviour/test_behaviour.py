@@ -9,14 +9,25 @@ import numpy as np
 import pytest
 import torch
 
+from tests.support.held import Held
+from tests.support.measure.held_rows import held_rows
 from tests.support.measure.measuring import measured
-from workbench.measure.behaviour.behaviour import SECOND, Behaviour
-from workbench.measure.behaviour.behaviour_rows import cell_rows, stratum_row
-from workbench.measure.behaviour.cells import Cell, Rules
-from workbench.measure.behaviour.floors import STRINGS, floor_of, strings
+from workbench.measure.behaviour.accuracy_cells import Cell, Rules
+from workbench.measure.behaviour.baselines import STRINGS, Floor, floor_of, strings
+from workbench.measure.behaviour.hard_strata_verdict import Qualifier
+from workbench.measure.behaviour.measurement import SECOND, Behaviour
 from workbench.measure.behaviour.observed import reduce_batch, tally
+from workbench.measure.behaviour.rows import (
+    cell_rows,
+    first_wrong_row,
+    floor_rows,
+    near_ties_row,
+    share_row,
+    stratum_row,
+)
 from workbench.measure.intervals import clopper_pearson, lower_limit, upper_limit, wilson
 from workbench.measure.measurement import Grid
+from workbench.measure.request import MeasureRequest
 from workbench.measure.running.plan import execute, plan
 from workbench.measure.settings import MeasurementError
 from workbench.measure.study import BLOCK, CheckpointStudy, Evaluation, forward
@@ -30,6 +41,15 @@ TASK = make_task("majority")
 RULES = Rules()
 GAMMA = 0.025 / 3
 GRID = Grid(9, (3, 5, 9, 15, 19, 27, 37, 55, 73), (3, 5, 9), (15, 19, 27, 37, 55, 73))
+
+
+class Unlisted(Majority):
+    """Majority whose test sets are drawn, however few strings there are."""
+
+    name = "unlisted"
+
+    def support(self, law, length, window=None):
+        return None
 
 
 class Stated(Majority):
@@ -49,7 +69,8 @@ class Stated(Majority):
 def test_the_floor_is_chance_on_the_matched_law_and_the_best_shortcut_on_the_challenge_law() -> None:
     matched, challenge = (floor_of(Stated(), law, 19, 9, 0) for law in ("matched", "challenge"))
     assert (matched.value, challenge.value) == (0.5, pytest.approx(0.8))
-    assert matched.shortcuts == challenge.shortcuts == pytest.approx({"first": 0.8, "last": 0.6, "counts": 1.0})
+    for floor in (matched, challenge):
+        assert floor.shortcuts == pytest.approx({"first": 0.8, "last": 0.6, "counts": 1.0})
     for floor, skill in ((matched, (0.9 - 0.5) / 0.5), (challenge, (0.9 - 0.8) / 0.2)):
         assert Cell("any", 19, 90, 100, floor.value).skill == pytest.approx(skill)
 
@@ -65,15 +86,25 @@ def test_a_chance_above_every_shortcut_is_the_floor() -> None:
 
 
 def test_floors_come_from_4096_strings_of_their_own() -> None:
-    drawn = strings(TASK, "challenge", 27, 9, 7)
+    task = Unlisted()
+    drawn = strings(task, "challenge", 27, 9, 7)
     assert (len(drawn), STRINGS) == (4096, 4096)
-    judged = Evaluation(TASK, GRID, 7, 512).batch("challenge", 27)
+    judged = Evaluation(task, GRID, 7, 512).batch("challenge", 27)
     assert not torch.equal(drawn.tokens[:512], judged.tokens)
-    floor, hits = floor_of(TASK, "challenge", 27, 9, 7), TASK.shortcuts(drawn, 9)
+    floor, hits = floor_of(task, "challenge", 27, 9, 7), task.shortcuts(drawn, 9)
     assert floor.shortcuts == {name: pytest.approx(float(hit.mean())) for name, hit in hits.items()}
-    other = floor_of(TASK, "challenge", 27, 9, 8)
+    other = floor_of(task, "challenge", 27, 9, 8)
     assert floor.shortcuts["first_window"] != other.shortcuts["first_window"]
     assert floor.shortcuts["first_window"] == pytest.approx(other.shortcuts["first_window"], abs=0.05)
+
+
+def test_the_floor_of_a_listed_test_set_is_exact() -> None:
+    """Sorted strings of 27 bits: 28 numbers of those in front, either symbol first; a window of 9 sees 9 of them."""
+    exact, drawn = floor_of(TASK, "challenge", 27, 9, 7), floor_of(Unlisted(), "challenge", 27, 9, 7)
+    assert exact.chance == exact.shortcuts["position_only"] == 0.5
+    assert exact == floor_of(TASK, "challenge", 27, 9, 8)
+    assert exact.shortcuts["first_window"] == pytest.approx(19 / 28)
+    assert exact.shortcuts == pytest.approx(dict(drawn.shortcuts), abs=0.03)
 
 
 def test_the_floor_does_not_move_when_more_strings_are_judged(make_run) -> None:
@@ -163,11 +194,11 @@ def erring(share: int, lengths: set[int]) -> type:
 
     class Erring:
         run, step, trained_ids, earlier = "stub", 0, None, ()
-        task, cfg, model, grid, seed = TASK, majority().cfg, None, GRID, 0
+        task, cfg, model, grid, seed = Unlisted(), majority().cfg, None, GRID, 0
 
         def __init__(self, deep: bool) -> None:
             self.deep, self.passes = deep, 0
-            self.evaluation = Evaluation(TASK, GRID, 0, 512)
+            self.evaluation = Evaluation(self.task, GRID, 0, 512)
             self.asked: list[tuple] = []
 
         def reads_unseen(self, length: int) -> bool:
@@ -237,7 +268,9 @@ def test_where_nothing_may_be_asked_again_the_reason_is_said() -> None:
     verdict = one(rows, quantity="verdict")
     assert study.asked == []
     assert (verdict["label"], verdict["reason"]) == ("undecided", "too few strings")
-    assert verdict["note"].endswith("the bar is 0.9; 2,048 strings would decide; 10 distinct strings at 1-3")
+    assert verdict["note"].endswith(
+        "the bar is 0.9; 2,048 strings would decide; 10 distinct sequences at lengths 1 to 3"
+    )
 
 
 @pytest.mark.asserts("failure_length", "verdict")
@@ -261,13 +294,34 @@ def test_settings_carry_the_thresholds(make_run) -> None:
         "robust": 0.9,
         "strata": 128,
     }
-    assert Behaviour().spec.version == 4
+    assert Behaviour().spec.version == 6
     run = make_run(majority(), TASK, trained=9)
     table, _ = measured(run, sequences=32)
     assert '"looks":[512,2048,4096]' in table.frame(quantity="verdict")["setting"].item()
-    with pytest.raises(MeasurementError, match="looks are numbers of strings that rise"):
-        plan([run.path], only=["behaviour"], settings={"behaviour": {"looks": [512, 100]}})
+    with pytest.raises(MeasurementError, match="rising"):
+        plan(MeasureRequest([run.path], only=["behaviour"], settings={"behaviour": {"looks": [512, 100]}}))
     strict = {"behaviour": {"robust": 0.999, "looks": [64]}}
-    execute(plan([run.path], only=["behaviour"], settings=strict), "serial")
+    execute(plan(MeasureRequest([run.path], only=["behaviour"], settings=strict, executor="serial")))
     verdict = Table.load(run.path).frame(quantity="verdict")
     assert (verdict["label"].item(), verdict["reason"].item()) == ("undecided", "at the bar")
+
+
+def counted(right: float, law: str = "matched", length: int = 64, floor: float = 0.0, n: int = 64) -> Cell:
+    """A cell without sampling error: its limits are its skill."""
+    return Cell(law, length, right, n, floor, counted=True)
+
+
+def test_rows_of_all_kinds(held: Held) -> None:
+    where = {"law": "matched", "length": 8, "mode": "teacher_forced"}
+    rules = Rules((64, 128))
+    kinds = [
+        Cell("matched", 8, 60, 64, 0.5, 30), Cell("matched", 8, 64, 64, 0.0), counted(60.5, floor=0.25),
+        Cell("matched", 8, 0, 0, 0.5, note="nothing"), Cell("matched", 8, 60, 64, 0.96),
+    ]  # fmt: skip
+    rows = [r for cell in kinds for r in cell_rows(cell, rules, where)]
+    rows += [stratum_row(f"kind {i}", cell) for i, cell in enumerate(kinds)]
+    rows += floor_rows(Floor(0.75, 0.5, {"last": 0.75, "first": 0.25}), where)
+    rows += [share_row("exact_match", "ids", np.array([True, False, True]), where)]
+    rows += [near_ties_row(Qualifier("open", "a: 1 at 2"), "small margins", 64), first_wrong_row(17, where, 64)]
+    rows += [first_wrong_row(None, where, 64)]
+    held(held_rows(rows))

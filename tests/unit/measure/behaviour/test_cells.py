@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
+from tests.support.held import Held
+from tests.support.measure.held_rows import short
 from workbench.core.thresholds import ERROR, LOOKS
-from workbench.measure.behaviour.cells import Cell, Rules, bar_of, judged_lengths, outer_state, trained_state
-from workbench.measure.behaviour.looks import flawless, would_decide
+from workbench.measure.behaviour.accuracy_cells import (
+    Cell,
+    Rules,
+    bar_of,
+    far_enough,
+    judged_lengths,
+    outer_state,
+    trained_state,
+)
+from workbench.measure.behaviour.interim_tests import flawless, would_decide
 from workbench.measure.intervals import clopper_pearson, lower_limit, upper_limit
 from workbench.measure.measurement import Grid
 
@@ -137,11 +151,104 @@ def test_skill_is_undefined_over_a_floor_that_leaves_no_room() -> None:
 
 
 @pytest.mark.parametrize(("fields", "sentence"), [
-    ({"looks": ()}, "looks are numbers of strings that rise"),
-    ({"looks": (512, 512)}, "that rise, e.g. 512, 2048, 4096, not .512, 512."),
-    ({"fitted": 0.0}, "fitted is a skill above 0 and up to 1, not 0.0"),
-    ({"robust": 1.5}, "robust is a skill above 0 and up to 1, not 1.5"),
+    ({"looks": ()}, "rising"),
+    ({"looks": (512, 512)}, r"\b2048\b"),
+    ({"fitted": 0.0}, "fitted"),
+    ({"robust": 1.5}, "robust"),
 ])  # fmt: skip
 def test_rules_that_make_no_sense_are_refused(fields, sentence) -> None:
     with pytest.raises(ValueError, match=sentence):
         Rules(**fields)
+
+
+EPS = 1e-9
+
+
+HALVES = Rules((64, 128), fitted=0.75, robust=0.5)
+"""Thresholds that a count can meet exactly."""
+
+
+def counted(right: float, law: str = "matched", length: int = 64, floor: float = 0.0, n: int = 64) -> Cell:
+    """A cell without sampling error: its limits are its skill."""
+    return Cell(law, length, right, n, floor, counted=True)
+
+
+@pytest.mark.parametrize(("right", "state"), [(48, "pass"), (47.999, "fail"), (64, "pass"), (0, "fail")])
+def test_a_trained_cell_at_its_bar(right: float, state: str) -> None:
+    assert trained_state(counted(right), HALVES, 3) == state
+
+
+@pytest.mark.parametrize(
+    ("right", "bar", "state"),
+    [
+        (32, 0.25, "pass"),
+        (31.999, 0.25, "between"),
+        (16, 0.25, "between"),
+        (15.999, 0.25, "fail"),
+        (0, None, "between"),
+        (32, None, "pass"),
+        (31, 0.5, "fail"),
+    ],
+)
+def test_an_outer_cell_at_its_bars(right: float, bar: float | None, state: str) -> None:
+    assert outer_state(counted(right), HALVES, bar, 3) == state
+
+
+def test_the_level_of_fail_is_shared_out_and_that_of_pass_is_not() -> None:
+    cells = [Cell("matched", 8, k, 64, 0.0) for k in range(65)]
+    for state in (lambda one, of: trained_state(one, HALVES, of), lambda one, of: outer_state(one, HALVES, 0.4, of)):
+        alone, many = (Counter(state(one, of) for one in cells) for of in (1, 4))
+        assert alone["fail"] > many["fail"] > 0
+        assert alone["pass"] == many["pass"] > 0
+
+
+@pytest.mark.parametrize(("skills", "bar"), [([], None), ([64, 64], 0.5), ([32, 64], 0.375), ([0, 0], 0.0)])
+def test_the_bar_is_half_of_the_mean_trained_skill(skills: list[float], bar: float | None) -> None:
+    assert bar_of([counted(right) for right in skills], HALVES) == bar
+    assert bar_of([*(counted(right) for right in skills), counted(1, floor=0.96), counted(0, n=0)], HALVES) == bar
+
+
+def test_a_skill_is_defined_up_to_the_highest_floor() -> None:
+    assert counted(1, floor=0.95).defined
+    assert not counted(1, floor=0.95 + EPS).defined
+    assert not Cell("matched", 8, 0, 0, 0.0).defined
+    assert Cell("matched", 8, 0, 1, 0.0).defined
+    assert counted(48, floor=0.5).skill == 0.5
+    assert counted(48, floor=0.5).accuracy == 0.75
+
+
+def test_lengths_that_are_judged() -> None:
+    grid = Grid(3, (1, 3, 7, 8, 9, 24), (1, 3), (7, 8, 9, 24))
+    assert judged_lengths(grid, "matched") == (7, 8, 9, 24)
+    assert judged_lengths(grid, "challenge") == (8, 9, 24), "8 is 8/3 of 3"
+    assert far_enough(grid)
+    assert not far_enough(replace(grid, lengths=(3, 23)))
+
+
+@pytest.mark.parametrize("fields", [
+    {"looks": ()}, {"looks": (0,)}, {"looks": (4, 4)}, {"looks": (8, 4)}, {"fitted": 0.0}, {"fitted": 1.1},
+    {"robust": 0.0}, {"robust": 1.0001}, {"robust": -1.0},
+])  # fmt: skip
+def test_rules_that_cannot_be(fields: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"rising|above 0 and up to 1"):
+        Rules(**fields)
+
+
+def test_rules_that_just_can_be() -> None:
+    rules = Rules((1,), fitted=1.0, robust=1.0)
+    assert rules.level == 0.025
+    assert Rules((1, 2, 3, 4)).level == 0.025 / 4
+
+
+def test_how_many_strings_would_decide(held: Held) -> None:
+    rules = Rules((64, 128, 512, 1024))
+    found = [
+        would_decide(Cell("matched", 8, right, n, floor), bar, rules, cells, below) or 0
+        for n in (64, 128, 512, 1024)
+        for right in (n, n - 1, round(n * 0.97), round(n * 0.92), round(n * 0.8))
+        for floor in (0.0, 0.5)
+        for bar in (0.9, 0.95)
+        for cells, below in ((1, None), (6, 0.85), (2, 0.95))
+    ]
+    held([Counter(found), short(found)])
+    assert [flawless(floor, 0.9, rules) for floor in (0.0, 0.5)] == [49, 99]

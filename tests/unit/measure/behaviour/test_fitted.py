@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from workbench.measure.behaviour.fitted import fit_sentence
+from workbench.measure.behaviour.solves_trained_lengths import fit_sentence
 from workbench.models.handmade.transformers import majority
 from workbench.tasks import make_task
 

@@ -11,8 +11,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from workbench.measure.behaviour.behaviour import Behaviour
 from workbench.measure.behaviour.free_running import BUDGET_TOKENS, affordable, free_run
+from workbench.measure.behaviour.measurement import Behaviour
 from workbench.measure.measurement import Grid, show
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.positions import Arange

@@ -12,6 +12,7 @@ from torch.nn import functional as F
 
 from workbench.cli.options import suggestions
 from workbench.cli.run_config import build
+from workbench.cli.train_request import TrainRequest
 from workbench.measure.behaviour.free_running import free_run
 from workbench.measure.behaviour.observed import reduce_batch
 from workbench.models import HookedTransformer, ModelConfig
@@ -91,7 +92,8 @@ def test_the_offset_of_training_can_be_left_out_and_is_named_only_then(law: type
     assert id_sampler(law(offset=False).model_dump()) == law(offset=False)
     settings = {"positions": "learned", "ids": "predicted", "lengths": "3-9", "n_ctx": 24}
     plain, fixed = (
-        build("parity_scratchpad", settings, given).as_json() for given in ([], [(["model", "ids", "offset"], False)])
+        build(TrainRequest("parity_scratchpad", settings, given)).as_json()
+        for given in ([], [(["model", "ids", "offset"], False)])
     )
     assert "offset" not in plain["model"]["ids"]
     assert plain["id"] != fixed["id"]
@@ -177,7 +179,7 @@ def test_other_models_are_left_as_they_were() -> None:
 
 def test_a_task_without_coupled_ids_is_told_what_would_fit() -> None:
     with pytest.raises(PositionError) as refused:
-        build("majority", {"ids": "predicted", "positions": "learned"}, [])
+        build(TrainRequest("majority", {"ids": "predicted", "positions": "learned"}))
     assert str(refused.value) == (
         "majority couples no position ids, so ids predicted has nothing to predict; choose arange, random_offset, pose, "
         "random_subset, or a task that couples them: uf, ub, nf, nb, reverse, duplicate_string, odds_first, addition, "
@@ -189,8 +191,8 @@ def test_a_task_without_coupled_ids_is_told_what_would_fit() -> None:
 def test_each_ablation_is_one_option(name: str) -> None:
     task = make_task(name)
     assert suggestions(task, {})["ids"] == "predicted"
-    without = build(name, {"ids": "random_offset"}, []).model
+    without = build(TrainRequest(name, {"ids": "random_offset"})).model
     assert (without.positions.name, without.ids.name) == ("learned", "random_offset")
-    rotary = build(name, {"positions": "rotary"}, []).model
+    rotary = build(TrainRequest(name, {"positions": "rotary"})).model
     assert (rotary.positions.name, rotary.ids.name) == ("rotary", "pose")
-    assert build(name, {"positions": "rotary", "ids": "arange"}, []).model.ids.name == "arange"
+    assert build(TrainRequest(name, {"positions": "rotary", "ids": "arange"})).model.ids.name == "arange"

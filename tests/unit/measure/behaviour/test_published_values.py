@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workbench.measure.behaviour.behaviour import Behaviour
-from workbench.measure.behaviour.behaviour_rows import floor_rows
-from workbench.measure.behaviour.floors import Floor
+from workbench.measure.behaviour.baselines import Floor
+from workbench.measure.behaviour.measurement import Behaviour
 from workbench.measure.behaviour.observed import Observed
+from workbench.measure.behaviour.rows import floor_rows
 from workbench.measure.intervals import wilson
 
 WHERE = {"law": "matched", "length": 9, "mode": "teacher_forced"}

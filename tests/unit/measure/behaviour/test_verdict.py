@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import zlib
+from collections import Counter
 from collections.abc import Mapping
 
+import numpy as np
 import pytest
 
-from tests.support.measure.simulated import GRID, RULES
-from workbench.measure.behaviour.cells import Cell, Key, Rules
-from workbench.measure.behaviour.looks import LookBoard, Looks, Tally, look
-from workbench.measure.behaviour.verdict import FailureLength, Verdict, decide, failure_length
+from tests.support.held import Held
+from tests.support.measure.held_rows import FLOAT, held_rows
+from tests.support.measure.simulated import CHALLENGE_FLOORS, GRID, RULES
+from workbench.measure.behaviour.accuracy_cells import Cell, Key, Rules
+from workbench.measure.behaviour.interim_tests import LookBoard, Looks, Tally, look
+from workbench.measure.behaviour.listed_sequences import with_few
+from workbench.measure.behaviour.rows import cell_rows, verdict_rows
+from workbench.measure.behaviour.verdict import FailureLength, Verdict, decide, failure_length, fit_note, isolated
 from workbench.measure.grid import make_grid
 from workbench.measure.measurement import Grid
 from workbench.tasks import make_task
@@ -301,5 +308,77 @@ def test_the_default_grid_rounds_up_to_admissible_lengths() -> None:
 def test_given_lengths_keep_the_trained_ones() -> None:
     grid = make_grid(make_task("parity"), 16, [20, 40])
     assert (grid.lengths, grid.inside, grid.outside) == ((4, 8, 16, 20, 40), (4, 8, 16), (20, 40))
-    with pytest.raises(ValueError, match="no strings of length 20; the next admissible length is 21"):
+    with pytest.raises(ValueError, match="length 20"):
         make_grid(make_task("majority"), 49, [20])
+
+
+def counted(right: float, law: str = "matched", length: int = 64, floor: float = 0.0, n: int = 64) -> Cell:
+    """A cell without sampling error: its limits are its skill."""
+    return Cell(law, length, right, n, floor, counted=True)
+
+
+def test_looks_that_are_allowed() -> None:
+    rules = Rules((64, 128, 256))
+    assert Looks.of(rules, 64, True) == Looks((64, 128, 256), 3)
+    assert Looks.of(rules, 64, False) == Looks((64, 128, 256), 1)
+    assert Looks.of(rules, 63, True) == Looks((63, 64, 128, 256), 1)
+    assert Looks.of(rules, 100, True) == Looks((100, 128, 256), 3)
+    assert Looks.of(rules, 128, True) == Looks((128, 256), 2)
+
+
+class Drawn:
+    """A board of random misses, few or many, some cells counted, undefined or unseen."""
+
+    def __init__(self, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        self.rng, self.rules = rng, Rules((64, 256, 512)) if seed % 3 else Rules((128,), 0.9, 0.8)
+        lengths = GRID.lengths if seed % 5 else GRID.lengths[: 4 + seed % 4]
+        grid = Grid(32, lengths, GRID.inside, tuple(n for n in lengths if n > 32))
+        levels = rng.choice([1.0, 1.0, 1.0, 0.99, 0.97, 0.9, 0.75, 0.5], (2, len(lengths)))
+        levels[:, :4] = np.where(rng.random((2, 4)) < 0.9, 1.0, levels[:, :4])
+        if seed % 4 == 0:
+            levels[:, 4:] = np.where(rng.random((2, len(lengths) - 4)) < 0.8, 1.0, levels[:, 4:])
+        every = ("matched", "challenge")
+        self.share = {(law, n): levels[i, j] for i, law in enumerate(every) for j, n in enumerate(lengths)}
+        laws = ("matched", "challenge") if seed % 7 else ("matched",)
+        first = self.rules.looks[0]
+        cells = {}
+        for law in laws:
+            for n in lengths:
+                floor = 0.5 if law == "matched" else CHALLENGE_FLOORS[n]
+                floor = 0.96 if rng.random() < 0.01 else floor
+                few = rng.random() < 0.05
+                right = round(first * self.share[law, n])
+                cells[law, n] = Cell(law, n, right, first, floor, 20 if few else first, counted=few)
+        self.board = LookBoard(grid, self.rules, cells, frozenset(lengths[-2:]) if rng.random() < 0.1 else frozenset())
+
+    def draw(self, cell: Cell, start: int, stop: int) -> Tally:
+        return Tally(round((stop - start) * self.share[cell.key]), stop - start, stop)
+
+    def again(self, cell: Cell, strings: int) -> Tally:
+        return Tally(round(strings * (self.share[cell.key] if self.rng.random() < 0.6 else 1.0)), strings, strings)
+
+
+def test_the_verdicts_on_many_boards(held: Held) -> None:
+    said, labels, rows = [], Counter[str](), []
+    for seed in range(160):
+        one = Drawn(seed)
+        looks = Looks.of(one.rules, one.rules.looks[0], seed % 6 != 1)
+        made = look(one.board, looks, one.draw, one.again)
+        verdict = with_few(decide(one.board, looks, made), one.board)
+        labels[f"{verdict.label} {verdict.reason}"] += 1
+        ends = [[law, f.length, f.low, f.tested, f.note] for law, f in verdict.failures.items()]
+        alone = [cell.key for law in one.board.laws for cell in isolated(one.board, law)]
+        note = FLOAT.sub("#", verdict.note)
+        fit = "" if one.board.fit == "pass" else FLOAT.sub("#", fit_note(one.board))
+        said.append(str([verdict.label, verdict.reason, verdict.horizon, note, ends, sorted(made.items()), alone, fit]))
+        if seed < 40:
+            rows += verdict_rows(verdict, one.board)
+            for cell in one.board.cells.values():
+                rows += cell_rows(cell, one.rules, {"law": cell.law, "length": cell.length})
+        assert "<" in verdict._repr_html_()
+    held({
+        "labels": labels,
+        "said": [zlib.crc32("\n".join(said[start : start + 20]).encode()) for start in range(0, 160, 20)],
+        "rows": held_rows(rows),
+    })  # fmt: skip

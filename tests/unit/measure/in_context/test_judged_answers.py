@@ -48,10 +48,21 @@ def test_a_prompt_asks_for_its_last_answer_alone() -> None:
     assert found == [*prompts(TASK, 3, seed=1)] != [*prompts(TASK, 3)]
 
 
+def write_prompts(path: Path, changed: dict[str, Any]) -> None:
+    """A file as ``lengthlens prompts`` writes it, with other entries in its first line where some are given.
+
+    It has as many prompts of each length as the first line says; two, where the line says no number of at least 1.
+    """
+    strings: Any = changed.get("strings")
+    count = strings if isinstance(strings, int) and strings > 0 else 2
+    lines = [{**heading(TASK, count, 1), **changed}, *prompts(TASK, count, 1)]
+    path.write_text("\n".join(map(json.dumps, lines)))
+
+
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[Path, Path]:
     asked, answered = tmp_path / "asked.jsonl", tmp_path / "answered.jsonl"
-    asked.write_text(json.dumps(heading(TASK, 2, 1)))
+    write_prompts(asked, {})
     answered.write_text(
         "\n".join(json.dumps({"id": one["id"], "answer": one["answer"]}) for one in prompts(TASK, 2, 1))
     )
@@ -59,27 +70,41 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 
 
 @pytest.mark.parametrize(("changed", "said"), [
-    ({}, ""), ({"strings": 1}, ""), ({"strings": 3}, "no answer to 2-2, of 6 prompts"), ({"strings": 0}, "does not say in its first line"),
-    ({"strings": "2"}, "does not say in its first line"), ({"seed": None}, "does not say in its first line"), ({"seed": 1.0}, "does not say in its first line"),
-    ({"lengthlens": "answers"}, "is no file of prompts"), ({"task": "ur"}, "is no file of prompts"), ({"task": None}, "is no file of prompts"),
-    ({"task": stored(make_task("ur"))}, "does not say in its first line"),
+    ({}, ""), ({"strings": 1}, "needs whole numbers"), ({"strings": 3}, "no answer to 2-2, of 6 prompts"), ({"strings": 0}, "needs whole numbers"),
+    ({"strings": "2"}, "needs whole numbers"), ({"seed": None}, "needs whole numbers"), ({"seed": 1.0}, "needs whole numbers"),
+    ({"lengthlens": "answers"}, "is not a file of prompts"), ({"task": "ur"}, "is not a file of prompts"), ({"task": None}, "is not a file of prompts"),
+    ({"task": stored(make_task("ur"))}, "describes no task in its first line"),
 ])  # fmt: skip
 def test_the_first_line_of_prompts(files: tuple[Path, Path], changed: dict[str, Any], said: str) -> None:
     asked, answered = files
-    asked.write_text(json.dumps({**heading(TASK, 2, 1), **changed}))
+    write_prompts(asked, changed)
     if said:
         with pytest.raises(RunError, match=said):
             judged(asked, answered)
         return
     task, right, kept = judged(asked, answered)
     assert task == TASK
-    assert right == {n: [1.0] * changed.get("strings", 2) for n in (2, 4)}
+    assert right == {2: [1.0, 1.0], 4: [1.0, 1.0]}
     assert json.loads(kept) == {one["id"]: one["answer"] for one in prompts(TASK, 2, 1)}
 
 
+def test_the_prompts_are_those_that_the_first_line_announces(files: tuple[Path, Path]) -> None:
+    asked, answered = files
+    first, *lines = asked.read_text().splitlines()
+    for changed, message in (
+        (lines[:-1], "line 5: it is not the prompt 4-1"),
+        ([lines[1], lines[0], *lines[2:]], "line 2: it is not the prompt 2-0"),
+        ([*lines, lines[-1]], "contains more prompts than the 4"),
+        ([], "line 2: it is not the prompt 2-0"),
+    ):
+        asked.write_text("\n".join([first, *changed]))
+        with pytest.raises(RunError, match=message):
+            judged(asked, answered)
+
+
 @pytest.mark.parametrize(("more", "said"), [
-    ([], ""), ([{"id": "2-0", "answer": "other"}], "line 5: 2-0 is answered twice"), ([{"id": "9-9", "answer": "not asked"}], ""), ([{"id": 2, "answer": "x"}], "line 5: an answer is an object"),
-    ([{"id": "2-0"}], "line 5: an answer is an object"), ([{"id": "x", "answer": 3}], "line 5: an answer is an object"), ([[1]], "line 5: it is no JSON object"),
+    ([], ""), ([{"id": "2-0", "answer": "other"}], "line 5: 2-0 is answered twice"), ([{"id": "9-9", "answer": "not asked"}], "line 5: .* has no prompt '9-9'"), ([{"id": 2, "answer": "x"}], "line 5: an answer is an object"),
+    ([{"id": "2-0"}], "line 5: an answer is an object"), ([{"id": "x", "answer": 3}], "line 5: an answer is an object"), ([[1]], "line 5: it is not a JSON object"),
 ])  # fmt: skip
 def test_lines_of_answers(files: tuple[Path, Path], more: list[Any], said: str) -> None:
     asked, answered = files
@@ -103,21 +128,21 @@ def test_the_same_answer_may_stand_there_twice_and_a_wrong_one_counts_as_wrong(f
     )
     assert judged(asked, answered)[1] == {2: [1.0, 1.0], 4: [0.0, 0.0]}
     asked.write_text("")
-    with pytest.raises(RunError, match="is no file of prompts"):
+    with pytest.raises(RunError, match="prompts"):
         judged(asked, answered)
 
 
 def test_files_that_are_no_lines_of_json(tmp_path: Path) -> None:
     file = tmp_path / "lines"
     file.write_text('{"a": 1}\n{"b": 2}')
-    assert read_lines(file) == [{"a": 1}, {"b": 2}]
-    for text in (b'{"a": 1}\n\n', b"[" * 100_000, b"null", b"{"):
+    assert [*read_lines(file)] == [{"a": 1}, {"b": 2}]
+    for text in (b'{"a": 1}\n\n', b"[" * 100_000, b"null", b"{", b"\xff"):
         file.write_bytes(text)
-        with pytest.raises(RunError, match="it is no JSON object"):
-            read_lines(file)
-    file.write_bytes(b"\xff")
-    with pytest.raises(RunError, match="cannot be read"):
-        read_lines(file)
+        with pytest.raises(RunError, match="JSON"):
+            [*read_lines(file)]
+    for path in (tmp_path, tmp_path / "nowhere"):
+        with pytest.raises(RunError, match="cannot be read"):
+            [*read_lines(path)]
 
 
 def test_questions_beyond_the_window_are_unseen() -> None:

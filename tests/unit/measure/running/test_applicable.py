@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from workbench.measure.running.applicable import INSTEAD, lacking, misplaced, unmet
+from workbench.measure.measurement import Quantity, Spec
+from workbench.measure.running.applicable import INSTEAD, lacking, misplaced, not_applicable, unmet
 from workbench.measure.running.engine import mark_unseen
 
 
@@ -60,3 +62,13 @@ def test_rows_about_ids_that_training_never_showed(length: int | None, quantity:
     study: Any = SimpleNamespace(grid=SimpleNamespace(lengths=(8, 9)), reads_unseen=lambda n: n > 8 or n < 8)
     row: Any = {"length": length, "quantity": quantity, "status": status, "value": 0.5}
     assert mark_unseen([row], study) == [{**row, "status": marked}]
+
+
+SHARE = Quantity("q", "x", "share", 0, 1)
+
+
+def test_what_does_not_apply_has_a_row_for_each_law() -> None:
+    spec = Spec("x", 1, "X", {}, (SHARE, replace(SHARE, name="r")), ("matched", "challenge"))
+    made = [(r["quantity"], r["law"], r["status"], r["note"]) for r in not_applicable(spec, "why")]
+    assert made == [(q, law, "not_applicable", "why") for law in ("matched", "challenge") for q in ("q", "r")]
+    assert [r["law"] for r in not_applicable(replace(spec, laws=()), "why")] == ["", ""]

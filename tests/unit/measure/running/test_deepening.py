@@ -14,6 +14,7 @@ from workbench.cli.commands.measure import deepening
 from workbench.cli.errors import UsageError
 from workbench.measure.measurement import Grid
 from workbench.measure.registry import make_measurement
+from workbench.measure.request import MeasureRequest
 from workbench.measure.running import plan as plans
 from workbench.measure.running.engine import shard_key
 from workbench.measure.running.plan import doubtful, execute, plan
@@ -22,13 +23,14 @@ from workbench.table import Table
 from workbench.table.schema import row
 from workbench.table.shards import shard_path, write_shard
 from workbench.tasks import make_task
+from workbench.tasks.known_tasks import LISTINGS
 
 TASK = make_task("majority")
 STEPS = (0, 100, 200, 300, 400)
 
 
 def deep(todo) -> list[tuple[int, bool]]:
-    return [(item.step, wanted.deep) for item in todo.items for wanted in item.wanted]
+    return [(item.step, wanted.deep) for item in todo.jobs for wanted in item.measurements]
 
 
 @pytest.fixture
@@ -37,7 +39,7 @@ def run(make_run):
 
 
 def todo(run, deepen="last", **options):
-    return plan([run.path], only=["behaviour"], sequences=32, deepen=deepen, **options)
+    return plan(MeasureRequest([run.path], only=["behaviour"], sequences=32, deepen=deepen, **options))
 
 
 def say(run, labels: dict[int, str]) -> None:
@@ -45,7 +47,7 @@ def say(run, labels: dict[int, str]) -> None:
     for step, label in labels.items():
         (path,) = run.path.glob(f"measurements/behaviour/{step:08d}-*")
         fields = {"run": run.name, "step": step, "measurement": "behaviour", "quantity": "verdict"}
-        metadata = {"spec": '{"version": 4}', "key": path.stem[9:], "sha256": run.meta(step)["sha256"], "run": run.id}
+        metadata = {"spec": '{"version": 6}', "key": path.stem[9:], "sha256": run.meta(step)["sha256"], "run": run.id}
         write_shard(shard_path(run.path, "behaviour", step, path.stem[9:]), [row(label=label, **fields)], metadata)
 
 
@@ -59,9 +61,9 @@ def test_what_was_drawn_deeper_than_is_wanted_stays(run) -> None:
     measured(run, sequences=32, deepen="all")
     before = Table.load(run.path).frame()
     for deepen in ("last", "all", "bracket"):
-        assert todo(run, deepen).items == []
+        assert todo(run, deepen).jobs == []
         assert todo(run, deepen).present == len(STEPS)
-    execute(todo(run), "serial")
+    execute(todo(run, executor="serial"))
     assert Table.load(run.path).frame().equals(before)
 
 
@@ -70,7 +72,7 @@ def test_a_deeper_look_at_other_checkpoints_makes_those_alone(run) -> None:
     assert deep(todo(run, "all")) == [(step, True) for step in STEPS[:-1]]
     measured(run, sequences=32, deepen="all", steps=[200])
     assert deep(todo(run, "all")) == [(0, True), (100, True), (300, True)]
-    assert todo(run).items == []
+    assert todo(run).jobs == []
     assert set(Table.load(run.path).frame(quantity="verdict")["step"]) == set(STEPS), "one of each still counts"
     assert Table.load(run.path).frame(quantity="verdict")["setting"].nunique() == 1
 
@@ -94,7 +96,7 @@ def test_no_bracket_where_the_last_verdict_is_undecided_or_something_is_missing(
     measured(run, sequences=32)
     say(run, dict.fromkeys(STEPS[:-1], "undecided"))
     assert doubtful(run) == []
-    assert todo(run, "bracket").items == []
+    assert todo(run, "bracket").jobs == []
 
 
 def test_the_key_holds_the_rule_of_how_many_strings_there_are() -> None:
@@ -111,15 +113,31 @@ def test_the_key_holds_the_rule_of_how_many_strings_there_are() -> None:
     assert len(keys) == 6
 
 
+def test_a_task_that_came_to_list_its_test_sets_is_measured_again_where_they_are_evaluated(
+    run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows of other tasks keep their keys, and so do measurements that list nothing."""
+
+    def keys(name: str) -> list[str]:
+        return [one.key for job in plan(MeasureRequest([run.path], only=[name])).jobs for one in job.measurements]
+
+    before = {name: keys(name) for name in ("behaviour", "dynamics")}
+    monkeypatch.setitem(LISTINGS, "parity", 1)
+    assert {name: keys(name) for name in before} == before
+    monkeypatch.setitem(LISTINGS, "majority", 1)
+    assert not {*keys("behaviour")} & {*before["behaviour"]}
+    assert keys("dynamics") == before["dynamics"]
+
+
 def test_measurements_that_do_not_deepen_have_one_key(run) -> None:
-    shallow, deeper = (plan([run.path], only=["dynamics"], deepen=d) for d in ("last", "all"))
-    assert [w.key for i in shallow.items for w in i.wanted] == [w.key for i in deeper.items for w in i.wanted]
+    shallow, deeper = (plan(MeasureRequest([run.path], only=["dynamics"], deepen=d)) for d in ("last", "all"))
+    assert [w.key for i in shallow.jobs for w in i.measurements] == [w.key for i in deeper.jobs for w in i.measurements]
     assert not any(d for _, d in deep(deeper))
 
 
 def test_anything_else_is_refused() -> None:
     assert deepening("bracket", "--deepen") == "bracket"
-    with pytest.raises(UsageError, match="--deepen takes last, all, bracket, not 'al'"):
+    with pytest.raises(UsageError, match="'al'"):
         deepening("al", "--deepen")
 
 

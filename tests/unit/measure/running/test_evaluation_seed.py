@@ -10,7 +10,8 @@ import pytest
 
 from workbench.cli.commands.measure import measure
 from workbench.measure import run as measure_in_memory
-from workbench.measure.behaviour.behaviour import Behaviour
+from workbench.measure.behaviour.measurement import Behaviour
+from workbench.measure.request import MeasureRequest
 from workbench.measure.running.plan import execute, plan
 from workbench.models.handmade.transformers import majority
 from workbench.runs import Run
@@ -44,7 +45,7 @@ def run_of_seed(seed: int, folder: Path) -> Run:
 
 
 def make(run: Any, seed: int | None = None, **more: Any) -> None:
-    assert execute(plan([run.path], **{**ASKED, **more}, evaluation_seed=seed), "serial") == []
+    assert execute(plan(MeasureRequest([run.path], **{**ASKED, **more}, evaluation_seed=seed, executor="serial"))) == []
 
 
 def numbers(run: Any, seed: int | None = None) -> list[dict[str, Any]]:
@@ -89,14 +90,14 @@ def test_what_is_there_of_a_seed_is_not_made_again_and_does_not_outdate_the_othe
     shards = {path: path.stat().st_mtime_ns for path in run.path.glob("measurements/*/*")}
     assert len(shards) == 2
     for seed in (None, 0, 7):
-        assert plan([run.path], **ASKED, evaluation_seed=seed).items == []
+        assert plan(MeasureRequest([run.path], **ASKED, evaluation_seed=seed)).jobs == []
     assert {path: path.stat().st_mtime_ns for path in run.path.glob("measurements/*/*")} == shards
-    assert len(plan([run.path], **ASKED, evaluation_seed=8).items) == 1
+    assert len(plan(MeasureRequest([run.path], **ASKED, evaluation_seed=8)).jobs) == 1
     make(run, 7, sequences=128)
-    assert {row["n"] for row in numbers(run) if row["quantity"] == "accuracy"} == {64}
-    assert {row["n"] for row in numbers(run, 7) if row["quantity"] == "accuracy"} == {128}
+    assert {row["n"] for row in numbers(run) if row["quantity"] == "loss"} == {64}
+    assert {row["n"] for row in numbers(run, 7) if row["quantity"] == "loss"} == {128}
     make(run, 7)
-    assert {row["n"] for row in numbers(run, 7) if row["quantity"] == "accuracy"} == {64}
+    assert {row["n"] for row in numbers(run, 7) if row["quantity"] == "loss"} == {64}
 
 
 def test_the_runs_own_seed_by_name_is_no_other(run: Any) -> None:

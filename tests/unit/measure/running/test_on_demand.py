@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from workbench.measure.request import MeasureRequest
 from workbench.measure.running import on_demand
-from workbench.measure.running.engine import Done
+from workbench.measure.running.engine import JobResult
 from workbench.measure.running.plan import Plan, chosen_steps
+
+REQUEST = MeasureRequest([Path("run")], executor="serial")
 
 
 def of_steps(*steps: int) -> Any:
-    return Plan(items=[SimpleNamespace(step=step) for step in steps], notices=["a notice"])  # type: ignore[misc]
+    return Plan(REQUEST, jobs=[SimpleNamespace(step=step) for step in steps], notices=["a notice"])  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(("only", "deepen_at", "asked"), [
@@ -27,27 +31,26 @@ def test_what_is_planned_and_told(
 ) -> None:
     given: list[Any] = []
 
-    def planned(roots: Any, **options: Any) -> Plan:
-        given.append((roots, options))
+    def planned(request: MeasureRequest) -> Plan:
+        given.append(request)
         return of_steps(0, 1200)
 
-    def executed(todo: Plan, executor: str, workers: Any, tick: Any) -> list[str]:
-        given.append((executor, workers))
-        tick(todo.items[0], Done("a", 0, rows=3, passes=1, extra_passes=0, seconds=0.1))
-        tick(todo.items[1], None)
+    def executed(todo: Plan, tick: Any) -> list[str]:
+        tick(todo.jobs[0], JobResult("a", 0, rows=3, passes=1, extra_passes=0, seconds=0.1))
+        tick(todo.jobs[1], None)
         return problems
 
     monkeypatch.setattr(on_demand, "plan", planned)
     monkeypatch.setattr(on_demand, "execute", executed)
     told: list[tuple[int, int, str]] = []
     found = on_demand.measure_run("run", only, "state", lambda *said: told.append(said), deepen_at)
-    assert given == [([Path("run")], asked), ("serial", None)]
+    assert given == [replace(REQUEST, **asked)]
     assert told == [(0, 2, "step 0"), (1, 2, "step 0"), (2, 2, "step 1,200")]
     assert found == {"rows": 3, "problems": ["a notice", *problems], "failed": bool(problems)}
 
 
 def test_nothing_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(on_demand, "plan", lambda *given, **options: of_steps())
+    monkeypatch.setattr(on_demand, "plan", lambda request: of_steps())
     monkeypatch.setattr(on_demand, "execute", lambda *given: [])
     told: list[tuple[int, int, str]] = []
     assert on_demand.measure_run("run", [], "", lambda *said: told.append(said)) == {

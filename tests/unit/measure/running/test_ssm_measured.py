@@ -7,7 +7,9 @@ import torch
 from tests.support.measure.ssm_measured import config
 from workbench.cli.options import suggestions
 from workbench.cli.run_config import build
+from workbench.cli.train_request import TrainRequest
 from workbench.measure.registry import make_measurement, measurements
+from workbench.measure.request import MeasureRequest
 from workbench.measure.running.applicable import lacking
 from workbench.measure.running.plan import plan
 from workbench.models.handmade.state_space import flip_flop, parity
@@ -33,16 +35,18 @@ def test_a_hook_that_a_model_lacks_is_named() -> None:
 
 def test_who_asks_for_what_does_not_apply_is_told(make_run) -> None:
     run = make_run(parity(), make_task("parity"), trained=8)
-    assert plan([run.path]).notices == []
-    (said,) = plan([run.path], only=["circuits.hardmax", "behaviour"]).notices
+    assert plan(MeasureRequest([run.path])).notices == []
+    (said,) = plan(MeasureRequest([run.path], only=["circuits.hardmax", "behaviour"])).notices
     assert said.startswith("handmade: circuits.hardmax does not apply: it is about attention")
-    (said,) = plan([make_run(uniform_head(), make_task("parity"), 8, "heads").path], only=["circuits."]).notices
+    (said,) = plan(
+        MeasureRequest([make_run(uniform_head(), make_task("parity"), 8, "heads").path], only=["circuits."])
+    ).notices
     assert "it is about the scan of a state-space model, and this transformer has none; circuits.hardmax is" in said
 
 
 def test_signs_of_gates_make_another_run() -> None:
     ids = {config(gates=gates).as_json()["id"] for gates in ("nonnegative", "signed")}
-    assert len(ids | {build("parity", {"lengths": "1-12"}, []).as_json()["id"]}) == 3
+    assert len(ids | {build(TrainRequest("parity", {"lengths": "1-12"})).as_json()["id"]}) == 3
     assert config().as_json()["model"]["architecture"] == "ssm"
 
 

@@ -11,10 +11,11 @@ import pytest
 import torch
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from workbench.measure.behaviour.cells import Cell, Rules, outer_state, trained_state
+from workbench.measure.behaviour.accuracy_cells import Cell, Rules, outer_state, trained_state
 from workbench.measure.grid import make_grid
 from workbench.measure.intervals import upper_limit
 from workbench.measure.measurement import Grid, Quantity, Spec
+from workbench.measure.request import MeasureRequest
 from workbench.measure.running import engine
 from workbench.measure.running.engine import shard_key
 from workbench.measure.running.plan import plan
@@ -65,6 +66,7 @@ def test_every_part_of_a_shards_key_changes_it() -> None:
         {"seed": 1},
         {"sha256": "1"},
         {"deep": True},
+        {"listing": 1},
     ]
     keys = [shard_key(**{**base, **change}) for change in ({}, *changes)]
     assert len(set(keys)) == len(keys)
@@ -104,14 +106,14 @@ def test_a_checkpoint_is_measured_on_one_thread_whatever_the_process_was_told(ma
         return observe_all(*args)
 
     run = make_run(majority(), TASK, trained=9)
-    (item,) = plan([run.path], only=["behaviour"], sequences=4, lengths=[9]).items
+    (item,) = plan(MeasureRequest([run.path], only=["behaviour"], sequences=4, lengths=[9])).jobs
     monkeypatch.setattr(engine, "observe_all", looking)
     before = torch.get_num_threads()
     try:
         torch.set_num_threads(2)
         with threadpool_limits(2):
             assert {library["num_threads"] for library in threadpool_info()} == {2}
-            engine.measure_item(item)
+            engine.measure_checkpoint(item)
             assert torch.get_num_threads() == 2
             assert {library["num_threads"] for library in threadpool_info()} == {2}
     finally:

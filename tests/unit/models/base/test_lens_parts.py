@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ast
+import sys
 from pathlib import Path
+
+import pytest
 
 from tests.support.models.lens_parts import SLOW, printed, same_classes
 from tests.support.places import ROOT
+from workbench.models.base import lens_parts
 
 NEVER = "{'torch._dynamo', 'sympy'}"
 FITTING = "{'scipy.stats', 'sklearn.linear_model'}"
@@ -40,6 +44,15 @@ print(json.dumps(found))
 
 def test_classes_are_the_same_where_ours_come_first() -> None:
     same_classes("ours first")
+
+
+def test_nothing_stands_in_for_a_package_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Importing TransformerLens then raises ImportError, which names the package."""
+    for name in lens_parts.UNOPENED:
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setattr(lens_parts, "find_spec", lambda name: None)
+    lens_parts.place_unopened()
+    assert lens_parts.PACKAGE not in sys.modules
 
 
 def test_one_file_imports_transformer_lens() -> None:

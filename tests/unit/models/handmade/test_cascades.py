@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from itertools import product
+from typing import Any
 
 import pytest
 import torch
 
+from tests.support.held import Held, digest
+from workbench.models.handmade import attention_heads as heads
+from workbench.models.handmade import averages, cascades, state_space, transformers
 from workbench.models.handmade.cascades import (
     Before,
     Cascade,
@@ -132,3 +136,54 @@ def test_a_bounded_stack_tells_its_top_on_every_word(kinds: int, height: int) ->
             assert answer == [*(bool(top >> i & 1) for i in range(width)), not stack, len(stack) == height]
     assert cascade.latches == height * width
     assert cascade.stateful == 2
+
+
+LETTERS = ("<bos>", "a", "b", "c")
+
+
+MADE: dict[str, Any] = {
+    "induction": heads.induction_model(3, 2.5), "anti-induction": heads.anti_induction_model(3, 2.5),
+    "anti-induction, itself seen": heads.anti_induction_model(3, 2.5, "seen"), "left neighbour": heads.left_neighbour_model(3, 4.0),
+    "fixed lag": heads.fixed_lag_model(3, 2), "lag of itself": heads.fixed_lag_model(2, 0),
+    "sine": averages.sine_of_average(3.0), "fine sine": averages.sine_of_average(7.5, 0.001), "class": averages.class_average(3, 1),
+    "kgram": averages.kgram_average(2, 1, 3.0), "2-gram": averages.kgram_average(3, 2, 5.0, local=4.0),
+    "flip-flop": state_space.flip_flop(), "parity": state_space.parity(),
+    "key head": transformers.key_head(1.5), "short key head": transformers.key_head(-2.0, 9), "uniform": transformers.uniform_head(),
+    "counter": transformers.majority(), "blurred counter": transformers.majority(7), "windowed counter": transformers.majority(20, window=4, n_ctx=9),
+    "dyck": cascades.compile_cascade(cascades.counted_brackets([("a", "b")], LETTERS)),
+    "shuffle": cascades.compile_cascade(cascades.counted_brackets([("a", "b"), ("c", "d")], (*LETTERS, "d"))),
+    "blocks": cascades.compile_cascade(cascades.equal_blocks("abc", LETTERS)),
+    "prefix": cascades.compile_cascade(cascades.prefix_expressions({"a": 0, "b": 1, "c": 2}, LETTERS)),
+    "twice": cascades.compile_cascade(cascades.contains_twice("a", "bc", LETTERS)),
+    "never three": cascades.compile_cascade(cascades.never_three("a", "bc", LETTERS)),
+    "last of two": cascades.compile_cascade(cascades.last_of_two("a", "c", LETTERS)),
+    "depth two": cascades.compile_cascade(cascades.depth_two("a", "b", LETTERS)),
+    "stack": cascades.compile_cascade(cascades.bounded_stack(2, 2)), "stack of three kinds": cascades.compile_cascade(cascades.bounded_stack(3, 1)),
+}  # fmt: skip
+
+
+def test_weights_and_answers_of_hand_made_models(held: Held) -> None:
+    found = {}
+    for name, model in MADE.items():
+        weights = torch.cat([value.double().flatten() for value in model.state_dict().values()])
+        x = torch.randint(1, model.cfg.d_vocab, (3, 8), generator=torch.Generator().manual_seed(4))
+        x[:, 0] = 0
+        with torch.no_grad():
+            answers = model.double()(x)
+        changed = [
+            key
+            for key, value in model.cfg.model_dump(mode="json").items()
+            if isinstance(value, int) and not isinstance(value, bool)
+        ]
+        sizes = [getattr(model.cfg, key, 0) for key in changed if key != "n_heads"]
+        found[name] = [digest(weights), digest(answers), [int(size) for size in sizes if isinstance(size, int)]]
+        model.float()
+    held(found)
+
+
+@pytest.mark.parametrize(("made", "stateful", "latches"), [
+    (cascades.counted_brackets([("a", "b")], LETTERS), 2, 1), (cascades.equal_blocks("abc", LETTERS), 2, 3),
+    (cascades.last_of_two("a", "b", LETTERS), 1, 1), (cascades.bounded_stack(4, 2), 2, 4), (cascades.bounded_stack(1, 2), 2, 2),
+])  # fmt: skip
+def test_states_that_cascades_hold(made: cascades.Cascade, stateful: int, latches: int) -> None:
+    assert (made.stateful, made.latches) == (stateful, latches)

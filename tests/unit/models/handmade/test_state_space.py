@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from workbench.core.names import GATES
 from workbench.models.handmade.state_space import flip_flop, parity
 from workbench.models.ssm.model import HookedSSM
 from workbench.models.ssm.scan import gates_of, scan, selective_scan
@@ -64,7 +65,7 @@ def test_a_counter_is_exact_at_ten_thousand() -> None:
     """The rate 0 is the gate 1 at every step size, so what is counted is never forgotten."""
     ones, no_rate = torch.ones(1, 10_000, 1), torch.zeros(1, 1)
     up = (torch.arange(10_000) % 3 != 2).double().float()[None, :, None] * 2 - 1
-    found = selective_scan(up, ones, no_rate, ones, ones, False)
+    found = selective_scan(up, ones, no_rate, ones, ones, "nonnegative")
     assert torch.equal(found, up.cumsum(1))
 
 
@@ -79,7 +80,7 @@ def test_a_nonnegative_gate_cannot_alternate_on_a_constant_input(gate: float, wr
 
 def test_the_ranges_of_gates() -> None:
     dt = torch.tensor([0.0, 0.1, 1.0, 200.0])[None, :, None]
-    nonnegative, signed = (gates_of(dt, torch.ones(1, 1), s).flatten() for s in (False, True))
+    nonnegative, signed = (gates_of(dt, torch.ones(1, 1), kind).flatten() for kind in GATES)
     assert nonnegative[[0, 3]].tolist() == [1, 0]
     assert signed[[0, 3]].tolist() == [1, -1]
     assert torch.allclose(signed, 2 * nonnegative - 1)

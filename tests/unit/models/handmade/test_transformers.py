@@ -8,6 +8,8 @@ import math
 import pytest
 import torch
 
+from tests.support.held import Held, digest
+from workbench.models.handmade import transformers
 from workbench.models.handmade.transformers import key_head, key_tokens, majority, uniform_head
 from workbench.tasks import make_task
 
@@ -82,3 +84,14 @@ def test_the_window_twin_has_the_arcsine_accuracy_on_fair_bits() -> None:
     accuracy = float(task.correct(majority(window=20)(batch.tokens), batch)[:, -1].double().mean())
     expected = 0.5 + math.asin(math.sqrt(20 / 201)) / math.pi  # up to ties inside the window
     assert accuracy == pytest.approx(expected, abs=0.04)
+
+
+def test_key_tokens_are_among_the_first(held: Held) -> None:
+    drawn = transformers.key_tokens(4, 24, 3, torch.Generator().manual_seed(2))
+    assert drawn.shape == (4, 25)
+    assert (drawn == 2).sum(1).tolist() == [3] * 4
+    assert bool((drawn[:, 9:] == 1).all())
+    full = transformers.key_tokens(4, 24, 8, torch.Generator().manual_seed(2))
+    assert bool((full[:, 1:9] == 2).all())
+    assert transformers.key_tokens(2, 5, 2, torch.Generator().manual_seed(0)).eq(2).sum(1).tolist() == [2, 2]
+    held(digest(drawn))

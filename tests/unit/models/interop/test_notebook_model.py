@@ -14,6 +14,7 @@ from torch import nn
 from tests.support.models.pretrained_folders import save_folder
 from tests.support.places import ROOT
 from workbench.measure import make_measurement, run
+from workbench.measure.registry import measurements
 from workbench.models.interop.hugging_face.opening import open_folder
 from workbench.models.interop.notebook_model import NotebookModelError, notebook_model
 from workbench.tasks import make_task
@@ -113,22 +114,81 @@ def test_a_model_that_sees_ahead_is_refused(names: dict[str, Any]) -> None:
         def forward(self, tokens: torch.Tensor) -> torch.Tensor:
             return super().forward(tokens) + self.embed(tokens).mean(1, keepdim=True)[..., :2]
 
-    with pytest.raises(NotebookModelError, match="the model is not causal"):
+    with pytest.raises(NotebookModelError, match="causal"):
         notebook_model(SeesAhead())
 
 
-def test_a_plain_module_is_told_the_protocol() -> None:
-    with pytest.raises(NotebookModelError, match=r"Linear says nothing of itself: .*your_own_model.md shows it"):
-        run(make_measurement("behaviour"), nn.Linear(2, 2), make_task("majority"), trained=7, lengths=[7])
+class Counter(nn.Module):
+    """Answers majority exactly, as any torch module might: no ``cfg``, no hooks, no parameters."""
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        lead = ((tokens == 2).float() - (tokens == 1).float()).cumsum(1)
+        return torch.stack([-lead, lead], -1)
+
+
+def test_a_plain_module_gets_a_behaviour_verdict() -> None:
+    def verdict(module: nn.Module) -> str:
+        rows = run(make_measurement("behaviour"), module, make_task("majority"), trained=15, sequences=512).frame()
+        (label,) = rows[rows["quantity"] == "verdict"]["label"]
+        return str(label)
+
+    assert verdict(Counter()) == "scale-robust"
+
+    class Forgetful(Counter):
+        def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+            return super().forward(torch.where(torch.arange(tokens.shape[1]) < 18, tokens, 0))
+
+    assert verdict(Forgetful()) == "length-coupled"
+
+
+@pytest.mark.parametrize("name", sorted(measurements()))
+def test_what_needs_hooks_says_so_of_a_plain_module(name: str) -> None:
+    rows = run(
+        make_measurement(name), Counter(), make_task("majority"), trained=7, lengths=[7, 15], sequences=16
+    ).frame()
+    if name.partition(".")[0] == "behaviour":
+        assert "failed" not in {*rows["status"]}
+        return
+    assert {*rows["status"]} == {"not_applicable"}
+    assert {*rows["note"]} - {""}
+    if name in ("circuits.hardmax", "probes.summary", "circuits.ablation", "dynamics", "diagnosis"):
+        assert rows["note"].iloc[0] == (
+            "it reads activations or weights, and this plain module has no hooks; docs/your_own_model.md shows how to "
+            "add them"
+        )
+
+
+def test_a_module_that_cannot_answer_the_task_gets_a_sentence() -> None:
+    def refused(model: Any, words: str) -> None:
+        with pytest.raises(NotebookModelError, match=words) as error:
+            run(make_measurement("behaviour"), model, make_task("majority"), trained=7, lengths=[7])
+        assert "\n" not in str(error.value)
+
+    refused(nn.Linear(2, 2), r"Linear cannot be called with tokens \[batch, pos\] from 0 to 2: ")
+    refused(
+        nn.Embedding(2, 2),
+        r"Embedding cannot be called with tokens \[batch, pos\] from 0 to 2: IndexError: index out of range",
+    )
+    refused(nn.Embedding(3, 4), "gives 4 outputs for each token, but its task has 2")
+    refused(nn.Identity(), "outputs of the model need the shape")
+    refused(lambda tokens: tokens, "function is not a torch.nn.Module: .*your_own_model.md shows it")
+
+    class SeesAhead(Counter):
+        def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+            return super().forward(tokens.flip(1)).flip(1)
+
+    refused(SeesAhead(), "the model is not causal")
     bare = nn.Linear(2, 2)
+    with pytest.raises(NotebookModelError, match="Linear"):
+        notebook_model(bare)
     bare.cfg = SimpleNamespace(n_layers=1, n_heads=1, d_model=2, n_ctx=8, d_vocab=3)  # type: ignore[assignment]
-    with pytest.raises(NotebookModelError, match="Linear has no hooks"):
+    with pytest.raises(NotebookModelError, match="Linear"):
         notebook_model(bare)
 
 
 def test_other_ids_than_its_own_are_refused(names: dict[str, Any]) -> None:
     read = notebook_model(names["MyModel"]())
-    with pytest.raises(NotebookModelError, match="numbers its tokens itself"):
+    with pytest.raises(NotebookModelError, match="position_ids"):
         read(TOKENS, torch.arange(9)[None] + 1)
 
 

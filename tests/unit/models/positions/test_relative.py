@@ -49,11 +49,11 @@ def test_as_many_lags_as_are_alone_in_their_bucket(buckets: int, max_distance: i
 
 def test_settings_that_do_not_fit_are_refused() -> None:
     sizes = {"d_vocab": 3, "n_layers": 1, "d_model": 4, "n_heads": 1, "n_ctx": 8}
-    with pytest.raises(PositionError, match="max_distance 16 must exceed half the buckets, 16"):
+    with pytest.raises(PositionError, match="max_distance"):
         ModelConfig(**sizes, positions={"name": "relative", "max_distance": 16})
-    with pytest.raises(PositionError, match="it has buckets, max_distance"):
+    with pytest.raises(PositionError, match="max_distance"):
         ModelConfig(**sizes, positions={"name": "relative", "num_buckets": 16})
-    with pytest.raises(PositionError, match="buckets=1: input should be greater than or equal to 2"):
+    with pytest.raises(PositionError, match="buckets=1"):
         ModelConfig(**sizes, positions={"name": "relative", "buckets": 1})
 
 
@@ -104,5 +104,18 @@ def test_a_run_trains_it_and_opens_again(tmp_path: Path) -> None:
 
 
 def test_transformer_lens_has_no_such_encoding() -> None:
-    with pytest.raises(UpstreamError, match=r"^TransformerLens's HookedTransformer has no positions relative$"):
+    with pytest.raises(UpstreamError, match="TransformerLens's"):
         upstream_fields(build("relative/none").cfg)
+
+
+@pytest.mark.parametrize(("buckets", "far", "starts", "single"), [
+    (2, 2, (0, 1), 1), (4, 4, (0, 1, 2, 3), 3), (8, 16, (0, 1, 2, 3, 4, 6, 8, 12), 4), (8, 5, (0, 1, 2, 3, 4, 5, 5, 5), 5), (3, 2, (0, 1, 2), 2), (6, 100, (0, 1, 2, 3, 10, 32), 3),
+])  # fmt: skip
+def test_where_buckets_begin(buckets: int, far: int, starts: tuple[int, ...], single: int) -> None:
+    encoding = Relative(buckets=buckets, max_distance=far)
+    assert encoding.starts == starts
+    wanted = [max(b for b, start in enumerate(starts) if start <= max(lag, 0)) for lag in range(-3, 40)]
+    assert encoding.bucket(torch.arange(-3, 40)).tolist() == wanted
+    assert encoding.single == single
+    assert Relative.reach(encoding.model_dump(exclude={"name"})).locality == single - 1
+    assert Relative.reach({}).locality is None

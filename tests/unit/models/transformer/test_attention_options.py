@@ -11,8 +11,9 @@ import torch
 from tests.support.models.reference import build, tokens
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.positions import Alibi
+from workbench.models.transformer import kernels
 from workbench.models.transformer.kernels import attend
-from workbench.models.transformer.scores import ScoreInputs, hardmax
+from workbench.models.transformer.scores import ScoreInputs, feature_map, hardmax
 
 SCORES, PATTERN = "blocks.0.attn.hook_attn_scores", "blocks.0.attn.hook_pattern"
 
@@ -144,3 +145,72 @@ def test_scores_and_biases_are_made_for_a_block_of_queries_at_a_time(
     attend(ScoreInputs(q, k, Alibi(), torch.arange(pos)[None], slopes, attention=attention), v)
     assert max(size for size, _ in sizes) <= held < pos * pos * heads / 8
     assert sorted(i for _, queries in sizes for i in queries) == list(range(pos))
+
+
+@pytest.mark.parametrize(("most", "found"), [
+    (1, [(4, 5), (3, 4), (2, 3), (1, 2), (0, 1)]), (39, [(4, 5), (3, 4), (2, 3), (1, 2), (0, 1)]), (40, [(4, 5), (2, 4), (0, 2)]),
+    (99, [(3, 5), (0, 3)][:0] or [(4, 5), (0, 4)]), (100, [(0, 5)]),
+])  # fmt: skip
+def test_blocks_of_queries_fit_what_is_held_at_once(
+    most: int, found: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two sequences, two heads, five positions: 20 scores for each query."""
+    monkeypatch.setattr(kernels, "SCORES_AT_ONCE", most)
+    q = torch.zeros(2, 5, 2, 3)
+    assert [(block.start, block.stop) for block in kernels.blocks(ScoreInputs(q, q))] == found
+
+
+def test_linear_attention_carries_its_state_over_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    q, k, v = torch.randn(3, 2, 9, 2, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    whole = kernels.linear_attention(q, k, v)
+    weights = torch.einsum("bqhe,bkhe->bhqk", feature_map(q), feature_map(k)).tril()
+    wanted = torch.einsum("bhqk,bkhe->bqhe", weights / weights.sum(-1, keepdim=True), v)
+    for size in (1, 4, 8, 9):
+        monkeypatch.setattr(kernels, "LINEAR_BLOCK", size)
+        assert torch.allclose(kernels.linear_attention(q, k, v), wanted, atol=1e-10)
+    assert torch.allclose(whole, wanted, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("window", "seen"),
+    [
+        (None, ["1...", "11..", "111.", "1111"]),
+        (1, ["1...", ".1..", "..1.", "...1"]),
+        (3, ["1...", "11..", "111.", ".111"]),
+        (4, ["1...", "11..", "111.", "1111"]),
+    ],
+)
+def test_which_keys_a_query_sees(window: int | None, seen: list[str]) -> None:
+    q = torch.ones(1, 4, 1, 2)
+    inputs = ScoreInputs(q, q, window=window)
+    assert ["".join(".1"[not hidden] for hidden in row) for row in inputs.later(range(4), 4).tolist()] == seen
+    assert bool((inputs.scores(range(4)).isfinite() == ~inputs.later(range(4), 4)).all())
+    assert inputs.plain == (window is None)
+
+
+def test_scale_cap_grouped_keys_factor_and_chosen_queries() -> None:
+    q, k = torch.randn(2, 2, 5, 4, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    k = k[:, :, :2]
+    every = k.repeat_interleave(2, 2)
+    products = torch.einsum("bqhe,bkhe->bhqk", q, every)
+    seen = torch.ones(5, 5, dtype=torch.bool).tril()
+    factor = torch.rand(1, 5, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    for given, wanted in (
+        ({}, products / math.sqrt(3)), ({"scale": 0.3}, products * 0.3), ({"soft_cap": 0.7}, 0.7 * (products / math.sqrt(3) / 0.7).tanh()),
+        ({"scale": 2.0, "soft_cap": 5.0, "factor": factor}, 5 * (products * 2 / 5).tanh() * factor.transpose(1, 2)[..., None]),
+    ):  # fmt: skip
+        inputs = ScoreInputs(q, k, **given)
+        assert torch.allclose(inputs.scores(range(5))[..., seen], wanted[..., seen])
+        assert torch.allclose(inputs.scores([3, 1], 4), inputs.scores(range(5))[:, :, [3, 1], :4])
+        assert torch.allclose(inputs.scores(range(1, 4), 3), inputs.scores(range(5))[:, :, 1:4, :3])
+        assert torch.allclose(
+            inputs.select(slice(1, 2), slice(1, 3)).scores(range(5)), inputs.scores(range(5))[1:2, 1:3]
+        )
+        assert not inputs.plain, "keys are fewer"
+        assert ScoreInputs(q, every, **given).plain == (not given)
+    assert ScoreInputs(q, every, factor=factor).plain
+    linear = ScoreInputs(q, every, attention="linear").scores(range(5)).softmax(-1)
+    weights = torch.einsum("bqhe,bkhe->bhqk", feature_map(q), feature_map(every)).tril()
+    assert torch.allclose(linear, weights / weights.sum(-1, keepdim=True))
+    assert torch.equal(hardmax(torch.tensor([[1.0, 3.0, 3.0, -math.inf]])), torch.tensor([[0.0, 0.5, 0.5, 0.0]]))
+    assert feature_map(torch.tensor([-1.0, 0.0, 2.0])).tolist() == pytest.approx([math.exp(-1), 1.0, 3.0])

@@ -192,3 +192,15 @@ def test_an_architecture_that_has_nothing_to_leave_out_answers_everywhere() -> N
     model = HookedSSM(SSMConfig(d_vocab=5, n_layers=1, d_model=8, n_ctx=24)).train()
     x, ids = tokens(4, POS), torch.arange(POS)[None]
     assert torch.equal(model.asked_outputs(x, ids, ragged()[:4]), model(x, ids))
+
+
+def test_places_are_picked_while_they_are_three_quarters_at_most() -> None:
+    mask = torch.tensor([[True, True, False, True], [True, True, True, False]])
+    found = supervised_positions(mask)
+    assert found is not None, "six of eight"
+    assert found.index.tolist() == [0, 1, 3, 4, 5, 6]
+    x = torch.arange(16.0).view(2, 4, 2)
+    assert torch.equal(found.put(found.pick(x)), x * mask[..., None])
+    mask[0, 2] = True
+    assert supervised_positions(mask) is None, "seven of eight"
+    assert supervised_positions(torch.zeros(2, 3, dtype=torch.bool)).index.tolist() == []  # type: ignore[union-attr]

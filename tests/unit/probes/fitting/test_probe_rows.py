@@ -161,6 +161,9 @@ def test_a_perfect_score_has_an_exact_interval() -> None:
     mixed[0] = 1
     own = estimates(balanced_accuracy(mixed[None], truth, 2, resamples))
     assert exact_where_uniform(own, mixed[None], truth, 2) == own
+    # A third class that no row has: the balanced accuracy leaves it out, so its interval does.
+    third = exact_where_uniform(estimates(balanced_accuracy(truth[None], truth, 3, resamples)), truth[None], truth, 3)
+    assert third == found[:1]
 
 
 def test_the_difference_of_balanced_accuracies_is_paired_class_by_class() -> None:

@@ -17,11 +17,12 @@ from tests.support.models.pretrained_folders import save_folder
 from workbench.cli.main import app
 from workbench.cli.options import assignments
 from workbench.cli.run_config import build
+from workbench.cli.train_request import TrainRequest
 from workbench.dashboard import router
-from workbench.dashboard.pages.listed import PAGES
+from workbench.dashboard.pages.all_pages import PAGES
 from workbench.dashboard.pages.run import PAGE
 from workbench.dashboard.panels import head_tables
-from workbench.dashboard.panels.panel_frame import IN_CONTEXT_MADE, not_measured
+from workbench.dashboard.panels.panel_frame import not_measured
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
 from workbench.dashboard.panels.render import heads, plot
 from workbench.dashboard.report.gallery_site import publish
@@ -29,8 +30,10 @@ from workbench.dashboard.report.report_page import report_html
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Worker
 from workbench.dashboard.state.cursor import default_cursor
+from workbench.dashboard.state.run_kinds import PROMPTED
 from workbench.dashboard.state.store import Store
 from workbench.measure.registry import measurements
+from workbench.measure.request import MeasureRequest
 from workbench.measure.running.plan import execute, plan
 from workbench.runs import Run, RunError
 from workbench.runs.adoption.open_pretrained import Opened, open_pretrained
@@ -41,7 +44,7 @@ from workbench.tasks import make_task
 from workbench.tasks.presented.presentation import presentation
 from workbench.training.trainer import Trainer
 
-SAID = "rows only: its weights are Tiny-1, not here"
+SAID = "results only, as the weights of Tiny-1 are not stored here"
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +53,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = save_folder("llama", root / "weights", tokenizer=True)
     run = open_pretrained(Opened({1: folder}, make_task("uf", symbols=12), presentation("bare"), (4, 8)), root / "run")
     only = ["behaviour.in_context", "circuits.heads"]
-    assert execute(plan([run.path], only=only, sequences=20), "serial") == []
+    assert execute(plan(MeasureRequest([run.path], only=only, sequences=20, executor="serial"))) == []
     return run
 
 
@@ -77,18 +80,20 @@ def test_it_is_the_same_run_with_the_same_rows_and_no_place_of_any_machine(whole
 
 
 def test_what_needs_the_weights_says_so_and_how_to_say_where_they_are(whole: Run, rows: Run) -> None:
-    with pytest.raises(RunError, match=f"{SAID}; lengthlens open FOLDER --relink {rows.path}"):
+    with pytest.raises(RunError, match="--relink"):
         rows.load(1)
-    todo = plan([rows.path])
-    assert (todo.items, todo.problems, todo.notices) == ([], [], [f"nothing more is measured of copy: {SAID}"])
-    with pytest.raises(RunError, match="holds another run; choose another folder"):
+    todo = plan(MeasureRequest([rows.path]))
+    assert (todo.jobs, todo.problems, todo.notices) == ([], [], [f"nothing more is measured of copy: {SAID}"])
+    with pytest.raises(RunError, match="folder"):
         write_rows_only(Run(rows.path, "x", {"training": {}, "id": "another"}), "x", rows.path)
 
 
 def test_a_run_of_its_own_weights_is_handed_on_without_them(tmp_path: Path) -> None:
     options = {"lengths": "1-9", "layers": 1, "d_model": 8, "heads": 2, "batch_size": 8, "steps": 4}
-    trained = Trainer(build("majority", options, assignments(["training.checkpoints.log=0"])), tmp_path / "run").run()
-    assert execute(plan([trained.path], only=["behaviour"], sequences=8), "serial") == []
+    trained = Trainer(
+        build(TrainRequest("majority", options, assignments(["training.checkpoints.log=0"]))), tmp_path / "run"
+    ).run()
+    assert execute(plan(MeasureRequest([trained.path], only=["behaviour"], sequences=8, executor="serial"))) == []
     held = write_rows_only(trained, "Small-1", tmp_path / "gallery" / "own")
     assert (held.id, held.steps) == (trained.id, trained.steps)
     assert [held.verify(s) for s in held.steps] == [trained.verify(s) for s in trained.steps]
@@ -97,10 +102,10 @@ def test_a_run_of_its_own_weights_is_handed_on_without_them(tmp_path: Path) -> N
     one, other = (Table.load(run.path).frame().drop(columns="run") for run in (trained, held))
     assert one.equals(other)
     assert run_problems(held) == []
-    said = "rows only: its weights are Small-1, not here"
+    said = "results only, as the weights of Small-1 are not stored here"
     with pytest.raises(RunError, match=f"{said}$"):
         held.load(held.steps[-1])
-    assert plan([held.path]).notices == [f"nothing more is measured of own: {said}"]
+    assert plan(MeasureRequest([held.path])).notices == [f"nothing more is measured of own: {said}"]
     made = Context(Store([held.path.parent]), Worker())
     for page in PAGES:
         told = texts(router.page(made, page.path, "?run=own")[0])
@@ -128,7 +133,7 @@ def test_commands_go_on(rows: Run, command: str, expected: list[str]) -> None:
 def test_nothing_is_prescribed_to_what_has_no_training_here(rows: Run) -> None:
     found = CliRunner().invoke(app, ["prescribe", str(rows.path)])
     assert str(found.exception) == (
-        f"{rows.path} was given its task in its prompt ({SAID}): it has no training that could be changed; name a run that has"
+        f"{rows.path} contains a model that was prompted with its task ({SAID}), so there is no training to change; name a run of lengthlens train"
     )
 
 
@@ -171,12 +176,13 @@ def test_every_page_opens_offers_no_measuring(context: Context) -> None:
         assert "cannot be drawn" not in drawn, panel.id
         assert "Measure now" not in drawn, panel.id
     assert SAID[1:] in texts(not_measured("circuits.hardmax", "No rows.", run))
-    assert "its prompt alone" in texts(not_measured("probes.summary", "No rows.", run))
+    assert "evaluated in a prompt" in texts(not_measured("probes.summary", "No rows.", run))
 
 
 def test_the_pages_know_which_measurements_are_made_of_such_models() -> None:
     made = {name for name, cls in measurements().items() if cls.presented != "no"}
-    assert {*IN_CONTEXT_MADE} == made
+    assert PROMPTED.measurements is not None
+    assert {*PROMPTED.measurements} == made
 
 
 def test_its_report_is_over_items_and_says_what_its_page_says(context: Context, tmp_path: Path) -> None:

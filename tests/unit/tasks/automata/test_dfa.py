@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from automata.fa.dfa import DFA
 from automata.fa.nfa import NFA
 
 from workbench.tasks import TaskError, make_task
-from workbench.tasks.automata import dfa
+from workbench.tasks.automata import answer_rhythm, dfa
 from workbench.tasks.automata.dfa import Automaton
+from workbench.tasks.automata.regex import derivatives, parse
+from workbench.tasks.counting import dyck_k, equal_blocks
+from workbench.tasks.in_context import chains, kgram_continuations
+from workbench.tasks.regular import regular_task
+from workbench.tasks.sequences import planted
 
 # language, expression, alphabet, states of the minimal automaton, words of length 1 to `longest`
 LANGUAGES = [
@@ -149,11 +157,17 @@ def test_words_are_counted_exactly_at_any_length():
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        ({"start": "p"}, "given as start, accepting, transitions and, if wanted, alphabet"),
+        ({"start": "p"}, "needs start, accepting and transitions, and may have alphabet"),
         ({"start": "p", "accepting": [], "transitions": [1]}, "given as {state: {symbol: following state}}"),
         ({"start": "p", "accepting": [], "transitions": {"p": "q"}}, "given as {state: {symbol: following state}}"),
-        ({"start": "p", "accepting": [], "transitions": {"p": {"a": 1}}}, "states are named by strings"),
-        ({"start": "p", "accepting": [], "transitions": {"p": {}}}, "alphabet must name one symbol at least"),
+        ({"start": "p", "accepting": [], "transitions": {"p": {"a": 1}}}, "states are strings"),
+        ({"start": "p", "accepting": [], "transitions": {"p": {}}}, "alphabet must name at least one symbol"),
+        ({"start": {}, "accepting": [], "transitions": {}}, "states are strings, not {}"),
+        ({"start": "p", "accepting": [["p"]], "transitions": {"p": {"a": "p"}}}, "strings, not ['p']"),
+        ({"start": "p", "accepting": [], "transitions": {"p": {"a": ["p"]}}}, "strings, not ['p']"),
+        ({"start": "p", "accepting": 3, "transitions": {"p": {"a": "p"}}}, "accepting states are given as a list"),
+        ({"start": "p", "accepting": [], "transitions": {"p": {"a": "p"}}, "alphabet": 3}, "list of strings, not as 3"),
+        ({"start": "p", "accepting": [], "transitions": {"p": {}}, "alphabet": [[]]}, "list of strings, not as [[]]"),
         ({"start": "r", "accepting": [], "transitions": {"p": {"a": "q"}}}, "do not mention its state 'r'"),
         ({"start": "p", "accepting": ["r"], "transitions": {"p": {"a": "q"}}}, "do not mention its state 'r'"),
         (
@@ -172,8 +186,8 @@ def test_what_is_no_automaton_is_refused_in_one_sentence(data, sentence):
     [
         ("a(", None, "a>>(<<: character 2, '(', is never closed"),
         ("ab", "a", "mentions 'b', which is not in its alphabet"),
-        ("a", "aa", "made of different letters or digits, which 'aa' is not"),
-        ("a", "a-", "made of different letters or digits, which 'a-' is not"),
+        ("a", "aa", "takes different letters or digits, not 'aa'"),
+        ("a", "a-", "takes different letters or digits, not 'a-'"),
         ("()", None, "mentions no symbol, so it needs an alphabet"),
     ],
 )
@@ -185,10 +199,68 @@ def test_expressions_and_alphabets_that_do_not_fit_are_refused(expression, alpha
 def test_an_expression_with_too_many_subsets_is_refused_before_they_are_made(monkeypatch):
     monkeypatch.setattr(dfa, "MOST_DERIVATIVES", 64)
     assert len(Automaton.from_regex("(a|b)*a" + "(a|b)" * 5)) == 64
-    with pytest.raises(TaskError, match="needs more than 64 states before they can be merged"):
+    with pytest.raises(TaskError, match=r"\b64\b"):
         Automaton.from_regex("(a|b)*a" + "(a|b)" * 25)
 
 
 def test_unknown_symbols_are_refused():
-    with pytest.raises(TaskError, match="the symbol 'c' is not in the alphabet a b"):
+    with pytest.raises(TaskError, match="alphabet"):
         Automaton.from_regex("ab").accepts("abc")
+
+
+EXPRESSION = "(a|b)*a(a|b)"
+
+
+def strings_of(name: str, length: int, **parameters: Any) -> int:
+    """How many strings the matched law has, where they are listed; 0 where they are not."""
+    found = make_task(name, **parameters).support("matched", length)
+    return 0 if found is None else len(found.batch)
+
+
+def refused(act: Callable[[], object]) -> bool:
+    try:
+        act()
+    except TaskError:
+        return True
+    return False
+
+
+BOUNDS: dict[str, tuple[Any, str, int, Callable[[], bool]]] = {
+    "derivatives of an expression": (
+        dfa, "MOST_DERIVATIVES", derivatives(parse(EXPRESSION), "ab", 99),
+        lambda: refused(lambda: Automaton.from_regex(EXPRESSION)),
+    ),
+    "lengths until states come around": (
+        answer_rhythm, "LONGEST_RHYTHM", 6,
+        lambda: refused(lambda: answer_rhythm.rhythm_of(Automaton.from_regex("(aaaaaa)*"), np.arange(6), "it")),
+    ),
+    "states of a language": (
+        regular_task, "MOST_STATES", 4, lambda: refused(lambda: make_task("regular", regex="(a|b)*bbb(a|b)*")),
+    ),
+    "states of a stack": (
+        dyck_k, "LARGEST_AUTOMATON", 8, lambda: make_task("dyck_k", k=2, depth=2).automaton() is None,
+    ),
+    "states of a sum": (
+        planted, "LARGEST_AUTOMATON", 13, lambda: make_task("planted", k=3, modulus=3).automaton() is None,
+    ),
+    "longer first blocks": (
+        equal_blocks, "MOST_LISTED", 5, lambda: not strings_of("a_n_b_n", 10, ask="next"),
+    ),
+    "events in blocks": (
+        equal_blocks, "MOST_LISTED", 16, lambda: not strings_of("a_n_b_n", 10),
+    ),
+    "transitions of contexts": (
+        kgram_continuations, "MOST_TRANSITIONS", 27, lambda: refused(lambda: make_task("in_context_kgram", k=2, symbols=3)),
+    ),
+    "counts of transitions": (
+        chains, "MOST_COUNTS", 9, lambda: chains.transition_counts(torch.tensor([[0, 1, 2, 0]]), 1, 3) is None,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_what_is_as_large_as_a_bound_is_taken(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module, constant, size, stops = BOUNDS[name]
+    for bound, stopped in ((size, False), (size - 1, True)):
+        monkeypatch.setattr(module, constant, bound)
+        assert stops() == stopped, bound

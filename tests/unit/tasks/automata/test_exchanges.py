@@ -5,7 +5,10 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
+import pytest
 
+from workbench.tasks.automata import string_sampling
+from workbench.tasks.automata.dfa import Automaton
 from workbench.tasks.automata.string_sampling import Exchanges
 
 
@@ -54,3 +57,20 @@ def test_some_of_the_words_keep_their_exchanges() -> None:
     some = Exchanges.among(words).of(np.array([True, False, True]))
     for part, alone in zip(vars(some).values(), vars(Exchanges.among(words[[0, 2]])).values(), strict=True):
         assert np.array_equal(part, alone)
+
+
+def law(expression: str = "(a|b)*bb(a|b)*") -> string_sampling.StringSampling:
+    made = Automaton.from_regex(expression)
+    return string_sampling.StringSampling(made, made.labels)
+
+
+def test_sets_of_states_that_are_too_many_have_no_tails(monkeypatch: pytest.MonkeyPatch) -> None:
+    tails = law().tails_after(1)
+    assert tails is not None
+    monkeypatch.setattr(string_sampling, "MOST_SUBSETS", len(tails.table))
+    assert law().tails_after(1) is not None
+    monkeypatch.setattr(string_sampling, "MOST_SUBSETS", len(tails.table) - 1)
+    assert law().tails_after(1) is None
+    assert law().margin(9, 2) == 2
+    monkeypatch.setattr(string_sampling, "MOST_SUBSETS", 0)
+    assert law().margin(9, 2) == 0

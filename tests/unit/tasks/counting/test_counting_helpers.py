@@ -12,8 +12,7 @@ from workbench.tasks import make_task
 from workbench.tasks.counting import boolean, shuffles
 from workbench.tasks.counting.counter_language import LESS, MORE, ORDER, WORD, clear_places, event_places
 from workbench.tasks.counting.dyck import _closing, _mirrored
-from workbench.tasks.counting.dyck_k import _fold, folded
-from workbench.tasks.counting.letter_majority import _leaders
+from workbench.tasks.counting.dyck_k import folded
 from workbench.tasks.random_generator import generator
 
 
@@ -73,10 +72,11 @@ def test_512_strings_are_listed_and_no_more(name: str, parameters: dict[str, Any
     ("aabbcc", ""), ("aabbccc", "c"), ("abcabcb", "b"), ("cba", ""), ("bbac", "b"),
 ])  # fmt: skip
 def test_which_letter_leads_alone(string: str, leader: str) -> None:
-    letters, alone = _leaders(torch.tensor([["abc".index(letter) for letter in string]]))
-    assert alone[0, -1].item() == bool(leader)
+    task = make_task("letter_majority", letters=3)
+    batch = task.label(torch.tensor([[1 + "abc".index(letter) for letter in string]]))
+    assert batch.mask[0, -1].item() == bool(leader)
     if leader:
-        assert "abc"[int(letters[0, -1])] == leader
+        assert task.output_names[int(batch.targets[0, -1])] == leader
 
 
 @pytest.mark.parametrize(("lead", "strata"), [(0, []), (1, [0]), (2, [1]), (3, [1]), (5, [1]), (6, [])])
@@ -103,7 +103,6 @@ def test_letters_that_occur(letters: int, half: Any, start: int, stop: int) -> N
     ("end", "place"), [(0, 0), (1, 1), (2, 2), (3, 3), (4, 2), (5, 1), (6, 0), (7, 1), (-1, 1), (-3, 3), (-4, 2)]
 )
 def test_a_walk_is_reflected_at_three(end: int, place: int) -> None:
-    assert _fold(end, 3) == place
     assert folded(torch.tensor([end]), 3).tolist() == [place]
 
 

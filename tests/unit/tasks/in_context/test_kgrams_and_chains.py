@@ -38,7 +38,7 @@ def test_markov_labels_agree_with_the_oracle_on_every_string(states, length, eve
     agree(make_task("markov_chain", states=states), every_string(states, length))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(k=st.integers(1, 3), symbols=st.integers(2, 6), length=st.integers(1, 40), seed=st.integers(0, 99))
 def test_followers_are_those_that_a_loop_counts(k, symbols, length, seed):
     string = torch.randint(symbols, (1, length), generator=torch.Generator().manual_seed(seed))

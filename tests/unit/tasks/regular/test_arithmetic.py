@@ -75,9 +75,9 @@ def test_windows_leave_out_an_operator_at_their_end():
 def test_lengths_of_expressions_are_odd(seeded):
     task = make_task("modular_arithmetic")
     assert task.lengths(1, 6) == [1, 3, 5]
-    with pytest.raises(TaskError, match="no strings of length 4; the next admissible length is 5"):
+    with pytest.raises(TaskError, match="length 4"):
         task.sample(2, 4, seeded(0))
-    with pytest.raises(TaskError, match="modulus must be an integer at least 2 and at most 10, not 11"):
+    with pytest.raises(TaskError, match="modulus"):
         make_task("modular_arithmetic", modulus=11)
 
 

@@ -13,8 +13,6 @@ from workbench.tasks import TaskError, make_task
 from workbench.tasks.automata.regular_oracles import ByDerivatives, ByTransitions
 from workbench.tasks.automata.string_sampling import Exchanges, _one_of, _there
 from workbench.tasks.automata.symbol_counts import counts_hits
-from workbench.tasks.regular.groups import _cycle, _cycles, _even
-from workbench.tasks.regular.regular_task import _may_follow
 
 MACHINE = {"start": "p", "accepting": ["q"], "transitions": {"p": {"x": "q"}, "q": {"x": "q", "y": "p"}}}
 TWINS = {
@@ -38,7 +36,7 @@ def test_which_language_is_meant(given: dict[str, Any], regex: str | None) -> No
 
 @pytest.mark.parametrize("more", [{"regex": "a*b"}, {"alphabet": "xy"}, {"regex": "a*b", "alphabet": "ab"}])
 def test_an_automaton_goes_with_no_expression_and_no_alphabet(more: dict[str, str]) -> None:
-    with pytest.raises(TaskError, match="give either regex"):
+    with pytest.raises(TaskError, match="regex"):
         make_task("regular", dfa=MACHINE, **more)
 
 
@@ -58,11 +56,11 @@ def test_states_of_a_given_automaton_are_its_own_where_they_are_asked_for(ask: A
         assert said == task.reference(string), string
 
 
-@pytest.mark.parametrize(("symbols", "ends", "name"), [
-    ("", False, None), ("", True, "<eos>"), ("a", False, "a"), ("ab", False, "a b"), ("ab", True, "a b <eos>"),
+@pytest.mark.parametrize(("regex", "names"), [
+    ("(ab)*", ("a <eos>", "b")), ("(a|b)*b", ("a b", "a b <eos>")), ("b|(aa)*", ("a b <eos>", "a", "<eos>", "a <eos>")),
 ])  # fmt: skip
-def test_what_continuations_are_called(symbols: str, ends: bool, name: str | None) -> None:
-    assert _may_follow(list(symbols), ends) == name
+def test_what_continuations_are_called_and_that_a_dead_state_has_no_name(regex: str, names: tuple[str, ...]) -> None:
+    assert make_task("regular", regex=regex, ask="next").output_names == names
 
 
 @pytest.mark.parametrize(("k", "language"), [(1, "a+"), (6, "a+b+a+b+a+b+"), (7, "7 alternating blocks a+b+...")])
@@ -117,14 +115,17 @@ def test_derivatives_know_their_states_by_words_that_lead_there() -> None:
     ((1, 0, 3, 4, 2), False, "(12)(345)"), ((1, 2, 3, 4, 0), True, "(12345)"), ((1, 2, 3, 0), False, "(1234)"),
 ])  # fmt: skip
 def test_permutations(images: tuple[int, ...], even: bool, cycles: str) -> None:
-    assert (_even(images), _cycles(images)) == (even, cycles)
+    group, even_ones = (make_task(f"{kind}_group", degree=len(images)) for kind in ("symmetric", "alternating"))
+    assert group.output_names[group.elements.index(images)] == cycles
+    assert (images in even_ones.elements, cycles in even_ones.output_names) == (even, even)
 
 
-@pytest.mark.parametrize(("places", "degree", "cycle"), [
-    ([0, 1], 3, (1, 0, 2)), ([0, 1, 2], 3, (1, 2, 0)), ([1, 2, 3], 4, (0, 2, 3, 1)), ([2, 0], 3, (2, 1, 0)), ([0], 2, (0, 1)),
+@pytest.mark.parametrize(("name", "degree", "cycles"), [
+    ("symmetric_group", 3, [(1, 0, 2), (1, 2, 0)]), ("symmetric_group", 4, [(1, 0, 2, 3), (1, 2, 3, 0)]),
+    ("alternating_group", 3, [(1, 2, 0)]), ("alternating_group", 4, [(1, 2, 0, 3), (0, 2, 3, 1)]),
 ])  # fmt: skip
-def test_a_cycle_moves_each_place_to_the_next(places: list[int], degree: int, cycle: tuple[int, ...]) -> None:
-    assert _cycle(places, degree) == cycle
+def test_a_cycle_moves_each_place_to_the_next(name: str, degree: int, cycles: list[tuple[int, ...]]) -> None:
+    assert make_task(name, degree=degree).generators == cycles
 
 
 @pytest.mark.parametrize(("name", "degree", "tokens"), [

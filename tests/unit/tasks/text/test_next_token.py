@@ -159,9 +159,7 @@ def test_the_token_behind_a_repeating_string_is_that_of_its_period(folder: Path,
 
 
 def test_shares_are_of_the_same_strings(folder: Path) -> None:
-    with pytest.raises(
-        TaskError, match="repeated_passages and repeated_tokens are shares of the same strings; give at most 1"
-    ):
+    with pytest.raises(TaskError, match="repeated_passages"):
         make_task("next_token", folder=str(folder), repeated_passages=0.6, repeated_tokens=0.5)
 
 
@@ -175,7 +173,7 @@ def test_random_tokens_by_three_laws(task: Any) -> None:
     assert unigram.tolist() == [0.0, *(float(counts[i]) for i in range(TOKENS))]
     assert observed.tolist() == [0.0, *(float(counts[i] > 0) for i in range(TOKENS))]
     assert 0 < observed.sum() < TOKENS, "this text does not have every byte"
-    with pytest.raises(TaskError, match="majority has no text whose tokens could be counted"):
+    with pytest.raises(TaskError, match="majority"):
         token_weights(make_task("majority"), "unigram")
 
 
@@ -208,5 +206,5 @@ def test_passages_are_held_out_text_and_only_what_recurs_is_changed(task: Any, s
     assert changed.any(1).all()
     for row, block in zip(again[:, 1:].tolist(), again[:, 33:].tolist(), strict=True):
         assert sum(row[i : i + 8] == block for i in range(33)) >= 2
-    with pytest.raises(TaskError, match="majority has no text whose tokens could be counted"):
+    with pytest.raises(TaskError, match="majority"):
         token_weights(make_task("majority"), "passages")

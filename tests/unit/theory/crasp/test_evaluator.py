@@ -11,10 +11,11 @@ from benchmarks.peers.crasp_interpreter import interpret
 from tests.support.theory.evaluator import accepted, agree_with_the_oracle, letters, many_strings, to_length
 from tests.support.theory.random_programs import ALPHABET, programs
 from workbench.claims.exact.language_oracles import ORACLES
+from workbench.theory.compiler.placement import total
 from workbench.theory.crasp import evaluator, syntax
 from workbench.theory.crasp.builder import MOD, TRUE, Q, count, program, where
 from workbench.theory.crasp.evaluator import accepts, evaluate, every_string, trace, trace_table
-from workbench.theory.crasp.normal_form import bounds, linear, normal_program
+from workbench.theory.crasp.normal_form import Linear, bounds, linear, normal_program
 from workbench.theory.crasp.parser import parse
 from workbench.theory.crasp.program import Program
 from workbench.theory.crasp.syntax import CraspError
@@ -50,7 +51,7 @@ def test_near_misses_lie_on_both_sides_of_the_edge(case: Case):
 
 
 def test_near_misses_have_lengths_that_suit_every_language():
-    with pytest.raises(CraspError, match="multiples of 12, not 100"):
+    with pytest.raises(CraspError, match=r"\b100\b"):
         ZOO["anbncn"].near_misses(100)
 
 
@@ -76,7 +77,7 @@ def test_two_ways_to_say_that_three_zeros_follow_each_other_agree():
 
 
 # ---- the semantics -------------------------------------------------------------------------------
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(made=programs(), string=st.lists(st.integers(1, 3), min_size=1, max_size=9))
 def test_random_programs_agree_with_the_interpreter(made: Program, string: list[int]):
     values = trace(made, [string])
@@ -84,7 +85,7 @@ def test_random_programs_agree_with_the_interpreter(made: Program, string: list[
         assert {name: int(values[name][0, position]) for name in values} == {k: int(v) for k, v in lines.items()}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(made=programs())
 def test_the_normal_form_means_the_same(made: Program):
     strings = every_string(len(ALPHABET), 5)
@@ -188,8 +189,8 @@ def test_each_shared_expression_is_computed_once(monkeypatch):
 @pytest.mark.parametrize(
     ("strings", "message"),
     [
-        ([[0, 1]], "1..2, without BOS, so 0 is none"),
-        ([[1, 3]], "so 3 is none"),
+        ([[0, 1]], "BOS"),
+        ([[1, 3]], "not 3"),
         ([1, 2], "shape"),
         ([[1.0, 2.0]], "float64"),
     ],
@@ -202,7 +203,7 @@ def test_wrong_strings_are_refused(strings, message):
 def test_acceptance_needs_one_output_and_a_last_position():
     with pytest.raises(CraspError, match="use evaluate"):
         accepts(ZOO["ur"].program, [[1]])
-    with pytest.raises(CraspError, match="no last position"):
+    with pytest.raises(CraspError, match="position"):
         accepts(ZOO["dyck_1"].program, np.zeros((1, 0), dtype=int))
     assert evaluate(ZOO["dyck_1"].program, np.zeros((0, 3), dtype=int))["accept"].shape == (0, 3)
     assert accepts(ZOO["dyck_1"].program, [[1, 2], [2, 1]]).tolist() == [True, False]
@@ -212,3 +213,14 @@ def test_acceptance_needs_one_output_and_a_last_position():
 def test_counts_are_held_in_what_their_largest_value_fits_into(largest: int, whole: type) -> None:
     assert evaluator._whole([syntax.Constant(largest)], 1) is whole
     assert evaluator._whole([syntax.Constant(-largest)], 1) is whole
+
+
+A, B = count(Q("a")), count(Q("b"))
+
+
+def test_linear_combinations_add_and_cancel() -> None:
+    one, other = linear((2 * A + 3).node), linear((B - 2 * A - 1).node)
+    assert (one + other).constant == 2
+    assert [k for k, _ in (one + other).terms] == [1]
+    assert (one * 0) == Linear(0, ())
+    assert total((2, {"x": 1.0, "y": 1.0}), (-1, {"y": 2.0, "z": 3.0})) == {"x": 2.0, "z": -3.0}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -11,7 +12,9 @@ from tests.support.theory.limit_models import limit_model
 from workbench.models.handmade.transformers import key_head
 from workbench.theory.errors import TheoryError
 from workbench.theory.limit_transformers.bounds import (
+    PAPERS,
     Bound,
+    cited,
     one_layer_average_case,
     one_layer_worst_case,
     sparse_attention_error,
@@ -32,6 +35,18 @@ def worst(lipschitz: float, period: int, alphabet: int, locality: int, epsilon: 
 )
 def test_the_counting_term_of_theorem_4_1(arguments: tuple[float, int, int, int, float], value: float) -> None:
     assert worst(*arguments).value == pytest.approx(value)
+
+
+def test_each_theorem_is_cited_with_the_paper_of_its_bound() -> None:
+    bounds = [
+        worst(1, 1, 2, 1, 0.1),
+        one_layer_average_case(epsilon=0.1, prior=1.0),
+        two_layers(log10_complexity=1, epsilon=0.1, gamma=1),
+        sparse_attention_error(length=40, longest=80, local=10, coverage=1, coverage_longest=1, realizability=0),
+    ]
+    assert {bound.theorem: bound.source for bound in bounds} == PAPERS
+    assert cited("theorem 4.3") == "theorem 4.3 of Golowich et al., arXiv 2502.16792"
+    assert cited("theorem 9.9") == "theorem 9.9", "a row of a later version keeps its name"
 
 
 def test_how_the_counting_term_grows() -> None:
@@ -72,9 +87,9 @@ def test_theorem_4_3_of_the_sparsity_paper() -> None:
     assert found.quantity == "error"
     exact = sparse_attention_error(length=40, longest=80, local=10, coverage=40, coverage_longest=80, realizability=0)
     assert exact.value == 0.0
-    with pytest.raises(TheoryError, match="L >= 4 L_local"):
+    with pytest.raises(TheoryError, match="L_local"):
         sparse_attention_error(length=39, longest=80, local=10, coverage=1, coverage_longest=1, realizability=0)
-    with pytest.raises(TheoryError, match="multiple of L_local"):
+    with pytest.raises(TheoryError, match="L_local"):
         sparse_attention_error(length=40, longest=85, local=10, coverage=1, coverage_longest=1, realizability=0)
 
 
@@ -89,7 +104,7 @@ def test_every_bound_lists_what_entered_and_what_is_not_known() -> None:
 
 
 def test_impossible_parameters_are_refused() -> None:
-    with pytest.raises(TheoryError, match="epsilon must be positive"):
+    with pytest.raises(TheoryError, match="epsilon"):
         worst(1, 1, 2, 1, 0.0)
     with pytest.raises(TheoryError, match="inside or outside"):
         two_layers(log10_complexity=0, epsilon=0.1, gamma=1, reading="above")  # type: ignore[arg-type]
@@ -180,3 +195,54 @@ def test_hardmax_needs_no_length_to_become_one() -> None:
     bound, _ = checkpoint_bound(limit_model(1, 0, attention="hardmax"), 0, epsilon=0.1, bits=24)
     assert isinstance(bound, Bound)
     assert bound.parts["log10_hardmax_term"] == 0.0
+
+
+WORST = {"lipschitz": 1.0, "period": 1, "alphabet": 1, "locality": 1, "epsilon": 1.0, "gamma": math.inf, "bits": 8.0}
+
+
+@pytest.mark.parametrize(("change", "log10"), [
+    ({}, 0.0), ({"lipschitz": 10.0}, 2.0), ({"period": 10}, 7.0), ({"alphabet": 10}, 6.0), ({"locality": 10}, 2.0), ({"locality": 0}, 0.0),
+    ({"epsilon": 0.1}, 2.0), ({"gamma": 2.0}, 4 * math.log10(2)), ({"gamma": 0.0}, math.inf), ({"lipschitz": 0.0, "gamma": 8.0}, math.log10(2)),
+])  # fmt: skip
+def test_each_exponent_of_theorem_4_1(change: dict[str, float], log10: float) -> None:
+    assert one_layer_worst_case(**{**WORST, **change}).log10 == pytest.approx(log10)  # type: ignore[arg-type]
+
+
+def test_exponents_of_the_other_theorems() -> None:
+    assert one_layer_average_case(epsilon=0.1, prior=1.0).log10 == pytest.approx(4)
+    assert one_layer_average_case(epsilon=0.1, prior=0.5).log10 == pytest.approx(6)
+    for gamma, power in ((1.0, 3), (1 / 3, 3), (0.25, 4), (0.1, 10), (math.inf, 3)):
+        assert two_layers(log10_complexity=2.0, epsilon=0.1, gamma=gamma).log10 == pytest.approx(3 * power)
+        assert two_layers(log10_complexity=2.0, epsilon=0.1, gamma=gamma, reading="outside").log10 == pytest.approx(
+            2 + power
+        )
+    assert two_layers(log10_complexity=0.0, epsilon=0.1, gamma=0.0).log10 == math.inf
+    assert two_layers(log10_complexity=100.0, epsilon=0.1, gamma=1.0).value == pytest.approx(1e303)
+    assert two_layers(log10_complexity=308 / 3 - 1, epsilon=0.1, gamma=1.0).value in (math.inf, pytest.approx(1e308))
+    assert two_layers(log10_complexity=102.0, epsilon=0.1, gamma=1.0).value == math.inf
+
+
+@pytest.mark.parametrize(("change", "refused"), [
+    ({}, ""), ({"length": 23}, "L >= 4 L_local"), ({"local": 0}, "L >= 4 L_local"), ({"longest": 24}, ""), ({"longest": 23}, "multiple"),
+    ({"longest": 31}, "multiple"), ({"coverage": 1.0}, ""), ({"coverage": 0.99}, "eta"), ({"coverage_longest": 0.99}, "eta"),
+    ({"realizability": 0.0}, ""), ({"realizability": -0.01}, "loss"), ({"length": 4, "local": 1, "longest": 5}, ""),
+])  # fmt: skip
+def test_what_theorem_4_3_asks_for(change: dict[str, Any], refused: str) -> None:
+    given = {
+        "length": 24,
+        "longest": 30,
+        "local": 6,
+        "coverage": 2.0,
+        "coverage_longest": 3.0,
+        "realizability": 0.5,
+        **change,
+    }
+    if refused:
+        with pytest.raises(TheoryError, match=refused):
+            sparse_attention_error(**given)
+        return
+    found = sparse_attention_error(**given)
+    wanted = (
+        given["coverage"] * given["coverage_longest"] * given["length"] * given["longest"] ** 2 * given["realizability"]
+    )
+    assert found.log10 == (pytest.approx(math.log10(wanted)) if wanted else -math.inf)

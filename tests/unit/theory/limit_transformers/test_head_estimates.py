@@ -11,6 +11,7 @@ from tests.support.theory.limit_models import limit_model, strings
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.handmade.transformers import key_head
 from workbench.theory.errors import TheoryError
+from workbench.theory.limit_transformers import head_estimates as estimates
 from workbench.theory.limit_transformers.head_estimates import QUERIES, _locality, estimate_heads, measure_scores
 
 
@@ -38,7 +39,7 @@ def test_a_local_term_counts_from_the_negligible_size_on(size: float, tau: int) 
 
 
 def test_too_little_to_probe_with_is_refused() -> None:
-    with pytest.raises(TheoryError, match="2 strings or more"):
+    with pytest.raises(TheoryError, match="2 strings"):
         estimate_heads(limit_model(), strings(8, 20), 0)
     with pytest.raises(TheoryError, match="linear"):
         estimate_heads(limit_model(positions="none", attention="linear"), PROBES, 0)
@@ -62,3 +63,32 @@ def test_scores_are_those_of_the_last_queries_with_every_key_up_to_their_own() -
     scores = cache["blocks.0.attn.hook_attn_scores"].double()
     assert np.allclose(made.score, [scores[s, :, q, k].tolist() for s, q, k in pairs])
     assert (made.local_factor == 1).all()
+
+
+@pytest.mark.parametrize(("shares", "period"), [
+    ({1: 0.0099, 2: 0.0}, 1), ({1: 0.01, 2: 0.0}, 2), ({1: 1.0, 2: 0.5, 3: 0.01, 6: 0.0}, 3), ({1: 1.0, 2: 0.11, 4: 0.0}, 4), ({1: 0.5, 2: 0.5}, 1),
+])  # fmt: skip
+def test_the_least_period_that_explains_nearly_as_much(shares: dict[int, float], period: int) -> None:
+    assert estimates._least_period(shares) == period
+
+
+@pytest.mark.parametrize(("phi", "negligible", "locality"), [
+    ([1.0, 0.0, 0.0], 0.0, 0), ([1.0, 0.1, 0.0], 0.0, 0), ([1.0, 0.11, 0.0], 0.0, 1), ([0.0, 0.0, 0.0], 0.0, 0), ([1.0, 1.0, 1.0], 0.0, None),
+    ([1.0, 1.0, 1.0], 1.01, 1), ([1.0, 1.0, 1.0], 2.0, 0), ([0.0, 3.0, 0.0, 0.0], 0.0, 1), ([0.0, 0.0, 3.0, 0.0], 0.0, 2),
+])  # fmt: skip
+def test_the_lag_after_which_a_local_term_is_negligible(
+    phi: list[float], negligible: float, locality: int | None
+) -> None:
+    assert estimates._locality(np.array(phi), negligible) == locality
+
+
+def test_probing_needs_two_strings_and_one_token_more_than_it_reads() -> None:
+    from tests.support.theory.limit_models import limit_model, strings
+
+    model = limit_model(1, 0, n_heads=1, d_model=4)
+    needed = estimates.LARGEST_LAG + max(estimates.PERIODS) + estimates.QUERIES
+    assert needed == 28
+    assert len(estimates.estimate_heads(model, strings(2, needed + 1), 0)) == 1
+    for count_, length in ((1, needed + 1), (2, needed)):
+        with pytest.raises(TheoryError, match="2 strings"):
+            estimates.estimate_heads(model, strings(count_, length), 0)

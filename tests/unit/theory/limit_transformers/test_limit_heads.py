@@ -86,7 +86,7 @@ def test_the_local_term_of_a_relative_bias_is_what_differs_from_the_last_bucket(
 
 
 def test_positions_that_are_no_limit_transformers_are_refused() -> None:
-    with pytest.raises(TheoryError, match=r"learned positions are no limit .* these are none, limit or relative"):
+    with pytest.raises(TheoryError, match="relative"):
         limit_heads(limit_model(positions="learned"), 0)
 
 
@@ -122,3 +122,23 @@ def test_other_positions_are_no_limit_transformers(positions: str) -> None:
 def test_linear_attention_is_none_either() -> None:
     with pytest.raises(TheoryError, match="linear"):
         limit_heads(limit_model(positions="none", attention="linear"), 0)
+
+
+def test_gaps_of_exactly_the_tie_are_ties() -> None:
+    head = LimitHead(np.array([0.0, 0.5, 2.0]).reshape(1, 1, 3, 1).repeat(3, 0), np.zeros(1))
+    assert (margins(head, 0.25).pair, margins(head, 0.25).top) == (0.5, 1.5)
+    assert (margins(head, 0.5).pair, margins(head, 0.5).top) == (1.5, 1.5)
+    assert (margins(head, 1.5).pair, margins(head, 1.5).top_query) == (math.inf, (0, 0))
+    assert margins(head, 2.0).top == math.inf
+    assert margins(head, 0.25).top_query == margins(head, 0.25).pair_query == (0, 0)
+
+
+def test_scores_of_a_string_shorter_than_the_local_term() -> None:
+    head = LimitHead(np.zeros((2, 1, 2, 1)), np.array([1.0, 2.0, 3.0]))
+    assert head.scores(np.array([1])).tolist() == [1.0]
+    assert head.scores(np.array([1, 1])).tolist() == [2.0, 1.0]
+    assert head.scores(np.array([1, 1, 0, 1])).tolist() == [0.0, 3.0, 2.0, 1.0]
+    scaled = LimitHead(head.content + 1, head.phi, scaling="local")
+    assert scaled.scores(np.array([1, 1]), keys=8).tolist() == pytest.approx([1 + 2 * math.log(8), 1 + math.log(8)])
+    every = LimitHead(head.content + 1, head.phi, scaling="all")
+    assert every.scores(np.array([1, 1])).tolist() == pytest.approx([3 * math.log(2), 2 * math.log(2)])

@@ -61,7 +61,7 @@ def test_other_positions_and_lengths_are_refused() -> None:
     model = HookedTransformer(
         ModelConfig(d_vocab=2, d_vocab_out=2, n_layers=1, d_model=4, n_heads=1, n_ctx=8, positions="rotary")
     )
-    with pytest.raises(TheoryError, match="not about positions rotary"):
+    with pytest.raises(TheoryError, match="rotary"):
         norm_regularizer(model, 8)
-    with pytest.raises(TheoryError, match="1 to 4096 tokens, not for 5000"):
+    with pytest.raises(TheoryError, match="4096 tokens"):
         norm_regularizer(key_head(1.0), 5000)

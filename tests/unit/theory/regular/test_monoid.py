@@ -10,8 +10,10 @@ import pytest
 from tests.support.theory.languages_by_hand import KNOWN, PARITY, TOMITA
 from tests.support.theory.monoid import yes
 from workbench.tasks.automata.dfa import Automaton
+from workbench.theory.errors import TheoryError
+from workbench.theory.regular import deciders, exclusion, monoid
 from workbench.theory.regular.exclusion import exclude, stable_semigroup
-from workbench.theory.regular.monoid import profile, syntactic_monoid
+from workbench.theory.regular.monoid import group_periods, profile, syntactic_monoid
 
 
 @pytest.mark.parametrize("name", KNOWN)
@@ -87,3 +89,44 @@ def test_languages_known_to_be_out_are_excluded(language: Automaton) -> None:
 @pytest.mark.parametrize("name", [name for name, known in KNOWN.items() if known.crasp and name != "D_12"])
 def test_what_is_in_is_not_excluded(name: str) -> None:
     assert exclude(KNOWN[name].language) is None
+
+
+def test_a_monoid_whose_table_would_be_too_large_is_not_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    language = Automaton.from_regex("(a|b)*a(a|b)")  # 4 states, 7 elements
+    assert len(syntactic_monoid(language) or ()) == 7
+    monkeypatch.setattr("workbench.theory.regular.monoid.LARGEST_TABLE", 28)
+    assert syntactic_monoid(language) is not None
+    monkeypatch.setattr("workbench.theory.regular.monoid.LARGEST_TABLE", 27)
+    assert syntactic_monoid(language) is None
+
+
+def test_periods_of_a_cycle_longer_than_its_tail() -> None:
+    monoid = syntactic_monoid(Automaton.from_regex("aaaa(aaaaaa)*"))
+    assert monoid is not None
+    assert group_periods(monoid) == {1, 2, 3, 6}
+
+
+PARITY_MACHINE = Automaton.from_regex("(b*ab*a)*b*", "ab")
+
+
+def test_products_and_monoids_of_exactly_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(deciders.product(PARITY_MACHINE, 3, 0).states) == 6  # type: ignore[union-attr]
+    monkeypatch.setattr(deciders, "LARGEST_PRODUCT", 6)
+    assert deciders.product(PARITY_MACHINE, 3, 0) is not None
+    monkeypatch.setattr(deciders, "LARGEST_PRODUCT", 5)
+    assert deciders.product(PARITY_MACHINE, 3, 0) is None
+    for period, locality in ((0, 0), (1, -1)):
+        with pytest.raises(TheoryError, match="locality"):
+            deciders.product(PARITY_MACHINE, period, locality)
+    assert len(monoid.syntactic_monoid(PARITY_MACHINE, 2)) == 2  # type: ignore[arg-type]
+    assert monoid.syntactic_monoid(PARITY_MACHINE, 1) is None
+    assert exclusion.exclude(PARITY_MACHINE, 2) is not None
+    assert exclusion.exclude(PARITY_MACHINE, 1) is None
+    monkeypatch.setattr(monoid, "LARGEST_IDENTITY", 2)
+    assert monoid.profile(PARITY_MACHINE).r_omega == "no"
+    monkeypatch.setattr(monoid, "LARGEST_IDENTITY", 1)
+    assert monoid.profile(PARITY_MACHINE).r_omega == "not decided"
+    monkeypatch.setattr(deciders, "LARGEST_AUTOMATON", 2)
+    assert deciders.in_crasp(PARITY_MACHINE, "last_position").decision == "no"
+    monkeypatch.setattr(deciders, "LARGEST_AUTOMATON", 1)
+    assert deciders.in_crasp(PARITY_MACHINE, "last_position").decision == "not decided"

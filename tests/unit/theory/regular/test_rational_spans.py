@@ -17,7 +17,7 @@ def sparse(vector: list[int]) -> dict[int, int]:
     return {i: v for i, v in enumerate(vector) if v}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(vectors, st.lists(st.integers(-3, 3), min_size=5, max_size=5))
 def test_dimension_and_membership_agree_with_numpy(rows: list[list[int]], probe: list[int]) -> None:
     span: Span[int] = Span()
@@ -30,7 +30,7 @@ def test_dimension_and_membership_agree_with_numpy(rows: list[list[int]], probe:
     assert span.add(sparse(probe)) == (not inside)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(vectors)
 def test_annihilators_are_a_basis_of_what_is_orthogonal(rows: list[list[int]]) -> None:
     span: Span[int] = Span()

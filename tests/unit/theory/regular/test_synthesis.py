@@ -21,5 +21,5 @@ def test_programs_accept_exactly_the_language(expression: str) -> None:
 
 
 def test_a_certificate_that_is_none_is_refused() -> None:
-    with pytest.raises(TheoryError, match="do not tell all states"):
+    with pytest.raises(TheoryError, match="do not separate all"):
         synthesise(PARITY, Certificate(2, 1))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from workbench.theory.errors import TheoryError
+from workbench.theory.sparse import functional_attention as sparse
 from workbench.theory.sparse.functional_attention import (
     Counterexample,
     Planted,
@@ -69,7 +70,7 @@ def test_one_place_is_an_attention_head_with_scores_zero_and_minus_infinity() ->
 
 
 def test_too_short_a_string_is_refused() -> None:
-    with pytest.raises(TheoryError, match="no 3 places"):
+    with pytest.raises(TheoryError, match="3 positions"):
         SparseAttention(3, lambda s, z: True, lambda z: F(1))((1, 2))
 
 
@@ -151,7 +152,48 @@ def test_ranks_of_other_tokens_are_drawn_from_the_ranks_that_exist() -> None:
 
 def test_impossible_couplings_are_refused() -> None:
     rng = np.random.default_rng(0)
-    with pytest.raises(TheoryError, match="outside a string"):
+    with pytest.raises(TheoryError, match="sequence"):
         CoupledLaw(FAR, 2, lambda places, length: lambda j: j + 1).sample(4, rng)
-    with pytest.raises(TheoryError, match="joins place"):
+    with pytest.raises(TheoryError, match="joins position"):
         CoupledLaw(FAR, 2, lambda places, length: lambda j: 1).sample(5, rng)
+
+
+def test_sets_of_places_from_the_smallest_string_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    anywhere: sparse.SparseAttention[int] = sparse.SparseAttention(2, lambda s, z: z == (2, 2), lambda z: F(sum(z)))
+    assert anywhere((2, 2)) == 4
+    assert anywhere((1, 2)) == 3, "where none is admitted all are"
+    assert anywhere((1, 2, 2)) == 4
+    with pytest.raises(TheoryError, match="1 tokens"):
+        anywhere((2,))
+    assert sparse.pairs_at(4, 2) == [(1, 3), (2, 4)]
+    assert sparse.pairs_at(2, 2) == []
+    assert sparse.span((2, 3, 7)) == 5
+    assert sparse.uniform([(1,), (2,)]) == {(1,): F(1, 2), (2,): F(1, 2)}
+    assert len(sparse.counterexamples(3)) == 4
+    with pytest.raises(TheoryError, match="at least 3, not 2"):
+        sparse.counterexamples(2)
+    law = sparse.Planted(
+        lambda n: sparse.uniform(sparse.pairs_at(n, 1)), {(2, 2): F(1)}, {(0,): F(1, 2), (1,): F(1, 2)}, lambda z: F(1)
+    )
+    monkeypatch.setattr(sparse, "LARGEST_BACKGROUND", 4)
+    assert sum(chance for chance, *_ in law.outcomes(4)) == 1
+    with pytest.raises(TheoryError, match="3 positions"):
+        list(law.outcomes(5))
+
+
+@pytest.mark.parametrize(("psi", "local", "holds"), [
+    ({1: 1, 2: 2, 3: 3, 4: 4}, 3, True), ({1: 1, 2: 2, 3: 3, 4: 4}, 2, False), ({1: 1, 2: 2, 3: 3, 4: 1}, 0, True), ({1: 1, 2: 2, 3: 2, 4: 1}, 0, False),
+    ({1: 1, 2: 1, 3: 3, 4: 4}, 3, False),
+])  # fmt: skip
+def test_local_couplings(psi: dict[int, int], local: int, holds: bool) -> None:
+    """The answer depends on places 1 and 4 of 4."""
+    assert is_local_coupling(psi.__getitem__, (1, 4), 4, local) == holds
+
+
+def test_coupled_attention_admits_one_token_of_each_rank_within_its_span() -> None:
+    inner: sparse.SparseAttention[int] = sparse.SparseAttention(2, lambda s, z: True, lambda z: F(10 * z[0] + z[1]))
+    far = CoupledAttention(inner, 2, 1, F(-1))
+    assert far((((1, 3),), ((2, 4),))) == 34
+    assert far((((1, 3),), ((1, 9),), ((2, 4),))) == F(94)
+    assert far((((1, 3),), ((1, 5),))) == -1
+    assert CoupledAttention(inner, 1, 0)((((1, 3), (2, 4)), ((1, 7),))) == 34

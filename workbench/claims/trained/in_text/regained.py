@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from workbench.claims.claim import Claim, Row
 from workbench.claims.errors import ClaimError
 from workbench.claims.resampling import RESAMPLES, TAILS, paired_difference
-from workbench.claims.trained.reductions import OneRun, entering_pairs, pairs_of, rng_of, runs_of
+from workbench.claims.trained.reductions import OneRun, about_several, entering_pairs, pairs_of, rng_of, runs_of
 from workbench.claims.trained.run_rows import RunTable
 
 Values = NDArray[np.float64]
@@ -94,6 +95,7 @@ def text_difference(claim: Claim, table: RunTable, quantity: str, told: str) -> 
     found = pairs_of(one, other, table)
     enter = entering_pairs(claim, found)
     differences = [by_text(a, quantity) - by_text(b, quantity) for a, b in enter or found]
-    value, low, high = paired_difference(differences, rng_of(claim))
-    item = f"{one.name} less {other.name}"
-    return [Row(told, item, value, low, high, entered=len(enter), planned=len(found))]
+    row = about_several(
+        told, f"{one.name} less {other.name}", paired_difference(differences, rng_of(claim)), len(enter), len(found)
+    )
+    return [replace(row, each=tuple(float(one.mean()) for one in differences))]

@@ -18,8 +18,10 @@ import torch
 from numpy.typing import NDArray
 
 from circuits.sparsity.few_tokens import FewTokens, expected_overlap, few_tokens, overlaps
-from workbench.claims.trained.bin_accuracy import Measured, share
+from workbench.claims.trained.bin_accuracy import share
 from workbench.claims.trained.in_text.whose_tokens import OF_OTHER, OTHERS, OWN
+from workbench.claims.trained.run_rows import StatisticRows
+from workbench.claims.trained.run_statistics import statistic
 from workbench.claims.trained.trained_run import TrainedRun
 from workbench.measure.intervals import clopper_pearson
 from workbench.tasks.base import Batch, Task
@@ -35,7 +37,8 @@ DIGITS = 5
 Values = NDArray[np.float64]
 
 
-def last_byte_rows(run: TrainedRun, short: int, texts: int = TEXTS) -> Measured:
+@statistic("last byte", version=1)
+def last_byte_rows(run: TrainedRun, short: int, texts: int = TEXTS) -> StatisticRows:
     """Losses of the last byte with ``short`` bytes of a text visible and with twice as many, and their difference.
 
     First whether the run is fitted: at N more of the last bytes are right than the likeliest byte after the last two
@@ -55,7 +58,7 @@ def last_byte_rows(run: TrainedRun, short: int, texts: int = TEXTS) -> Measured:
     yield from _by_text(f"loss with {2 * short} bytes of a text", "", long)
 
 
-def fit_by_bigrams(run: TrainedRun, batch: Batch) -> Measured:
+def fit_by_bigrams(run: TrainedRun, batch: Batch) -> StatisticRows:
     """Whether more last bytes are right than with the likeliest byte after two: an exact sign test over texts."""
     right = run.right(batch)[0]
     bigram = run.task.shortcuts(batch, 2)["bigram"] > 0.5
@@ -68,9 +71,11 @@ def fit_by_bigrams(run: TrainedRun, batch: Batch) -> Measured:
     yield {"quantity": "fitted", "value": float(fitted), "label": "pass" if fitted else "fail"}
 
 
+@statistic("few tokens", version=1)
+@statistic("few tokens of two", version=1)
 def few_token_rows(
     run: TrainedRun, short: int, texts: int = TEXTS, other: Mapping[str, Mapping[str, Any]] | None = None
-) -> Measured:
+) -> StatisticRows:
     """Losses of single texts with twice the context, with it, with it and five bytes, and with it and random ones.
 
     Args:
@@ -93,7 +98,7 @@ def few_token_rows(
     yield from overlap_rows(own.chosen, chosen, short)
 
 
-def overlap_rows(one: NDArray[np.int64], other: NDArray[np.int64], tokens: int) -> Measured:
+def overlap_rows(one: NDArray[np.int64], other: NDArray[np.int64], tokens: int) -> StatisticRows:
     """Tokens that two choices have in common, over what chance gives: of the same text, and of another text.
 
     Args:
@@ -142,7 +147,7 @@ def _last_losses(run: TrainedRun, batch: Batch) -> Values:
     return found
 
 
-def _losses(setting: str, found: FewTokens) -> Measured:
+def _losses(setting: str, found: FewTokens) -> StatisticRows:
     yield from _by_text("loss, long", setting, found.loss_long)
     yield from _by_text("loss, short", setting, found.loss_short)
     yield from _by_text("loss, sparse", setting, found.loss_sparse)

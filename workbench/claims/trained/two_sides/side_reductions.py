@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from workbench.claims.claim import Claim, Row
-from workbench.claims.resampling import Share, contrast_of_shares
+from workbench.claims.resampling import Share, contrast, contrast_of_shares
 from workbench.claims.trained.reductions import (
     OneRun,
+    about_several,
     as_it_is,
     best_head,
     named_differences,
@@ -42,21 +44,23 @@ def vanishing_lead(claim: Claim, table: RunTable, sizes: Sequence[int]) -> list[
         here, item = _lead(claim, [one for one, _ in pairs], size)
         gone = float(here.ends[0] <= 0.0 <= here.ends[1])
         shares = [(*_sides(there, size), *_sides(one, size)) for one, there in pairs]
-        found = contrast_of_shares(shares, (1, -1, -1, 1), rng_of(claim, "there", item))
-        for told, value, low, high in (
-            ("0 within the interval", gone, gone, gone),
-            ("lead there less here", *found),
-            (LEAD, here.value, *here.ends),
-        ):
-            rows.append(Row(told, item, value, low, high, entered=len(pairs), planned=len(pairs)))
+        signs = (1, -1, -1, 1)
+        more = contrast_of_shares(shares, signs, rng_of(claim, "there", item))
+        count = len(pairs)
+        rows.append(Row("0 within the interval", item, gone, gone, gone, entered=count, planned=count, fewest=count))
+        row = about_several("lead there less here", item, more, len(pairs), len(pairs))
+        rows.append(replace(row, each=tuple(contrast(pair, signs) for pair in shares)))
+        rows.append(here)
     return rows
 
 
 def _lead(claim: Claim, runs: Sequence[OneRun], size: int) -> tuple[Row, str]:
     """One row over some runs, and its item."""
     item = f"n {size}"
-    value, low, high = contrast_of_shares([_sides(run, size) for run in runs], (1, -1), rng_of(claim, item))
-    return Row(LEAD, item, value, low, high, entered=len(runs), planned=len(runs)), item
+    shares = [_sides(run, size) for run in runs]
+    found = contrast_of_shares(shares, (1, -1), rng_of(claim, item))
+    row = about_several(LEAD, item, found, len(runs), len(runs))
+    return replace(row, each=tuple(contrast(pair, (1, -1)) for pair in shares)), item
 
 
 def _sides(run: OneRun, size: int) -> tuple[Share, Share]:

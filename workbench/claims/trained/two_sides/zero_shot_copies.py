@@ -15,7 +15,9 @@ from jaxtyping import Int
 from torch import Tensor
 
 from workbench.claims.errors import ClaimError
-from workbench.claims.trained.bin_accuracy import STRINGS, Measured, share
+from workbench.claims.trained.bin_accuracy import STRINGS, share
+from workbench.claims.trained.run_rows import StatisticRows
+from workbench.claims.trained.run_statistics import statistic
 from workbench.claims.trained.trained_run import TrainedRun
 from workbench.tasks.random_generator import generator
 from workbench.tasks.sampling import distinct, integers
@@ -24,7 +26,8 @@ from workbench.tasks.text.copied_text import CopiedText
 SIDES = {"right": 1, "left": -1}
 
 
-def zero_shot_rows(run: TrainedRun, sizes: Sequence[int], shown: int = 2) -> Measured:
+@statistic("zero-shot copies", version=1)
+def zero_shot_rows(run: TrainedRun, sizes: Sequence[int], shown: int = 2) -> StatisticRows:
     """Share of copies gone on with, ``zero-shot right, n N`` and ``zero-shot left, n N``.
 
     Args:
@@ -37,10 +40,10 @@ def zero_shot_rows(run: TrainedRun, sizes: Sequence[int], shown: int = 2) -> Mea
     """
     task = run.task
     if not isinstance(task, CopiedText):
-        raise ClaimError(f"only a model of copied_text goes on with its copies, not one of {task.name}")
+        raise ClaimError(f"only a model of copied_text continues its copies, not one of {task.name}")
     if not sizes or shown < 1 or min(sizes) <= shown or max(sizes) > task.symbols:
         raise ClaimError(
-            f"copies of which {shown} symbols are shown need from {shown + 1} to {task.symbols} different symbols, not "
+            f"copies after {shown} shown symbols need from {shown + 1} to {task.symbols} different symbols, not "
             f"{', '.join(map(str, sizes))}"
         )
     for size in sizes:

@@ -9,14 +9,23 @@ import typer
 
 
 def answers(
-    prompts: Annotated[Path, typer.Argument(metavar="PROMPTS", help="The file that lengthlens prompts wrote.")],
-    answered: Annotated[Path, typer.Argument(metavar="ANSWERS", help='Lines like {"id": "8-0", "answer": "word"}.')],
-    model: Annotated[str, typer.Option(help="What the model is called.")],
-    out: Annotated[Path | None, typer.Option(help="The run's folder. Default: checkpoints/MODEL.")] = None,
+    prompts: Annotated[
+        Path,
+        typer.Argument(metavar="PROMPTS", help="Read the prompts from this file, written by `lengthlens prompts`."),
+    ],
+    answered: Annotated[
+        Path,
+        typer.Argument(
+            metavar="ANSWERS", help='Read the answers from this file, with lines like {"id": "8-0", "answer": "word"}.'
+        ),
+    ],
+    model: Annotated[str, typer.Option(help="Name the model.")],
+    out: Annotated[Path | None, typer.Option(help="Write the run to this folder. Default: checkpoints/MODEL.")] = None,
 ) -> None:
-    """Take in what a model behind an API answered: a run without weights, with its behaviour and its verdict.
+    """Score the answers of a model behind an API. The result is a run with behaviour and verdict, without weights.
 
-    An answer is right if its first word is the wanted one. What is right is drawn anew, and not read from the file.
+    An answer is correct if its first word is the expected word. The expected words are computed again from the
+    settings and not read from the file.
     """
     from workbench.cli.errors import UsageError
     from workbench.measure.in_context.behind_an_api import take_in

@@ -16,85 +16,108 @@ if TYPE_CHECKING:
     from workbench.tasks.base import Task
 
 LENGTHS = "8,16,32,64,128,256,512,1024"
-CALLED = {"copy": "uf"}
-"""What a task is called here beside its name."""
 SYMBOLS = 256
 """Symbols of a task whose own number is made for small models."""
 
 
 def open_model(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A local folder: config.json, safetensors, tokenizer.")],
-    task: Annotated[str, typer.Option(help="What is asked: copy, ub, ur, ul, nr_last, ...")] = "copy",
-    presentation: Annotated[str, typer.Option(help="How it is told: bare, pairs or shots.")] = "bare",
-    template: Annotated[int | None, typer.Option(min=0, help="Which wording of shots, of 20; default 0.")] = None,
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR",
+            help="Read the model from this local folder with config.json, safetensors files and a tokenizer.",
+        ),
+    ],
+    task: Annotated[str, typer.Option(help="Prompt the model with this task: copy, ub, ur, ul, nr_last, ...")] = "copy",
+    presentation: Annotated[
+        str,
+        typer.Option(
+            help="Write the prompt as bare (items only), pairs (lines of two items) or shots (worked examples)."
+        ),
+    ] = "bare",
+    template: Annotated[
+        int | None, typer.Option(min=0, help="Choose one of the 20 wordings of shots, 0 to 19. Default: 0.")
+    ] = None,
     templates: Annotated[
         int | None,
-        typer.Option(min=1, metavar="K", help="K wordings of shots, spread over the 20: a run each, below --out."),
+        typer.Option(
+            min=1,
+            metavar="K",
+            help="Evaluate K of the 20 wordings of shots, evenly spread. Each becomes a run in --out.",
+        ),
     ] = None,
-    shots: Annotated[int | None, typer.Option(min=1, max=100, help="Worked examples of shots; default 5.")] = None,
-    shot_items: Annotated[int, typer.Option(min=0, help="Items of each; default as many as the question.")] = 0,
+    shots: Annotated[
+        int | None, typer.Option(min=1, max=100, help="Set the number of worked examples in shots. Default: 5.")
+    ] = None,
+    shot_items: Annotated[
+        int, typer.Option(min=0, help="Set the number of items of each example; 0 uses as many as the question has.")
+    ] = 0,
     prefix: Annotated[
-        str | None, typer.Option(help="The one token before all, e.g. '<|endoftext|>'. Default: the tokenizer's BOS.")
+        str | None,
+        typer.Option(help="Put this token before the prompt, e.g. '<|endoftext|>'. Default: the tokenizer's BOS."),
     ] = None,
     words: Annotated[
-        int, typer.Option(min=0, help="Of how many words of one token, the commonest, items are taken; 0 = all.")
+        int, typer.Option(min=0, help="Draw items from this many of the most common single-token words; 0 uses all.")
     ] = 0,
-    lengths: Annotated[str, typer.Option(help="Items at which it is asked.")] = LENGTHS,
+    lengths: Annotated[str, typer.Option(help="Evaluate at these numbers of items.")] = LENGTHS,
     trained_window: Annotated[
-        int | None, typer.Option(min=1, help="Tokens that it was trained on, where its config does not say so.")
+        int | None, typer.Option(min=1, help="Set the training context in tokens. Default: read from the config.")
     ] = None,
     revisions: Annotated[
-        str | None, typer.Option(help="Folders below DIR that are its revisions, e.g. 'step*': a checkpoint each.")
+        str | None,
+        typer.Option(help="Read these subfolders of DIR as checkpoints of one run, e.g. 'step*'. Default: only DIR."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="The run's folder. Default: checkpoints/DIR-TASK-PRESENTATION.")
+        Path | None, typer.Option(help="Write the run to this folder. Default: checkpoints/DIR-TASK-PRESENTATION.")
     ] = None,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="task.PARAMETER=VALUE", help="Of the task. Repeatable.")
+        list[str] | None,
+        typer.Option("--set", metavar="task.PARAMETER=VALUE", help="Set a parameter of the task. Repeatable."),
     ] = None,
     relink: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="Say that this run's folder lies at DIR now; nothing else is done."),
+        typer.Option(metavar="RUN", help="Point this existing run to its moved model folder DIR, and do nothing else."),
     ] = None,
     device: DeviceOption = "cpu",
     dtype: DtypeOption = None,
 ) -> None:
-    """Open a model of Hugging Face's transformers that others trained, and ask it a task in its prompt.
+    """Prepare a pretrained Hugging Face model for evaluation on a task in its prompt.
 
-    The run names the folder with a SHA-256 per file and copies no weights; no network is tried, and no code of the
-    folder is run. Then `lengthlens measure`, `show`, `check` and `app` as for any run. The test that what is seen of
-    the model is what it computes is done on --device, and in --dtype; neither is stored.
+    The result is a run that refers to the folder by a SHA-256 per file. No weights are copied, no network is used and
+    no code of the folder is executed. Use `lengthlens measure`, `show`, `check` and `app` as for any run.
+    A self-test compares the activations at the hooks with what the model computes. It runs on --device in --dtype.
+    Neither option is stored.
     """
     from workbench.models.compute_device import ComputeDevice, computing_on
     from workbench.runs.adoption.open_pretrained import Opened, open_pretrained
     from workbench.runs.adoption.open_pretrained import relink as put_right
     from workbench.runs.adoption.open_pretrained import revisions as found_revisions
     from workbench.runs.run import Run
+    from workbench.tasks.known_tasks import task_label
     from workbench.tasks.presented.presentation import presentation as presented
 
     chosen = ComputeDevice(device, dtype or "").found()
     folders = found_revisions(folder, revisions)
     if relink is not None:
         run = put_right(Run.open(relink), folders)
-        print(f"{run.path}: its weights lie in {folder} now, and are those it was opened on.")
+        print(f"{run.path}: it now refers to the weights in {folder}, which are unchanged.")
         return
     asked = tuple(sorted({*integers(lengths, "--lengths")}))
     if asked[0] < 1:
-        raise UsageError(f"--lengths takes items from 1 on, not {asked[0]}")
+        raise UsageError(f"--lengths takes numbers of items from 1, not {asked[0]}")
     inner = task_for(task, set_ or [], asked)
     wordings = wordings_of(presentation, template, templates)
     tellings = [presented(presentation, which, shots, shot_items, prefix, words) for which in wordings]
     parts = [folder.resolve().name, task, *([presentation, "templates"] if templates else [tellings[0].title])]
-    asked_for = f"{task} ({inner.name})" if task in CALLED else inner.name
     named = out or Path("checkpoints") / "-".join(part.replace(", ", "-").replace(" ", "-") for part in parts)
     for which, told in zip(wordings, tellings, strict=True):
         opened = Opened(folders, inner, told, asked, trained_window)
         with computing_on(chosen):
             run = open_pretrained(opened, named / f"template-{which:02d}" if templates else named)
         steps = f"{len(run.steps)} checkpoint{'s' * (len(run.steps) != 1)}"
-        print(f"{run.path}: {steps}, {asked_for} presented as {told.title}.")
+        print(f"{run.path}: {steps}, {task_label(inner.name)} presented as {told.title}.")
     held = run.config["task"]["presented"]
-    print(f"{len(held['wording']['symbols']):,} symbols, each one token; a window of {held['window']:,} tokens.")
+    print(f"{len(held['wording']['symbols']):,} symbols of one token each; the window has {held['window']:,} tokens.")
     print(f"Next: lengthlens measure {named}")
 
 
@@ -109,9 +132,11 @@ def wordings_of(presentation: str, template: int | None, templates: int | None) 
     if templates is None:
         return [template or 0]
     if presentation != "shots":
-        raise UsageError(f"--templates is about shots: the presentation {presentation} has one wording; leave it out")
+        raise UsageError(
+            f"--templates works only with --presentation shots, as {presentation} has one wording; leave it out"
+        )
     if template is not None:
-        raise UsageError("--templates chooses wordings itself; leave --template out")
+        raise UsageError("--templates and --template were both given; leave one of them out")
     if templates > len(TEMPLATES):
         raise UsageError(f"--templates takes at most {len(TEMPLATES)}, not {templates:,}")
     return [number * len(TEMPLATES) // templates for number in range(templates)]
@@ -125,7 +150,7 @@ def task_for(name: str, settings: list[str], lengths: tuple[int, ...]) -> Task:
         TaskError: for a task or a parameter that there is not.
     """
     from workbench.tasks import TaskError, find_task, make_task
-    from workbench.tasks.known_tasks import TASKS
+    from workbench.tasks.known_tasks import CALLED, TASKS
 
     given: dict[str, object] = {}
     for path, value in assignments(settings):

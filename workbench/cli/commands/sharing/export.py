@@ -9,18 +9,22 @@ import typer
 
 
 def export(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")],
-    to: Annotated[Path | None, typer.Option(metavar="DIR", help="A new folder, ready for a model hub.")] = None,
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Export the run in this folder.")],
+    to: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write a new folder that is ready for a model hub.")
+    ] = None,
     tensorboard: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="The folder that TensorBoard is to read.")
+        Path | None, typer.Option(metavar="DIR", help="Write scalars for TensorBoard into this folder.")
     ] = None,
     wandb_offline: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="A new folder, which `wandb sync` can send later.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Write scalars for Weights & Biases into a new folder, for `wandb sync`."),
     ] = None,
 ) -> None:
-    """Write a run for others: as a folder with card, weights and table, or as scalars for TensorBoard or wandb.
+    """Export a run to a model hub, to TensorBoard or to Weights & Biases.
 
-    The folder is a run itself, which `lengthlens show` and `Run.open` read.
+    The folder of --to contains a model card, weights and the table. It is a run itself, so `lengthlens show` and
+    `Run.open` read it.
     """
     from workbench.cli.errors import UsageError
     from workbench.cli.exporting.hub_folder import export_to_hub

@@ -9,10 +9,12 @@ import typer
 
 
 def publish(
-    folders: Annotated[list[Path], typer.Argument(metavar="FOLDER...", help="Runs, or folders of runs.")],
-    out: Annotated[Path, typer.Option("-o", "--out", help="The folder to write.")] = Path("site"),
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="FOLDER...", help="Publish these runs, or all runs in these folders.")
+    ],
+    out: Annotated[Path, typer.Option("-o", "--out", help="Write the pages into this folder.")] = Path("site"),
 ) -> None:
-    """Write a folder of pages that needs no server: a list of runs with their verdicts, and a page for each."""
+    """Write a web site that needs no server: a list of runs with their verdicts, and one page per run."""
     from workbench.dashboard.report.gallery_site import publish as publish_site
 
     problems: list[str] = []

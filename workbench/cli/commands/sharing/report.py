@@ -9,13 +9,17 @@ import typer
 
 
 def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Runs, or folders of runs.")],
-    out: Annotated[Path, typer.Option("-o", "--out", help="The file to write.")] = Path("page.html"),
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="Report these runs, or all runs in these folders.")
+    ],
+    out: Annotated[Path, typer.Option("-o", "--out", help="Write the page to this file.")] = Path("page.html"),
 ) -> None:
-    """Write a page of runs as one HTML file that needs no server: verdict, evidence, figures with both sliders, and
-    where every number comes from."""
+    """Write runs to one HTML file that needs no server.
+
+    The page shows verdict and evidence, figures with sliders for step and length, and the source of every number.
+    """
     from workbench.dashboard.report.report_page import ReportError, report_html, runs_below
-    from workbench.storage.atomic import replacing
+    from workbench.storage.atomic import write_named
 
     if out.is_dir():
         raise ReportError(f"{out} is a folder; name a file in it: -o {out}/page.html")
@@ -23,8 +27,7 @@ def report(
     found = runs_below(runs, problems)
     data = report_html(found, str(out)).encode() if found else b""
     if data:
-        with replacing(out) as file:
-            file.write(data)
+        write_named(out, data)
         print(f"{out}: {len(found)} run{'s' * (len(found) != 1)}, {len(data) / 1e6:.1f} MB")
     for problem in dict.fromkeys(problems):
         print(f"problem: {problem}")

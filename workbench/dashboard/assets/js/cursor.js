@@ -134,7 +134,8 @@
   lens.moveHead = function (by) {
     const s = lens.scale;
     if (!s) return;
-    const heads = s.layers * s.heads, [l, h] = (lens.head || "0.0").split(".").map(Number);
+    const heads = s.layers * s.heads, all = lens.head === "all";  // from all heads to the first or the last one
+    const [l, h] = all ? [0, by > 0 ? -1 : 0] : (lens.head || "0.0").split(".").map(Number);
     const at = (l * s.heads + h + by + heads) % heads;
     lens.set("head-select", { value: Math.floor(at / s.heads) + "." + (at % s.heads) });
   };

@@ -26,7 +26,9 @@
     const seed = (one) => (one.seed === null || one.seed === undefined ? one.name : "seed " + one.seed) + ": " + one.verdict;
     const ticks = data.ticks ? h("span", { className: "seed-ticks", role: "img", "aria-label": data.ticks.map(seed).join("; "), title: data.ticks.map(seed).join("\n") },
       data.ticks.map((one) => h("span", { key: one.name, className: "seed-tick " + one.slug }))) : null;
-    const beside = [data.seeds ? data.of + " seeds" : "", data.tiesText || ""].filter(Boolean).join(" · ");
+    /* The column is too narrow for "seeds" beside near ties; the ticks say it. */
+    const seeds = data.seeds ? data.of + (data.tiesText ? "" : " seeds") : "";
+    const beside = [seeds, data.tiesText || ""].filter(Boolean).join(" · ");
     return beside ? h("div", { className: "cell-chip", title: data.tiesNote || "" }, chip, h("span", { className: "soft small num" }, ticks, beside)) : chip;
   };
   cells.AccuracySpark = function ({ data }) {
@@ -50,7 +52,7 @@
   cells.ValueCell = function ({ data, colDef }) {
     const f = colDef.field;
     if (!data[f + "Text"]) return none();
-    return box("cell-two right num", h("span", null, data[f + "Text"]), h("span", { className: "soft small" }, data[f + "Interval"]));
+    return h("div", { className: "cell-two right num", title: data[f + "Title"] || undefined }, h("span", null, data[f + "Text"]), h("span", { className: "soft small" }, data[f + "Interval"]));
   };
   cells.FailsAt = function ({ data }) {
     if (!data.failsText) return none();
@@ -63,13 +65,16 @@
     if (s === undefined && p === undefined) return none();
     const at = (v) => 8 + 100 * Math.min(1, Math.max(0, v));
     const both = s !== undefined && p !== undefined;
+    /* Marks that would hide each other stand one above the other. */
+    const near = both && Math.abs(at(s) - at(p)) < 10;
+    const ys = near ? 15 : 10, yp = near ? 5 : 10, r = near ? 4 : 4.6, half = near ? 3.1 : 3.6;
     return h("svg", { className: "pair", width: 116, height: 20, viewBox: "0 0 116 20", role: "img", "aria-label": data.carries },
       h("title", null, data.carries),
       h("line", { x1: 8, y1: 10, x2: 108, y2: 10, className: "base" }),
       [8, 58, 108].map((x) => h("line", { key: x, x1: x, y1: 7, x2: x, y2: 13, className: "tick" })),
       both && h("line", { x1: at(s), y1: 10, x2: at(p), y2: 10, className: "span" }),
-      p !== undefined && h("rect", { x: at(p) - 3.6, y: 6.4, width: 7.2, height: 7.2, transform: "rotate(45 " + at(p) + " 10)", className: "position" }),
-      s !== undefined && h("circle", { cx: at(s), cy: 10, r: 4.6, className: "summary" }));
+      p !== undefined && h("rect", { x: at(p) - half, y: yp - half, width: 2 * half, height: 2 * half, transform: "rotate(45 " + at(p) + " " + yp + ")", className: "position" }),
+      s !== undefined && h("circle", { cx: at(s), cy: ys, r: r, className: "summary" }));
   };
   cells.ModelCell = ({ data }) => box("cell-two", h("span", { className: "num" }, data.model, data.seeds ? h("span", { className: "soft" }, " · " + data.seeds + " seeds") : data.seed === null || data.seed === undefined ? null : h("span", { className: "soft" }, " · seed " + data.seed)), h("span", { className: "soft" }, data.order));
   cells.Expects = function ({ data }) {

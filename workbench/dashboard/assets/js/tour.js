@@ -35,7 +35,7 @@
       if (found.state === "done") broken = found;
       else await pause(4 * WAIT);
     }
-    return broken || { seq: "", said: "" };
+    return broken || { seq: "", said: "", edited: "" };
   }
   async function show(i) {
     const mine = ++turn, stop = stops[i];
@@ -51,7 +51,7 @@
     if (stop.string) {
       const found = await wrong(mine);
       if (mine !== turn || !card) return;
-      at("tour-more").textContent = found.said;
+      at("tour-more").textContent = stop.edited ? found.edited : found.said;
       if (found.seq) href += "&seq=" + encodeURIComponent(found.seq);
     }
     if (location.pathname + location.search !== href) lens.go(href);

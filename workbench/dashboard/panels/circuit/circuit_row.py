@@ -16,16 +16,19 @@ from workbench.dashboard.panels.panel_updates import memory
 from workbench.dashboard.panels.run_panels import CIRCUIT, CIRCUIT_ROW
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Notice
+from workbench.dashboard.state.request_values import Name, declare
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import whole
-from workbench.figures.rows.components import ARROW
 from workbench.figures.rows.connection_effects import (
     MEASUREMENT,
     connection_names,
     measured_connections,
     measured_lengths,
 )
+from workbench.models.base.graph import ARROW
+
+declare({"circuit.className": Any, "connection-select.data": Any, "connection-select.value": Name | None})
 
 DRAWN = "matrix more-row late why-row"
 BARE = f"{DRAWN} bare"
@@ -67,7 +70,7 @@ def check(run: RunView, asked: str) -> tuple[str, list[Notice]]:
     if asked in known or not known:
         return asked, []
     said = f"This link names the connection {asked}, which {run.name} does not have."
-    return "", [Notice(said, "Shown: the one that costs most.", "Keep")]
+    return "", [Notice(said, "The page shows the one that costs most.", "Keep")]
 
 
 def told(run: RunView, step: int) -> tuple[list[Any], list[dict[str, str]]]:
@@ -84,7 +87,7 @@ def told(run: RunView, step: int) -> tuple[list[Any], list[dict[str, str]]]:
         return [html.P(f"Not measured{where}."), html.Div([ask, now], className="ways")], []
     names = connection_names(rows)
     lengths = ", ".join(whole(n) for n in measured_lengths(rows))
-    said = f"{whole(len(names))} connections, each cut alone, at length {lengths}."
+    said = f"{whole(len(names))} connections, each cut separately, at length {lengths}."
     return [html.P(said)], [{"value": name, "label": name.replace(ARROW, " \u2192 ")} for name in names]
 
 

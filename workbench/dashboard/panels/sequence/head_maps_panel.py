@@ -15,36 +15,58 @@ import pandas as pd
 import plotly.graph_objects as go
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from dash.exceptions import PreventUpdate
+from typing_extensions import TypedDict
 
 from workbench import figures
 from workbench.dashboard.panels.callbacks import LOOK, place
 from workbench.dashboard.panels.job_status import broken, waiting
-from workbench.dashboard.panels.panel_frame import frame, graph_body, how, plain_table
+from workbench.dashboard.panels.panel_frame import PALE, READY, STATE, TABLE, frame, graph_body, how, plain_table
 from workbench.dashboard.panels.sequence.sequence_query import finished
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Job
 from workbench.dashboard.server.worker_addresses import LOOK_AT_ALL_HEADS
 from workbench.dashboard.state.cursor import Cursor
+from workbench.dashboard.state.request_values import Name, Session, Text, Whole, declare, exact
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.heads.head_maps import Costs
 from workbench.figures.heads.leading_head import ABLATION
 from workbench.figures.labels import whole
-from workbench.figures.sequence.sequence_reading import HeadMaps
-from workbench.figures.style.design_tokens import Theme
+from workbench.figures.look import Look, Theme
+from workbench.measure.edits.reading import HeadMaps
 
-READY, STATE, TABLE, PALE = "body ready", "body stated", "body tabled", "body ready pale"
+
+@exact
+class MapsPlace(TypedDict):
+    """The sequence whose heads are in view."""
+
+    step: Whole
+    length: Whole
+    sample: Whole
+
+
+declare(
+    {
+        "maps-at.data": MapsPlace | None,
+        "maps-job.data": Name | None,
+        "maps-news.data": Text | None,
+        "maps-session.data": Session,
+        "maps-words.data": Any,
+        "maps-cancel.data": Any,
+    }
+)
+
 POLL_MS = 400
 """How often the browser asks whether the maps are there."""
 NAMED = 1024
 """Most positions of which each token is listed beside the maps; of longer sequences the first of each cell."""
 
 ABOUT = (
-    "One sequence of the matched law, the same that the Checkpoint page shows. Each map is a head: rows are queries, "
-    "columns are keys, dark is attention. A click opens the head there.",
-    "Hovering a token, or a map, lights the column of that key in every map. Arrow keys on the line of tokens do the "
-    "same.",
-    "Solid frame: ablating this head is shown to cost accuracy at this step and length; the thicker, the more. "
-    "Dotted ring: the chosen head. One sequence is an example, not a measurement: n is 1.",
+    "Attention of every head on one sequence of the matched test set, the same that the Checkpoint page shows. Each "
+    "map is a head: rows are queries, columns are keys, and dark is high attention.",
+    "Hover a token or a map, or use the arrow keys on the line of tokens, to highlight the column of that key in "
+    "every map. Click a map to open its head on the Checkpoint page.",
+    "A solid frame means that ablating this head lowers accuracy significantly at this step and length; the thicker, "
+    "the more. The dotted ring is the selected head, and one sequence is an example, not a measurement (n is 1).",
 )
 
 
@@ -74,12 +96,12 @@ class HeadMapsPanel:
 
     def rows(self, context: Context, run: RunView, cursor: Cursor, _: Mapping[str, str]) -> pd.DataFrame:
         """Exactly what is drawn, waited for."""
-        return figures.head_maps_data(self._found(context, run, cursor), costs_at(run, cursor.step, cursor.length))
+        return figures.head_maps.data(self._found(context, run, cursor), costs_at(run, cursor.step, cursor.length))
 
     def draw(self, context: Context, run: RunView, cursor: Cursor, _: Mapping[str, str], theme: Theme) -> go.Figure:
         """The figure, waited for."""
         found, costs = self._found(context, run, cursor), costs_at(run, cursor.step, cursor.length)
-        return figures.head_maps(found, costs, layer=cursor.layer, head=cursor.head, theme=theme)
+        return figures.head_maps(found, costs, layer=cursor.layer, head=cursor.head, look=Look(theme))
 
     def snippet(self, run: RunView, cursor: Cursor, _: Mapping[str, str]) -> str:
         """Python that computes and draws the same in a notebook."""
@@ -243,9 +265,9 @@ def drawn(job: Job, run: RunView, cursor: Cursor, look: Mapping[str, Any], mode:
         return no_update, [], broken(job, run), "", says, "not computed", STATE, None
     found: HeadMaps = job.result
     if mode == "table":
-        table = plain_table(figures.head_maps_data(found, costs), PANEL.title)
+        table = plain_table(figures.head_maps.data(found, costs), PANEL.title)
         return no_update, table, [], no_update, says, no_update, TABLE, no_update
-    figure = figures.registered("head_maps").plain(found, costs, theme=look["theme"], size=look["size"])
+    figure = figures.head_maps.plain(found, costs, look=Look(look["theme"], look["size"]))
     made = figure.to_plotly_json()
     meta = made["layout"]["meta"]
     return made, [], [], meta["slice"], says, meta["alt"], READY, words(run, cursor, found, costs)

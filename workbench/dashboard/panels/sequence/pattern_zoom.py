@@ -15,8 +15,8 @@ from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 from dash.exceptions import PreventUpdate
 
 from workbench.dashboard.components.icons import icon
-from workbench.figures.sequence.sequence_reading import SequenceReading
 from workbench.figures.sequence.sequence_window import window_of
+from workbench.measure.edits.reading import SequenceReading
 
 _NAMED = re.compile(r"q(\d{1,6})-(\d{1,6})k(\d{1,6})-(\d{1,6})", re.ASCII)
 CONFIG = {"doubleClick": False, "showTips": False}
@@ -122,7 +122,7 @@ def in_view(found: SequenceReading, beyond: str) -> dict[str, Any]:
     cells = "every token a cell" if window.pool == 1 else f"{window.pool} \u00d7 {window.pool} positions a cell"
     said = f"{window.said} \u00b7 {cells}" if window.said else ""
     if beyond and window.whole:
-        said = f"The part {beyond} is not in this sequence. Shown: all tokens."
+        said = f"The part {beyond} is not in this sequence. The page shows all tokens."
     place = {"queries": list(found.queries), "keys": list(found.keys), "whole": window.whole}
     # What is in view stands in the panels' headers; what could not be shown stands beside the buttons.
     return place | {"said": said, "class": "soft num" if beyond else "sr"}

@@ -8,30 +8,88 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 from uuid import uuid4
 
 import dash_mantine_components as dmc
 from dash import dcc, html, no_update
+from pydantic import Field
+from typing_extensions import TypedDict
 
 from workbench import figures
 from workbench.dashboard.components.icons import chevron, icon
 from workbench.dashboard.panels.job_status import broken, waiting
-from workbench.dashboard.panels.panel_frame import BLANK, CONFIG, does_not_apply, frame
+from workbench.dashboard.panels.panel_frame import BLANK, CONFIG, PALE, READY, STATE, TABLE, does_not_apply, frame
 from workbench.dashboard.panels.sequence import pattern_zoom
 from workbench.dashboard.panels.sequence.sequence_panel import ComputedPanel, query_index
 from workbench.dashboard.panels.sequence.sequence_query import IN_LINK, SequenceQuestion
 from workbench.dashboard.server.worker import Job
 from workbench.dashboard.state.cursor import Cursor
+from workbench.dashboard.state.request_values import Name, Session, Text, View, declare, exact
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.labels import layer_name
-from workbench.figures.sequence.sequence_reading import ProbeReading, SequenceReading
 from workbench.figures.sequence.sequence_view import at_hand
 from workbench.figures.style.design_tokens import AMOUNT, colour_at, text_on
+from workbench.measure.edits.reading import ProbeReading, SequenceReading
+
+
+@exact
+class Keys(TypedDict):
+    """A board's two jobs."""
+
+    look: Name
+    read: Name
+
+
+class Jobs(TypedDict):
+    """What a board asked for, and when."""
+
+    keys: Keys
+    since: Annotated[float, Field(ge=0, le=1e12)]
+
+
+class Seen(TypedDict):
+    """What a board shows."""
+
+    seen: Text
+
+
+class Query(TypedDict):
+    """The chosen query, and the last there is."""
+
+    prefix: Annotated[int, Field(ge=-1, le=10**9)]
+    last: Annotated[int, Field(ge=-1, le=10**9)]
+
+
+class Tokens(TypedDict):
+    """The sequence on screen."""
+
+    text: Text
+
+
+class PatternPart(TypedDict):
+    """A part of a pattern."""
+
+    part: Name
+
+
+declare(
+    {
+        "-board-jobs.data": Jobs | None,
+        "-board-news.data": Text | None,
+        "-board-drawn.data": Seen,
+        "-board-tokens.data": Tokens | None,
+        "-board-query.data": Query | None,
+        "-board-zoom.data": PatternPart | None,
+        "-board-cancel.data": Any,
+        "-board-session.data": Session,
+        "-board-site.value": Annotated[str, Field(pattern=r"^(-1|[0-9]{1,6})\z")],
+        "-board-view.value": View,
+    }
+)
 
 POLL_MS = 250
-READY, STATE, TABLE, FIRST = "body ready", "body stated", "body tabled", "body first"
-PALE = "body ready pale"
+FIRST = "body first"
 TINTS = 33
 """Steps of the amount map with which tokens are tinted."""
 TABLE_ROWS = 400
@@ -43,18 +101,18 @@ VIEWS = [
 ]
 
 ABOUT = (
-    "One sequence. Rows of the pattern are queries, columns are keys; keys after the query are grey. \u00d7 length "
-    "multiplies each weight by the number of keys the query sees, so 1 is uniform attention. Score is what softmax "
-    "is given, below the highest of its row.",
-    "Summary: the probe that was fitted at trained lengths and then frozen; open marks are misread. Position: a "
-    "probe refitted on strings of this length. Ink: the truth. Bands: \u00b11.96 times the probe's error on strings "
-    "it was not fitted on.",
+    "Attention on one sequence: rows are queries, columns are keys, and keys after the query are grey. The view "
+    "\u00d7 length multiplies each weight by the number of keys that the query sees, so 1 is uniform; score is the "
+    "input of softmax, below the highest of its row.",
+    "Probe readings at each prefix: the thin line is the truth, and bands are \u00b11.96 times the error of the "
+    "probe on sequences that it was not fitted on. The probe of the task state (summary) was fitted at trained "
+    "lengths and then frozen, and open marks are misread; that of position is refitted at this length.",
     "One sequence is an example, not a measurement: n is 1.",
 )
 
 ABOUT_OUTPUTS = (
-    "Top: the probability of each answer (the amount map), or the real output beside the oracle. Squares are the "
-    "answers of the task\u2019s own algorithm, wherever it asks: white where the model agrees, black where it does not."
+    "Top: the probability of each answer, or the real-valued output with the correct one (oracle). Squares are the "
+    "correct answers wherever the task has one: white where the model agrees, black where it does not."
 )
 
 Note = Callable[[RunView, SequenceQuestion, SequenceReading], Any]

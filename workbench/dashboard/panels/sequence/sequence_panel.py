@@ -13,9 +13,9 @@ from workbench.dashboard.panels.sequence.sequence_query import EXTRAS, POOLED, S
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Cursor
 from workbench.dashboard.state.run_view import RunView
-from workbench.figures.sequence.sequence_reading import ProbeReading, SequenceReading
-from workbench.figures.sequence.sequence_view import Part, RowName
-from workbench.figures.style.design_tokens import Theme
+from workbench.figures.look import Look, Theme
+from workbench.figures.sequence.sequence_data import Part, RowName
+from workbench.measure.edits.reading import ProbeReading, SequenceReading
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +49,7 @@ class ComputedPanel:
         """Exactly what is drawn; raises :class:`workbench.dashboard.panels.sequence.sequence_query.NotComputed`."""
         asked = self.asked(run, cursor, said)
         found, read = asked.wait(context)
-        return figures.sequence_view_data(
+        return figures.sequence_view.data(
             found, read, part=self.part, rows=self.rows_drawn, view=cursor.view, site=asked.site
         )
 
@@ -85,8 +85,7 @@ class ComputedPanel:
             query=query_index(found, asked.prefix) if outline else None,
             strip=self.strip,
             waiting=waiting,
-            theme=theme,
-            size=size,
+            look=Look(theme, size),
         )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.core.errors import LensError
+from workbench.core.names import DISTRIBUTIONS
 from workbench.dashboard.panels.sequence.pattern_zoom import Zoom, parse_zoom
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Job
@@ -16,12 +17,12 @@ from workbench.dashboard.server.worker_addresses import LOOK_AT_SEQUENCE, READ_S
 from workbench.dashboard.state.cursor import Cursor, Notice
 from workbench.dashboard.state.request_gate import aside
 from workbench.dashboard.state.run_view import RunView
-from workbench.figures.sequence.sequence_reading import ProbeReading, SequenceReading
-from workbench.models.interventions import EditError, parse_edits
+from workbench.measure.edits.edit import EditError, parse_edits
+from workbench.measure.edits.reading import ProbeReading, SequenceReading
 
 POOLED = 512
 """Positions up to which every query's weights are at hand; beyond, those of the chosen query are asked for."""
-LAWS = ("matched", "challenge", "training")
+LAWS = DISTRIBUTIONS
 IN_LINK = 1500
 """Characters of a typed sequence that a link still carries."""
 PATIENCE = 120.0
@@ -176,7 +177,7 @@ def _done(job: Job | None) -> Any:
     if job is None or job.pending:
         raise Busy("It is not computed yet; try again in a while.")
     if job.state != "done":
-        raise NotComputed(job.error or "this was stopped; ask again")
+        raise NotComputed(job.error or "this was stopped; try again")
     return job.result
 
 
@@ -216,19 +217,27 @@ def check_extras(_: Context | None, run: RunView, extras: Mapping[str, str]) -> 
 
     def drop(key: str, asked: str, shown: str) -> None:
         good[key] = EXTRAS[key]
-        notices.append(Notice(asked, f"Shown: {shown}.", "Keep"))
+        notices.append(Notice(asked, f"The page shows {shown}.", "Keep"))
 
     if len(good.get("seq", "")) > IN_LINK:
         drop("seq", f"This link's sequence has more than {IN_LINK:,} characters.", "a sample")
     if good.get("law", LAWS[0]) not in LAWS:
-        drop("law", f"This link names the law \u201c{good['law'][:40]}\u201d, which does not exist.", "the matched law")
+        drop(
+            "law",
+            f"This link names the test set \u201c{good['law'][:40]}\u201d, which does not exist.",
+            "the matched test set",
+        )
     if good.get("edits"):
         try:
             good["edits"] = ",".join(edit.text for edit in parse_edits(good["edits"]))
         except EditError as error:
             drop("edits", f"This link's edits cannot be read: {error}.", "no edits")
     if good.get("pos") and not _whole(good["pos"]):
-        drop("pos", f"This link names the query \u201c{good['pos'][:40]}\u201d, which is no prefix length.", "the last")
+        drop(
+            "pos",
+            f"This link names the query \u201c{good['pos'][:40]}\u201d, which is not a prefix length.",
+            "the last",
+        )
     if good.get("zoom") and parse_zoom(good["zoom"]) is None:
         drop("zoom", f"This link names the part \u201c{good['zoom'][:40]}\u201d, which cannot be read.", "all tokens")
     sites = [str(layer) for layer in range(-1, run.n_layers)]

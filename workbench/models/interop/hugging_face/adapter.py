@@ -209,7 +209,7 @@ class PretrainedModel(HookedRootModule):  # type: ignore[misc]  # the base ships
     def forward(
         self,
         tokens: Int[Tensor, "batch pos"],
-        position_ids: Int[Tensor, "rows pos"] | None = None,
+        position_ids: Int[Tensor, "rows pos"] | Float[Tensor, "rows pos"] | None = None,
         *,
         return_type: Literal["logits"] | None = "logits",
         positions: Int[Tensor, " asked"] | None = None,
@@ -218,13 +218,18 @@ class PretrainedModel(HookedRootModule):  # type: ignore[misc]  # the base ships
 
         Args:
             tokens: token ids.
-            position_ids: ids per token; None = 0, 1, 2, ...
+            position_ids: ids per token, in any order, with gaps and repeats; fractions only where positions are
+                rotary. None = 0, 1, 2, ...
             return_type: None = no logits are made.
             positions: indices of the positions whose logits are wanted; None = all.
         """
         ids = None if position_ids is None else position_ids.expand_as(tokens)
         stack = self.module.get_submodule(self.family.base)
-        hidden = stack(input_ids=tokens, position_ids=ids, use_cache=False).last_hidden_state
+        # Without a mask, transformers splits a sequence wherever its ids jump or repeat.
+        every_token = torch.ones_like(tokens)
+        hidden = stack(
+            input_ids=tokens, attention_mask=every_token, position_ids=ids, use_cache=False
+        ).last_hidden_state
         if return_type is None:
             return None
         return self.read_out(hidden if positions is None else hidden[:, positions])
@@ -262,10 +267,17 @@ def register() -> None:
     from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
     from transformers.utils import logging
 
+    def mask_of_all(*, attention_mask: Tensor | None = None, **options: Any) -> Tensor | None:
+        """The mask of a layer: ``[pos, pos]`` where it has a window, and not one for each string; none is padded."""
+        padded = attention_mask is not None and not bool(attention_mask.all())
+        mask: Tensor | None = sdpa_mask(attention_mask=attention_mask if padded else None, **options)
+        return mask
+
     logging.disable_progress_bar()
+    logging.set_verbosity_error()  # what it warns of is refused here in a sentence, or does not matter
 
     AttentionInterface.register(ATTENTION, _attend)
-    AttentionMaskInterface.register(ATTENTION, sdpa_mask)
+    AttentionMaskInterface.register(ATTENTION, mask_of_all)
 
 
 def _attend(

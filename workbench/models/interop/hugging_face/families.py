@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from workbench.core.errors import LensError
+from workbench.core.errors import LensError, shown
 from workbench.core.suggest import nearest
 
 
@@ -61,18 +61,27 @@ WITHOUT_INTERFACE = ("bloom", "codegen", "falcon", "gpt_neo", "gptj", "mpt")
 STATE_SPACES = ("falcon_mamba", "mamba", "mamba2")
 
 
-def family_of(model_type: str) -> Family:
+def family_of(model_type: object) -> Family:
     """The family of a model type.
 
     Raises:
         PretrainedError: for one that is not opened, with the reason.
     """
-    if model_type in FAMILIES:
+    if isinstance(model_type, str) and model_type in FAMILIES:
         return FAMILIES[model_type]
     if model_type in WITHOUT_INTERFACE:
         why = "its attention is written into its own code in transformers, where no hook sees or edits it"
     elif model_type in STATE_SPACES:
         why = "transformers shows neither its states nor its gates"
+    elif known_to_transformers(model_type):
+        why = f"transformers knows it, but its hooks are not described here; types that are: {', '.join(FAMILIES)}"
     else:
-        why = f"no family is stated for it ({nearest(model_type, FAMILIES)})"
-    raise PretrainedError(f"a model of the type {model_type!r} is not opened: {why}")
+        why = f"transformers does not know it either; {nearest(model_type, FAMILIES)}"
+    raise PretrainedError(f"a model of the type {shown(model_type)} is not opened: {why}")
+
+
+def known_to_transformers(model_type: object) -> bool:
+    """Whether the installed transformers has an architecture of this type."""
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+    return isinstance(model_type, str) and model_type in CONFIG_MAPPING

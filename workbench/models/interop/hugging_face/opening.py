@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-import re
+import json
+import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 
-from workbench.models.base.elsewhere import compute_elsewhere
+from workbench.models.base.other_device import compute_elsewhere
 from workbench.models.compute_device import current_device
 from workbench.models.interop.hugging_face.adapter import ATTENTION, PretrainedConfig, PretrainedModel, register
-from workbench.models.interop.hugging_face.families import PretrainedError, family_of
+from workbench.models.interop.hugging_face.config_json import empty_model, one_sentence, read_config, read_weights
+from workbench.models.interop.hugging_face.families import PretrainedError
+from workbench.models.interop.hugging_face.folder_files import (
+    CONFIG,
+    TOKENIZER_BYTES,
+    VOCABULARIES,
+    plain_file,
+    read_json,
+    tokenizer_files,
+)
 from workbench.models.interop.hugging_face.large_blocks import return_large_blocks
 from workbench.models.interop.hugging_face.self_test import refuse, self_test
 
@@ -23,73 +33,44 @@ def refuse_new(cfg: PretrainedConfig, seed: int = 0) -> PretrainedModel:
     Raises:
         PretrainedError: always.
     """
-    raise PretrainedError(
-        "a pretrained model is not made here, and not trained: lengthlens open DIR opens a folder of one"
-    )
+    raise PretrainedError("a pretrained model cannot be trained here; run lengthlens open DIR to evaluate one")
 
 
 def open_tokenizer(path: str | Path) -> Any:
-    """The tokenizer in a folder, offline and without running its code.
+    """The tokenizer in a folder, offline, without running its code, and from :data:`TOKENIZER_FILES` alone.
+
+    Its files may name others. So they are read from a copy of them by themselves, where no other file is.
 
     Raises:
         PretrainedError: if there is none, or it cannot be read.
     """
     from transformers import AutoTokenizer
 
+    register()
     folder = Path(path)
-    if not any((folder / name).is_file() for name in TOKENIZERS):
-        raise PretrainedError(f"{folder} holds no tokenizer ({', '.join(TOKENIZERS)}), which says what its tokens are")
+    names = tokenizer_files(folder)
+    if not {*names} & {*VOCABULARIES}:
+        raise PretrainedError(f"{folder} contains no tokenizer ({', '.join(VOCABULARIES)}); add it")
     loading: Any = AutoTokenizer
-    try:
-        return loading.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # noqa: BLE001 - files of others, read by several libraries
-        said = str(error).strip().partition("\n")[0] or type(error).__name__
-        raise PretrainedError(f"the tokenizer of {folder} cannot be read: {said}") from None
+    with tempfile.TemporaryDirectory() as place:
+        for name in names:
+            shutil.copyfile(plain_file(folder, name, TOKENIZER_BYTES), Path(place) / name)
+        for name in {*names} & {*OBJECTS}:
+            read_json(folder, name)
+        stated = read_json(folder, CONFIG)
+        kept = {name: stated[name] for name in CONFIG_OF_TOKENIZER if isinstance(stated.get(name), str)}
+        (Path(place) / CONFIG).write_text(json.dumps(kept), encoding="utf-8")
+        try:
+            with one_sentence(f"the tokenizer of {folder} cannot be read"):
+                return loading.from_pretrained(place, local_files_only=True, trust_remote_code=False)
+        except PretrainedError as error:
+            raise PretrainedError(str(error).replace(place, str(folder))) from None
 
 
-TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json", "spiece.model")
-"""Files of which a tokenizer has one."""
-
-
-def read_config(path: str | Path) -> Any:
-    """What the ``config.json`` of a folder says, once it holds weights and is of a family that is opened.
-
-    Raises:
-        PretrainedError: as :func:`open_folder`, before any weights are read.
-    """
-    from transformers import AutoConfig
-
-    folder = Path(path)
-    if not folder.is_dir():
-        raise PretrainedError(f"{folder} is no folder; give one that holds config.json and the weights of a model")
-    if not (folder / "config.json").is_file():
-        raise PretrainedError(
-            f"{folder} holds no config.json, which says what its weights are{_revisions_below(folder)}"
-        )
-    if not any(folder.glob("*.safetensors")):
-        if any(folder.glob("*.bin")) or any(folder.glob("*.pt")):
-            raise PretrainedError(
-                f"{folder} holds its weights as pickles, which could run code; store them as safetensors"
-            )
-        raise PretrainedError(f"{folder} holds no weights (*.safetensors)")
-    try:
-        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    except (ValueError, OSError, KeyError) as error:
-        raise PretrainedError(f"{folder}/config.json cannot be read: {str(error).splitlines()[0]}") from None
-    family_of(config.model_type)
-    return config
-
-
-def _revisions_below(folder: Path) -> str:
-    """The option that opens the folders below, where they hold the models that a folder lacks."""
-    held = sorted(path.parent.name for path in folder.glob("*/config.json"))
-    named = [re.sub(r"[0-9]+$", "*", name) for name in held]
-    if not held:
-        return ""
-    pattern = next((name for name in named if name.endswith("*")), None)
-    if pattern is None:
-        return f"; {folder / held[0]} holds one: open that"
-    return f"; {folder / held[named.index(pattern)]} holds one: --revisions '{pattern}' opens all like it"
+OBJECTS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
+"""Small files of a tokenizer that hold a JSON object each."""
+CONFIG_OF_TOKENIZER = ("model_type", "tokenizer_class", "_name_or_path", "transformers_version")
+"""Entries of ``config.json`` that say how a tokenizer is read."""
 
 
 def open_where_chosen(path: str | Path) -> PretrainedModel:
@@ -111,28 +92,27 @@ def open_folder(path: str | Path, dtype: torch.dtype | None = None, device: str 
             family that is not opened; weights that are damaged or incomplete; or a model that our attention does not
             reproduce.
     """
-    from transformers import AutoModelForCausalLM
+    from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
 
     folder, config = Path(path), read_config(path)
     register()
     return_large_blocks()
-    loading: Any = AutoModelForCausalLM
-    try:
+    loading: Any = MODEL_FOR_CAUSAL_LM_MAPPING[type(config)]
+    with one_sentence(f"the weights of {folder} cannot be read"):
+        # Given the tensors and no path, transformers reads no file.
         module, loaded = loading.from_pretrained(
-            folder, config=config, local_files_only=True, use_safetensors=True, trust_remote_code=False,
-            attn_implementation=ATTENTION, dtype=dtype or "auto", output_loading_info=True,
+            None, config=config, state_dict=read_weights(folder), attn_implementation=ATTENTION, dtype=dtype or "auto",
+            output_loading_info=True,
         )  # fmt: skip
-    except (OSError, RuntimeError, ValueError, SafetensorError) as error:
-        raise PretrainedError(f"the weights of {folder} cannot be read: {str(error).splitlines()[0]}") from None
     # What is missing would be drawn at random, with a warning alone.
     if missing := sorted(loaded["missing_keys"]):
         raise PretrainedError(f"the weights of {folder} lack {len(missing)} that its config needs, {missing[0]} first")
-    model = PretrainedModel(module.to(device))
-    self_test(model)
+    with one_sentence(f"the model of {folder} cannot be computed"):
+        model = PretrainedModel(module.to(device))
+        self_test(model)
     if device == "cpu":
         return model
-    with torch.device("meta"):
-        twin = PretrainedModel(loading.from_config(config, attn_implementation=ATTENTION))
+    twin = PretrainedModel(empty_model(config))
     for name, why in model.refused.items():
         refuse(twin, name, why)
     placed: PretrainedModel = compute_elsewhere(twin, model, device, copied=False)

@@ -1,0 +1,179 @@
+"""``circuits.connections``: what is lost when one component no longer reads another.
+
+Ablation takes a component from all that read it at once. Here each connection of the circuit graph goes alone: the
+embedding (token, and position where one is added), heads and MLPs send; heads, MLPs and the unembedding receive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from circuits.connections.cut_connections import NOT_CUT, PARTS, ConnectionCutter, Part, cuttable
+from circuits.interventions.ablate_components import Answers
+from workbench.core.names import MATCHED, RANDOM_DIRECTION
+from workbench.measure.grid import lengths_for
+from workbench.measure.measurement import Measurement, Quantity
+from workbench.measure.model_study import run
+from workbench.measure.result import Result
+from workbench.measure.rows import difference_rows, mean_row, missing_row, p_quantity, share_row
+from workbench.measure.running.plain_tokens import Data
+from workbench.measure.settings import Count, Factors
+from workbench.models.base.graph import Component, Connection, connections_of
+from workbench.table.schema import Row
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from workbench.measure.measurement import Study
+    from workbench.models.base.architecture import Architecture
+    from workbench.models.base.protocol import HookedModel
+    from workbench.tasks.base import Batch, Task
+
+NAME = "circuits.connections"
+LAW = MATCHED
+RANDOM = RANDOM_DIRECTION
+"""The control: a change as large at every token, in directions that mean nothing."""
+
+QUANTITIES = (
+    Quantity(
+        "connected_accuracy",
+        "accuracy at exact prefix length n of the strings on which connections are cut, with none cut",
+        "share",
+        0,
+        1,
+        formula="a(n)",
+        where="a(n): accuracy as it is",
+    ),
+    Quantity(
+        "connection_drop",
+        "accuracy at exact prefix length n minus that with one connection cut: the receiver alone reads, in place of "
+        "what the sender wrote, its mean at that position over strings of the same length, at every token; LayerNorm "
+        "is computed anew from what is read, and all else is left to follow. A head loses the sender in its queries, "
+        "keys and values together, or in one of them (mode). The control changes what is read by as much at every "
+        "token, turned into random directions. A component named alone: all connections out of it at once, which is "
+        "its ablation by the mean",
+        "share",
+        -1,
+        1,
+        formula="a(n) − a_{s→r}(n)",
+        where="a_{s→r}: accuracy with receiver r reading the mean of sender s",
+        controls=(RANDOM,),
+    ),
+    p_quantity("connection_drop", "right only with the connection against right only without it", (RANDOM,)),
+    Quantity(
+        "connection_loss_rise",
+        "loss with one connection cut minus loss of the whole model; cut as for connection_drop",
+        "nats",
+        formula="l_{s→r}(n) − l(n)",
+        where="l: loss",
+        controls=(RANDOM,),
+    ),
+)
+
+
+class Connections(Measurement):
+    """The measurement.
+
+    The mean is that at each position, as in ``circuits.ablation``, so that what a component writes whatever the string
+    says (a constant, its place) stays, and cutting all connections out of one is its ablation by the mean. Every
+    connection, and every component as a whole, takes two passes a length (the cut and its control) from the layer of
+    the first receiver on.
+
+    Args:
+        factors: lengths, as multiples of the longest trained one.
+        split: whether connections into heads are also cut in queries, keys and values apart.
+        most: connections up to which they are cut; of a model with more there is one row that says so.
+        resamples: bootstrap resamples.
+    """
+
+    name = NAME
+    title = "Connections of the circuit"
+    quantities = QUANTITIES
+    laws = ()
+    sequences = 256
+    needs = "attention"
+    on_request = True
+
+    factors: Factors = (1, 2, 4)
+    split: bool = False
+    most: Count = 512
+    resamples: Count = 400
+
+    def hooks(self, cfg: Architecture) -> list[str]:
+        return []
+
+    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
+        """Nothing: every pass of this measurement is an intervention."""
+
+    def finish(self, study: Study) -> list[Row]:
+        if why := self._unfit(study.model):
+            return [
+                missing_row("not_applicable", why, quantity=q.name, law=LAW, control=control)
+                for q in QUANTITIES
+                for control in ("", *q.controls)
+            ]
+        near = lengths_for(study.grid, self.factors)
+        return [row for length in near for row in self._rows(study, length)]
+
+    def _unfit(self, model: HookedModel) -> str:
+        if not cuttable(model):
+            return NOT_CUT
+        cfg = model.cfg
+        count = len(connections_of(cfg.n_layers, cfg.n_heads, not cfg.attn_only))
+        if count > self.most:
+            return (
+                f"the model has {count:,} connections, and at most {self.most:,} are cut: "
+                f"--set {NAME}.most={count} cuts them all"
+            )
+        return ""
+
+    def _rows(self, study: Study, length: int) -> list[Row]:
+        batch = study.batch(LAW, length)
+        cutter = ConnectionCutter(study.model, batch, study.task, study.rng(NAME, length, RANDOM))
+        whole = cutter.clean()
+        place: dict[str, Any] = {"law": LAW, "length": length}
+        rows = [share_row(whole.right > 0.5, _NOTHING, quantity="connected_accuracy", **place)]
+        study.passes += 1
+        for cut, of, parts in self._cuts(cutter):
+            for control in ("", RANDOM):
+                without = cutter.without(cut, parts, turned=bool(control))
+                mode = "" if parts == PARTS else parts[0]
+                rows += self._compare(study, whole, without, {**place, **of, "mode": mode, "control": control})
+                study.passes += 1
+        return rows
+
+    def _cuts(self, cutter: ConnectionCutter) -> Iterator[tuple[list[Connection], dict[str, Any], Sequence[Part]]]:
+        """What is cut together, what rows say it is, and in which inputs of heads."""
+        for one in cutter.connections:
+            yield [one], _of(one.receiver, one.name), PARTS
+            for part in PARTS if self.split and one.receiver.kind == "head" else ():
+                yield [one], _of(one.receiver, one.name), (part,)
+        for sender in dict.fromkeys(one.sender for one in cutter.connections):
+            yield [one for one in cutter.connections if one.sender == sender], _of(sender, sender.name), PARTS
+
+    def _compare(self, study: Study, whole: Answers, without: Answers, place: dict[str, Any]) -> list[Row]:
+        rng = study.rng(NAME, *place.values())
+        rise = without.loss - whole.loss
+        return [
+            *difference_rows(whole.right, without.right, _NOTHING, quantity="connection_drop", **place),
+            mean_row(rise, rng, self.resamples, _NOTHING, quantity="connection_loss_rise", **place),
+        ]
+
+
+_NOTHING = "the task asks nothing at this length"
+
+
+def _of(place: Component, name: str) -> dict[str, Any]:
+    """Where rows say what was cut; layer and head are the receiver's, or those of a component that all lost."""
+    return {"layer": place.layer, "head": place.head, "target": name}
+
+
+def connection_statistics(
+    model: HookedModel, data: Data, labels: Tensor | Sequence[Tensor] | None = None, *, task: Task | None = None,
+    trained: int | None = None, lengths: Sequence[int] | None = None, sequences: int = 256, seed: int = 0,
+    **settings: Any,
+) -> Result:  # fmt: skip
+    """Every quantity of ``circuits.connections`` for one model, without a run; see :class:`Connections`."""
+    made = Connections(**settings)
+    return run(made, model, data, labels, task=task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)

@@ -1,0 +1,408 @@
+"""``circuits.hardmax``: has attention become a hardmax, of which kind, and how does that change with length?
+
+Per layer, head and prefix length, from the supervised queries in (n - window, n]. The definitions are
+those of :mod:`circuits.attention.row_statistics`, :mod:`circuits.hardmax.critical_lengths` and
+:mod:`circuits.hardmax.verdict`; the measurement of runs and the function for notebooks go through one path.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from pydantic import PrivateAttr
+
+from circuits.attention.attention_scores import score_hooks
+from circuits.attention.score_observer import EveryLayer
+from circuits.hardmax.reduction import (
+    CARRIED,
+    LengthRecord,
+    RowReducer,
+    TieSet,
+    by_length,
+    length_record,
+    stack_layers,
+    window_queries,
+)
+from circuits.hardmax.rows import LOG_SCALED, NOT_LOG_SCALED, HardmaxRows, not_applicable, nothing_supervised
+from workbench.core.thresholds import HARD
+from workbench.measure.measurement import Measurement, Observer, Quantity, show
+from workbench.measure.model_study import run
+from workbench.measure.result import Result
+from workbench.measure.running.plain_tokens import Data
+from workbench.measure.settings import Count, LargerPart, NotNegative, Real
+from workbench.models.transformer.config import ModelConfig
+from workbench.models.transformer.tie_sets import Floats, Ints
+from workbench.table.schema import Row
+from workbench.tasks.base import Batch, Task
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+    from torch import Tensor
+
+    from workbench.measure.measurement import Study
+    from workbench.models.base.architecture import Architecture
+    from workbench.models.base.protocol import HookedModel
+
+NAME = "circuits.hardmax"
+
+QUANTITIES = (
+    Quantity(
+        "hardmax_distance",
+        "total variation from the attention row p to the nearest uniform distribution on a set of keys: "
+        "min over k of 1 - sum_{j<=k} min(p_(j), 1/k)",
+        "share",
+        0.0,
+        1.0,
+        formula="min_{k} [1 − Σ_{j ≤ k} min(p_{(j)}, 1/k)]",
+    ),
+    Quantity(
+        "tie_size",
+        "k*: number of keys of that nearest set; geometric mean over queries",
+        "keys",
+        1.0,
+        formula="k* = arg min_{k} [1 − Σ_{j ≤ k} min(p_{(j)}, 1/k)]",
+        where="of several the smallest",
+    ),
+    Quantity(
+        "argmax_mass",
+        "attention mass on the k* keys of the tie set; 1 by definition, and labelled all keys, where that set is "
+        "everything: of uniform attention, and of any head past its critical length K*",
+        "share",
+        0.0,
+        1.0,
+        formula="P = Σ_{j ≤ k*} p_{(j)}",
+    ),
+    Quantity(
+        "margin",
+        "effective margin log[(P/k*) / ((1-P)/(K-k*))]: log of the mean weight inside the tie set over "
+        "outside; undefined where k* = K",
+        "nats",
+        formula="m = log [(P / k*) / ((1 − P) / (K − k*))]",
+    ),
+    Quantity(
+        "margin_min",
+        "top score minus the best score more than delta below it",
+        "nats",
+        0.0,
+        formula="s_{(1)} − max { s_{j} : s_{j} < s_{(1)} − δ }",
+        where="s_{(1)}: highest score, δ: setting delta",
+    ),
+    Quantity(
+        "tie_uniformity",
+        "entropy within the tie set over log k*, for k* >= 2",
+        "share",
+        0.0,
+        1.0,
+        formula="H(p_{(1)}/P, …, p_{(k*)}/P) / log k*",
+        where="H: entropy",
+    ),
+    Quantity(
+        "effective_support",
+        "exp of the mean entropy of attention over queries",
+        "keys",
+        1.0,
+        formula="exp ⟨H(p)⟩",
+        where="H(p) = −Σ_{j} p_{j} log p_{j}, mean over queries too",
+    ),
+    Quantity(
+        "support_inf",
+        "1/p_(1), one over the largest weight; geometric mean over queries",
+        "keys",
+        1.0,
+        formula="exp ⟨log(1 / p_{(1)})⟩",
+        where="mean over queries too",
+    ),
+    Quantity(
+        "dispersion_exponent",
+        "beta: slope of log(1/p_(1)) on log K from the previous measured length; 0 keeps its focus, 1 is uniform",
+        "exponent",
+        formula="β = Δ log(1 / p_{(1)}) / Δ log K",
+        where="Δ: change from the length measured before, of means",
+    ),
+    Quantity(
+        "leak_exponent",
+        "slope of -log(mass) on log K for the tie set carried from N: the top k*(N) keys, or the same share "
+        "of all keys where the tie set grows in proportion to length",
+        "exponent",
+        formula="−Δ log P_{S} / Δ log K",
+        where="P_{S}: mass on the set S of keys carried from N",
+    ),
+    Quantity(
+        "critical_length",
+        "K* = k (1 + e^margin) = k + (K-k) P/(1-P): number of keys at which the tie set holds half of the "
+        "mass; its set is that of the largest training length where k* < K",
+        "keys",
+        1.0,
+        formula="K* = k* (1 + e^{m}) = k* + (K − k*) P / (1 − P)",
+        where="m: margin, P: mass on the tie set, k*: its size",
+    ),
+    Quantity(
+        "p_bit_length",
+        "2^(p/gamma), gamma = margin_min/log K; only under log K scaling",
+        "keys",
+        1.0,
+        formula="2^{p/γ}",
+        where="γ = margin_min / log K, p: bits of precision",
+    ),
+    Quantity(
+        "hardmax_length",
+        "number of keys from which mass 1 - epsilon lies in the tie set; only under log K scaling",
+        "keys",
+        1.0,
+        formula="((1 − ε) / (k* ε))^{1/(γ − 1)}, where tie sets grow ((1 − ρ)(1 − ε) / (ρ ε))^{1/γ}",
+        where="γ = margin_min / log K, above 1 in the first; ρ: share of all keys in the tie set",
+    ),
+    Quantity(
+        "hardmax_verdict",
+        "exact test over sequences that hardmax_distance <= epsilon in more than the stated share of them: "
+        "hardmax, soft, mixed or undecided",
+        "label",
+    ),
+    Quantity("hardmax_kind", "kind of a hardmax: sink, uniform, point, class or growing", "label"),
+)
+
+
+class Hardmax(Measurement):
+    """The measurement.
+
+    Lengths are observed in ascending order, because longer ones carry the tie sets of shorter ones.
+
+    Args:
+        window: queries with prefix length in (n - window, n] are used.
+        epsilon: largest hardmax_distance that counts as a hardmax.
+        share: share of sequences that must be hardmax.
+        delta: keys within ``delta`` of the top score do not count for margin_min.
+        bits: precision p of p_bit_length.
+        resamples: number of bootstrap resamples of sequences.
+    """
+
+    name = NAME
+    version = 3
+    title = "Hardmax attention"
+    quantities = QUANTITIES
+    sequences = 128
+    needs = "attention"
+    any_law = True
+    unlabelled = True
+    presented = "also"
+
+    window: Count = 16
+    epsilon: Real = 0.1
+    share: LargerPart = HARD
+    delta: NotNegative = 1.0
+    bits: Count = 8
+    resamples: Count = 400
+
+    _records: dict[str, list[LengthRecord]] = PrivateAttr(default_factory=dict)
+    _empty: list[tuple[str, int]] = PrivateAttr(default_factory=list)
+    _seen: dict[str, int] = PrivateAttr(default_factory=dict)
+    _cfg: Architecture | None = PrivateAttr(default=None)
+
+    def hooks(self, cfg: Architecture) -> list[str]:
+        self._cfg = cfg
+        return score_hooks(cfg) if cfg.attention == "softmax" else []
+
+    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
+        """Reduce one batch.
+
+        Raises:
+            ValueError: if lengths do not come in ascending order, or the batch has another length.
+        """
+        self._refuse(law, length, batch)
+        show(self._observer(self._config, law, length, batch, None), cache)
+
+    def observer(self, study: Study, law: str, length: int, batch: Batch) -> Observer:
+        self._cfg = study.cfg
+        self._refuse(law, length, batch)
+        return self._observer(study.cfg, law, length, batch, study.grid.trained or None)
+
+    def _refuse(self, law: str, length: int, batch: Batch) -> None:
+        if batch.length != length:
+            raise ValueError(f"{NAME} observes length {length}, but its sequences have length {batch.length}")
+        if length <= self._seen.get(law, 0):
+            raise ValueError(
+                f"{NAME} carries tie sets from shorter to longer lengths: observe them in ascending order, "
+                f"not {length} after {self._seen[law]}"
+            )
+
+    def _observer(self, cfg: Architecture, law: str, length: int, batch: Batch, trained: int | None) -> Observer:
+        self._seen[law] = length
+        queries = window_queries(batch, self.window)
+        if cfg.attention != "softmax" or not len(queries):
+            self._empty.append((law, length))
+            return _Nothing(batch)
+        return _LengthRows(cfg, batch, queries, self.delta, self._records.setdefault(law, []), trained)
+
+    def finish(self, study: Study) -> list[Row]:
+        return self.rows(study.grid.trained or None, study.rng(NAME))
+
+    def rows(self, trained: int | None, rng: np.random.Generator) -> list[Row]:
+        """Rows of all observed lengths; ``trained`` is N, or None where it is not known."""
+        if not self._seen:
+            return []
+        heads = (self._config.n_layers, self._config.n_heads)
+        if self._config.attention != "softmax":
+            why = f"defined for attention by softmax; this model's is {self._config.attention}"
+            names = [q.name for q in QUANTITIES]
+            return [row for law in self._seen for row in not_applicable(law, *heads, names, why)]
+        made: list[Row] = []
+        scaled = isinstance(self._config, ModelConfig) and self._config.log_scaling in ("all", "learned")
+        for law in self._seen:
+            report = HardmaxRows(
+                self._records.get(law, []), trained=trained, law=law, rng=rng, resamples=self.resamples,
+                epsilon=self.epsilon, share=self.share, bits=self.bits if scaled else None,
+            )  # fmt: skip
+            made += report.rows()
+            if not scaled:
+                made += not_applicable(law, *heads, LOG_SCALED, NOT_LOG_SCALED)
+        named = [q.name for q in QUANTITIES if scaled or q.name not in LOG_SCALED]
+        for law, length in self._empty:
+            made += nothing_supervised(length, law, *heads, self.window, named)
+        return made
+
+    @property
+    def _config(self) -> Architecture:
+        """The configuration of the model under observation, known since it was asked what to hook."""
+        if self._cfg is None:
+            raise ValueError(f"{NAME}: call hooks(cfg) before the forward pass")
+        return self._cfg
+
+
+class _Nothing(Observer):
+    """Needs no pass."""
+
+    def __init__(self, batch: Batch) -> None:
+        self.batch, self.groups = batch, {}
+
+    def see(self, key: int, rows: slice, part: Batch, seen: Mapping[str, Tensor]) -> None:
+        """Never called."""
+
+
+class _LengthRows(EveryLayer[dict[str, Floats]]):
+    """The rows of one length.
+
+    Tie sets of shorter lengths are those of all their sequences. Where one pass serves these lengths too they are known
+    only at its end: what is carried then takes a second pass, over the sequences of this measurement.
+
+    Args:
+        cfg: the model's configuration.
+        batch: the strings.
+        queries: see :func:`circuits.hardmax.reduction.window_queries`.
+        delta: setting of ``margin_min``.
+        records: of shorter lengths; that of this one is added.
+        trained: N: where it is known, tie sets of longer lengths are carried nowhere.
+    """
+
+    def __init__(
+        self,
+        cfg: Architecture,
+        batch: Batch,
+        queries: Ints,
+        delta: float,
+        records: list[LengthRecord],
+        trained: int | None,
+    ) -> None:
+        self._queries, self._delta, self._records, self._trained = queries, delta, records, trained
+        known = self._tie_sets()
+        reducers = [RowReducer(layer, queries, delta, known) for layer in range(cfg.n_layers)]
+        super().__init__(cfg, batch, reducers, self._add)
+
+    def _tie_sets(self) -> dict[int, TieSet]:
+        """Those of shorter lengths, as far as they are known."""
+        most = math.inf if self._trained is None else self._trained
+        return {record.length: record.tie_set for record in self._records if record.length <= most}
+
+    def _add(self, layers: list[dict[str, Floats]]) -> None:
+        self._records.append(length_record(layers, self.batch, self._queries))
+
+    def close(self) -> Observer | None:
+        super().close()
+        own = self._records[-1]
+        late = {n: tie_set for n, tie_set in self._tie_sets().items() if n < own.length and n not in own.carried}
+        if not late:
+            return None
+        if all(np.isnan(tie_set.size).all() for tie_set in late.values()):  # there is nothing to carry
+            nothing = np.full((len(self.batch), *own.tie_set.size.shape), np.nan)
+            own.carried.update({n: dict.fromkeys(CARRIED, nothing) for n in late})
+            return None
+
+        def add(layers: list[dict[str, Floats]]) -> None:
+            own.carried.update(by_length(stack_layers(layers)))
+
+        layers = range(self._cfg.n_layers)
+        reducers = [RowReducer(layer, self._queries, self._delta, late, carried_only=True) for layer in layers]
+        return EveryLayer(self._cfg, self.batch, reducers, add)
+
+
+@dataclass(frozen=True)
+class HardmaxResult(Result):
+    """Hardmax statistics of one model."""
+
+    figure_address: ClassVar[str] = "workbench.figures.heads.head_curves:head_over_length"
+
+    def figure(  # type: ignore[override]  # one head stands in front here, whichever rows there are
+        self,
+        quantity: str | None = "hardmax_distance",
+        layer: int | None = None,
+        head: int | None = None,
+        **style: Any,
+    ) -> go.Figure:
+        """The quantity over prefix length: one head in front of all others.
+
+        Args:
+            quantity: a numeric quantity of this measurement.
+            layer, head: the head in the foreground; None = the first one.
+            style: ``theme``, ``size`` and whatever else
+                :func:`workbench.figures.heads.head_curves.head_over_length` takes.
+        """
+        longest = int(self.frame()["length"].max())
+        return self._draw(
+            quantity=quantity or "hardmax_distance",
+            step=int(self.rows[0]["step"]),
+            layer=0 if layer is None else layer,
+            head=0 if head is None else head,
+            trained=longest if self.trained is None else self.trained,
+            **style,
+        )
+
+
+def hardmax_statistics(
+    model: HookedModel,
+    data: Data,
+    labels: Tensor | Sequence[Tensor] | None = None,
+    *,
+    task: Task | None = None,
+    trained: int | None = None,
+    lengths: Sequence[int] | None = None,
+    sequences: int | None = None,
+    seed: int = 0,
+    step: int | None = None,
+    **settings: Any,
+) -> HardmaxResult:
+    """Every quantity of ``circuits.hardmax`` for one model, without a run.
+
+    Args:
+        model: any model with TransformerLens's hook names.
+        data: token ids ``[batch, pos]``, a batch, one per length (and law), or a task; see
+            :func:`workbench.measure.run`.
+        labels, task: of plain tokens; not needed.
+        lengths, sequences: of a task's strings.
+        trained: N, the longest training length, from which leak_exponent carries its set of keys and up
+            to which critical_length looks for one; None = not known: leak_exponent is then undefined and
+            critical_length is read at each length from the lengths up to it.
+        step: what the rows say as their step; None = that of the checkpoint that the model was loaded from, else 0.
+        seed: seed of the bootstrap.
+        settings: see :class:`Hardmax`.
+
+    Raises:
+        MeasurementError: for no batch, two batches of one law and length, or a setting that cannot be.
+    """
+    found = run(
+        Hardmax(**settings), model, data, labels, task=task, trained=trained, lengths=lengths, sequences=sequences,
+        seed=seed, step=step,
+    )  # fmt: skip
+    return HardmaxResult(found.measurement, found.rows, found.trained)

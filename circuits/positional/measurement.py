@@ -1,0 +1,291 @@
+"""``circuits.positional``: how attention scores depend on where tokens stand, whatever the tokens are.
+
+On *activations*, for every encoding: P[i, j], the mean over sequences of the score of query i and key j among the last
+positions of each length, from two halves of the sequences. On *weights*, where the encoding adds vectors or biases: the
+score of position i's vector with position j's, through the head's own matrices. Both are read by
+:mod:`circuits.positional.translation_fit`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import torch
+from pydantic import AfterValidator
+from torch import Tensor
+
+from circuits.attention.score_observer import ScoreObserver
+from circuits.head_rows import head_rows
+from circuits.positional.position_tables import PositionTables, TableSums
+from circuits.positional.translation_fit import Floats, Gauge, gauge, locality, translation_variances
+from workbench.core.names import MATCHED
+from workbench.measure.intervals import jackknife
+from workbench.measure.measurement import Quantity
+from workbench.measure.model_study import run
+from workbench.measure.result import Result
+from workbench.measure.rows import missing_row
+from workbench.measure.running.plain_tokens import Data
+from workbench.measure.settings import Count, Share
+from workbench.table.schema import Row, row
+from workbench.theory.limit_transformers.norm_regularizer import positional_penalty
+
+if TYPE_CHECKING:
+    from workbench.measure.measurement import Study
+    from workbench.models.base.protocol import HookedModel
+    from workbench.tasks.base import Batch, Task
+
+NAME = "circuits.positional"
+ROUNDING = 1e-12
+"""Half a width below this is rounding."""
+LAW = MATCHED
+
+QUANTITIES = (
+    Quantity(
+        "translation_variance",
+        "what a function of the lag leaves of mean scores by position, over what row constants leave, per degree of "
+        "freedom, among the last positions only (setting span, 32 by default); 0: lags alone, about 1: lags say nothing"
+        ". target: fitted for each residue of that period",
+        "share",
+        formula="V_{Δ} = [SS(r_{i} + f(i − j, i mod Δ)) / dof] / [SS(r_{i}) / dof′]",
+        where="SS: squares that the fit to mean scores of query i and key j leaves, dof: their degrees of freedom",
+    ),
+    Quantity(
+        "period",
+        "smallest period that explains nearly all translation variance that any does",
+        "tokens",
+        2,
+        formula="min { Δ : V_{Δ} ≤ V_{best} + 0.1 (V_{1} − V_{best}) }",
+        where="V_{Δ}: translation variance at period Δ",
+        interval=False,
+    ),
+    Quantity(
+        "period_strength",
+        "1 - translation variance at that period / that at period 1",
+        "share",
+        formula="1 − V_{Δ} / V_{1}",
+        where="Δ: the period",
+        interval=False,
+    ),
+    Quantity(
+        "locality",
+        "smallest lag beyond which phi(lag) - phi(far) holds at most the share eps of its squares; censored where phi "
+        "still slopes (unbounded)",
+        "tokens",
+        0,
+        formula="min { τ : Σ_{l > τ} (φ(l) − φ_{∞})^{2} ≤ ε Σ_{l} (φ(l) − φ_{∞})^{2} }",
+        where="φ: bias by lag l, φ_{∞}: its median over the far half of lags",
+        interval=False,
+    ),
+    Quantity(
+        "positional_share",
+        "share of the variance of scores within queries that position explains, among the last positions only (setting "
+        "span, 32 by default); undefined where the scores of each query are equal there",
+        "share",
+        formula="Σ_{i,j} (P_{i,j} − P_{i})^{2} / ⟨Σ_{i,j} (s_{i,j} − s_{i})^{2}⟩",
+        where="P_{i,j} = ⟨s_{i,j}⟩; P_{i}, s_{i}: means over the keys of query i",
+    ),
+    Quantity(
+        "attention_locality",
+        "smallest lag within which the last query has the share 1 - eps of its attention; depends on n",
+        "tokens",
+        0,
+        formula="⟨min { τ : Σ_{t − j ≤ τ} p_{j} ≥ 1 − ε }⟩",
+        where="t: the last query",
+    ),
+    Quantity(
+        "positional_regularizer",
+        "sum over queries, mean over keys of the squared scores of position vectors, for each head (Huang et al. 2024, "
+        "2410.02140, as in their experiments)",
+        "score",
+        0,
+        formula="(1/m) Σ_{j ≤ i} (e_{i} W_{Q} · e_{j} W_{K})^{2}",
+        where="e_{i}: vector of position i, m: how many there are",
+        interval=False,
+    ),
+)
+
+FROM_GAUGE = ("translation_variance", "period", "period_strength", "locality")
+NO_TABLE = "positions are not added as vectors"
+ALL_EQUAL = "the scores of each query are equal among the last positions: there is no variance to explain"
+UNREAD = "weights of an opened model are not read by name"
+"""Why nothing is said of the weights of a model that shows its activations alone."""
+
+
+def _at_least_four(span: int) -> int:
+    if span < 4:
+        raise ValueError(f"must be at least 4 positions, not {span}")
+    return span
+
+
+class Positional(ScoreObserver[PositionTables]):
+    """The measurement.
+
+    Args:
+        span: positions at the end of each length whose scores are compared, at most as many as an attention window
+            is wide; BOS never counts.
+        eps: of both localities.
+        resamples: bootstrap resamples.
+    """
+
+    name = NAME
+    version = 4
+    title = "Positions in attention"
+    quantities = QUANTITIES
+    sequences = 128
+    unlabelled = True
+    not_presented = (
+        "in a prompt the template stands at the same places of every string, so that scores by place would be of the "
+        "template; positional_statistics(model, tokens) asks a model of random tokens in a notebook"
+    )
+
+    span: Annotated[Count, AfterValidator(_at_least_four)] = 32
+    eps: Share = 0.05
+    resamples: Count = 400
+
+    def reducer(self, batch: Batch) -> TableSums:
+        return TableSums(batch, self.span, self.eps)
+
+    def finish(self, study: Study) -> list[Row]:
+        rows = []
+        for n, layers in self._seen.items():
+            for layer, seen in enumerate(layers):
+                place = {"law": LAW, "length": n, "layer": layer, "mode": "activations"}
+                rows += self._activations(study, seen, place)
+        return rows + self._weights(study)
+
+    def _activations(self, study: Study, seen: PositionTables, place: dict[str, Any]) -> list[Row]:
+        rng = study.rng(NAME, *place.values())
+        none = "no sequence"
+        rows = head_rows({"attention_locality": seen.reach}, rng, self.resamples, none, **place)
+        count = len(seen.reach)
+        for head in range(seen.heads):
+            here = {**place, "head": head, "n": count}
+            if seen.size < 4 or count < 2:
+                why = "needs two sequences and 4 positions behind BOS"
+                rows += [missing_row("undefined", why, quantity=q, **here) for q in (*FROM_GAUGE, "positional_share")]
+                continue
+            found = gauge(*seen.halves(head))
+            without = [seen.halves(head, leave=group) for group in seen.groups]
+            rows += self._gauge_rows(found, here, [translation_variances(*pair) for pair in without])
+            share = seen.share(head)
+            if share is None:
+                rows.append(missing_row("undefined", ALL_EQUAL, quantity="positional_share", **here))
+                continue
+            ends = _ends(share, [seen.share(head, leave=group) for group in seen.groups])
+            rows.append(row(quantity="positional_share", value=share, **ends, **here))
+        return rows
+
+    def _gauge_rows(self, found: Gauge, here: dict[str, Any], without: Sequence[Floats] = ()) -> list[Row]:
+        if found.equal or not found.above_noise:
+            noise = "mean scores by position are not above the noise between two halves of the sequences"
+            why = ALL_EQUAL if found.equal else noise
+            return [missing_row("undefined", why, quantity=q, **here) for q in FROM_GAUGE]
+
+        def variance(period: int) -> Row:
+            value = float(found.variance[period - 1])
+            ends = _ends(value, [float(of_group[period - 1]) for of_group in without])
+            return row(quantity="translation_variance", target=f"period {period}", value=value, **ends, **here)
+
+        rows = [variance(1)]
+        if found.period is None:
+            why = "scores depend on the lag alone" if found.variance[0] < 0.01 else "no period explains half of it"
+            rows += [missing_row("undefined", why, quantity=q, **here) for q in ("period", "period_strength")]
+        else:
+            rows.append(variance(found.period))
+            rows.append(row(quantity="period", value=float(found.period), **here))
+            rows.append(row(quantity="period_strength", value=found.strength, **here))
+        reach = locality(found.local_bias, self.eps)
+        if reach is None:
+            lags = float(len(found.local_bias) - 1)
+            why = "unbounded: phi still slopes at the largest lags"
+            rows.append(missing_row("censored", why, quantity="locality", low=lags, **here))
+        else:
+            rows.append(row(quantity="locality", value=float(reach), **here))
+        return rows
+
+    def _weights(self, study: Study) -> list[Row]:
+        rows: list[Row] = []
+        for layer in range(study.cfg.n_layers):
+            place: dict[str, Any] = {"layer": layer, "mode": "weights"}
+            read = _weights_are_read(study.model)
+            tables = weight_tables(study.model, layer, self.span) if read else None
+            if tables is None:
+                nothing = f"positions {study.cfg.positions.name} say nothing without content"
+                why = nothing if read else UNREAD
+                rows += [missing_row("not_applicable", why, quantity=q, **place) for q in FROM_GAUGE]
+            else:
+                for head, table in enumerate(tables):
+                    rows += self._gauge_rows(gauge(table), {**place, "head": head})
+            rows += regularizer_rows(study.model, layer, place)
+        return rows
+
+
+def positional_statistics(
+    model: HookedModel, data: Data, labels: Tensor | Sequence[Tensor] | None = None, *, task: Task | None = None,
+    trained: int | None = None, lengths: Sequence[int] | None = None, sequences: int = 128, seed: int = 0,
+    **settings: Any,
+) -> Result:  # fmt: skip
+    """Every quantity of ``circuits.positional`` for one model, without a run; see :class:`Positional`."""
+    made = Positional(**settings)
+    return run(made, model, data, labels, task=task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
+
+
+def weight_tables(model: HookedModel, layer: int, size: int) -> Floats | None:
+    """``[head, n, n]`` scores of positions by the weights of one layer; None where positions act on content only.
+
+    Vectors that are added reach the scores through (p_i W_Q + b_Q) . (p_j W_K + b_K) / sqrt(d_head), LayerNorm and all
+    layers between left out; biases by lag are added as they are. What lies above the diagonal means nothing.
+    """
+    cfg, parts = model.cfg, list[Any]()
+    positions = torch.arange(min(size, cfg.n_ctx if cfg.positions.table else size))
+    with torch.no_grad():
+        attn = model.blocks[layer].attn  # type: ignore[attr-defined]
+        if cfg.positions.added:
+            table = model.pos_embed(positions[None], attn.W_Q.dtype)[0].double()  # type: ignore[attr-defined]
+            q = table @ attn.W_Q.double() + attn.b_Q.double()[:, None]
+            k = table @ attn.W_K.double() + attn.b_K.double()[:, None]
+            parts.append(q @ k.transpose(1, 2) / cfg.attn_scale)
+        bias = cfg.positions.bias_by_lag(model, layer, len(positions))
+        if bias is not None:
+            parts.append(bias[:, (positions[:, None] - positions).abs()])
+    if not parts:
+        return None
+    found: Floats = sum(parts).numpy(force=True)  # type: ignore[union-attr]
+    return found
+
+
+def _weights_are_read(model: HookedModel) -> bool:
+    """Whether vectors that positions add can be asked of a model: an opened one shows activations alone."""
+    return not model.cfg.positions.added or hasattr(model, "pos_embed")
+
+
+def regularizer_rows(model: HookedModel, layer: int, place: dict[str, Any]) -> list[Row]:
+    """The value of the regularizer of learned position tables, per head."""
+    if not model.cfg.positions.added or not _weights_are_read(model):
+        why = UNREAD if model.cfg.positions.added else NO_TABLE
+        return [missing_row("not_applicable", why, quantity="positional_regularizer", **place)]
+    with torch.no_grad():
+        attn = model.blocks[layer].attn  # type: ignore[attr-defined]
+        table = model.pos_embed(torch.arange(model.cfg.n_ctx)[None], attn.W_Q.dtype)[0]  # type: ignore[attr-defined]
+        values = [
+            float(positional_penalty(table, attn.W_Q[head, None], attn.W_K[head, None]))
+            for head in range(model.cfg.n_heads)
+        ]
+    return [
+        row(quantity="positional_regularizer", head=head, value=value, **place) for head, value in enumerate(values)
+    ]
+
+
+def _ends(value: float, without: Sequence[float | None]) -> dict[str, float]:
+    """Ends of the interval of a value that is no mean over sequences, from what it is without each group of them.
+
+    There is none where the value is undefined (None or NaN) without one of the groups.
+    """
+    defined = [one for one in without if one is not None and not math.isnan(one)]
+    if len(without) < 2 or len(defined) < len(without):
+        return {}
+    half = float(jackknife(defined))
+    # Where all groups say the same, as of a bias that no string moves, leaving one out shows nothing.
+    return {"low": value - half, "high": value + half} if half > ROUNDING * max(1.0, abs(value)) else {}

@@ -1,0 +1,5 @@
+"""``python -m lengthlens`` is the command ``lengthlens``."""
+
+from lengthlens import main
+
+main()

@@ -1,0 +1,172 @@
+"""How many bits does it take to send the summaries, to somebody who has the activations?
+
+The online code of :mod:`probes.description_length.online_code`: what few sequences teach a probe makes the code of all
+the later ones short, so that, unlike accuracy, it tells a summary that lies open from one that much data can dig out.
+Compression is how many times shorter it is than a code that knows nothing of the activations: 1 for nothing, and below
+1 where probes are confident of noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import torch
+from torch import Tensor
+
+from probes.description_length.online_code import Code, class_code, number_codes
+from probes.fitting import controls
+from probes.fitting.decode import Target
+from probes.fitting.metrics import ProbeScore, Resamples, balanced_accuracy, estimates, exact_where_uniform, fields_of
+from probes.fitting.probe_rows import ProbeError, ProbeRows, layer_of
+from probes.residual_stream import TARGET, RealFactors, ResampledMeasurement
+from workbench.measure.grid import exact_multiples
+from workbench.measure.intervals import interval
+from workbench.measure.measurement import Quantity, Study
+from workbench.table.schema import Row, row
+
+
+class DescriptionLength(ResampledMeasurement):
+    """Online code length of the output summary at every layer, and the accuracy of its last classifier.
+
+    Args:
+        law: the evaluation law.
+        resamples: bootstrap resamples behind every interval.
+        layers: layers to read; None = all.
+        factors: prefix lengths, as multiples of N; lengths that the caller names are measured as well.
+    """
+
+    name = "probes.description_length"
+    version = 3
+    title = "Description length of the summary"
+    quantities = (
+        Quantity(
+            "description_length",
+            "bits per sequence of the online code of the output summary given the residual stream: blocks that end at "
+            "1/16, 1/8, 1/4, 1/2 and all of the sequences, each sent in the code of a logistic regression fitted on "
+            "those before; of a ridge regression with normal errors where the summary is numbers, which are sent to "
+            "1/64 of their standard deviation. Interval: rows resampled inside blocks, the probes as they are. "
+            "Controls: shuffled labels, which save what knowing the frequency of each class saves, hashed labels and "
+            "the untrained model; at the last site also the last token and the last 8 alone",
+            "bits",
+            low=0.0,
+            about="summary",
+            formula="L = L_{1} − Σ_{b > 1} log_{2} q_{b}(y_{b} | x_{b})",
+            where="L_{1}: first block in the plain code, y_{b}: labels of block b, q_{b}: probe fitted on the blocks "
+            "before; per sequence",
+            controls=(controls.SHUFFLED, controls.HASHED, controls.UNTRAINED, controls.TOKEN, controls.TOKENS),
+        ),
+        Quantity(
+            "compression",
+            "bits of the plain code / description_length: 1 where nothing can be read. The plain code: log2 of the "
+            "number of classes, or the normal distribution with the summary's mean and deviation",
+            "ratio",
+            low=0.0,
+            about="summary",
+            formula="L_{plain} / L",
+            where="L: description_length",
+            controls=(controls.SHUFFLED, controls.HASHED, controls.UNTRAINED, controls.TOKEN, controls.TOKENS),
+        ),
+        Quantity(
+            "logistic_accuracy",
+            "balanced accuracy, on the second half of the sequences, of a converged logistic regression fitted on the "
+            "first; not of summaries that are numbers",
+            "balanced accuracy",
+            low=0.0,
+            high=1.0,
+            about="summary",
+            formula="(1/C) Σ_{c} Pr[ŷ = c | y = c]",
+            where="C: classes",
+            controls=(controls.SHUFFLED, controls.HASHED, controls.UNTRAINED, controls.TOKEN, controls.TOKENS),
+        ),
+    )
+
+    factors: RealFactors = (1.0, 4.0)
+
+    def finish(self, study: Study) -> list[Row]:
+        """Code lengths of all layers, beside those of shuffled and hashed labels and of the untrained model."""
+        lengths = exact_multiples(study.grid, study.task, self.factors)
+        self._rows = {n: self.rows[n] for n in lengths if n in self.rows}
+        if not self.rows:
+            return []
+        target = Target.among(TARGET, self.rows)
+        if target.classes == 1:
+            problem = "the summary has one class only"
+            return [self._lost(n, site, "", problem) for n in self.rows for site in self.read]
+        made: list[Row] = []
+        for n, rows in self.rows.items():
+            y, order = self._labels(study, n, target)
+            labels = {
+                "": y,
+                controls.SHUFFLED: controls.shuffled(y, study.rng(self.name, "shuffle", n)),
+                controls.HASHED: controls.hashed(y, rows.tokens[order]),
+            }
+            for site, x in zip(self.read, rows.x, strict=True):
+                made += self._coded(study, n, site, x[order], labels, target.classes)
+        return made + self.memo(study, lambda: list(self._fixed(study, target)))
+
+    def _labels(self, study: Study, length: int, target: Target) -> tuple[Tensor, Tensor]:
+        """The labels in the order they are sent in, and that order."""
+        rows = self.rows[length]
+        order = torch.from_numpy(study.rng(self.name, "order").permutation(self.drawn))[rows.sequence].argsort()
+        return target.of(rows)[order], order
+
+    def _fixed(self, study: Study, target: Target) -> Iterator[Row]:
+        """What does not depend on the checkpoint: codes given the untrained model, or the last tokens alone."""
+        untrained: Mapping[int, ProbeRows] = self.untrained_rows(study) or {}
+        for n, rows in self.rows.items():
+            y, order = self._labels(study, n, target)
+            if n in untrained:
+                for site, x in zip(self.read, untrained[n].x, strict=True):
+                    yield from self._coded(study, n, site, x[order], {controls.UNTRAINED: y}, target.classes)
+            for control in (controls.TOKEN, controls.TOKENS):
+                (x,) = controls.inputs(rows.tokens[order], control)
+                yield from self._coded(study, n, self.read[-1], x, {control: y}, target.classes)
+
+    def _coded(
+        self, study: Study, length: int, site: str, x: Tensor, labels: Mapping[str, Tensor], classes: int
+    ) -> Iterator[Row]:
+        """Rows of each labelling, by control."""
+        if classes:
+            for control, y in labels.items():
+                try:
+                    yield from self._code_rows(study, length, site, control, class_code(x, y, classes), y, classes)
+                except ProbeError as error:
+                    yield self._lost(length, site, control, str(error))
+            return
+        able = {control: y for control, y in labels.items() if bool((y != y[:1]).any())}
+        yield from (self._lost(length, site, c, "the labels do not vary") for c in labels if c not in able)
+        try:
+            found = number_codes(x, list(able.values()))
+        except ProbeError as error:
+            yield from (self._lost(length, site, control, str(error)) for control in able)
+            return
+        for (control, y), one in zip(able.items(), found, strict=True):
+            yield from self._code_rows(study, length, site, control, one, y, classes)
+
+    def _code_rows(
+        self, study: Study, length: int, site: str, control: str, code: Code, y: Tensor, classes: int
+    ) -> Iterator[Row]:
+        n, rng = len(y), study.rng(self.name, "bootstrap", length)
+        ends = [[float(end) for end in interval(drawn)] for drawn in code.resampled(rng, self.resamples)]
+        low, high = (end / n for end in ends[0])
+        yield self._row("description_length", length, site, control, ProbeScore(code.length() / n, low, high), n)
+        yield self._row("compression", length, site, control, ProbeScore(code.compression(), *ends[1]), n)
+        if classes:
+            held = y[n - len(code.predicted) :]
+            resamples = Resamples.of(torch.arange(len(held)), rng, self.resamples)
+            predicted = torch.from_numpy(code.predicted)[None]
+            found = estimates(balanced_accuracy(predicted, held, classes, resamples))
+            (right,) = exact_where_uniform(found, predicted, held, classes)
+            yield self._row("logistic_accuracy", length, site, control, right, len(held))
+
+    def _fields(self, length: int, site: str, control: str) -> Row:
+        place = {"law": self.law, "length": length, "site": site, "layer": layer_of(site)}
+        return {**place, "target": TARGET, "mode": "refit", "control": control}
+
+    def _row(self, quantity: str, length: int, site: str, control: str, at: ProbeScore, n: int) -> Row:
+        fields = self._fields(length, site, control)
+        return row(**fields, quantity=quantity, **fields_of(at, n))
+
+    def _lost(self, length: int, site: str, control: str, problem: str) -> Row:
+        fields = self._fields(length, site, control)
+        return row(**fields, quantity="description_length", status="undefined", note=problem)

@@ -1,0 +1,318 @@
+"""Does the model use it? Accuracy by prefix length with the summary, or position, erased from the residual stream.
+
+The *summary* is erased at the query alone, by an eraser fitted at queries of the same prefix length (mode
+refit) or of the lengths inside training (transfer). *Position* is the same for all queries of one length, so it
+is erased at every token, by an eraser fitted at tokens drawn from the whole prefix; the concept is which of 8
+bins log i falls in, less what the summary at that token predicts of it, for otherwise erasing position would
+erase part of a count. Erasers are fitted on one half of the sequences, accuracies taken on the other.
+
+Beside each erasure stands a random one of equal rank and variance; an eraser of shuffled labels would be just that, for
+on whitened activations they covary with a random direction. Beside the summary's stand those of the query's token,
+with which it may only go along, and of hashed labels: as many classes that depend on the last tokens and are of no
+use. The last 8 tokens together would take out most of the stream, position is one value at the query, and an
+untrained model has no accuracy to lose: these are no controls here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Shaped
+from pydantic import PrivateAttr
+from torch import Tensor
+
+from probes.erasure.leace import Eraser, Whitened, residual
+from probes.fitting import controls
+from probes.fitting.decode import REFIT, TRANSFER
+from probes.fitting.probe_rows import ProbeRows, RowCollector, RowPlaces, halves, join, layer_of
+from probes.residual_stream import POSITION, TARGET, RealFactors, StreamMeasurement, summary_labels
+from workbench.measure.grid import exact_multiples
+from workbench.measure.intervals import clopper_pearson
+from workbench.measure.measurement import Quantity, Study
+from workbench.measure.rows import difference_rows, p_quantity
+from workbench.measure.settings import Count
+from workbench.measure.study import forward
+from workbench.table.schema import Row, row
+from workbench.tasks.base import Batch
+
+BINS = 8
+CONTROL = "random_of_equal_rank"
+CONCEPTS = (controls.TOKEN, controls.HASHED)
+"""What is erased in the summary's place to see what its erasure alone does."""
+TOKENS = "tokens"
+"""The places of the rows that erasers of position are fitted on."""
+FEWEST = 16
+"""Fewest sequences that an eraser is fitted or an accuracy taken on."""
+
+
+@dataclass(frozen=True)
+class ErasureArm:
+    """One edit: what is done to which concept, and how the eraser was come by."""
+
+    target: str
+    mode: str
+    control: str
+    kept: bool
+    eraser: Eraser
+
+
+class Erasure(StreamMeasurement):
+    """Accuracy with the summary or position erased in the embedding and after each block, and with it alone kept.
+
+    Args:
+        law: the evaluation law.
+        layers: layers to edit; None = all.
+        factors: prefix lengths, as multiples of N; lengths that the caller names are measured as well.
+        positions: tokens per sequence that erasers of position are fitted on.
+    """
+
+    name = "probes.erasure"
+    version = 3
+    title = "Erasure of summary and position"
+    about = ("summary", "position")
+    sequences = 256
+    mids = False
+    quantities = (
+        Quantity(
+            "erased_accuracy",
+            "accuracy at the query of exact prefix length n while LEACE erases the target from the residual stream: "
+            "the output summary at the query, or position (8 bins of log i, less what the summary predicts) at every "
+            "token. Controls: as many random functionals of the whitened activations, each of "
+            "variance 1 there, as the target's are; for the summary also the query's token, and hashed labels",
+            "share",
+            low=0.0,
+            high=1.0,
+            formula="a(n), with x − W^{+} U U^{T} W (x − μ) for x",
+            where="x: residual row of mean μ, W: whitens it, U: basis of W Σ_{x,z}, z: the concept",
+            controls=(CONTROL, *CONCEPTS),
+        ),
+        Quantity(
+            "erasure_effect",
+            "accuracy of the model as it is minus erased_accuracy, on the same sequences",
+            "difference of shares",
+            low=-1.0,
+            high=1.0,
+            formula="a(n) − a′(n)",
+            where="a(n): accuracy as it is, a′: erased_accuracy",
+            controls=(CONTROL,),
+        ),
+        p_quantity(
+            "erasure_effect", "right only as the model is against right only with the target erased", (CONTROL,)
+        ),
+        Quantity(
+            "erasure_selectivity",
+            "erased_accuracy of the control minus that of the target, on the same sequences",
+            "difference of shares",
+            low=-1.0,
+            high=1.0,
+            formula="a_{control}(n) − a′(n)",
+            where="a′: erased_accuracy, a_{control}: of its control",
+        ),
+        p_quantity("erasure_selectivity", "right only with the control erased against right only with the target"),
+        Quantity(
+            "kept_accuracy",
+            "accuracy at the query while its residual stream is the mean plus its projection onto the summary's "
+            "subspace and nothing else",
+            "share",
+            low=0.0,
+            high=1.0,
+            about="summary",
+            formula="a(n), with μ + W^{+} U U^{T} W (x − μ) for x",
+            where="letters as in erased_accuracy",
+            controls=(CONTROL,),
+        ),
+    )
+
+    factors: RealFactors = (1.0, 2.0, 4.0)
+    positions: Count = 16
+
+    _tokens: dict[int, ProbeRows] = PrivateAttr(default_factory=dict)
+    """By prefix length, tokens drawn from the whole prefix."""
+
+    def every_place(self, batch: Batch, length: int) -> Mapping[str, RowPlaces]:
+        return {**super().every_place(batch, length), TOKENS: self._draw(batch, length)}
+
+    def keep(self, length: int, collector: RowCollector) -> None:
+        super().keep(length, collector)
+        self._tokens[length] = collector.rows(TOKENS)
+
+    def _draw(self, batch: Batch, length: int) -> RowPlaces:
+        """Some tokens of every sequence, anywhere in the prefix, with their position and summary."""
+        order = np.random.default_rng([1, length]).random((len(batch), length)).argsort(1)
+        place = torch.from_numpy(1 + order[:, : self.positions])
+        sequence = torch.arange(len(batch))[:, None].expand_as(place).flatten()
+        index = place.flatten() - (0 if batch.bos else 1)
+        labels = {TARGET: summary_labels(batch)[sequence, index].cpu(), POSITION: place.flatten().double().log()}
+        return RowPlaces.of(batch, torch.stack([sequence, index], 1), labels)
+
+    def finish(self, study: Study) -> list[Row]:
+        """Accuracies of all edits of one checkpoint."""
+        fit = halves(self.drawn, study.rng(self.name, "split"))
+        lengths = exact_multiples(study.grid, study.task, self.factors)
+        return [made for n in lengths if n in self.rows for made in self._length(study, n, fit)]
+
+    def _length(self, study: Study, length: int, fit: Bool[Tensor, "sequence"]) -> Iterator[Row]:
+        """All rows of one prefix length."""
+        batch = study.batch(self.law, length)
+        chosen = (~fit & batch.mask[:, batch.index(length)].cpu()).nonzero()[:, 0]
+        if len(chosen) < FEWEST:
+            yield self._undefined(length, {}, f"{len(chosen)} sequences to test on; at least {FEWEST} are needed")
+            return
+        tested = batch.take(chosen)
+        intact = self._right(study, tested, length, [])
+        for i, site in enumerate(self.read):
+            place = {"site": site, "layer": layer_of(site)}
+            for target in (TARGET, POSITION):
+                arms, lost = self._every_arm(study, i, target, length, fit)
+                yield from (self._undefined(length, place | fields, problem) for fields, problem in lost)
+                right = [self._right(study, tested, length, [(site, _edit(arm, tested, length))]) for arm in arms]
+                yield from self._report(length, place, arms, right, intact)
+
+    def _every_arm(
+        self, study: Study, site: int, target: str, length: int, fit: Bool[Tensor, "sequence"]
+    ) -> tuple[list[ErasureArm], list[tuple[Row, str]]]:
+        """All edits of one concept at one place; and those that cannot be had, with the reason."""
+        made: dict[tuple[str, str], Callable[[], list[ErasureArm]]] = {
+            (mode, ""): partial(self._arms, study, site, target, mode, length, fit) for mode in (REFIT, TRANSFER)
+        }
+        if target == TARGET:
+            made |= {
+                (REFIT, control): partial(self._control, study, site, control, length, fit) for control in CONCEPTS
+            }
+        arms: list[ErasureArm] = []
+        lost: list[tuple[Row, str]] = []
+        for (mode, control), make in made.items():
+            try:
+                arms += make()
+            except ValueError as error:
+                lost.append(({"target": target, "mode": mode, "control": control}, str(error)))
+        return arms, lost
+
+    def _arms(
+        self, study: Study, site: int, target: str, mode: str, length: int, fit: Bool[Tensor, "sequence"]
+    ) -> list[ErasureArm]:
+        """The edits of one concept at one place.
+
+        Raises:
+            ValueError: where no eraser can be fitted.
+        """
+        source = self.rows if target == TARGET else self._tokens
+        lengths = [length] if mode == REFIT else [n for n in study.grid.inside if n in source]
+        if not lengths:
+            raise ValueError("none of the lengths inside training was measured")
+        rows = _fitted([source[n] for n in lengths], fit)
+        # The same draws at every checkpoint.
+        rng = study.rng(self.name, target, site, length, mode)
+        white = Whitened.of(rows.x[site])
+        eraser = white.leace(concept(rows, target), rng)
+        made = [ErasureArm(target, mode, "", False, eraser)]
+        if mode == TRANSFER:
+            return made
+        control = white.random(eraser.rank, rng)
+        made.append(ErasureArm(target, mode, CONTROL, False, control))
+        if target == TARGET:
+            made += [ErasureArm(target, mode, "", True, eraser), ErasureArm(target, mode, CONTROL, True, control)]
+        return made
+
+    def _control(
+        self, study: Study, site: int, control: str, length: int, fit: Bool[Tensor, "sequence"]
+    ) -> list[ErasureArm]:
+        """The erasure, in the summary's place, of something that it is not.
+
+        Raises:
+            ValueError: where no eraser can be fitted.
+        """
+        rows = _fitted([self.rows[length]], fit)
+        labels = rows.tokens[:, -1] if control == controls.TOKEN else controls.hashed(rows.labels[TARGET], rows.tokens)
+        rng = study.rng(self.name, control, site, length)
+        eraser = Whitened.of(rows.x[site]).leace(_indicators(labels), rng)
+        return [ErasureArm(TARGET, REFIT, control, False, eraser)]
+
+    def _right(
+        self, study: Study, batch: Batch, length: int, edits: list[tuple[str, Callable[..., Any]]]
+    ) -> Bool[Tensor, " sequence"]:
+        study.passes += 1
+        logits = forward(study.model, batch, [], edits)["logits"]
+        return study.task.correct(logits, batch)[:, batch.index(length)].cpu()
+
+    def _report(
+        self,
+        length: int,
+        place: Row,
+        arms: Sequence[ErasureArm],
+        right: Sequence[Bool[Tensor, " sequence"]],
+        intact: Bool[Tensor, " sequence"],
+    ) -> Iterator[Row]:
+        for arm, hit in zip(arms, right, strict=True):
+            fields = {**place, "law": self.law, "length": length, "target": arm.target, "mode": arm.mode}
+            fields |= {
+                "control": arm.control,
+                "n": len(hit),
+                "note": f"rank {arm.eraser.rank}, variance {arm.eraser.variance:.3g}; {arm.eraser.left_out}",
+            }
+            low, high = clopper_pearson(int(hit.sum()), len(hit))
+            share = float(hit.double().mean())
+            yield row(
+                **fields, quantity="kept_accuracy" if arm.kept else "erased_accuracy", value=share, low=low, high=high
+            )
+            if not arm.kept and arm.control not in CONCEPTS:
+                yield from difference_rows(intact, hit, "", quantity="erasure_effect", **fields)
+        erased = {(a.mode, a.control): hit for a, hit in zip(arms, right, strict=True) if not a.kept}
+        if (REFIT, CONTROL) not in erased:
+            return
+        fields = {**place, "law": self.law, "length": length, "target": arms[0].target, "mode": REFIT}
+        control, own = erased[REFIT, CONTROL], erased[REFIT, ""]
+        yield from difference_rows(control, own, "", quantity="erasure_selectivity", **fields)
+
+    def _undefined(self, length: int, place: Row, problem: str) -> Row:
+        return row(
+            **{"law": self.law, "length": length, "quantity": "erased_accuracy", **place},
+            status="undefined",
+            note=problem,
+        )
+
+
+def _fitted(parts: Sequence[ProbeRows], fit: Bool[Tensor, "sequence"]) -> ProbeRows:
+    """The rows that an eraser is fitted on.
+
+    Raises:
+        ValueError: for too few sequences.
+    """
+    rows = join([part.take(fit[part.sequence]) for part in parts])
+    if len(rows.sequence.unique()) < FEWEST:
+        raise ValueError(f"fewer than {FEWEST} sequences to fit an eraser on")
+    return rows
+
+
+def concept(rows: ProbeRows, target: str) -> Float[Tensor, "row concept"]:
+    """What an eraser erases: the summary's indicators or values, or 8 bins of log i less what the summary says."""
+    summary = _indicators(rows.labels[TARGET])
+    if target == TARGET:
+        return summary
+    log_i = rows.labels[POSITION]
+    edges = torch.linspace(0, float(log_i.max()), BINS + 1, dtype=torch.float64)[1:-1]
+    return residual(_indicators(torch.bucketize(log_i, edges)), summary)
+
+
+def _indicators(labels: Shaped[Tensor, "row *s"]) -> Float[Tensor, "row value"]:
+    if labels.is_floating_point():
+        return labels.double().reshape(len(labels), -1)
+    values, place = labels.unique(return_inverse=True)
+    return torch.nn.functional.one_hot(place, len(values)).double()
+
+
+def _edit(arm: ErasureArm, batch: Batch, length: int) -> Callable[..., Any]:
+    """The edit as a hook: at the query for the summary, at every token but BOS for position."""
+    where = slice(batch.index(length), None) if arm.target == TARGET else slice(1 if batch.bos else 0, None)
+    return partial(_apply, change=arm.eraser.keep if arm.kept else arm.eraser.erase, where=where)
+
+
+def _apply(x: Tensor, hook: Any, change: Callable[[Tensor], Tensor], where: slice) -> Tensor:
+    edited = x.clone()
+    edited[:, where] = change(x[:, where])
+    return edited

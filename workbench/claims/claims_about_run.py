@@ -1,0 +1,75 @@
+"""Which claims of papers are about what a run does: their own runs have its task, positions and kind of model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.claims.suites.registry import SUITES
+from workbench.claims.trained_cells import TrainedCell
+from workbench.core.failures import isolated
+from workbench.theory.prediction import as_data
+
+Named = Mapping[str, Any] | str
+
+
+def describe(
+    task: str,
+    parameters: Mapping[str, Any],
+    positions: Named,
+    ids: str = "arange",
+    source: Mapping[str, str] | None = None,
+    architecture: str = "transformer",
+) -> dict[str, Any]:
+    """What theory predicts for a run, and the claims that are about runs like it.
+
+    Args:
+        task, parameters, positions, ids, source, architecture: see
+            :func:`workbench.theory.prediction.as_data.describe`.
+
+    Returns:
+        JSON: what that function does, and ``claims`` (see :func:`claims_about`); a task of a file has none.
+
+    Raises:
+        UntrustedCode: for a task of a file that nobody has trusted here.
+        TaskError: for a task that does not exist.
+    """
+    prediction = as_data.describe(task, parameters, positions, ids, source=source, architecture=architecture)
+    prediction["claims"] = []
+    with isolated(lambda _: None, "claims"):  # a prediction stands without them
+        prediction["claims"] = [] if source else claims_about(task, parameters, positions, ids, architecture)
+    return prediction
+
+
+def claims_about(
+    task: str, parameters: Mapping[str, Any], positions: Named, ids: str, architecture: str
+) -> list[dict[str, str]]:
+    """The claims one of whose cells has this task, these positions and this kind of model, in the order of the suites.
+
+    A cell need not have the run's lengths, width, steps or seeds: whether a run is one of a claim's own is not asked.
+
+    Returns:
+        ``claim``, ``suite``, ``prediction`` and ``source`` of each.
+    """
+    return [
+        {"claim": claim.id, "suite": suite.name, "prediction": claim.prediction, "source": claim.source}
+        for suite in SUITES.values()
+        for claim in suite.claims
+        if any(_alike(cell, task, parameters, positions, ids, architecture) for cell in claim.cells)
+    ]
+
+
+def _alike(
+    cell: TrainedCell, task: str, parameters: Mapping[str, Any], positions: Named, ids: str, architecture: str
+) -> bool:
+    if cell.task != task or any(parameters.get(name) != value for name, value in cell.parameters.items()):
+        return False
+    if cell.model.get("architecture") == "ssm":
+        return architecture == f"ssm-{cell.model['gates']}"
+    same = _name(cell.model["positions"]) == _name(positions)
+    return architecture == "transformer" and same and _name(cell.model.get("ids", "arange")) == ids
+
+
+def _name(part: Named) -> str:
+    """The name of a component that is given by name alone, or with its settings."""
+    return part if isinstance(part, str) else str(part["name"])

@@ -1,1 +1,0 @@
-"""Training that can be computed: gradient flow in closed form."""

@@ -1,0 +1,108 @@
+"""Readers that are linear in a summary and in position, trained by gradient flow: all of it in closed form.
+
+A reader ``f = w z + sum_n b_n 1[length = n]`` sees what it can of the summary, ``z``, and a one-hot code of the length.
+Squared loss over a law of lengths makes gradient flow a linear equation, ``u' = c - C u`` with ``C`` the second moments
+of the features and ``c`` their moments with the answer. A length beyond N has a code that was never moved from 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+N = 16
+FAR = 1e12
+"""A time after which every mode has settled."""
+NOISE = 0.5
+"""Variance of what hides the summary; its own is 1."""
+Array = np.ndarray
+
+
+def law_of_lengths(curriculum: str, time: float = 1.0) -> Array:
+    """``[length]`` odds of the lengths 1..N; ``time`` is the share of training that is over."""
+    odds = np.zeros(N)
+    if curriculum == "fixed":
+        odds[-1] = 1
+    elif curriculum == "few long":
+        odds[: N // 4], odds[-1] = 0.95 / (N // 4), 0.05
+    else:
+        top = N if curriculum == "uniform" else max(1, round(N * min(1.0, 2 * time)))
+        odds[:top] = 1 / top
+    return odds
+
+
+def flow(second: Array, moments: Array, start: Array, time: float, decay: float = 0.0) -> Array:
+    """Where ``u' = moments - (second + decay) u`` is at a time."""
+    values, modes = np.linalg.eigh(second)
+    rates = np.clip(values, 0, None) + decay
+    still = rates < 1e-12 * values[-1]
+    begun, pull = modes.T @ start, modes.T @ moments
+    settled = np.divide(pull, rates, out=np.zeros_like(pull), where=~still)
+    gone = np.exp(-np.where(still, 0.0, rates) * time)
+    weights: Array = modes @ np.where(still, begun, settled + (begun - settled) * gone)
+    return weights
+
+
+def noisy_reader(odds: Array, means: Array) -> tuple[Array, Array]:
+    """Moments of ``(z, code)`` where the answer has variance 1 about a mean by length, and z hides it by noise."""
+    second = np.zeros((N + 1, N + 1))
+    second[0, 0] = odds @ (means**2 + 1) + NOISE
+    second[0, 1:] = second[1:, 0] = odds * means
+    second[1:, 1:] = np.diag(odds)
+    return second, np.concatenate([[odds @ (means**2 + 1)], odds * means])
+
+
+def weights_on_draws(odds: Array, means: Array, seeds: int = 3, draws: int = 400_000) -> list[float]:
+    """The position weight of least squares on draws."""
+    weights = []
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        length = rng.choice(N, draws, p=odds)
+        answer = means[length] + rng.standard_normal(draws)
+        seen = answer + np.sqrt(NOISE) * rng.standard_normal(draws)
+        count = np.bincount(length, minlength=N)
+        centre = np.maximum(count, 1)
+        mean_seen, mean_answer = (np.bincount(length, x, N) / centre for x in (seen, answer))
+        within = seen - mean_seen[length]
+        slope = float(within @ answer / (within @ within))
+        code = np.where(count > 0, mean_answer - slope * mean_seen, 0.0)
+        weights.append(float(np.sqrt(odds @ code**2)))
+    return weights
+
+
+def either_reader(odds: Array, summary: float, code: float) -> tuple[Array, Array]:
+    """Moments of ``(summary, codes)`` where the answer +-1 hangs on the length: both features suffice alone."""
+    sign = np.where(np.arange(N) % 2, 1.0, -1.0)
+    second = np.zeros((N + 1, N + 1))
+    second[0, 0] = summary**2
+    second[0, 1:] = second[1:, 0] = summary * code * odds * sign
+    second[1:, 1:] = np.diag(code**2 * odds)
+    return second, np.concatenate([[summary], code * odds * sign])
+
+
+def spread_of_count(length: Array) -> Array:
+    """Second moment of the count, ones less zeros, where the number of ones is uniform."""
+    spread: Array = length * (length + 2) / 3
+    return spread
+
+
+def weight_of_count(lengths: Array) -> float:
+    """The weight of the count that fits the share count / n best, lengths uniform."""
+    return float((spread_of_count(lengths) / lengths).sum() / spread_of_count(lengths).sum())
+
+
+def weights_of_count_on_draws(longest: int, seeds: int = 3, draws: int = 200_000) -> list[float]:
+    """The same by least squares on draws."""
+    weights = []
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        length = rng.integers(1, longest + 1, draws)
+        count = 2 * rng.integers(0, length + 1) - length
+        weights.append(float((count * count / length).sum() / (count * count).sum()))
+    return weights
+
+
+def slope_of_error(weight: float, longest: int) -> float:
+    """Slope of the log error on log n from 16N to 128N."""
+    n = longest * np.array([16, 32, 64, 128])
+    error = spread_of_count(n) / n**2 * (weight * n - 1) ** 2
+    return float(np.polyfit(np.log(n), np.log(error), 1)[0])

@@ -1,0 +1,178 @@
+"""The papers that claims come from, and where in a paper a claim stands: the one home of titles and identifiers.
+
+``make readmes`` writes ``docs/references.bib`` from here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workbench.claims.errors import ClaimError
+
+
+@dataclass(frozen=True)
+class Paper:
+    """One paper.
+
+    Attributes:
+        key: its key in ``docs/references.bib``.
+        authors: in the paper's order, first names first.
+        year: of its first version.
+        title: as printed.
+        arxiv: its arXiv identifier.
+        doi: of its published version; "" without one.
+    """
+
+    key: str
+    authors: tuple[str, ...]
+    year: int
+    title: str
+    arxiv: str
+    doi: str = ""
+
+    @property
+    def name(self) -> str:
+        """Last names and year: ``Huang et al. 2024``; all last names up to three authors."""
+        last = [author.split()[-1] for author in self.authors]
+        names = f"{last[0]} et al." if len(last) > 3 else " and ".join(filter(None, [", ".join(last[:-1]), last[-1]]))
+        return f"{names} {self.year}"
+
+    @property
+    def url(self) -> str:
+        """Address of its page on arXiv."""
+        return f"https://arxiv.org/abs/{self.arxiv}"
+
+    @property
+    def entry(self) -> str:
+        """Its BibTeX entry."""
+        fields = {
+            "author": " and ".join(self.authors),
+            "title": f"{{{self.title}}}",
+            "year": str(self.year),
+            "eprint": self.arxiv,
+            "archivePrefix": "arXiv",
+            "url": self.url,
+            "doi": self.doi,
+        }
+        lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
+        return "\n".join([f"@misc{{{self.key},", *lines, "}", ""])
+
+    def states(self, place: str) -> Source:
+        """A claim that the paper makes at a place: a section, theorem, table or figure."""
+        if not place:
+            raise ClaimError(f"a statement of {self.name} needs its section in the paper; without one call reading()")
+        return Source(self, place)
+
+    def reading(self, place: str = "") -> Source:
+        """A claim that we read out of the paper; without a place, of the paper as a whole."""
+        return Source(self, place, ours=True)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a claim comes from.
+
+    Attributes:
+        paper: the paper; None for a question of our own.
+        place: section, theorem, table or figure of the paper; "" for a reading of the paper as a whole. Of a question
+            of our own, the question.
+        ours: whether the claim is our reading. Otherwise the paper states it at that place.
+    """
+
+    paper: Paper | None
+    place: str
+    ours: bool = False
+
+    @property
+    def kind(self) -> str:
+        """Who makes the claim."""
+        return "our own question" if self.paper is None else "our reading" if self.ours else "statement of the paper"
+
+    def __str__(self) -> str:
+        """The source in plain text: ``Huang et al. 2024, arXiv 2410.02140, theorem 9 (statement of the paper)``."""
+        return self.text(f"{self.paper.name}, arXiv {self.paper.arxiv}" if self.paper else "")
+
+    def text(self, paper: str) -> str:
+        """The source with the paper written in a given way.
+
+        Args:
+            paper: name and identifier of the paper, e.g. with links.
+        """
+        return f"{', '.join(filter(None, (paper, self.place)))} ({self.kind})"
+
+
+def own_question(question: str) -> Source:
+    """A claim that no paper makes."""
+    return Source(None, question, ours=True)
+
+
+HUANG = Paper(
+    "huang2024formal",
+    (
+        "Xinting Huang", "Andy Yang", "Satwik Bhattamishra", "Yash Sarrof", "Andreas Krebs", "Hattie Zhou",
+        "Preetum Nakkiran", "Michael Hahn",
+    ),
+    2024,
+    "A Formal Framework for Understanding Length Generalization in Transformers",
+    "2410.02140",
+)  # fmt: skip
+IZZO = Paper(
+    "izzo2025quantitative",
+    ("Zachary Izzo", "Eshaan Nichani", "Jason D. Lee"),
+    2025,
+    "Quantitative Bounds for Length Generalization in Transformers",
+    "2510.27015",
+)
+GOLOWICH = Paper(
+    "golowich2025sparsity",
+    ("Noah Golowich", "Samy Jelassi", "David Brandfonbrener", "Sham M. Kakade", "Eran Malach"),
+    2025,
+    "The Role of Sparsity for Length Generalization in Transformers",
+    "2502.16792",
+)
+JOBANPUTRA = Paper(
+    "jobanputra2025born",
+    (
+        "Mayank Jobanputra", "Yana Veitsman", "Yash Sarrof", "Aleksandra Bakalova", "Vera Demberg", "Ellie Pavlick",
+        "Michael Hahn",
+    ),
+    2025,
+    "Born a Transformer -- Always a Transformer? On the Effect of Pretraining on Architectural Abilities",
+    "2505.21785",
+)  # fmt: skip
+SARROF = Paper(
+    "sarrof2024expressive",
+    ("Yash Sarrof", "Yana Veitsman", "Michael Hahn"),
+    2024,
+    "The Expressive Capacity of State Space Models: A Formal Language Perspective",
+    "2405.17394",
+)
+GRAZZI = Paper(
+    "grazzi2024unlocking",
+    (
+        "Riccardo Grazzi", "Julien Siems", "Arber Zela", "Jörg K. H. Franke", "Frank Hutter", "Massimiliano Pontil",
+    ),
+    2024,
+    "Unlocking State-Tracking in Linear RNNs Through Negative Eigenvalues",
+    "2411.12537",
+)  # fmt: skip
+HAHN = Paper(
+    "hahn2024sensitive",
+    ("Michael Hahn", "Mark Rofin"),
+    2024,
+    "Why are Sensitive Functions Hard for Transformers?",
+    "2402.09963",
+    "10.18653/v1/2024.acl-long.800",
+)
+PAPERS = (HUANG, IZZO, GOLOWICH, JOBANPUTRA, SARROF, GRAZZI, HAHN)
+RESULT_FILES = "result files of the published code"
+
+
+def bibliography() -> str:
+    """The text of ``docs/references.bib``."""
+    head = "% The papers that claims come from. `make readmes` writes this from workbench/claims/papers.py.\n"
+    return "\n".join([head, *(paper.entry for paper in sorted(PAPERS, key=lambda paper: paper.key))])
+
+
+if __name__ == "__main__":
+    print(bibliography(), end="")

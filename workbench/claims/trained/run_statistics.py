@@ -1,0 +1,98 @@
+"""The statistics of a run that trained claims ask for: each function states its own name and version."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib import import_module
+from pkgutil import walk_packages
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from workbench.claims.errors import ClaimError
+from workbench.claims.trained.run_rows import RunRow, StatisticRows
+from workbench.claims.trained_cells import STILL_VALID, PlannedRun, Request
+from workbench.core.registry import Registry
+
+if TYPE_CHECKING:
+    from workbench.claims.trained.trained_run import TrainedRun
+
+RowFunction = TypeVar("RowFunction", bound=Callable[..., StatisticRows])
+PACKAGES = ("workbench.claims.trained", "workbench.claims.suites")
+"""The packages whose modules may define statistics."""
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A function that computes rows of a run.
+
+    Attributes:
+        version: raised when its numbers would come out otherwise; stored rows of an older version are computed again.
+        function: takes the run and the settings of a request.
+    """
+
+    version: int
+    function: Callable[..., StatisticRows]
+
+
+_STATISTICS: Registry[Statistic] = Registry("statistic", ClaimError)
+
+
+def statistic(name: str, version: int) -> Callable[[RowFunction], RowFunction]:
+    """Register a function as the statistic of that name; it stays as it is.
+
+    Args:
+        name: what a cell asks for it by, and what its rows carry in the table of runs.
+        version: see :class:`Statistic`.
+
+    Raises:
+        ClaimError: for a name that another function has.
+    """
+
+    def register(function: RowFunction) -> RowFunction:
+        _STATISTICS.add(name, Statistic(version, function))
+        return function
+
+    return register
+
+
+@cache
+def statistics() -> Registry[Statistic]:
+    """All statistics by name. The first call imports the modules that define them, and torch with these."""
+    for package in PACKAGES:
+        for module in walk_packages(import_module(package).__path__, f"{package}."):
+            import_module(module.name)
+    return _STATISTICS
+
+
+def version_of(request: Request) -> int:
+    """The version of the statistic, or of the measurement of the workbench, that a request names."""
+    if request.name in statistics():
+        return statistics().find(request.name).version
+    from workbench.measure.registry import make_measurement
+
+    return make_measurement(request.name).version
+
+
+def valid_versions(request: Request) -> tuple[int, ...]:
+    """The versions whose rows are not computed again, the newest first."""
+    return (version_of(request), *STILL_VALID.get(request.name, ()))
+
+
+def measure(run: TrainedRun, request: Request, planned: PlannedRun) -> list[RunRow]:
+    """The rows that a request gives of a run. A statistic without a number gives one row that says it was computed."""
+    from workbench.claims.trained.standard_rows import standard_rows
+
+    known = request.name in statistics()
+    function = statistics().find(request.name).function if known else partial(standard_rows, request.name)
+    where: dict[str, Any] = {
+        "recipe": planned.recipe,
+        "run": run.run.id,
+        "step": run.run.steps[-1],
+        "cell": planned.cell.name,
+        "seed": planned.seed,
+        "asked": request.key,
+        "version": version_of(request),
+    }
+    rows = [RunRow(**where, **row) for row in function(run, **request.settings)]
+    return rows or [RunRow(**where, quantity="nothing")]

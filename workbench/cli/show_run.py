@@ -1,0 +1,303 @@
+"""A run in the terminal, read from its table; needs no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pandas import isna
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as Grid
+from rich.text import Text
+
+from workbench.cli.table_text import count_of
+from workbench.core.failures import isolated
+from workbench.core.names import CHALLENGE
+from workbench.core.shortcut_names import BIGRAM
+from workbench.core.thresholds import LEVEL_TEXT, UNTRAINED
+from workbench.core.verdicts import LENGTH_COUPLED, NO_THRESHOLD, NOT_FITTED, NOT_MEASURED, VERDICTS, since
+from workbench.figures.labels import all_counted, band_of, span_of_lengths
+from workbench.figures.rows.baselines import baseline_rows, first_judged, judged, predictor_rows
+from workbench.figures.rows.frame import Frame
+from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
+from workbench.figures.text.run_sentences import predictor_clause, whole_answers_clause
+from workbench.figures.text.strata_clauses import each_stratum, kind_of, note_of, verb
+from workbench.runs.run import Run, find_runs
+from workbench.table import Table
+from workbench.tasks.known_tasks import task_label
+from workbench.tasks.presented.question_limit import question_limit
+
+UNJUDGED = "in parentheses: not tested, as the first or last N tokens may show the answer"
+ROLE_COLOURS = {"summary": "blue", "position": "dark_orange", "plain": "default"}
+COLOURS = {label: ROLE_COLOURS[kind.role] for label, kind in VERDICTS.items()}
+
+
+def verdict_lines(root: Path) -> list[str]:
+    """One line per run below ``root``: its last verdict and why."""
+    return [f"{r.run}: {r.label} at step {r.step:,}: {r.note}." for r in _last_verdicts(root)]
+
+
+def why_lines(root: Path) -> list[str]:
+    """Why each run below ``root`` whose last verdict is *length-coupled* fails, where that was diagnosed."""
+    runs = {run.name: run for run in find_runs(root)}
+    lines = []
+    for found in _last_verdicts(root):
+        rows = Table.load(runs[found.run].path).frame(measurement="diagnosis", step=found.step)
+        if found.label == LENGTH_COUPLED and not rows.empty:
+            sentence = told(diagnosis_sentence(rows, step=found.step, longest=runs[found.run].trained_length))
+            lines.append(f"Why {found.run}: {sentence}")
+    return lines
+
+
+def _last_verdicts(root: Path) -> list[Any]:
+    """The row of the last verdict of each run."""
+    kinds = ["verdict", "in_context_verdict"]
+    rows = Table.load(root).frame(measurement=["behaviour", "behaviour.in_context"], quantity=kinds, status="ok")
+    rows = rows.sort_values("step")
+    return list(rows.groupby("run").tail(1).itertuples())
+
+
+def verdicts(root: Path, runs: Sequence[Run], width: int = 0) -> Grid:
+    """A line a run: task, N, steps, and the verdict at its last measured step.
+
+    Args:
+        root, runs: the folder and its runs.
+        width: of the terminal, in characters; names of runs stand whole, and other columns give way. 0 = all stand.
+    """
+    last = {row.run: row for row in _last_verdicts(root)}
+    columns = ["run", "task", "N", "steps", "verdict", "at step", "to length"]
+    lines = []
+    for run in runs:
+        steps = f"{run.steps[-1]:,}" if run.steps else "none"
+        task = escape(task_label(str(run.config["task"]["name"])))
+        cells = (escape(run.name), task, f"{run.trained_length:,}", steps, *_verdict_cells(last.get(run.name)))
+        lines.append(dict(zip(columns, cells, strict=True)))
+    for column in ("steps", "N", "at step"):
+        if width and _wide(columns, lines) > width:
+            columns.remove(column)
+    title = f"{count_of(len(runs), 'run')} below {escape(str(root))}"
+    grid = Grid(box=None, pad_edge=False, title_justify="left", title=title)
+    for name in columns:
+        text = name in ("run", "task", "verdict")
+        grid.add_column(name, justify="left" if text else "right", no_wrap=name != "run", overflow="fold")
+    for line in lines:
+        grid.add_row(*(line[name] for name in columns))
+    return grid
+
+
+def _wide(columns: Sequence[str], lines: Sequence[dict[str, str]]) -> int:
+    """Characters of a line of the grid, two between columns."""
+    cells = [[name, *(Text.from_markup(line[name]).plain for line in lines)] for name in columns]
+    return sum(max(map(len, column)) for column in cells) + 2 * (len(columns) - 1)
+
+
+def _verdict_cells(row: Any) -> tuple[str, str, str]:
+    """A verdict, its step, and the length it was measured to."""
+    if row is None:
+        return NOT_MEASURED, "–", "–"
+    label = f"[{COLOURS.get(row.label, 'default')}]{escape(str(row.label))}[/]"
+    return label, f"{row.step:,}", "–" if isna(row.length) else f"{int(row.length):,}"
+
+
+def head(console: Console, run: Run) -> None:
+    """Name, task, model and training in two lines."""
+    task, model, training = (run.config[k] for k in ("task", "model", "training"))
+    given = ", ".join(f"{k} {v}" for k, v in task.get("parameters", {}).items())
+    question = run.config.get("facts", {}).get("question", task["name"])
+    console.print(f"[bold]{escape(run.name)}[/]  {escape(question)}", highlight=False)
+    ssm = model.get("architecture") == "ssm"
+    heads = model.get("n_heads")
+    machine = f"state-space model, {model['gates']} gates" if ssm else f"{heads} head{'s' * (heads != 1)}"
+    positions, ids = (_name(model.get(part, default)) for part, default in (("positions", "none"), ("ids", "arange")))
+    console.print(
+        f"{task_label(task['name'])}{f' ({given})' if given else ''} · {model['n_layers']} layers, {machine}, "
+        f"d_model {model.get('d_model', 'unknown')} · positions {positions}, ids {ids} · "
+        f"{trained(run)} · {len(run.steps)} checkpoint{'s' * (len(run.steps) != 1)}",
+        style="dim",
+        highlight=False,
+        markup=False,
+    )
+    # A law that gives not simply every length alike changes what "trained" means.
+    law = run.config.get("facts", {}).get("lengths", "")
+    stated = "pretrained" not in training and (training.get("curriculum") or {}).get("law") != "uniform"
+    notes = [law] if law and stated else []
+    notes += [run.weightless] if run.rows_only else []
+    with isolated(notes.append, "why training ended cannot be read"):
+        notes += [f"ended early: {run.ended}"] if run.ended else []
+    for note in notes:
+        console.print(note, style="dim", highlight=False, markup=False)
+
+
+def _name(part: Any) -> str:
+    """The name of a component that is given by name alone, or as an object with settings."""
+    return str(part["name"]) if isinstance(part, dict) else str(part)
+
+
+def trained(run: Run) -> str:
+    """On which lengths and how far, or for which lengths the weights were made."""
+    training = run.config["training"]
+    lengths = span_of_lengths((training.get("curriculum") or {}).get("low", 1), training["trained_length"])
+    if "pretrained" in training:
+        return f"trained by others, {question_limit(run.config)}"
+    if "answers" in training:
+        return f"answers of {training['answers']['model']}"
+    if "compiled" in training:
+        return f"compiled, its {lengths} taken as trained"
+    return f"trained on {lengths}, {run.steps[-1] if run.steps else 0:,} of {training['steps']:,} steps"
+
+
+def _evaluated(rows: Any, fewest: int) -> str:
+    """How many sequences of each length are behind a verdict.
+
+    Args:
+        rows: of behaviour at one step.
+        fewest: ``n`` of the verdict: of the lengths at which sequences are drawn, or else of those judged.
+    """
+    accuracies = rows[(rows["quantity"] == "accuracy") & (rows["mode"] == "teacher_forced")]
+    exact = accuracies["note"].map(lambda note: bool(all_counted(note)))
+    if not exact.any():
+        return f"n {fewest} or more"
+    if (accuracies[~exact]["n"] == fewest).any():
+        return f"n {fewest} or more where sequences are drawn"
+    return "all sequences of each tested length"
+
+
+def verdict(console: Console, rows: Any, step: int, trained: int) -> None:
+    """The verdict sentence, with its horizon and reason, and where each test set fails."""
+    found = rows[rows["quantity"] == "verdict"].iloc[0]
+    colour = COLOURS.get(found["label"], "default")
+    why = f", {found['reason']}," if found["reason"] else ""
+    clause = told(predictor_clause(Frame.of(rows), step, trained)) if found["reason"] == NO_THRESHOLD else ""
+    console.print(
+        f"\n[bold {colour}]{escape(found['label'].capitalize())}[/]{escape(why)} at step {step:,} (measured to length "
+        f"{int(found['length']):,}, {_evaluated(rows, int(found['n']))}): {escape(found['note'])}{escape(clause)}.",
+        highlight=False,
+    )
+    if answers := told(whole_answers_clause(Frame.of(rows), step, trained)).removeprefix("; "):
+        console.print(f"  {answers}", highlight=False, markup=False)
+    if found["label"] == NOT_FITTED:
+        return  # a length at which untrained skill is lost means nothing
+    ends = rows[(rows["quantity"] == "failure_length") & (rows["status"] != "undefined")]
+    for row in ends.itertuples():
+        start = first_judged(Frame.of(rows), CHALLENGE, trained, step) if row.law == CHALLENGE else None
+        since_when = "" if start is None else f"; tested from length {int(start):,}"
+        console.print(f"  fails at, {row.law} test set: {failure(row)}{since_when}", highlight=False, markup=False)
+
+
+def failure(row: Any) -> str:
+    """A failure length with its interval, or up to where none was found and up to where all lengths pass."""
+    note = f" ({row.note})" if row.note and row.status != "censored" else ""
+    if row.status != "censored":
+        return f"({int(row.low):,}, {int(row.high):,}]{note}"
+    tested = row.low if isna(row.length) else row.length
+    kept = "" if tested == row.low else f"; shown to hold up to {int(row.low):,}"
+    return f"> {int(tested):,}{kept}"
+
+
+def beside(console: Console, rows: Any, step: int) -> None:
+    """What stands next to a verdict: since when it holds, and whether it holds on the hard inputs of the task."""
+    verdicts = rows[(rows["quantity"] == "verdict") & (rows["step"] <= step)].sort_values("step")
+    began = since(dict(zip(verdicts["step"], verdicts["label"], strict=True)))
+    if began is not None and verdicts["label"].iloc[-1] != NOT_FITTED:
+        console.print(f"  {began}", highlight=False, markup=False)
+    frame = Frame.of(rows)
+    for row in frame.where(quantity="near_ties", step=step).rows():
+        note = note_of(row, each_stratum(frame, step))
+        said = f"  {kind_of(row)} {verb(row, many=True)}{f': {note}' if note else ''}"
+        console.print(said, highlight=False, markup=False)
+
+
+def why(console: Console, rows: Any, step: int, trained: int) -> None:
+    """Why it fails past N and what mends it, where that was measured."""
+    if not rows.empty and (rows["step"] == step).any():
+        sentence = told(diagnosis_sentence(rows, step=step, longest=trained))
+        console.print(f"  {sentence}", highlight=False, markup=False)
+
+
+def behaviour(rows: Any, trained: int) -> Grid:
+    """Accuracy per prefix length on both test sets, with intervals, each next to its baseline.
+
+    A language model stands next to the table ``bigram`` of its training text on the matched test set.
+    """
+    grid = Grid(
+        box=None, pad_edge=False, title_justify="left", title=f"\nBehaviour over prefix length, {LEVEL_TEXT} intervals"
+    )
+    frame = Frame.of(rows)
+    predictor = _by_length(predictor_rows(frame, "length"))
+    for name in ("length", "", "matched", BIGRAM if predictor else "chance", "challenge", "shortcut"):
+        # In a narrow terminal, cells with an interval or a note break into lines before any cell is cut.
+        grid.add_column(name, justify="left" if name == "" else "right", no_wrap=name not in ("matched", CHALLENGE))
+    baselines = [_by_length(baseline_rows(frame, law, "length")) for law in ("matched", CHALLENGE)]
+    if predictor:
+        baselines[0] = {n: predictor.get(n, f"{value} chance") for n, value in baselines[0].items()}
+    unjudged = False
+    for length in sorted(rows.loc[rows["quantity"] == "accuracy", "length"].dropna().unique()):
+        here = rows[rows["length"] == length]
+        mark = "trained" if length <= trained else f"{length / trained:.1f} × N"
+        mark = "shorter" if here["note"].str.startswith(UNTRAINED).any() else mark
+        chance, shortcut = (known.get(length, "–") for known in baselines)
+        cells = [_accuracy(here, law) for law in ("matched", CHALLENGE)]
+        if length > trained and cells[1] != "–" and not judged(CHALLENGE, length, trained):
+            cells[1], unjudged = f"({cells[1]})", True
+        grid.add_row(f"{int(length):,}", mark, cells[0], chance, cells[1], shortcut)
+    captions = [UNJUDGED] if unjudged else []
+    if (rows["quantity"] == "token_accuracy").any():
+        captions.append("Accuracy: whole answers right. An answer is right only if all its tokens are.")
+    if counts := [*filter(None, map(all_counted, rows.loc[rows["quantity"] == "accuracy", "note"]))]:
+        total = count_of(int(counts[-1].split()[1]), "sequence")
+        captions.append(f"{_short(counts[-1])}: the test set has {total}, and each was evaluated")
+    if captions:
+        grid.caption, grid.caption_justify = "\n".join(captions), "left"
+    return grid
+
+
+def _short(counted: str) -> str:
+    """``all 16`` for ``all 16 sequences``: two columns of it fit into 80 characters."""
+    return counted.partition(" sequence")[0]
+
+
+def _by_length(rows: Frame) -> dict[float, str]:
+    """The values of a baseline, by length."""
+    return {float(row["length"]): f"{row['value']:.2f}" for row in rows.rows()}
+
+
+def _accuracy(rows: Any, law: str) -> str:
+    found = rows[(rows["quantity"] == "accuracy") & (rows["law"] == law)]
+    if found.empty:
+        return "–"
+    row = found.iloc[0]
+    unseen = " unseen" if row["status"] == "unseen_position" else ""
+    limits = escape(_short(all_counted(row["note"])) or str(row["note"]))
+    if not isna(row["low"]):
+        band = band_of(row["note"])
+        limits = f"\\[{row['low']:.2f}, {row['high']:.2f}]{f' at {escape(band)}' if band else ''}"
+    return f"{row['value']:.3f} {limits}{unseen}"
+
+
+def steps(rows: Any, run: Run) -> Grid:
+    """The verdict at every checkpoint, with its test set where that is not the one of the accuracies beside it."""
+    title = "\nOver training, accuracies on the matched test set"
+    grid = Grid(box=None, pad_edge=False, title_justify="left", title=title)
+    longest, horizon = run.trained_length, rows["length"].max()
+    for name in ("step", "verdict", f"accuracy at {longest}", f"at {int(horizon):,}"):
+        grid.add_column(name, justify="left" if name == "verdict" else "right")
+    verdicts = rows[rows["quantity"] == "verdict"].set_index("step")
+    accuracy = rows[(rows["quantity"] == "accuracy") & (rows["law"] == "matched")]
+    by = accuracy.set_index(["step", "length"])["value"]
+    for step in run.steps:
+        label, reason = verdicts.loc[step, ["label", "reason"]] if step in verdicts.index else (NOT_MEASURED, "")
+        further = f", {reason}" if reason else ""
+        if label == LENGTH_COUPLED and _decided_by(rows[rows["step"] == step]) == CHALLENGE:
+            further += f", {CHALLENGE} test set"
+        values = [by.get((step, n)) for n in (longest, horizon)]
+        shown = ["–" if v is None else f"{v:.2f}" for v in values]
+        grid.add_row(f"{step:,}", f"[{COLOURS.get(label, 'default')}]{escape(label)}[/]{escape(further)}", *shown)
+    return grid
+
+
+def _decided_by(rows: Any) -> str:
+    """The test set on which skill is lost first, of behaviour at one step; empty where it is lost on none."""
+    lost = rows[(rows["quantity"] == "failure_length") & rows["value"].notna()].sort_values("value", kind="stable")
+    return "" if lost.empty else str(lost["law"].iloc[0])

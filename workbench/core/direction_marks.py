@@ -1,0 +1,23 @@
+"""Characters that turn the direction of text: taken out of everything that a page or card shows.
+
+With them the name of a run or a note can read differently from what it holds ("Trojan Source", Boucher and Anderson,
+arXiv 2111.00169).
+"""
+
+from __future__ import annotations
+
+import re
+
+_MARKS = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_TEXT = re.compile(f"[{_MARKS}]")
+_UTF8 = re.compile(rb"\xd8\x9c|\xe2\x80[\x8e\x8f\xaa-\xae]|\xe2\x81[\xa6-\xa9]")
+
+
+def without_direction_marks(text: str) -> str:
+    """The text without them."""
+    return _TEXT.sub("", text)
+
+
+def without_direction_marks_utf8(data: bytes) -> bytes:
+    """The same of text as UTF-8. Their bytes stand for nothing else, so that the rest stays as it is."""
+    return _UTF8.sub(b"", data)

@@ -1,0 +1,292 @@
+"""What becomes of an error that nobody expected: its traceback is logged, and a sentence says where it was raised.
+
+Every place that catches more than a :class:`~workbench.core.errors.LensError` uses :func:`isolated` or
+:func:`log_failure`. Tracebacks go to the logger ``lengthlens``, by package (``lengthlens.measure``). Where they are
+written is decided by whoever starts the process: the command line keeps them in a file, the dashboard prints them.
+With ``LENGTHLENS_DEBUG=1`` in the environment nothing is caught: the error is raised again.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import sysconfig
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+from types import FrameType
+from typing import NamedTuple
+
+from workbench.core.errors import LensError
+
+DEBUG = "LENGTHLENS_DEBUG"
+"""The environment variable that has every error raised again; worker processes inherit it."""
+LOG = logging.getLogger("lengthlens")
+LOG.addHandler(logging.NullHandler())  # without a handler of the program, Python would print to standard error
+LONGEST = 300
+"""Characters of a foreign error's own words that are repeated."""
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("workbench", "probes", "circuits", "lengthlens", "app")
+"""Packages whose errors are defects of LengthLens."""
+TASK_MODULE = "lengthlens_task_"
+"""The beginning of the names of modules that are made of task files."""
+SHOWN_CODE = ("<ipython-input", "<stdin>", "<string>")
+"""Code that has no file and yet is its author's."""
+
+
+def debugging() -> bool:
+    """Whether errors are raised again instead of being caught."""
+    return os.environ.get(DEBUG, "") not in ("", "0")
+
+
+@contextmanager
+def logging_to(handler: logging.Handler) -> Iterator[None]:
+    """Log what LengthLens logs in this block to ``handler``."""
+    LOG.addHandler(handler)
+    try:
+        yield
+    finally:
+        LOG.removeHandler(handler)
+
+
+@contextmanager
+def isolated(
+    tell: Callable[[str], object],
+    what: str,
+    *,
+    foreign: bool = False,
+    exits: bool = False,
+    passes: type[Exception] | tuple[type[Exception], ...] = (),
+) -> Iterator[None]:
+    """Do one of many things; whatever it raises ends this one alone, in one sentence.
+
+    Args:
+        tell: receives the sentence: an error's own, where it was written for readers.
+        what: what failed, as the beginning of a sentence about any other error; "" leaves it out.
+        foreign: whether the code inside belongs to a plug-in or a task file, so that LengthLens is not to blame.
+        exits: whether ``sys.exit`` inside is such an error as well.
+        passes: errors that are passed on.
+    """
+    try:
+        yield
+    except passes:
+        raise
+    except LensError as error:
+        tell(str(error))
+    except SystemExit as error:
+        if not exits:
+            raise
+        tell(_sentence(what, log_failure(error, what, foreign=foreign)))
+    except Exception as error:  # noqa: BLE001 - the rule of this module
+        tell(_sentence(what, log_failure(error, what, foreign=foreign)))
+
+
+class Repeats(logging.Filter):
+    """Drops a record that equals one of the last minute: a measurement fails at every length, a page asks every second.
+
+    For handlers, which see the records of all packages.
+    """
+
+    SECONDS, MOST = 60.0, 1000
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen: dict[tuple[str, ...], float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record is new."""
+        key = (record.name, record.getMessage(), record.__dict__.get("asked", ""))
+        if record.created - self._seen.get(key, -self.SECONDS) < self.SECONDS:
+            return False
+        if len(self._seen) >= self.MOST:
+            self._seen.clear()
+        self._seen[key] = record.created
+        return True
+
+
+def log_failure(error: BaseException, what: str = "", *, foreign: bool = False, again: bool = True) -> str:
+    """Log the traceback of an error that was caught, and return what a reader is told of it, without a full stop.
+
+    Args:
+        error: what was caught. A :class:`LensError` was written for readers; it is not logged.
+        what: what failed, for the log.
+        foreign: whether the code that was called belongs to a plug-in or a task file.
+        again: whether the error may be raised again; False where another process has to be told of it.
+
+    The level is ERROR where code has to be mended, and WARNING where the machine or a file of others is to blame.
+
+    Raises:
+        BaseException: the error itself, while :func:`debugging`.
+    """
+    if isinstance(error, LensError):
+        return str(error)
+    if again and debugging():
+        raise error
+    sentence = explained(error, foreign=foreign)
+    frames = _frames(error)
+    level = logging.ERROR if frames.author is not None or (is_defect(error) and not foreign) else logging.WARNING
+    info = (type(error), error, error.__traceback__)
+    _logger(frames.first).log(level, "%s", _sentence(what, sentence), exc_info=info)
+    return sentence
+
+
+def explained(error: BaseException, *, foreign: bool = False) -> str:
+    """What a reader is told of an error: its own sentence, or where it was raised and who has to mend it.
+
+    An error in a task file or a plug-in names the line of its author's code. Errors of the machine (a file that cannot
+    be read, too little memory) have sentences of their own. Any other error is called a defect in LengthLens.
+    """
+    if isinstance(error, LensError):
+        return str(error)
+    frames = _frames(error)
+    if frames.author is not None:
+        return f"{clause(error)} (at {place(frames.author)})"
+    if _has_words(error):
+        return words(error)
+    if foreign or frames.ours is None:
+        return clause(error)
+    return f"a defect in LengthLens at {place(frames.ours)} ({clause(error)}); please report it"
+
+
+def is_defect(error: BaseException) -> bool:
+    """Whether an error is LengthLens's own: neither expected, nor raised by the code of a plug-in or a task file."""
+    return not is_expected(error) and _frames(error).author is None
+
+
+def is_expected(error: BaseException) -> bool:
+    """Whether an error has a sentence that leads a user on: one for readers, or one of the machine.
+
+    An error of the machine in a task file or a plug-in is not: its author has to know the line.
+    """
+    return isinstance(error, LensError) or (_has_words(error) and _frames(error).author is None)
+
+
+def clause(error: BaseException) -> str:
+    """An error as one clause: its type, and the first line of its message."""
+    if isinstance(error, SystemExit):
+        return f"it ends the program by sys.exit({'' if error.code is None else repr(error.code)})"
+    message = str(error).strip().partition("\n")[0][:LONGEST].rstrip(".")
+    name = type(error).__name__
+    return message if isinstance(error, LensError) else f"{name}: {message}" if message else name
+
+
+def words(error: BaseException) -> str:
+    """The sentence for an error of the machine or of values that do not fit, which no code has to be mended for."""
+    from pydantic import ValidationError
+
+    if isinstance(error, ValidationError):
+        return "; ".join(_field(each) for each in error.errors())
+    if isinstance(error, OSError):
+        return f"{error.filename or ''!s:.500}: {error.strerror or error}".removeprefix(": ")
+    return "there is not enough memory for this; choose smaller sizes, shorter lengths or fewer sequences"
+
+
+def _has_words(error: BaseException) -> bool:
+    from pydantic import ValidationError
+
+    return isinstance(error, ValidationError | OSError | MemoryError)
+
+
+def _field(error: object) -> str:
+    assert isinstance(error, dict)
+    where = ".".join(str(part) for part in error["loc"])
+    message = str(error["msg"]).removeprefix("Value error, ")
+    return f"{where}: {message}" if where else message
+
+
+def as_sentence(explanation: str) -> str:
+    """An explanation as a sentence of its own, for a page."""
+    return f"{explanation[:1].upper()}{explanation[1:].rstrip('.')}."
+
+
+def _sentence(what: str, explanation: str) -> str:
+    return f"{what}: {explanation}" if what else explanation
+
+
+# ---- whose code ----------------------------------------------------------------------------------------------
+class Line(NamedTuple):
+    """A line of code that was running when an error was raised."""
+
+    file: str
+    number: int
+    module: str
+
+
+class Frames(NamedTuple):
+    """The lines of a traceback that matter.
+
+    Attributes:
+        first: the first line of LengthLens below the place that caught the error.
+        ours: the last line of LengthLens.
+        author: the last line of a task file, a plug-in or any other code that LengthLens called and that is no library.
+    """
+
+    first: Line | None
+    ours: Line | None
+    author: Line | None
+
+
+def place(line: Line) -> str:
+    """``FILE:LINE``; files of LengthLens are named from its root."""
+    path = Path(line.file)
+    if _is_ours(line) and path.is_relative_to(ROOT):
+        path = path.relative_to(ROOT)
+    return f"{path.as_posix()}:{line.number}"
+
+
+def _frames(error: BaseException) -> Frames:
+    lines = [
+        Line(*_where(frame, number))
+        for frame, number in traceback.walk_tb(error.__traceback__)
+        if frame.f_code.co_filename != __file__
+    ]
+    if isinstance(error, SyntaxError) and error.filename and error.lineno:
+        lines.append(Line(error.filename, error.lineno, ""))
+    ours = [line for line in lines if _is_ours(line)]
+    plugins = _plugin_packages(tuple(sys.path))
+    called = lines[lines.index(ours[0]) :] if ours else lines
+    authors = [line for line in called if not _is_ours(line) and _is_authors(line, plugins)]
+    return Frames(ours[0] if ours else None, ours[-1] if ours else None, authors[-1] if authors else None)
+
+
+def _where(frame: FrameType, number: int) -> tuple[str, int, str]:
+    return frame.f_code.co_filename, number, str(frame.f_globals.get("__name__", ""))
+
+
+def _is_ours(line: Line) -> bool:
+    if line.module.partition(".")[0] in PACKAGES:
+        return True
+    path = Path(line.file)
+    return path.is_relative_to(ROOT) and path.relative_to(ROOT).with_suffix("").parts[0] in PACKAGES
+
+
+def _is_authors(line: Line, plugins: frozenset[str]) -> bool:
+    """Whether a line is neither of a library nor made by one; a plug-in may be installed among the libraries."""
+    if line.module.startswith(TASK_MODULE) or line.module.partition(".")[0] in plugins:
+        return True
+    if line.file.startswith("<"):
+        return line.file.startswith(SHOWN_CODE) and line.module == "__main__"
+    parts = Path(line.file).parts
+    if "site-packages" in parts or "dist-packages" in parts:
+        return False
+    library = sysconfig.get_paths()
+    return not any(line.file.startswith(library[kind] + os.sep) for kind in ("stdlib", "platstdlib"))
+
+
+@lru_cache(maxsize=8)
+def _plugin_packages(folders: tuple[str, ...]) -> frozenset[str]:
+    """The top-level packages of what the distributions in the folders of ``sys.path`` announce to LengthLens."""
+    every = (entry for package in metadata.distributions(path=list(folders)) for entry in package.entry_points)
+    announced = (entry.value for entry in every if entry.group.startswith("lengthlens."))
+    return frozenset(value.partition(":")[0].partition(".")[0].strip() for value in announced) - frozenset(PACKAGES)
+
+
+def _logger(first: Line | None) -> logging.Logger:
+    """The logger of the package that caught an error."""
+    package, _, inside = (first.module if first is not None else "").partition(".")
+    name = inside.partition(".")[0] if package == "workbench" else package
+    return LOG.getChild(name) if name in PACKAGES or package == "workbench" else LOG

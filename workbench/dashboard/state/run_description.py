@@ -1,0 +1,74 @@
+"""A run in words: its task as a question, its model, where its weights come from, and its sentences at a step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.dashboard.state.cursor import Cursor
+from workbench.dashboard.state.run_view import RunView
+from workbench.figures.heads.leading_head import leading_head
+from workbench.figures.labels import Piece, whole
+from workbench.models.positions.registry import NONE
+from workbench.tasks.known_tasks import task_label
+
+
+def described(run: RunView) -> tuple[str, str, str]:
+    """Its task as a question, its model, and its :func:`origin`."""
+    task = task_label(run.task)
+    question = f"{task}: {run.question[:1].lower()}{run.question[1:]}" if run.question else task
+    model = f"transformer {_count(run.n_layers, 'layer')}, {_count(run.n_heads, 'head')}, {_positions(run)}"
+    if run.gates:
+        model = f"state-space model {_count(run.n_layers, 'layer')}, {run.gates} gates"
+    return question, model, origin(run)
+
+
+def origin(run: RunView) -> str:
+    """Where its weights come from: who trained it, and on which lengths."""
+    return run.kind.origin(run.config, run.run.rows_only, run.shortest, run.trained)
+
+
+def short_origin(run: RunView) -> str:
+    """Where its weights come from, in fewer words."""
+    return run.kind.short_origin(run.config, run.run.rows_only, run.shortest, run.trained)
+
+
+def verdict_words(run: RunView, step: int) -> list[Piece]:
+    """The verdict sentence at a step. Raises NotMeasured where there is none."""
+    return run.memo(("verdict", step), lambda: run.kind.verdict(run.frame, step, run.trained))
+
+
+def why_words(run: RunView, at: Cursor) -> list[Piece]:
+    """Since when, what it carries, what the chosen head does; empty for a kind without this line."""
+    why = run.kind.why
+    if why is None:
+        return []
+    tested = leading_head(run.frame, step=at.step, length=at.length).tested  # all that the length decides
+    key = ("why", at.step, at.layer, at.head, tested and int(tested["length"]))
+    where: dict[str, Any] = {"step": at.step, "layer": at.layer, "head": at.head, "length": at.length}
+    return run.memo(key, lambda: why(run.frame, trained=run.trained, **where))
+
+
+def rail_words(run: RunView, row: str, at: Cursor) -> list[Piece]:
+    """The answer next to one row of panels, yes or no first."""
+    place = (row, at.step, at.length, at.layer, at.head)
+    return run.memo(("rail", *place), lambda: run.kind.rail(run.frame, *place, trained=run.trained))
+
+
+def without_log(run: RunView) -> str:
+    """Why a run has no training log, and what would make one: no measurement does."""
+    training = run.config["training"]
+    if "compiled" in training:
+        return "This run was compiled from a program and never trained, so that there is no log to show."
+    if "adopted" in training:
+        return "The checkpoints of this run were adopted from another training loop, whose log is not here."
+    if run.run.rows_only or "pretrained" in training or "answers" in training:
+        return "This run was trained elsewhere, and its log is not here."
+    return "Nothing is logged yet. The log appears here once training has begun."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{whole(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def _positions(run: RunView) -> str:
+    return run.positions if run.encoding == NONE else f"{run.positions} positions"

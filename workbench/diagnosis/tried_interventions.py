@@ -1,0 +1,206 @@
+"""Interventions tried on one model at one length: what each recovers, what it costs at N, and what its control does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, product
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from workbench.core.names import TOO_COSTLY
+from workbench.core.thresholds import MOST_COST, NAMING_SHARE
+from workbench.diagnosis.intervened_pass import IntervenedPass
+from workbench.diagnosis.recovered_share import Bootstrap, Estimate95, Judged, balanced_accuracy, best_member, halves
+from workbench.measure.edits.interventions.all_interventions import interventions_on, members
+from workbench.measure.edits.interventions.intervention import FAMILIES, IdEdit, Inside, Intervention
+from workbench.models.base.protocol import HookedModel
+from workbench.tasks.base import Batch, Task
+
+PAIR_STRINGS = 128
+"""Strings on which the members of pairs are chosen."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One intervention at one length.
+
+    Attributes:
+        interventions: it, or a pair of them.
+        why_not: why it is not applicable, in a clause; then there are no shares.
+        harm: what it costs at N, in class-balanced accuracy; None where that was not asked.
+        chosen_by: its share on the strings on which members are chosen.
+        share: its share on the strings on which it is reported.
+        right: ``[string]`` 0/1 on these.
+        control: the share of the same kind of edit with the wrong constant, on the same strings; None where not asked.
+        control_harm: what that costs at N.
+    """
+
+    interventions: tuple[Intervention, ...]
+    why_not: str = ""
+    harm: float | None = None
+    chosen_by: float = 0.0
+    share: Estimate95 | None = None
+    right: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    control: Estimate95 | None = None
+    control_harm: float | None = None
+
+    @property
+    def name(self) -> str:
+        """As in the column ``target``."""
+        return " and ".join(intervention.name for intervention in self.interventions)
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All that interventions show at one length.
+
+    Attributes:
+        members: every intervention alone, also those that are not applicable.
+        families: by family, its best member; families without an applicable member are left out.
+        pairs: of families, where no family passed.
+        bootstrap: of the strings on which shares are reported.
+    """
+
+    members: tuple[Tried, ...]
+    families: Mapping[str, Tried]
+    pairs: tuple[Tried, ...]
+    bootstrap: Bootstrap
+
+    @property
+    def passed(self) -> frozenset[str]:
+        """Families whose best member restores enough."""
+        return frozenset(family for family, one in self.families.items() if passes(one))
+
+
+class Trials:
+    """Tries interventions on a model; what they cost at N is found once for all lengths.
+
+    Args:
+        model: the model.
+        task: says which answers are right.
+        inside: what training was like.
+        reference: strings at N, others than those of ``inside``.
+        at_reference: which of them the model answers right.
+    """
+
+    def __init__(self, model: HookedModel, task: Task, inside: Inside, reference: Batch, at_reference: Judged) -> None:
+        self.model, self.task, self.inside = model, task, inside
+        self.reference, self.at_reference = reference, at_reference
+        self._accuracy = balanced_accuracy(at_reference.right, at_reference.classes)
+        self._harms: dict[tuple[Intervention, ...], float] = {}
+        self.passes = 0
+
+    def harm(self, interventions: Sequence[Intervention]) -> float:
+        """What interventions cost at N."""
+        key = tuple(interventions)
+        if key not in self._harms:
+            run = IntervenedPass(self.model, self.inside, key, trial=True)
+            if run.fitted:
+                run.fit(self.reference)
+            found = run.judge(self.task, self.reference)
+            self.passes += 1
+            self._harms[key] = self._accuracy - balanced_accuracy(found.right, found.classes)
+        return self._harms[key]
+
+    def judge(self, interventions: Sequence[Intervention], batch: Batch, fit: Batch) -> Judged:
+        """Which strings are answered right under interventions; statistics at n are taken on ``fit``."""
+        run = IntervenedPass(self.model, self.inside, interventions)
+        if run.fitted:
+            run.fit(fit)
+        self.passes += 1
+        return run.judge(self.task, batch)
+
+    def why_not(self, intervention: Intervention, batch: Batch) -> str:
+        """Why an intervention is not applicable to these strings, in a clause; "" where it is."""
+        if why := intervention.no_place(self.model.cfg) or intervention.no_effect(self.inside):
+            return why
+        if isinstance(intervention, IdEdit):
+            passes = (IntervenedPass(self.model, self.inside, edits) for edits in ((), (intervention,)))
+            clean, edited = (one_pass.ids(batch) for one_pass in passes)
+            if clean.shape == edited.shape and bool((clean == edited).all()):
+                return "every id here was seen in training"
+        if (harm := self.harm([intervention])) > MOST_COST:
+            return f"{TOO_COSTLY}: it costs {harm:.2f} at N"
+        return ""
+
+    def at(self, batch: Batch, at: Judged, fit: Batch, rng: np.random.Generator, resamples: int = 1000) -> Findings:
+        """Everything at one length.
+
+        Args:
+            batch: strings at n.
+            at: which of them the model answers right.
+            fit: further strings at n, for statistics.
+            rng: of the bootstrap.
+            resamples: of the bootstrap.
+        """
+        choosing, reporting = halves(len(batch))
+        chooses = Bootstrap(self.at_reference, at.part(choosing), rng, 2)
+        reports = Bootstrap(self.at_reference, at.part(reporting), rng, resamples)
+
+        def tried(interventions: tuple[Intervention, ...], **more: object) -> Tried:
+            found = self.judge(interventions, batch, fit)
+            right = found.right[reporting]
+            by = chooses.gained_share(found.right[choosing])
+            return Tried(interventions, chosen_by=by, share=reports.share(right), right=right, **more)  # type: ignore[arg-type]
+
+        alone: list[Tried] = []
+        for intervention in interventions_on(self.model.cfg):
+            why = self.why_not(intervention, batch)
+            harm = None if intervention.no_place(self.model.cfg) else self._harms.get((intervention,))
+            alone.append(Tried((intervention,), why, harm) if why else tried((intervention,), harm=harm))
+        families: dict[str, Tried] = {}
+        for family in FAMILIES:
+            able = {one.name: one for one in alone if not one.why_not and one.interventions[0].family == family}
+            if able:
+                best = able[best_member({name: one.chosen_by for name, one in able.items()}, list(able))]
+                families[family] = self._with_control(best, batch, fit, reports, reporting)
+        pairs = []
+        if not any(passes(one) for one in families.values()):
+            for both in self._best_pairs(alone, batch, fit, at):
+                if (harm := self.harm(both)) <= MOST_COST:
+                    pairs.append(tried(both, harm=harm))
+        return Findings(tuple(alone), families, tuple(pairs), reports)
+
+    def _best_pairs(
+        self, alone: Sequence[Tried], batch: Batch, fit: Batch, at: Judged
+    ) -> Iterator[tuple[Intervention, Intervention]]:
+        """Of every two families the members that restore most together, on some of the strings that choose.
+
+        The best members alone would not do: where each alone restores nothing, which of them is best is noise.
+        """
+        some = halves(len(batch))[0][:PAIR_STRINGS]
+        few, clean = batch.take(torch.as_tensor(some)), at.part(some)
+        base = balanced_accuracy(clean.right, clean.classes)
+        able = [one.interventions[0] for one in alone if not one.why_not]
+        for first, second in combinations(FAMILIES, 2):
+            gains = {}
+            for both in product(members(able, first), members(able, second)):
+                found = self.judge(both, few, fit)
+                gains[both] = balanced_accuracy(found.right, found.classes) - base
+            if gains:
+                yield max(gains, key=lambda both: gains[both])
+
+    def _with_control(
+        self, best: Tried, batch: Batch, fit: Batch, reports: Bootstrap, reporting: NDArray[np.int64]
+    ) -> Tried:
+        wrong = tuple(intervention.control for intervention in best.interventions)
+        found = self.judge(wrong, batch, fit)
+        share = reports.share(found.right[reporting])
+        return Tried(best.interventions, "", best.harm, best.chosen_by, best.share, best.right, share, self.harm(wrong))
+
+
+LEAST = 0.25
+"""What the lower end of its interval must exceed."""
+OVER_CONTROL = 0.3
+"""By how much the share must exceed the control's, or 0 where that is below."""
+
+
+def passes(one: Tried) -> bool:
+    """Whether what an intervention restores names its family."""
+    if one.share is None or one.control is None:
+        return False
+    over = one.share.value - max(0.0, one.control.value)
+    return one.share.value >= NAMING_SHARE and one.share.low > LEAST and over >= OVER_CONTROL

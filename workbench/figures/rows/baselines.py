@@ -1,0 +1,63 @@
+"""What each test set has to be read against: the accuracy of a guess, or of the best shortcut, and where it is judged.
+
+The matched test set is read against chance, the accuracy of the best constant answer. A language model is read against
+a table of the training text there, where it scores more (``bigram``): the best constant answer is its weakest
+predictor. The challenge test set is read against the best of chance and the stated
+shortcuts, and it is judged only from 8/3 times the longest trained length on: at shorter lengths the first or the last
+N tokens of a sequence can give the answer away.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from workbench.core.names import BEHAVIOUR, CHALLENGE, MATCHED
+from workbench.core.shortcut_names import BIGRAM
+from workbench.core.thresholds import CHALLENGE_FROM, OUTSIDE_BASELINE
+from workbench.figures.rows.frame import Frame, numbers
+from workbench.figures.rows.select_rows import highest, valued
+
+MEASUREMENT = BEHAVIOUR
+
+
+def baseline_rows(frame: Frame, law: str, along: str, **where: Any) -> Frame:
+    """The rows of the baseline of a test set, one per place along ``length`` or ``step``, ascending.
+
+    Args:
+        frame: rows of one run.
+        law: ``matched`` (chance), or ``challenge`` (the best of chance and the shortcuts).
+        along: the column that tells places apart.
+        where: further columns and the values they equal.
+    """
+    names = ["chance", "shortcut"] if law == CHALLENGE else ["chance"]
+    rows = valued(frame.where(measurement=MEASUREMENT, quantity=names, law=law, **where))
+    return highest(rows.where(rows["note"] != OUTSIDE_BASELINE), along)
+
+
+def predictor_rows(frame: Frame, along: str, **where: Any) -> Frame:
+    """The rows of the table of the training text on the matched test set, one per place where it beats chance.
+
+    Args:
+        frame: rows of one run; only those of a language model have such rows.
+        along: the column that tells places apart.
+        where: further columns and the values they equal.
+    """
+    where = {"measurement": MEASUREMENT, "law": MATCHED, **where}
+    chance = valued(frame.where(quantity="chance", **where))
+    table = valued(frame.where(quantity="shortcut", target=BIGRAM, **where))
+    best = highest(Frame.concat([chance, table]), along) if len(table) else table
+    return best.where(quantity="shortcut")
+
+
+def judged(law: str, length: float, trained: float) -> bool:
+    """Whether the verdict takes a length beyond training of a test set into account."""
+    return length > trained and (law != CHALLENGE or length >= CHALLENGE_FROM * trained - 1e-9)
+
+
+def first_judged(frame: Frame, law: str, trained: float, step: int) -> float | None:
+    """The shortest measured length at which a test set is judged, or None where there is none."""
+    rows = frame.where(measurement=MEASUREMENT, quantity="accuracy", law=law, step=step)
+    lengths = [float(n) for n in np.unique(numbers(rows["length"])) if judged(law, float(n), trained)]
+    return min(lengths, default=None)

@@ -1,0 +1,233 @@
+"""Picking the rows a figure draws, and the tidy frame that is exactly what it draws."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.figures.errors import AmbiguousRows, NotApplicable, NotMeasured, Undefined
+from workbench.figures.labels import whole
+from workbench.figures.rows.frame import Frame, Mask, is_in, missing, numbers, present, unique
+from workbench.models.base.graph import head_name
+from workbench.table.schema import FIELDS, IDENTIFYING
+
+#: Statuses whose value is a number worth drawing; all others leave a gap.
+DRAWN = ("ok", "sampled", "unseen_position")
+
+NOT_DRAWN = ("position", "setting", "distinct", "reason")
+"""Columns that no figure's rows have: a figure is of one setting of a measurement, and none is about one query."""
+COLUMNS = ["series", *(name for name in FIELDS if name not in NOT_DRAWN)]
+"""Columns of the rows of every figure: the series a row belongs to, then the row itself."""
+PLACE = tuple(name for name in IDENTIFYING if name in COLUMNS)
+"""Columns that say which row of a figure is meant."""
+
+
+def select(frame: Frame, measurement: str, **equals: Any) -> Frame:
+    """Rows of one measurement whose columns equal the given values (a list means any of them).
+
+    Raises:
+        NotMeasured: if there is none; the message says whether the measurement is missing altogether.
+        AmbiguousRows: if the rows are of several runs, or of several settings of the measurement.
+    """
+    found = frame.where(measurement=measurement, **equals)
+    if not len(found):
+        raise nothing(frame, measurement, **equals)
+    for column, name in (("run", "runs"), ("setting", "settings")):
+        several = unique(found[column]) if column in found else []
+        if len(several) > 1:
+            raise AmbiguousRows(
+                f"the rows of {measurement} are of {len(several)} {name}; keep one by filtering the column {column!r}"
+            )
+    return found
+
+
+def nothing(frame: Frame, measurement: str, **equals: Any) -> NotMeasured:
+    """What is to be said where a measurement has no row whose columns equal the given values.
+
+    Returns:
+        an error to raise: that it does not apply to this model, or was not measured; and whether measuring would help.
+    """
+    own = frame.where(measurement=measurement)
+    if not len(own):
+        return NotMeasured(measurement, f"No rows of {measurement} for this run.")
+    if (own["status"] == "not_applicable").all():
+        return NotApplicable(measurement, f"{measurement} does not apply: {own['note'][0]}.")
+    asked = ", ".join(_said(k, v) for k, v in equals.items() if v != "")
+    step = equals.get("step")
+    if step is not None and not len(own.where(step=step)):
+        return NotMeasured(measurement, f"{measurement} is not measured at {_said('step', step)}.")
+    return NotMeasured(
+        measurement, f"{measurement} has rows, but none for {asked}.{_lengths(own, equals)}", helps=False
+    )
+
+
+def _lengths(own: Frame, equals: Mapping[str, Any]) -> str:
+    """At which lengths a measurement looks, where another one was asked for."""
+    have = np.unique(cells(own, "length"))
+    if equals.get("length") is None or not len(have) or equals["length"] in have:
+        return ""
+    return f" It looks at length {', '.join(whole(n) for n in have)}."
+
+
+def axis_at(step: int | None, length: int | None) -> tuple[str, dict[str, int | None]]:
+    """The column that lines run along, and what picks their rows: over length at a step, or over steps at a length."""
+    return ("step", {"length": length}) if step is None else ("length", {"step": step})
+
+
+def refuse_empty(data: Frame, what: str) -> None:
+    """Say why there is nothing to draw where rows are there and none has a value: a blank panel would leave it open.
+
+    Args:
+        data: the rows of a figure.
+        what: what they are about, at the beginning of a sentence.
+
+    Raises:
+        NotApplicable: where the rows say that it is not about this model.
+        Undefined: where they say why there is no value.
+    """
+    if not len(data) or len(valued(data)):
+        return
+    first = str(data["measurement"][0])
+    notes = sorted({str(note).rstrip(".") for note in data["note"] if note})
+    why = f": {'; '.join(notes)}" if notes else ""
+    if (data["status"] == "not_applicable").all():
+        raise NotApplicable(first, f"{what} does not apply here{why}.")
+    if (data["status"] == "censored").all():
+        raise Undefined(first, f"{what} lies beyond what was measured{why}.")
+    raise Undefined(first, f"{what} is undefined here{why}.")
+
+
+def cells(frame: Frame, column: str, **equals: Any) -> NDArray[np.float64]:
+    """One column of the rows whose columns equal the given values, as numbers without missing ones."""
+    return numbers(frame.where(**equals)[column])
+
+
+def sites(rows: Frame, ending: str) -> Mask:
+    """Where the hook name ends as given."""
+    return np.fromiter((str(site).endswith(ending) for site in rows["site"]), dtype=bool, count=len(rows))
+
+
+def tidy(rows: Frame, series: str | Sequence[str], along: str | Sequence[str]) -> Frame:
+    """Rows of one or several series: sorted, their values NaN where nothing may be drawn.
+
+    Args:
+        rows: rows of the table.
+        series: one name for all, or a name per row.
+        along: the column (or columns) to sort by, whose values tell the rows of a series apart.
+
+    Raises:
+        AmbiguousRows: if two rows of a series share a place, because a line through both would mean nothing.
+    """
+    keys = [along] if isinstance(along, str) else list(along)
+    made = rows.with_columns(series=series).sort(*keys).only(COLUMNS)
+    twice = made.repeats("series", *keys)
+    if twice.any():
+        first = made.row(int(np.flatnonzero(twice)[0]))
+        place = ", ".join(_said(key, first[key]) for key in keys)
+        raise AmbiguousRows(f"two rows of {first['series']} at {place}; filter the frame so that one remains")
+    drawn = is_in(made["status"], DRAWN)
+    return made.with_columns(
+        **{name: np.where(drawn, made[name].astype(float), np.nan) for name in ("value", "low", "high")}
+    )
+
+
+def stack(parts: Iterable[Frame]) -> Frame:
+    """Several series as one frame."""
+    filled = [part for part in parts if len(part)]
+    return Frame.concat(filled) if filled else Frame.from_rows([], COLUMNS)
+
+
+def series_of(data: Frame) -> list[tuple[str, Frame]]:
+    """The series of the rows of a figure, in the order of first appearance."""
+    return [(str(name), part) for (name,), part in data.group("series")]
+
+
+def known(row: Mapping[str, Any]) -> bool:
+    """Whether a row has a value that may be drawn."""
+    return row["status"] in DRAWN and not missing(row["value"])
+
+
+def valued(rows: Frame) -> Frame:
+    """The rows that are :func:`known`."""
+    return rows.where(is_in(rows["status"], DRAWN) & present(rows["value"]))
+
+
+def latest(rows: Frame, column: str) -> Frame:
+    """Of each of several runs, the rows at its own highest step, length or layer."""
+    values, runs = rows[column].astype(float), rows["run"].tolist()
+    last: dict[str, float] = {}
+    for run, value in zip(runs, values.tolist(), strict=True):
+        last[run] = max(value, last.get(run, value))
+    return rows.where(values == np.array([last[run] for run in runs], dtype=float))
+
+
+def after_last_block(rows: Frame) -> Frame:
+    """The rows about the residual stream after the last block that was read."""
+    after = rows.where(sites(rows, "hook_resid_post"))
+    layers = numbers(after["layer"])
+    return after.where(layer=layers.max()) if len(layers) else after
+
+
+def nearest(lengths: Sequence[int], trained: float) -> int:
+    """The largest of ``lengths`` that was trained, or the smallest one."""
+    inside = [n for n in lengths if n <= trained]
+    return max(inside) if inside else min(lengths)
+
+
+def edges(data: Frame, along: str) -> list[float]:
+    """The first and the last place of a line."""
+    places = numbers(data[along])
+    return [float(places.min()), float(places.max())] if len(places) else []
+
+
+def telling(data: Frame, along: str, trained: float) -> list[float]:
+    """The two places that tell most of a line: both ends of training; of lengths the last trained and the longest."""
+    if along == "step":
+        return edges(data, along)
+    lengths = [int(n) for n in unique(data[along])]
+    return [nearest(lengths, trained), max(lengths)]
+
+
+def highest(rows: Frame, along: str) -> Frame:
+    """Per place along a column, the row with the highest value (rows without a value left out)."""
+    usable = valued(rows)
+    values = usable["value"].astype(float)
+    best: dict[float, int] = {}
+    for i, place in enumerate(usable[along]):
+        if place not in best or values[i] > values[best[place]]:
+            best[place] = i
+    return usable.take([best[place] for place in sorted(best)])
+
+
+def smallest_n(data: Frame) -> int | None:
+    """The smallest number of sequences behind any row of ``data``."""
+    counts = numbers(data["n"])
+    return None if not len(counts) else int(counts.min())
+
+
+def head_names(rows: Frame) -> list[str]:
+    """The head that each row is about."""
+    return [head_name(int(layer), int(head)) for layer, head in zip(rows["layer"], rows["head"], strict=True)]
+
+
+def run_name(frame: Frame) -> str:
+    """The name of the run the rows are of."""
+    return "" if not len(frame) else str(frame["run"][0])
+
+
+def setting_of(row: Mapping[str, Any], name: str) -> float | None:
+    """A number among the settings that a row was made with, e.g. a threshold; None where it tells none."""
+    found = json.loads(str(row.get("setting") or "{}")).get(name)
+    return None if found is None else float(found)
+
+
+def _said(column: Hashable, value: Any) -> str:
+    many = isinstance(value, list | tuple)
+    values = value if many else [value]
+    name = "training step" if column == "step" else str(column).replace("_", " ")
+    said = (str(v) if isinstance(v, str) else whole(float(v)) for v in values)
+    return f"{name} {' or '.join(said)}"

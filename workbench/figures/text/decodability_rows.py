@@ -1,0 +1,98 @@
+"""Which rows say what the residual stream carries: one choice for the Runs page, the Run page and its sentences.
+
+The residual stream after the last block that was read (never between attention and MLP of a block), in the mode that
+answers the concept's question, held against the highest control at the same place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from workbench.figures.panels.decodability import CONCEPTS, MODE, last_layer, probe_layers, probe_rows
+from workbench.figures.rows.frame import Frame, missing
+from workbench.figures.rows.select_rows import valued
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class CarriedReading:
+    """One concept at one place: what a probe reads there, and what it has to be held against.
+
+    Attributes:
+        row: in the mode that answers the concept's question.
+        refit: the probe fitted anew at this length; None where it was not.
+        control: the highest control; None where none was measured.
+    """
+
+    row: Row
+    refit: Row | None
+    control: Row | None
+
+    @property
+    def above(self) -> bool:
+        """Whether the probe reads more than any control does."""
+        return above(self.row, self.control)
+
+    @property
+    def refit_above(self) -> bool:
+        """Whether the probe fitted anew reads more than any control does."""
+        return self.refit is not None and above(self.refit, self.control)
+
+
+def above(row: Row, control: Row | None) -> bool:
+    """Whether a row's interval lies above that of a control, in the two decimals that a reader sees.
+
+    Without a control nothing is claimed, and nothing by a margin that does not show.
+    """
+    if control is None:
+        return False
+    low = row["value"] if missing(row["low"]) else row["low"]
+    high = control["value"] if missing(control["high"]) else control["high"]
+    return round(float(low), 2) > round(float(high), 2)
+
+
+def readings(frame: Frame, concept: str, *, step: int, layer: int | None = None) -> Sequence[CarriedReading]:
+    """What is read of a concept at one step and layer (None = the last), by prefix length, ascending; found once.
+
+    Args:
+        frame: rows of one run.
+        concept: ``summary`` or ``position``.
+        step: the checkpoint.
+        layer: -1 is the embedding.
+    """
+    if not len(probe_layers(frame)):
+        return ()
+    at = last_layer(frame) if layer is None else layer
+    return frame.kept(("readings", concept, step, at), lambda: _readings(frame, concept, step, at))
+
+
+def _readings(frame: Frame, concept: str, step: int, at: int) -> tuple[CarriedReading, ...]:
+    rows = valued(probe_rows(frame, concept, step=step, layer=at)).sort("length").rows()
+    own: dict[str, dict[int, Row]] = {}
+    controls: dict[int, Row] = {}
+    for row in rows:
+        length = int(row["length"])
+        if not row["control"]:
+            own.setdefault(str(row["mode"]), {})[length] = row
+        elif length not in controls or row["value"] > controls[length]["value"]:
+            controls[length] = row
+    refit = own.get("refit", {})
+    return tuple(CarriedReading(row, refit.get(n), controls.get(n)) for n, row in own.get(MODE[concept], {}).items())
+
+
+def at_longest(frame: Frame, step: int) -> dict[str, CarriedReading]:
+    """Each concept that was read at a step, at the longest length at which it was."""
+    found = {concept: readings(frame, concept, step=step) for concept in CONCEPTS}
+    return {concept: rows[-1] for concept, rows in found.items() if rows}
+
+
+def by_layer(frame: Frame, concept: str, *, step: int, length: int) -> list[CarriedReading]:
+    """What is read of a concept at one step and length, from the embedding to the last block."""
+    layers = np.unique(probe_layers(frame)).astype(int).tolist()
+    found = (readings(frame, concept, step=step, layer=layer) for layer in layers)
+    return [one for rows in found for one in rows if int(one.row["length"]) == length]

@@ -1,0 +1,451 @@
+"""Sentences about a run, made from table rows alone.
+
+A sentence is a list of pieces ``(text, role)``; joined, the texts read as prose. Roles: ``plain``,
+``summary`` and ``position`` (words in the colour of their concept), ``muted`` (intervals). A piece that names a
+number is a :class:`workbench.figures.rows.claims.Claim` and says which row it read that from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from workbench.core.names import CHALLENGE, NOT_EXPLAINED
+from workbench.core.shortcut_names import BIGRAM, shortcut_name
+from workbench.core.thresholds import UNTRAINED
+from workbench.core.verdicts import (
+    AT_THE_BAR,
+    NO_THRESHOLD,
+    NOT_FITTED,
+    SCALE_ROBUST,
+    TOO_FEW,
+    UNDECIDED,
+    UNSEEN_POSITION,
+    WORDS,
+    since,
+    verdict_kind,
+)
+from workbench.figures.errors import NotMeasured
+from workbench.figures.heads.hard_or_soft import shape_clause
+from workbench.figures.heads.leading_head import Leading, leading_clause, leading_head
+from workbench.figures.labels import Piece, proportion, whole
+from workbench.figures.panels.accuracy import LAWS, MEASUREMENT
+from workbench.figures.panels.decodability import CONCEPTS
+from workbench.figures.rows.baselines import first_judged, judged, predictor_rows
+from workbench.figures.rows.claims import asked, bar, count, estimate, note, number, plain, threshold
+from workbench.figures.rows.conversion import of_rows
+from workbench.figures.rows.diagnosis_rows import named_entry
+from workbench.figures.rows.frame import Frame, missing, present
+from workbench.figures.rows.select_rows import nearest, stack, valued
+from workbench.figures.text.decodability_clauses import carried_clause, rail_carried
+from workbench.figures.text.diagnosis_sentence import diagnosis_sentence
+from workbench.figures.text.ssm_sentences import scan_text, without_attention
+from workbench.figures.text.strata_clauses import components, composed, follows, strata_clause, strata_sentence
+
+__all__ = [
+    "Piece",
+    "rail_text",
+    "verdict_sentence",
+    "wants_strings",
+    "why_sentence",
+]
+
+RailRow = Literal["behaviour", "representation", "mechanism"]
+UNTESTED = "Whether a single head matters is not measured at step "
+Row = Mapping[str, Any]
+Pieces = list[Piece]
+
+
+@of_rows
+def verdict_sentence(frame: Frame, *, step: int, trained: float) -> Pieces:
+    """Verdict, step, behaviour and interval of one checkpoint, as one sentence, and what hard strata add to it.
+
+    Of a mixture with a component that fails, the components come first.
+
+    Args:
+        frame: rows of one run.
+        step: the checkpoint.
+        trained: N, the longest prefix length seen in training.
+
+    Raises:
+        NotMeasured: without a verdict at that step.
+    """
+    row = _verdict(frame, step)
+    kind = verdict_kind(str(row["label"]))
+    if row.get("reason") == NO_THRESHOLD:
+        words = [note(row), *predictor_clause(frame, step, trained)]
+        return [(kind.word, kind.role), count(row, "step", " at step ", ": "), *words, plain(".")]
+    answers = whole_answers_clause(frame, step, trained)
+    fit = _fit(frame, row, trained)
+    if fit is not None and fit.open:
+        return [
+            plain(WORDS[UNDECIDED]),
+            count(row, "step", " at step ", ": "),
+            *fit.clause,
+            *_decides(row, fit),
+            *answers,
+            plain("."),
+        ]
+    pieces: Pieces = [(kind.word, kind.role), count(row, "step", " at step ", ": ")]
+    if row["label"] == NOT_FITTED:
+        return [*pieces, *_unfitted(fit, row), *answers, plain(".")]
+    headline = components(frame, step)
+    pieces += [*headline, plain("; all components together: ")] if headline else []
+    pieces += _course(frame, row, trained)
+    pieces += _more(row)
+    if row["label"] == UNSEEN_POSITION:
+        unseen = frame.where(measurement=MEASUREMENT, step=step, status="unseen_position")
+        unseen = unseen.where(present(unseen["length"])).sort("length")
+        pieces.append(plain(", reading positions never seen in training"))
+        pieces += [count(unseen.row(0), "length", " from length ", " on")] if len(unseen) else []
+    return [*pieces, *([] if headline else strata_clause(frame, step)), *answers, plain(".")]
+
+
+def predictor_clause(frame: Frame, step: int, trained: float) -> Pieces:
+    """What the table of the training text scores at N, behind what a language model scores; empty where unknown."""
+    rows = predictor_rows(frame, "length", step=step, length=trained).rows()
+    if not rows:
+        return []
+    return [plain(f"; the {BIGRAM} baseline ({shortcut_name(BIGRAM)}) scores "), number(rows[0], decimals=3)]
+
+
+def whole_answers_clause(frame: Frame, step: int, trained: float) -> Pieces:
+    """What accuracy counts where an answer is several tokens, and the share of tokens; empty for one token.
+
+    The length is the trained one: ``; whole answers right at length 11: 0.09 [0.07, 0.12] (0.76 of tokens)``.
+
+    Args:
+        frame: rows of one run.
+        step: the checkpoint.
+        trained: N.
+    """
+    tokens = {int(row["length"]): row for row in _curve(frame, step, "token_accuracy", "matched").rows()}
+    lengths = {int(row["length"]): row for row in _curve(frame, step, "accuracy", "matched").rows()}
+    shared = sorted(tokens.keys() & lengths.keys())
+    if not shared:
+        return []
+    at = nearest(shared, trained)
+    accuracy = lengths[at]
+    words = count(accuracy, "length", "; whole answers right at length ", ": ")
+    return [words, *estimate(accuracy), plain(" ("), number(tokens[at]), plain(" of tokens)")]
+
+
+@of_rows
+def wants_strings(frame: Frame, step: int) -> bool:
+    """Whether further strings would decide the verdict of a step, as far as its first ones tell."""
+    rows = frame.where(measurement=MEASUREMENT, quantity="verdict", step=step).rows()
+    return bool(rows) and rows[0].get("reason") == TOO_FEW and str(rows[0]["note"]).endswith("would decide")
+
+
+@of_rows
+def why_sentence(
+    frame: Frame,
+    *,
+    step: int,
+    trained: float,
+    layer: int | None = None,
+    head: int | None = None,
+    length: int | None = None,
+) -> Pieces:
+    """Since when, and why it fails where a diagnosis names the cause.
+
+    Without a named cause it tells what the residual stream carries and what the named head does. It leaves out what is
+    not measured.
+
+    Args:
+        frame: rows of one run.
+        step: the checkpoint.
+        trained: N.
+        layer: layer of the head to speak of (None = all heads).
+        head: the head to speak of.
+        length: where the effect of a head was tested; None = that is not said.
+    """
+    parts: list[Pieces] = []
+    held = _since(frame, step)
+    if held:
+        parts.append(held)
+    cause = _named_cause(frame, step, trained)
+    if cause:
+        parts.append(cause)
+    carried = [] if cause else carried_clause(frame, step, trained)
+    if carried:
+        parts.append([*carried, plain(".")])
+    leading = Leading(None) if cause or length is None else leading_head(frame, step=step, length=length)
+    if leading.place is None or leading.place == (layer, head):
+        effect = leading_clause(leading)
+        parts += [[*effect, plain(".")]] if effect else []
+    shape = [] if cause or layer is None or head is None else shape_clause(frame, step, trained, layer, head)
+    if shape:
+        parts.append([*shape, plain(".")])
+    pieces: Pieces = []
+    for i, part in enumerate(parts):
+        pieces += [plain(" "), *part] if i else part
+    return pieces
+
+
+@of_rows
+def rail_text(
+    frame: Frame,
+    row: RailRow,
+    step: int,
+    length: int,
+    layer: int | None,
+    head: int | None,
+    *,
+    trained: float | None = None,
+) -> Pieces:
+    """The answer in the rail of one row of the Run page.
+
+    Args:
+        frame: rows of one run.
+        row: behaviour, representation or mechanism.
+        step: the cursor's training step.
+        length: the cursor's prefix length.
+        layer: the cursor's layer; None = all heads.
+        head: the cursor's head.
+        trained: N; without it the mechanism is told from the shortest measured length on.
+
+    Returns:
+        the pieces, or one sentence saying that the row is not measured here.
+    """
+    if row == "behaviour":
+        return _rail_behaviour(frame, step, trained)
+    if row == "representation":
+        said = rail_carried(frame, step, length)
+        return [*said, plain(".")] if said else _unread(frame, step, length)
+    if row == "mechanism":
+        if without_attention(frame):
+            return scan_text(frame, step, trained)
+        if layer is None or head is None:
+            effect = leading_clause(leading_head(frame, step=step, length=length))
+            return [*effect, plain(".")] if effect else [asked("step", step, UNTESTED, ".")]
+        shape = shape_clause(frame, step, trained, layer, head)
+        return [*shape, plain(".")] if shape else [asked("step", step, "Attention is not measured at step ", ".")]
+    raise ValueError(f"unknown row {row!r}; the rows are behaviour, representation and mechanism")
+
+
+def _unread(frame: Frame, step: int, length: int) -> Pieces:
+    """Why no probe has a value somewhere: none read there, or what it read is undefined."""
+    rows = frame.where(measurement=[name for name, *_ in CONCEPTS.values()], step=step, length=length, control="")
+    held = [row for row in rows.rows() if row["note"]]
+    if held:
+        return [plain("What probes read there is undefined: "), note(held[0], after=".")]
+    return [asked("step", step, "No probe read step "), asked("length", length, " at length ", ".")]
+
+
+def _named_cause(frame: Frame, step: int, trained: float) -> Pieces:
+    """The diagnosis of a step where it names a cause; else nothing."""
+    try:
+        label = named_entry(frame, step=step)["label"]
+    except NotMeasured:
+        return []
+    return [] if label in ("", NOT_EXPLAINED) else diagnosis_sentence(frame, step=step, longest=trained)
+
+
+# ---- behaviour --------------------------------------------------------------------------------------
+def _since(frame: Frame, step: int) -> Pieces:
+    """When the verdict of a step began; empty where that is not known, or where nothing began yet."""
+    rows = frame.where(measurement=MEASUREMENT, quantity="verdict").rows()
+    by_step = {int(row["step"]): row for row in rows if row["step"] <= step}
+    began = since({at: str(row["label"]) for at, row in by_step.items()}) if step in by_step else None
+    if began is None or by_step[step]["label"] == NOT_FITTED:
+        return []
+    if began.first:
+        return [count(by_step[began.high], "step", "At step ", " already, the first measured step.")]
+    made: Pieces = [count(by_step[began.high], "step", "Since step ")]
+    made += [] if began.low is None else [count(by_step[began.low], "step", " (last different: ", ")")]
+    return [*made, plain(".")]
+
+
+def _verdict(frame: Frame, step: int) -> Row:
+    rows = frame.where(measurement=MEASUREMENT, quantity="verdict", step=step).rows()
+    if not rows:
+        raise NotMeasured(MEASUREMENT, f"No verdict at step {whole(step)}: behaviour is not measured there.")
+    return dict(rows[0])
+
+
+def _curve(frame: Frame, step: int, quantity: str, law: str) -> Frame:
+    """Rows with a value over length, ascending."""
+    rows = frame.where(measurement=MEASUREMENT, quantity=quantity, mode="teacher_forced", law=law, step=step)
+    return valued(rows).sort("length")
+
+
+def _failed(frame: Frame, step: int) -> Row | None:
+    """The earliest observed failure length of either law."""
+    rows = valued(frame.where(measurement=MEASUREMENT, quantity="failure_length", step=step)).rows()
+    return min(rows, key=lambda row: float(row["value"])) if rows else None
+
+
+def _course(frame: Frame, verdict: Row, trained: float) -> Pieces:
+    """Accuracy from the training length on: falls to where it fails, or stays up to the horizon."""
+    step = int(verdict["step"])
+    failed = _failed(frame, step)
+    law = "matched" if failed is None else str(failed["law"])
+    curve = _curve(frame, step, "accuracy", law).rows()
+    if not curve:
+        return [plain("its accuracies are not in the table")]
+    first = nearest([int(row["length"]) for row in curve], trained)
+    start = next(row for row in curve if row["length"] == first)
+    end = next((row for row in curve if failed is not None and row["length"] == failed["value"]), None)
+    if end is not None:
+        under = "" if law == "matched" else f" on the {law} test set"
+        made: Pieces = [plain("accuracy falls from "), *estimate(start), count(start, "length", " at length ", " to ")]
+        at = count(end, "length", " at length ", under)
+        return [*made, *estimate(end), at, *composed(frame, end, trained)]
+    unseen = verdict["label"] == UNSEEN_POSITION
+    both = stack([_curve(frame, step, "accuracy", one) for one in LAWS]).rows()
+    top = float("inf") if missing(verdict["length"]) else float(verdict["length"])
+    both = [row for row in both if first <= row["length"] <= top]
+    # What is not judged says nothing: there the end of a sequence may give the answer away.
+    # Where positions are unseen no length beyond training is judged: the sentence is about all measured ones.
+    both = [
+        row
+        for row in both
+        if unseen or row["length"] <= trained or judged(str(row["law"]), float(row["length"]), trained)
+    ]
+    lowest = min(both, key=lambda row: float(row["value"]))
+    highest = max(float(row["value"]) for row in both)
+    longest = max(both, key=lambda row: float(row["length"]))
+    or_above = "" if proportion(float(lowest["value"])) == proportion(highest) else " or above"
+    under = "" if lowest["law"] == "matched" else f" on the {lowest['law']} test set"
+    if verdict["label"] != SCALE_ROBUST:
+        fallen: Pieces = [
+            plain("accuracy is lowest with "),
+            *estimate(lowest),
+            count(lowest, "length", " at length ", under),
+            *composed(frame, lowest, trained),
+        ]
+        every = count(start, "length", f", of every {'measured' if unseen else 'tested'} length from ")
+        return [*fallen, every, count(longest, "length", " to ")]
+    # Of values that are written alike the widest interval is quoted; an exact value is of one length only.
+    drawn = [] if or_above else [row for row in both if not missing(row["low"])]
+    least = estimate(min(drawn, key=lambda row: float(row["low"]))) if drawn else [number(lowest)]
+    made = [plain("accuracy stays at "), *least, count(start, "length", f"{or_above} at every tested length from ")]
+    made.append(count(longest, "length", " to "))
+    if not or_above:
+        return made
+    return [*made, plain("; it is lowest with "), *estimate(lowest), count(lowest, "length", " at length ", under)]
+
+
+def _inside(lengths: Sequence[int], trained: float) -> list[int]:
+    """The grid lengths at or next above N/4, N/2 and N, none past N."""
+    wanted = []
+    for share in (4, 2, 1):
+        above = [n for n in lengths if trained / share <= n <= trained]
+        wanted.append(min(above) if above else nearest(list(lengths), trained))
+    return sorted(set(wanted))
+
+
+class _Fit:
+    """The trained length of which least is shown: its skill, and whether it is known to be fitted, or not to be."""
+
+    def __init__(self, row: Row, verdict: Row) -> None:
+        self.row, self.verdict = row, verdict
+        needed = bar(verdict, "fitted")
+        low, high = (float(row["value"] if missing(row[end]) else row[end]) for end in ("low", "high"))
+        self.below, self.open = high < needed, low < needed <= high
+
+    @property
+    def clause(self) -> Pieces:
+        """``skill 1.00 [0.79, 1.00] at length 32, against a threshold of 0.95``."""
+        at = count(self.row, "length", " at length ", ", against a threshold of ")
+        return [plain("skill "), *estimate(self.row), at, threshold(self.verdict, "fitted")]
+
+
+def _fit(frame: Frame, verdict: Row, trained: float) -> _Fit | None:
+    """What is known of the fit where the verdict is about that; None where it is about longer prefixes."""
+    if verdict["label"] not in (NOT_FITTED, UNDECIDED):
+        return None
+    rows = _curve(frame, int(verdict["step"]), "skill", "matched").rows()
+    rows = [row for row in rows if not str(row["note"]).startswith(UNTRAINED)]
+    inside = _inside([int(row["length"]) for row in rows], trained) if rows else []
+    held = [row for row in rows if int(row["length"]) in inside]
+    if not held:
+        return None
+    known = [fit for fit in (_Fit(row, verdict) for row in held) if fit.below]
+    every = known or [_Fit(row, verdict) for row in held]
+    return min(every, key=lambda fit: float(fit.row["value"] if missing(fit.row["low"]) else fit.row["low"]))
+
+
+def _unfitted(fit: _Fit | None, verdict: Row) -> Pieces:
+    if fit is None:
+        return [plain("skill at trained lengths does not reach "), threshold(verdict, "fitted")]
+    return [*fit.clause, plain(" at every tested trained length")]
+
+
+def _more(verdict: Row) -> Pieces:
+    """What an undecided verdict says of itself beyond its label."""
+    return [note(verdict, "; ")] if verdict["note"] and verdict["label"] == UNDECIDED else []
+
+
+def _decides(verdict: Row, fit: _Fit) -> Pieces:
+    """What would decide whether it is fitted: so many strings; or that so many did not."""
+    if verdict.get("reason") == TOO_FEW:
+        return [note(verdict, "; ", tail=True)]
+    if verdict.get("reason") == AT_THE_BAR:
+        return [count(fit.row, "n", "; still inconclusive after ", " sequences")]
+    return []
+
+
+def _rail_behaviour(frame: Frame, step: int, trained: float | None) -> Pieces:
+    try:
+        verdict = _verdict(frame, step)
+    except NotMeasured:
+        return [asked("step", step, "Behaviour is not measured at step ", ".")]
+    fit = None if trained is None else _fit(frame, verdict, trained)
+    if fit is not None and fit.open:
+        return [plain(f"{WORDS[UNDECIDED]}: "), *fit.clause, *_decides(verdict, fit), plain(".")]
+    if verdict["label"] == NOT_FITTED:
+        return [
+            plain("No. It does not solve the trained lengths"),
+            *([plain(": "), *fit.clause] if fit else []),
+            plain("."),
+        ]
+    failed = _failed(frame, step)
+    further = [plain("."), *_followed(frame, failed, trained), *_strata(frame, step, trained)]
+    if failed is not None:
+        kept: Pieces = (
+            [] if missing(failed["low"]) else [count(failed, "low", "; up to ", " every tested length passes")]
+        )
+        under = "" if failed["law"] == "matched" else f" on the {failed['law']} test set"
+        if (
+            failed["law"] == CHALLENGE
+            and trained is not None
+            and failed["value"] == first_judged(frame, CHALLENGE, trained, step)
+        ):
+            under += ", the first length at which it is tested"
+        return [plain("No. "), count(failed, "value", "Failure length ", under), *kept, *further]
+    if verdict["label"] == SCALE_ROBUST:
+        made: Pieces = [plain("Yes. Skill is shown to be at least "), threshold(verdict, "robust")]
+        made.append(plain(" at every tested length"))
+        return (
+            [*made, count(verdict, "length", " up to "), *further]
+            if not missing(verdict["length"])
+            else [*made, *further]
+        )
+    known = trained is not None and verdict.get("reason") == NO_THRESHOLD
+    predicted = predictor_clause(frame, step, trained or 0) if known else []
+    return [plain(WORDS[str(verdict["label"])]), *_reason(verdict), *_more(verdict), *predicted, *further]
+
+
+def _strata(frame: Frame, step: int, trained: float | None) -> Pieces:
+    """What hard strata add, as sentences; of a mixture each component."""
+    each = components(frame, step)
+    if each:
+        return [plain(" Components: "), *each, plain(".")]
+    return strata_sentence(frame, step, float("nan") if trained is None else trained)
+
+
+def _followed(frame: Frame, failed: Row | None, trained: float | None) -> Pieces:
+    """Which shortcut is followed where accuracy first fails, as a sentence; nothing where none is shown to be."""
+    if failed is None or trained is None:
+        return []
+    where = {"step": failed["step"], "law": failed["law"], "length": failed["value"]}
+    found = follows(frame, where, "teacher_forced", trained)
+    return [count(failed, "value", " There, at length ", ", it is "), *found, plain(".")] if found else []
+
+
+def _reason(verdict: Row) -> Pieces:
+    """Why a verdict is undecided, of a closed list of reasons."""
+    reason = verdict.get("reason") or ""
+    return [plain(f" ({reason})")] if reason else []

@@ -1,0 +1,447 @@
+"""Behaviour: accuracy and loss as the prefix grows past the training lengths, and the verdict.
+
+Two modes. *teacher_forced*: every query sees the right answers before it. *free_running*, for answers of
+several tokens: the model is given the prompt alone and feeds on what it answered. A greedy model gets a
+whole answer right in both modes or in neither, for up to its first error it has seen the same tokens (and
+ids, where it predicts these: an answer is then right only with the id of the next token); what free running
+shows is what becomes of an answer after an error (``token_accuracy``), and the accuracy of
+tasks that ask for a final answer only. The verdict is teacher-forced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pydantic import PrivateAttr, model_validator
+
+from workbench.core.thresholds import FITTED, LEVEL_TEXT, LOOKS, ROBUST
+from workbench.measure.behaviour.accuracy_cells import Cell, Key, Rules
+from workbench.measure.behaviour.baselines import Floor, floor_of
+from workbench.measure.behaviour.followed_shortcuts import agreements, shortcut_hits
+from workbench.measure.behaviour.free_running import affordable, free_run
+from workbench.measure.behaviour.hard_strata_sequences import strata_of
+from workbench.measure.behaviour.hard_strata_verdict import STRINGS, near_ties, stratum_verdicts
+from workbench.measure.behaviour.interim_tests import LookBoard, Looks, Tally, look
+from workbench.measure.behaviour.listed_sequences import (
+    Answers,
+    Band,
+    Counted,
+    band,
+    count_lengths,
+    exact,
+    is_few,
+    over_band,
+    with_few,
+)
+from workbench.measure.behaviour.observed import (
+    Answered,
+    AnswerObserver,
+    Observed,
+    join_observed,
+    share_right,
+    string_hashes,
+    tally,
+)
+from workbench.measure.behaviour.rows import (
+    agreement_row,
+    cell_rows,
+    composition_rows,
+    first_wrong_row,
+    floor_rows,
+    near_ties_row,
+    share_row,
+    stratum_row,
+    stratum_verdict_row,
+    verdict_rows,
+)
+from workbench.measure.behaviour.verdict import decide
+from workbench.measure.intervals import Ends, mean_ends, wilson
+from workbench.measure.measurement import Measurement, Quantity, Spec, Study, show
+from workbench.measure.settings import Count, Counts, Real
+from workbench.measure.study import LOGITS
+from workbench.models.transformer.predicted_ids import NEXT_IDS, next_id_hooks
+from workbench.table.schema import Row, row
+from workbench.tasks.base import EVALUATION_LAWS as LAWS
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from workbench.models.base.architecture import Architecture
+    from workbench.tasks.base import Batch
+
+SECOND = "second batch"
+"""Seed word of the strings that confirm a failure at the last length."""
+
+_BAR = f"min({ROBUST:g}, {ROBUST:g} s)"
+QUANTITIES = (
+    Quantity(
+        "accuracy",
+        "share of queries at exact prefix length n answered right; an answer of several tokens is right only if all of "
+        "them are",
+        "share",
+        0,
+        1,
+        formula="a(n) = ⟨1[ŷ_{n} = y_{n}]⟩",
+        where="real answers: within the tolerance of the task",
+    ),
+    Quantity(
+        "exact_match",
+        "share of sequences whose every supervised query up to n is right",
+        "share",
+        0,
+        1,
+        formula="⟨∏_{i ≤ n} 1[ŷ_{i} = y_{i}]⟩",
+        where="i: supervised queries",
+    ),
+    Quantity(
+        "token_accuracy",
+        "where the answer is several tokens: share of them that are right, mean over sequences",
+        "share",
+        0,
+        1,
+        formula="⟨(1/m) Σ_{j ≤ m} 1[ŷ_{n,j} = y_{n,j}]⟩",
+        where="m: tokens of the answer",
+    ),
+    Quantity(
+        "coupling_accuracy",
+        "where the model predicts position ids: share of sequences whose tokens (target tokens) or ids (target ids) "
+        "are all right when the right ones are fed; all other quantities want both",
+        "share",
+        0,
+        1,
+    ),
+    Quantity(
+        "stratum_accuracy",
+        "accuracy at n on strings of a stated hard kind (target), drawn on purpose, outside the verdict; for majority "
+        "small margins, where alone a blurred threshold errs",
+        "share",
+        0,
+        1,
+        formula="⟨1[ŷ_{n} = y_{n}]⟩_{h}",
+        where="⟨·⟩_{h}: mean over the strings of the hard kind h alone",
+    ),
+    Quantity(
+        "loss",
+        "mean loss at exact prefix length n (nats, or squared error)",
+        "nats",
+        0,
+        formula="⟨−log p(y_{n})⟩, of real answers ⟨|ŷ_{n} − y_{n}|^{2}⟩",
+    ),
+    Quantity(
+        "chance",
+        "accuracy of the best constant answer at n",
+        "share",
+        0,
+        1,
+        formula="max_{c} ⟨1[y_{n} = c]⟩",
+        where="c: constant answers",
+        interval=False,
+    ),
+    Quantity(
+        "shortcut",
+        "accuracy of a stated shortcut oracle (target) at n, on strings of its own",
+        "share",
+        0,
+        1,
+        formula="⟨1[g(x_{1} … x_{n}) = y_{n}]⟩",
+        where="g: the stated shortcut",
+        interval=False,
+    ),
+    Quantity(
+        "skill",
+        "(accuracy - floor) / (1 - floor); floor = chance, under the challenge law the best of chance and shortcuts, "
+        f"from strings of its own; the interval is {LEVEL_TEXT} over all planned looks",
+        "share",
+        None,
+        1,
+        formula="(a(n) − f) / (1 − f)",
+        where="a(n): accuracy as it is, f: chance, under the challenge law the best of chance and shortcuts",
+    ),
+    Quantity(
+        "failure_length",
+        f"first judged length beyond training where skill is shown to be below {ROBUST:g} of the mean trained skill of "
+        "its law, and at the next one too (at the last one, on a second batch); low is the last length up to which all "
+        "cells pass; censored where there is none",
+        "tokens",
+        1,
+        formula=f"min {{ n > N : u(n) < {_BAR} and u(n′) < {_BAR} }}",
+        where="u: upper limit of skill, s: mean skill inside training, n′: the judged length after n; the last one "
+        "is judged twice",
+    ),
+    Quantity(
+        "first_wrong",
+        "where there is one string per length: the first length beyond training that is answered wrong, of all lengths",
+        "tokens",
+        1,
+        formula="min { n > N : ŷ_{i} ≠ y_{i} for an i in n − π + 1 … n }",
+        where="π: lengths after which the answers come around",
+        interval=False,
+    ),
+    Quantity(
+        "near_ties",
+        "whether accuracy on hard strings (target: what the task calls them), drawn on purpose, is kept beyond "
+        "training: hold, fail or open; a qualifier of the verdict, and no part of it",
+        "label",
+    ),
+    Quantity(
+        "stratum_verdict",
+        "whether accuracy on one stated hard kind (target) is kept beyond training: hold, fail or open, with the "
+        "accuracy in the cell that shows it, which drops most of all that were compared",
+        "share",
+        0,
+        1,
+    ),
+    Quantity(
+        "shortcut_agreement",
+        "share of the sequences of length n, of a stated kind where mode names one, on which the model is right "
+        "exactly where a stated shortcut (target) is; sequences on which the shortcut guesses are left out",
+        "share",
+        0,
+        1,
+        formula="⟨1[1[ŷ_{n} = y_{n}] = 1[g(x_{1} … x_{n}) = y_{n}]]⟩",
+        where="g: the stated shortcut",
+    ),
+    Quantity(
+        "composition",
+        "where every sequence is of one stated kind (target), as in a mixture: the share of this kind at length n",
+        "share",
+        0,
+        1,
+        interval=False,
+    ),
+    Quantity(
+        "verdict",
+        "not fitted, length-coupled, unseen position, scale-robust to the horizon, or undecided for a reason; from "
+        "behaviour alone",
+        "label",
+    ),
+)
+
+
+class Behaviour(Measurement):
+    """Accuracy, loss, skill, failure length and verdict, teacher-forced, on both evaluation laws.
+
+    Args:
+        resamples: bootstrap resamples behind the intervals of means.
+        free_running: sequences per law and length that run free, at most; fewer where long answers make
+            it dear. ``n`` of the row says how many.
+        looks: strings of a law at a length in all, after each planned look; where the first ones leave the verdict
+            open, and the study may look again, the cells that decide it are given more.
+        fitted: skill that must be shown at N/4, N/2 and N.
+        robust: skill that every longer length must be shown to reach, and the kept share of trained skill.
+        strata: strings of each hard kind, law and length; no more than of a cell at the first look.
+    """
+
+    name = "behaviour"
+    version = 6
+    title = "Behaviour"
+    quantities = QUANTITIES
+    laws = LAWS
+    deepens = True
+    lists = True
+    in_prompt = "behaviour.in_context"
+
+    resamples: Count = 400
+    free_running: Count = 32
+    looks: Counts = LOOKS
+    fitted: Real = FITTED
+    robust: Real = ROBUST
+    strata: Count = STRINGS
+
+    _held: dict[Key, tuple[Batch, Mapping[str, Tensor]]] = PrivateAttr(default_factory=dict)
+    _seen: dict[Key, Answered] = PrivateAttr(default_factory=dict)
+    _strings: dict[Key, set[int]] = PrivateAttr(default_factory=dict)
+    _bands: dict[Key, Band] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _possible_rules(self) -> Behaviour:
+        self.rules  # noqa: B018 - refuses what cannot be
+        return self
+
+    @property
+    def rules(self) -> Rules:
+        """The thresholds of the verdict."""
+        return Rules(tuple(self.looks), self.fitted, self.robust)
+
+    @property
+    def spec(self) -> Spec:
+        return replace(super().spec, sequences=self.looks[0])
+
+    def hooks(self, cfg: Architecture) -> list[str]:
+        return next_id_hooks(cfg)
+
+    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
+        # Kept as they are: what is right is the task's to say, which arrives with the study.
+        self._held[law, length] = (batch, {name: cache[name] for name in (LOGITS, NEXT_IDS) if name in cache})
+
+    def observer(self, study: Study, law: str, length: int, batch: Batch) -> AnswerObserver:
+        free = affordable(batch, self.free_running) if batch.prompt is not None else 0
+        # Where all strings are one, it is asked about at each of its prefixes.
+        whole = 1 if study.task.one_string_per_length else 0
+        made = AnswerObserver(study, length, batch, self.hooks(study.cfg), max(free, whole))
+        self._seen[law, length] = made.answered
+        return made
+
+    def finish(self, study: Study) -> list[Row]:
+        for (law, n), (batch, cache) in self._held.items():
+            show(self.observer(study, law, n, batch), cache)
+        observed = {key: join_observed(answered.parts) for key, answered in self._seen.items()}
+        floors = {key: floor_of(study.task, *key, study.grid.trained, study.seed) for key in self._seen}
+        unseen = frozenset(n for n in study.grid.outside if study.reads_unseen(n))
+        first = max(len(answered.batch) for answered in self._seen.values())
+        counted = self._counted(study)
+        if counted is None:
+            drawn = {key: self._cell(study, key, seen, floors[key]) for key, seen in observed.items()}
+            cells = {key: self._few(study, cell, first) for key, cell in drawn.items()}
+            board = LookBoard(study.grid, self.rules, cells, unseen)
+        else:
+            board = LookBoard(counted.grid, self.rules, counted.cells(LAWS), unseen)
+        looks = Looks.of(self.rules, first, study.deep)
+        made = self._look(study, board, looks)
+        rows: list[Row] = []
+        for key in sorted(observed):
+            shared = {"law": key[0], "length": key[1], "mode": "teacher_forced"}
+            short = key[1] < study.grid.shortest
+            rows += cell_rows(board.cells[key], self.rules, shared, short) if key in board.cells else []
+            rows += floor_rows(floors[key], shared)
+            rows += self._rows(study, observed[key], shared)
+            rows += self._agreement_rows(study, key, observed[key], shared)
+            rows += composition_rows(study.task.composition(key[1]), shared)
+            rows += self._free_rows(study, *key)
+        if not any(made_row["quantity"] == "composition" for made_row in rows):
+            note = "the task draws its sequences from no components"
+            rows.append(row(quantity="composition", status="not_applicable", note=note))
+        if counted is not None:
+            where = {"law": "matched", "mode": "teacher_forced", "n": len(counted.right)}
+            rows.append(first_wrong_row(counted.first_wrong, where, max(counted.right)))
+        rows += self._near_ties(study, board, min(self.strata, first))
+        verdict = decide(board, looks, made)
+        return rows + verdict_rows(verdict if counted else with_few(verdict, board), board)
+
+    def _cell(self, study: Study, key: Key, seen: Observed, floor: Floor) -> Cell:
+        batch = self._seen[key].batch
+        self._strings[key] = string_hashes(batch, batch.mask[:, batch.index(key[1])])
+        distinct = len(self._strings[key])
+        best = study.task.best_accuracy(*key)
+        right, n = int(seen.correct.sum()), len(seen.correct)
+        return Cell(*key, right=right, n=n, floor=floor.value, distinct=distinct, best=best)
+
+    def _counted(self, study: Study) -> Counted | None:
+        """All lengths, where each has one string."""
+        if not study.task.one_string_per_length:
+            return None
+        longest = self._seen["matched", max(study.grid.lengths)]
+        return count_lengths(study, self.hooks(study.cfg), longest.batch, longest.first)
+
+    def _few(self, study: Study, cell: Cell, first: int) -> Cell:
+        """The cell, or in its place one that is counted, or drawn over its band, where its law has few strings."""
+        names = self.hooks(study.cfg)
+        support = study.task.support(cell.law, cell.length, study.grid.trained)
+        if support is not None:
+            return exact(study, cell, support, names)
+        lengths = band(study.task, study.grid, cell.length) if is_few(cell) else [cell.length]
+        if len(lengths) == 1:
+            return cell
+        of = Band(cell.law, lengths)
+        cell = over_band(cell, of, of.floor(study))
+        self._bands[cell.key], self._strings[cell.key] = of, set()
+        found = tally(study, of.draws(study, 0, first, names), self._strings[cell.key])
+        return replace(cell, right=found.right, n=found.n, distinct=found.distinct)
+
+    def _near_ties(self, study: Study, board: LookBoard, strings: int) -> list[Row]:
+        """The hard strings, and what they say next to the verdict: of each kind, and of all together."""
+        if not study.task.strata_names:
+            return []
+        found = strata_of(study, board.laws, board.unseen, strings, self.hooks(study.cfg))
+        rows = [stratum_row(one.name, one.cell) for one in found]
+        for one in found:
+            shared = {"law": one.cell.law, "length": one.cell.length, "mode": one.name}
+            rows += [agreement_row(agreement, shared) for agreement in one.agreements]
+        rows += [stratum_verdict_row(one) for one in stratum_verdicts(found, study.grid.trained)]
+        together = near_ties(found, study.grid.trained)
+        if together is not None:
+            rows.append(near_ties_row(together, study.task.strata_kind, max(study.grid.lengths)))
+        return rows
+
+    def _agreement_rows(self, study: Study, key: Key, seen: Observed, shared: Mapping[str, Any]) -> list[Row]:
+        """Which shortcut is followed past training, from the strings of the first look."""
+        if key[1] <= study.grid.trained or study.task.one_string_per_length:
+            return []
+        batch, window = self._seen[key].batch, study.grid.trained
+        hits = study.memo(("shortcuts", *key, len(batch)), lambda: shortcut_hits(study.task, batch, window))
+        return [agreement_row(one, shared) for one in agreements(hits, seen.correct > 0.5)]
+
+    def _look(self, study: Study, board: LookBoard, looks: Looks) -> Mapping[Key, int]:
+        """Ask the open cells again; of what they answer, counts alone are kept."""
+
+        def answers(cell: Cell, start: int, stop: int, band_word: str, word: str) -> Answers:
+            of, names = self._bands.get(cell.key), self.hooks(study.cfg)
+            if of is not None:
+                return of.draws(study, start, stop, names, band_word)
+            return study.further(*cell.key, start, stop, names, word)
+
+        def draw(cell: Cell, start: int, stop: int) -> Tally:
+            return tally(study, answers(cell, start, stop, "band", "evaluate"), self._strings[cell.key])
+
+        def again(cell: Cell, strings: int) -> Tally:
+            return tally(study, answers(cell, 0, strings, f"band, {SECOND}", SECOND), set())
+
+        return look(board, looks, draw, again)
+
+    def _rows(self, study: Study, seen: Observed, where: Mapping[str, Any]) -> list[Row]:
+        """What is told of the strings of the first look alone."""
+        count = len(seen.correct)
+        if not count:
+            return []
+        shared = {**where, "n": count}
+        if study.task.one_string_per_length:  # copies of one string are one, and say nothing of others
+            shared |= {"n": 1, "distinct": 1}
+            exact, loss = float(seen.exact[0]), float(seen.loss[0])
+            return [row(quantity="exact_match", value=exact, **shared), row(quantity="loss", value=loss, **shared)]
+        low, high = wilson(int(seen.exact.sum()), count)
+        rng = study.rng("loss", shared["law"], shared["length"])
+        rows = [
+            row(quantity="exact_match", value=float(seen.exact.mean()), low=low, high=high, **shared),
+            mean_of("loss", seen.loss, mean_ends(seen.loss, rng, self.resamples), shared),
+        ]
+        if seen.tokens is not None:
+            rows.append(self._token_row(study, seen.tokens, shared))
+        return rows + [share_row("coupling_accuracy", name, hits, shared) for name, hits in seen.parts.items()]
+
+    def _token_row(self, study: Study, tokens: np.ndarray, shared: dict[str, Any]) -> Row:
+        rng = study.rng("tokens", shared["mode"], shared["law"], shared["length"])
+        return mean_of("token_accuracy", tokens, mean_ends(tokens, rng, self.resamples, (0.0, 1.0)), shared)
+
+    def _free_rows(self, study: Study, law: str, n: int) -> list[Row]:
+        """The rows of the mode ``free_running``, for tasks whose answers are part of the sequence."""
+        batch, cache = self._seen[law, n].batch, self._seen[law, n].first
+        if batch.prompt is None:
+            return []
+        shared: dict[str, Any] = {"law": law, "length": n, "mode": "free_running"}
+        if study.task.answer_tokens is None:
+            note = "the task does not say which token an answer is"
+            return [row(quantity="accuracy", status="not_applicable", note=note, **shared)]
+        count = affordable(batch, self.free_running)
+        batch = batch.rows(0, count)
+        predicted = cache.get(NEXT_IDS)
+        next_ids = None if predicted is None else predicted[:count]
+        found = free_run(study.model, study.task, batch, cache[LOGITS][:count], next_ids)
+        study.passes += found.passes
+        shared["n"] = count
+        rows = []
+        for quantity, hits in (
+            ("accuracy", study.task.answered(found.right, batch)),
+            ("exact_match", (found.right | ~batch.mask).all(1)),
+        ):
+            low, high = wilson(int(hits.sum()), count)
+            rows.append(row(quantity=quantity, value=float(hits.double().mean()), low=low, high=high, **shared))
+        return [*rows, self._token_row(study, share_right(found.right, batch), shared)]
+
+
+def mean_of(quantity: str, values: np.ndarray, ends: Ends, shared: Mapping[str, Any]) -> Row:
+    """A mean over sequences; where all are equal it has the interval of its bounds, or none, and says so."""
+    note = {"note": ends.note} if ends.note else {}
+    return row(quantity=quantity, value=float(values.mean()), low=ends.low, high=ends.high, **{**shared, **note})

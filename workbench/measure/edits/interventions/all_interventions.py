@@ -1,0 +1,50 @@
+"""All interventions, in the order in which a diagnosis tests them, and how a stored name is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from workbench.measure.edits.interventions.content import CONTENT
+from workbench.measure.edits.interventions.intervention import Intervention
+from workbench.measure.edits.interventions.one_key import ONE_KEY
+from workbench.measure.edits.interventions.position import POSITION
+from workbench.measure.edits.interventions.recurrence import RECURRENCE
+from workbench.measure.edits.interventions.sharpening import SHARPENING
+
+if TYPE_CHECKING:
+    from workbench.models.base.architecture import Architecture
+
+INTERVENTIONS: tuple[Intervention, ...] = (*POSITION, *SHARPENING, *ONE_KEY, *RECURRENCE, *CONTENT)
+"""Every entry; ``C.pool`` stands for one intervention per block."""
+
+
+def interventions_on(cfg: Architecture) -> list[Intervention]:
+    """Return all interventions on a model, also those that it has no place for."""
+    return [intervention for entry in INTERVENTIONS for intervention in entry.expand(cfg)]
+
+
+def find_intervention(name: str) -> Intervention | None:
+    """Return the intervention of a stored name (column ``target``), ``C.pool0`` among them; None for any other.
+
+    >>> find_intervention("P.int").words, find_intervention("C.pool2").words, find_intervention("P.new")
+    ('ids interpolated', 'rows moved, block 2', None)
+    """
+    return next((match for entry in INTERVENTIONS if (match := entry.match(name))), None)
+
+
+def by_name(name: str) -> Intervention:
+    """Return the intervention of a stored name.
+
+    Raises:
+        KeyError: for a name of none.
+    """
+    intervention = find_intervention(name)
+    if intervention is None:
+        raise KeyError(f"{name!r} names no intervention")
+    return intervention
+
+
+def members(interventions: Iterable[Intervention], family: str) -> list[Intervention]:
+    """Return those of one family."""
+    return [intervention for intervention in interventions if intervention.family == family]

@@ -1,0 +1,37 @@
+"""Family C, what remains: a row of the residual stream moved to where it lay at N."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from workbench.measure.edits.interventions.intervention import Family, Intervention, Moments, RowEdit
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+    from torch import Tensor
+
+
+class PoolRows(RowEdit):
+    """Rows brought from their moments at n to those at N; with the wrong constant as far the other way."""
+
+    family: ClassVar[Family] = "C"
+
+    def edit(self, row: Tensor, outside: Moments, inside: Moments) -> Tensor:
+        import torch
+
+        (mean, sd), (mean_inside, sd_inside) = outside, inside
+        # A dimension that does not vary at n has no scale that could be brought to N's.
+        ratio = torch.where((sd > 0) & (sd_inside > 0), sd_inside / sd.clamp(min=torch.finfo(row.dtype).tiny), 1.0)
+        if self.wrong:
+            return (row - mean) / ratio + mean - (mean_inside - mean)
+        return (row - mean) * ratio + mean_inside
+
+
+CONTENT: tuple[Intervention, ...] = (PoolRows("C.pool", "rows moved", "rows moved to where they lay at N"),)
+
+
+def moments(row: Float[Tensor, "batch d_model"], weights: Float[Tensor, " batch"]) -> Moments:
+    """Weighted mean and standard deviation of each dimension."""
+    w = weights.to(row.dtype)[:, None]
+    mean = (w * row).sum(0)
+    return mean, (w * (row - mean).pow(2)).sum(0).sqrt()

@@ -1,0 +1,25 @@
+"""Family T, recurrence depth: a state forgets in a whole sequence what it forgot in N steps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from workbench.measure.edits.interventions.intervention import Family, GateEdit, Intervention
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class SlowSteps(GateEdit):
+    """Gates raised to the power N / n, signs kept; with the wrong constant to the power n / N."""
+
+    family: ClassVar[Family] = "T"
+
+    def edit(self, gates: Tensor, keys: float) -> Tensor:
+        power = min(1.0, keys / gates.shape[1])
+        if self.wrong:
+            power = 1 / power
+        return gates.sign() * gates.abs() ** power
+
+
+RECURRENCE: tuple[Intervention, ...] = (SlowSteps("T.slow", "steps slowed", "steps slowed to those of N"),)

@@ -1,0 +1,154 @@
+"""Family D, sharpening: the weight of the keys that a head prefers, held against their growing number."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from workbench.measure.edits.interventions.intervention import (
+    Family,
+    HeadOutputEdit,
+    Intervention,
+    LastQuery,
+    ScoreEdit,
+    ScoresContext,
+)
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+    from torch import Tensor
+
+SMALLEST_GAP = 0.5
+"""Smallest gap in the scores of a query above which its keys count as a set apart; below it all keys are the set."""
+
+
+@dataclass(frozen=True)
+class ScaleScores(ScoreEdit):
+    """Every query's scores multiplied by a factor."""
+
+    family: ClassVar[Family] = "D"
+    order: ClassVar[int] = 2
+    single_pass: ClassVar[bool] = True
+
+    def factor(self, visible_keys: Float[Tensor, " query"], keys: int) -> Float[Tensor, " query"]:
+        """Return what the scores of each query are multiplied by.
+
+        Args:
+            visible_keys: keys that each query sees.
+            keys: K_N, the keys that the last query at N sees.
+        """
+        raise NotImplementedError
+
+    def edit(self, scores: Tensor, at: ScoresContext) -> Tensor:
+        return scores * self.factor(at.visible_keys(scores), at.inside.keys)[:, None]
+
+
+class ScaleByLog(ScaleScores):
+    """Scores times log n over log N, or its inverse with the wrong constant."""
+
+    def factor(self, visible_keys: Float[Tensor, " query"], keys: int) -> Float[Tensor, " query"]:
+        growth = log_growth(visible_keys, keys)
+        return 1.0 / growth if self.wrong else growth
+
+
+@dataclass(frozen=True)
+class Multiply(ScaleScores):
+    """Scores times a number, or its inverse with the wrong constant.
+
+    Attributes:
+        by: the number.
+    """
+
+    by: float
+
+    def factor(self, visible_keys: Float[Tensor, " query"], keys: int) -> Float[Tensor, " query"]:
+        return visible_keys.new_full(visible_keys.shape, 1.0 / self.by if self.wrong else self.by)
+
+
+class TopKeys(HeadOutputEdit):
+    """Equal weights on the gap set; with the wrong constant, on a set whose gap is in the worse half."""
+
+    family: ClassVar[Family] = "D"
+    order: ClassVar[int] = 0
+
+    def edit(self, outputs: Tensor, at: LastQuery) -> Tensor:
+        import torch
+
+        weights = gap_set(at.scores(), below=self.wrong).to(at.values.dtype)
+        return torch.einsum("bhk,bkhe->bhe", weights / weights.sum(-1, keepdim=True), at.values)
+
+
+class HoldMass(HeadOutputEdit):
+    """The weight of the gap set held as at N; with the wrong constant, at 1 minus that."""
+
+    family: ClassVar[Family] = "D"
+    order: ClassVar[int] = 1
+
+    def edit(self, outputs: Tensor, at: LastQuery) -> Tensor:
+        mass = at.inside.mass[at.layer]
+        return with_mass(at.scores(), at.values, 1 - mass if self.wrong else mass)
+
+
+SHARPENING: tuple[Intervention, ...] = (
+    ScaleByLog("D.logn", "scores \u00d7 log n", "scores scaled by log n"),
+    Multiply("D.beta2", "scores \u00d7 2", "doubled scores", by=2.0),
+    Multiply("D.beta4", "scores \u00d7 4", "quadrupled scores", by=4.0),
+    TopKeys("D.gap", "top keys alone", "equal weights on the top keys alone"),
+    HoldMass("D.mass", "weight held", "weights of the top keys held as at N"),
+)
+
+
+def log_growth(visible_keys: Float[Tensor, " query"], keys: int) -> Float[Tensor, " query"]:
+    """Return log of the keys that a query sees over log K_N, 1 up to K_N.
+
+    Args:
+        visible_keys: keys that each query sees.
+        keys: K_N.
+    """
+    return (visible_keys / keys).clamp(min=1.0).log() / math.log(keys) + 1.0
+
+
+def gap_set(scores: Float[Tensor, "batch head key"], below: bool = False) -> Bool[Tensor, "batch head key"]:
+    """The keys above the largest gap among the better half of a query's sorted scores; all, where that gap is small.
+
+    Not the tie set of the nearest hardmax, which turns into all keys just when attention disperses.
+
+    Args:
+        scores: of a query over all keys that it sees.
+        below: look for the gap in the worse half.
+    """
+    import torch
+
+    ranked = scores.sort(-1, descending=True).values
+    gaps = ranked[..., :-1] - ranked[..., 1:]
+    half = max(1, scores.shape[-1] // 2)
+    if gaps.shape[-1] == 0:
+        return torch.ones_like(scores, dtype=torch.bool)
+    part = gaps[..., half:] if below and gaps.shape[-1] > half else gaps[..., :half]
+    offset = half if below and gaps.shape[-1] > half else 0
+    size, place = part.max(-1)
+    edge = ranked.gather(-1, (place + offset)[..., None])
+    return (scores >= edge) | (size < SMALLEST_GAP)[..., None]
+
+
+def gap_mass(scores: Float[Tensor, "batch head key"]) -> Float[Tensor, "batch head"]:
+    """Weight of a query on its gap set."""
+    return (scores.softmax(-1) * gap_set(scores)).sum(-1)
+
+
+def with_mass(
+    scores: Float[Tensor, "batch head key"],
+    values: Float[Tensor, "batch pos head d_head"],
+    mass: Float[Tensor, " head"],
+) -> Float[Tensor, "batch head d_head"]:
+    """Head outputs with the weight of the gap set brought to ``mass``, both of its parts with their directions."""
+    import torch
+
+    chosen = gap_set(scores)
+    whole = chosen.all(-1, keepdim=True)
+    # Each part by its own softmax: where one part has all the weight, the other's cannot be told from the whole.
+    inside = scores.masked_fill(~chosen, -math.inf).softmax(-1)
+    outside = scores.masked_fill(chosen & ~whole, -math.inf).softmax(-1)
+    weights = mass[:, None] * inside + (1 - mass)[:, None] * outside
+    return torch.einsum("bhk,bkhe->bhe", torch.where(whole, scores.softmax(-1), weights), values)

@@ -1,0 +1,292 @@
+"""``behaviour.in_context``: how often a model answers a task that it is given in its prompt, as the prompt grows.
+
+Lengths count items of the question; tokens stand beside them. A model is asked by teacher forcing: of an answer of
+several tokens each one is asked behind the right ones before it. Only the asked positions are read out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy.typing import NDArray
+from pydantic import PrivateAttr
+from torch import Tensor
+
+from workbench.core.names import MATCHED
+from workbench.core.thresholds import ERROR, FITTED, PARTIAL, ROBUST
+from workbench.measure.in_context.verdict import (
+    InContextVerdict,
+    Point,
+    decide_in_context,
+    level,
+    limits,
+)
+from workbench.measure.intervals import clopper_pearson, mean_ends
+from workbench.measure.measurement import Measurement, Observer, Quantity
+from workbench.measure.settings import Count, MeasurementError
+from workbench.measure.study import LOGITS
+from workbench.table.schema import Row, row
+
+if TYPE_CHECKING:
+    from workbench.measure.measurement import Study
+    from workbench.models.base.architecture import Architecture
+    from workbench.tasks.base import Batch
+
+NAME = "behaviour.in_context"
+LAW = MATCHED
+FINAL = "ln_final.hook_normalized"
+"""What is read out where a model can do so for chosen positions alone."""
+ROWS = 512
+"""Positions read out at once: a vocabulary is wide."""
+
+QUANTITIES = (
+    Quantity(
+        "answer_accuracy",
+        "share of the answers to a task given in the prompt that are right among the model's whole vocabulary, mean "
+        "over strings; length counts items of the question",
+        "share", 0, 1,
+        formula="⟨(1/m) Σ_{j ≤ m} 1[ŷ_{j} = y_{j}]⟩", where="m: answers of a string, ŷ_{j}: the likeliest token",
+    ),
+    Quantity(
+        "candidate_accuracy",
+        "the same where the likeliest of the task's symbols alone counts as the answer",
+        "share", 0, 1,
+        formula="⟨(1/m) Σ_{j ≤ m} 1[ŷ_{j} = y_{j}]⟩", where="m: answers of a string, ŷ_{j}: the likeliest symbol",
+    ),
+    Quantity(
+        "answer_log_probability",
+        "log-probability of the right answer, mean over the answers of a string and over strings",
+        "nats", None, 0,
+        formula="⟨(1/m) Σ_{j ≤ m} log p(y_{j})⟩", where="m: answers of a string",
+    ),
+    Quantity(
+        "candidate_chance", "one over the number of the task's symbols", "share", 0, 1,
+        formula="c = 1/k", where="k: symbols", interval=False,
+    ),
+    Quantity(
+        "answer_skill",
+        "(accuracy among the whole vocabulary - chance) / (1 - chance), chance being that among symbols; each end of "
+        "the interval is wrong with probability 0.025 at most",
+        "share", None, 1,
+        formula="(a − c) / (1 − c)", where="a: answer_accuracy, c: candidate_chance",
+    ),
+    Quantity("prompt_tokens", "tokens of a prompt with a question of n items", "tokens", 1, interval=False),
+    Quantity(
+        "window_share", "tokens of a prompt as a share of the positions that the model was trained on", "share", 0,
+        formula="t / W", where="t: prompt_tokens, W: positions of the window", interval=False,
+    ),
+    Quantity(
+        "judged_skill",
+        "answer_skill at a length inside the window, with the limits that the verdict reads: each is wrong with "
+        "probability at most 0.025 / (number of judged lengths)",
+        "share", None, 1,
+        formula="(a − c) / (1 − c)", where="a: answer_accuracy, c: candidate_chance",
+    ),
+    Quantity(
+        "capable_from",
+        f"smallest judged length at which judged_skill is shown to be at least {FITTED:g}",
+        "items", 1,
+        formula=f"K_{{0}} = min {{ n : l(n) ≥ {FITTED:g} }}", where="l: lower limit of judged_skill", interval=False,
+    ),
+    Quantity(
+        "decays_from",
+        f"first of two judged lengths in a row at which judged_skill is shown to be below {ROBUST:g} of its reference, "
+        "the largest lower limit from capable_from up to the length before; without capable_from, below half of the "
+        f"largest lower limit, which is at least {PARTIAL:g}; low is the longest length before it up to which skill is "
+        "shown to be kept; censored where no decay is shown",
+        "items", 1,
+        formula=f"min {{ n > K_{{0}} : u(n) < {ROBUST:g} r(n) and u(n′) < {ROBUST:g} r(n′) }}",
+        where="u: upper limit of judged_skill, r: its reference, n′: the next judged length",
+    ),
+    Quantity(
+        "in_context_verdict",
+        "what a presentation (target) shows of a model that was not trained on the task: holds to the length of the "
+        "row, decays from it, partial and decays from it, not capable, or undecided from it",
+        "label",
+    ),
+)  # fmt: skip
+
+Shares = dict[str, NDArray[np.float64]]
+"""Quantity -> mean over the answers of each string."""
+
+
+class InContext(Measurement):
+    """The measurement.
+
+    Args:
+        resamples: bootstrap resamples behind the intervals of means.
+    """
+
+    name = NAME
+    version = 2
+    title = "Behaviour in context"
+    quantities = QUANTITIES
+    sequences = 128
+    presented = "only"
+
+    resamples: Count = 400
+
+    _seen: dict[int, AnswerShares] = PrivateAttr(default_factory=dict)
+
+    def hooks(self, cfg: Architecture) -> list[str]:
+        return []
+
+    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
+        """Refused: what is right is known with the study alone, which :meth:`observer` is given."""
+        raise MeasurementError(f"{NAME} is shown a model by its observer")
+
+    def observer(self, study: Study, law: str, length: int, batch: Batch) -> Observer:
+        made = AnswerShares(study, batch)
+        self._seen[length] = made
+        return made
+
+    def finish(self, study: Study) -> list[Row]:
+        found = {length: seen.shares() for length, seen in self._seen.items()}
+        return in_context_rows(study, found, self.resamples)
+
+
+class AnswerShares(Observer):
+    """What a model answers to the strings of one length, by string."""
+
+    def __init__(self, study: Study, batch: Batch) -> None:
+        self.batch, self._model = batch, study.model
+        self._reads = hasattr(study.model, "read_out") and FINAL in study.model.hook_dict
+        self.groups = {0: (FINAL if self._reads else LOGITS,)}
+        self._asked = batch.mask.any(0).nonzero()[:, 0]
+        self._symbols = torch.tensor(sorted(study.task.wording.symbols))  # type: ignore[attr-defined]  # it is presented
+        self._parts: list[Shares] = []
+
+    def see(self, key: int, rows: slice, part: Batch, seen: Mapping[str, Tensor]) -> None:
+        given = seen[FINAL if self._reads else LOGITS][:, self._asked]
+        targets = part.targets[:, self._asked].to(given.device)
+        found: dict[str, list[Tensor]] = {}
+        step = max(1, ROWS // len(self._asked))
+        for start in range(0, len(given), step):
+            piece = given[start : start + step]
+            logits = self._model.read_out(piece) if self._reads else piece  # type: ignore[attr-defined]  # it has one
+            for name, values in self._judge(logits.float(), targets[start : start + step]).items():
+                found.setdefault(name, []).append(values.double().mean(1))
+        self._parts.append({name: torch.cat(values).numpy(force=True) for name, values in found.items()})
+
+    def _judge(self, logits: Float[Tensor, "batch asked out"], targets: Tensor) -> dict[str, Tensor]:
+        symbols = self._symbols.to(logits.device)
+        among = symbols[logits[..., symbols].argmax(-1)]
+        right = logits.gather(-1, targets[..., None])[..., 0]
+        return {
+            "answer_accuracy": logits.argmax(-1) == targets,
+            "candidate_accuracy": among == targets,
+            "answer_log_probability": right - logits.logsumexp(-1),
+        }
+
+    def shares(self) -> Shares:
+        """Of all strings that were seen."""
+        return {name: np.concatenate([part[name] for part in self._parts]) for name in QUANTITIES_SEEN}
+
+
+QUANTITIES_SEEN = ("answer_accuracy", "candidate_accuracy", "answer_log_probability")
+
+
+def in_context_rows(study: Study, found: Mapping[int, Shares], resamples: int = 400) -> list[Row]:
+    """Rows of all lengths, and the verdict.
+
+    Args:
+        study: gives the task, and the streams of random numbers.
+        found: by length, what was found of each string; a quantity may be left out.
+        resamples: of the bootstrap.
+    """
+    task: Any = study.task
+    title = task.presentation.title
+    rows: list[Row] = []
+    judged = [n for n in sorted(found) if not study.reads_unseen(n)]
+    for n, shares in sorted(found.items()):
+        tokens = task.positions(n)
+        where: dict[str, Any] = {"law": LAW, "length": n, "mode": "teacher_forced", "target": title}
+        rng = study.rng(NAME, n)
+        for name, values in shares.items():
+            rows.append(_mean(name, values, rng, resamples, where))
+        chance = task.chance(LAW, n)
+        values, skill_rng = shares["answer_accuracy"], study.rng(NAME, n, "skill")
+        rows.append(row(quantity="candidate_chance", value=chance, **where))
+        rows.append(_skill("answer_skill", values, chance, ERROR, skill_rng, where))
+        if n in judged:
+            rows.append(_skill("judged_skill", values, chance, level(len(judged)), skill_rng, where))
+        rows += [
+            row(quantity="prompt_tokens", value=float(tokens), **where),
+            row(quantity="window_share", value=tokens / task.window, **where),
+        ]
+    strings = min(len(shares["answer_accuracy"]) for shares in found.values())
+    longer = longer_question(task, max(judged)) if judged else None
+    return rows + verdict_rows(rows, task.window, title, strings, longer)
+
+
+def longer_question(task: Any, length: int) -> int | None:
+    """The most items, up to twice as many, of a question that the task has and that fits into the window."""
+    fits = (n for n in range(2 * length, length, -1) if task.admissible(n) and not task.beyond_window(n))
+    return next(fits, None)
+
+
+def _mean(name: str, values: NDArray[np.float64], rng: np.random.Generator, resamples: int, where: Any) -> Row:
+    count = len(values)
+    if np.isin(values, (0.0, 1.0)).all():
+        low, high = clopper_pearson(int(values.sum()), count)
+        return row(quantity=name, value=float(values.mean()), low=low, high=high, n=count, **where)
+    bounds = None if name == "answer_log_probability" else (0.0, 1.0)
+    ends = mean_ends(values, rng, resamples, bounds)
+    return row(
+        quantity=name, value=float(values.mean()), low=ends.low, high=ends.high, n=count, note=ends.note, **where
+    )
+
+
+def _skill(
+    quantity: str, values: NDArray[np.float64], chance: float, error: float, rng: np.random.Generator, where: Any
+) -> Row:
+    low, high = limits(values, error, rng)
+    value, low, high = ((accuracy - chance) / (1 - chance) for accuracy in (float(values.mean()), low, high))
+    return row(quantity=quantity, value=value, low=low, high=high, n=len(values), **where)
+
+
+def verdict_rows(rows: Sequence[Row], window: int, title: str, strings: int, longer: int | None = None) -> list[Row]:
+    """The verdict with its two lengths, from the rows of ``judged_skill`` and ``prompt_tokens`` alone.
+
+    Args:
+        rows: of one checkpoint.
+        window: tokens that the model was trained on.
+        title: of the presentation.
+        strings: the fewest behind any length.
+        longer: see :func:`decide_in_context`.
+    """
+    where: dict[str, Any] = {"law": LAW, "target": title, "n": strings}
+    tokens = {r["length"]: round(r["value"]) for r in rows if r["quantity"] == "prompt_tokens"}
+    points = [
+        Point(int(r["length"]), tokens[r["length"]], r["value"], r["low"], r["high"])
+        for r in rows
+        if r["quantity"] == "judged_skill"
+    ]
+    if not points:
+        names = ("capable_from", "decays_from", "in_context_verdict")
+        note = f"every length asked reaches beyond the window of {window:,} tokens"
+        return [row(quantity=name, status="undefined", note=note, **where) for name in names]
+    found = decide_in_context(sorted(points, key=lambda point: point.length), window, longer)
+    label = {"length": found.length, "label": found.label, "note": found.note, "reason": found.reason}
+    return [_capable(found, where), _decay(found, where), row(quantity="in_context_verdict", **label, **where)]
+
+
+def _capable(found: InContextVerdict, where: Mapping[str, Any]) -> Row:
+    where = {**where, "quantity": "capable_from", "length": found.judged}
+    if found.capable_from is None:
+        return row(status="undefined", note=f"skill is not shown to be {FITTED:g} at any length", **where)
+    return row(value=float(found.capable_from), **where)
+
+
+def _decay(found: InContextVerdict, where: Mapping[str, Any]) -> Row:
+    where = {**where, "quantity": "decays_from", "length": found.judged}
+    if found.kept_to is None:
+        return row(status="undefined", note="no length is shown to have a skill that could be lost", **where)
+    if found.decays_from is None:
+        return row(status="censored", low=float(found.kept_to), note="no decay is shown", **where)
+    at = float(found.decays_from)
+    return row(value=at, low=float(found.kept_to), high=at, **where)

@@ -1,0 +1,263 @@
+"""The verdict on a model that is evaluated in its prompt: holds, decays, partial, not capable, or undecided.
+
+It is computed from stored limits alone. With m judged lengths, each limit of skill is wrong with probability at most
+0.025 / m: *shown to be at least x* means that the lower limit is at least x, *shown to be below x* that the upper limit
+is below x.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.core.thresholds import ERROR, FITTED, PARTIAL, ROBUST
+from workbench.core.verdicts import (
+    AT_THE_BAR,
+    BETWEEN_THE_BARS,
+    DECAYS,
+    HOLDS,
+    NOT_CAPABLE,
+    PARTLY,
+    TOO_SHORT,
+    UNDECIDED,
+)
+from workbench.measure.intervals import all_equal, lower_limit, upper_limit
+
+DRAWS = 20_000
+"""Random weightings behind the limits of a mean of shares."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """Skill at one length.
+
+    Attributes:
+        length: items of the question.
+        tokens: tokens of the prompt.
+        skill: the estimate.
+        low: lower limit, wrong with probability at most 0.025 / (number of judged lengths).
+        high: upper limit, wrong with the same probability.
+        unseen: whether the prompt reaches beyond the window, so that the length is not judged.
+    """
+
+    length: int
+    tokens: int
+    skill: float
+    low: float
+    high: float
+    unseen: bool = False
+
+
+@dataclass(frozen=True)
+class InContextVerdict:
+    """What is shown of a model that is evaluated in its prompt.
+
+    Attributes:
+        label: ``holds``, ``decays``, ``partial``, ``not capable`` or ``undecided``.
+        length: items that the label is about: H up to which skill holds, K from which it decays or is undecided, or the
+            longest judged length.
+        capable_from: K0, the smallest judged length at which skill is shown to be at least FITTED; None = at none.
+        decays_from: the first of the two lengths in a row that show a decay; None = no decay is shown.
+        kept_to: the longest length before that up to which skill is shown to be kept; None = there is no reference.
+        judged: the longest judged length.
+        note: one clause.
+        reason: why it is undecided, else "".
+    """
+
+    label: str
+    length: int
+    capable_from: int | None
+    decays_from: int | None
+    kept_to: int | None
+    judged: int
+    note: str
+    reason: str = ""
+
+
+def limits(values: NDArray[np.float64], error: float, rng: np.random.Generator) -> tuple[float, float]:
+    """One-sided limits of the mean over sequences of values in [0, 1].
+
+    The upper limit is a quantile of the mean under random weights, uniform over the simplex, where one sequence with
+    the value 1 is added to the sample; for the lower limit one with the value 0 is added. For 0/1 values these are
+    exactly the Clopper-Pearson limits, which are computed without random weights. Unlike those of a bootstrap, they
+    stay apart from the mean where a sample misses rare values.
+
+    Source: Gaffke 2005, "Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative
+    variable"; Learned-Miller and Thomas 2019, "A new confidence interval for the mean of a bounded random variable".
+    That the limits are valid for all distributions is a conjecture; our tests simulate them.
+
+    Args:
+        values: ``[sequence]``, at least one.
+        error: probability at most with which each limit is wrong.
+        rng: draws the weights.
+
+    Returns:
+        lower and upper limit.
+    """
+    n = len(values)
+    if np.isin(values, (0.0, 1.0)).all():
+        right = int(values.sum())
+        return lower_limit(right, n, error), upper_limit(right, n, error)
+    if values.min() == values.max():
+        return all_equal(float(values[0]), n, (0.0, 1.0), 1 - 2 * error)
+    weights = rng.standard_exponential((DRAWS, n + 1))
+    weights /= weights.sum(1, keepdims=True)
+    means = weights[:, :n] @ values
+    return float(np.quantile(means, error)), float(np.quantile(means + weights[:, n], 1 - error))
+
+
+def limits_of_mean(mean: float, n: int, error: float) -> tuple[float, float]:
+    """One-sided limits of the mean of values in [0, 1] of which only the mean of ``n`` is known.
+
+    They hold whatever the spread of the values: Hoeffding's bound in its sharp form, n KL(mean, limit) =
+    log(1 / error). They are wider than those of :func:`limits`, which needs the values.
+
+    Source: Hoeffding 1963, "Probability inequalities for sums of bounded random variables", theorem 1.
+
+    Args:
+        mean: of the values.
+        n: how many there are.
+        error: probability at most with which each limit is wrong.
+
+    Returns:
+        lower and upper limit.
+    """
+    most = -np.log(error) / n
+
+    def divergence(limit: float) -> float:
+        parts = [(mean, limit), (1 - mean, 1 - limit)]
+        return float(sum(p * np.log(p / q) if q > 0 else np.inf for p, q in parts if p > 0))
+
+    def limit(end: float) -> float:
+        inner, outer = mean, end
+        for _ in range(60):
+            middle = (inner + outer) / 2
+            inner, outer = (middle, outer) if divergence(middle) < most else (inner, middle)
+        return outer
+
+    return (0.0 if mean <= 0 else limit(0.0)), (1.0 if mean >= 1 else limit(1.0))
+
+
+def decide_in_context(points: Sequence[Point], window: int, longer: int | None = None) -> InContextVerdict:
+    """The verdict on a curve of skill over length, from its limits alone; lengths beyond the window are not judged.
+
+    K0 is the smallest length at which skill is shown to be at least FITTED. The reference of a longer length is the
+    largest lower limit from K0 up to the length before. With K0:
+
+    - *decays*: two lengths in a row are shown to be below ROBUST of their references; from the first of them on.
+    - *holds*: every length beyond K0 is shown to be at least ROBUST of its reference, up to the longest.
+    - *undecided*: anything else, from the first length beyond K0 that is not shown to be kept.
+
+    Without K0, r being the largest lower limit of all:
+
+    - *partial*: r is at least PARTIAL, and two later lengths in a row are shown to be below r / 2.
+    - *not capable*: else, where every length is shown to be below FITTED.
+    - *undecided*: anything else.
+
+    Args:
+        points: of ascending length.
+        window: tokens that the model was trained on.
+        longer: items of a longer question that fits into the window, for the note; None = there is none.
+
+    Raises:
+        ValueError: if no length lies inside the window.
+    """
+    judged = [point for point in points if not point.unseen]
+    if not judged:
+        raise ValueError("no length lies inside the window")
+    start = next((place for place, point in enumerate(judged) if point.low >= FITTED), None)
+    return _partly(judged, window) if start is None else _capable(judged, start, window, longer)
+
+
+def _capable(judged: Sequence[Point], start: int, window: int, longer: int | None) -> InContextVerdict:
+    """The verdict where skill is shown to reach FITTED at the judged length with the index ``start``."""
+    first, last, later = judged[start], judged[-1], judged[start + 1 :]
+    references = [max(judged[start:place], key=lambda point: point.low) for place in range(start + 1, len(judged))]
+    kept = [point.low >= ROBUST * best.low for point, best in zip(later, references, strict=True)]
+    falling = [point.high < ROBUST * best.low for point, best in zip(later, references, strict=True)]
+    decay = _pair(falling)
+    capable = f"capable from {first.length:,} items"
+
+    def verdict(label: str, place: int, note: str, reason: str = "") -> InContextVerdict:
+        """``place`` counts the later lengths, -1 being that of K0."""
+        until = next((number for number, holds in enumerate(kept) if not holds), len(kept))
+        until = until if decay is None else min(until, decay)
+        at = judged[start + 1 + place].length
+        found = None if decay is None else later[decay].length
+        return InContextVerdict(label, at, first.length, found, judged[start + until].length, last.length, note, reason)
+
+    def below(place: int, word: str) -> str:
+        best = references[place]
+        share = f"{ROBUST:g} of the {best.low:.3f} shown at {best.length:,} items"
+        return f"{_said(later[place], window)}, {word} {share} ({ROBUST * best.low:.3f})"
+
+    if decay is not None:
+        return verdict(DECAYS, decay, f"{below(decay, 'below')}; {capable}")
+    if not later:
+        return verdict(UNDECIDED, -1, f"{capable}, the longest judged length; {_add(judged, longer)}", TOO_SHORT)
+    if all(kept):
+        share = f"at least {ROBUST:g} of the skill shown before at every length up to {_place(last, window)}"
+        return verdict(HOLDS, len(later) - 1, f"{capable}, and {share}")
+    place = kept.index(False)
+    note = f"{capable}, undecided from {later[place].length:,} items"
+    fallen = [number for number, falls in enumerate(falling) if falls]
+    if fallen == [len(later) - 1]:
+        return verdict(UNDECIDED, place, f"{note}: {below(fallen[0], 'below')}; {_add(judged, longer)}", TOO_SHORT)
+    if fallen:
+        return verdict(UNDECIDED, place, f"{note}: {below(fallen[0], 'below')}, but only there", BETWEEN_THE_BARS)
+    return verdict(UNDECIDED, place, f"{note}: {below(place, 'not shown to be on one side of')}", AT_THE_BAR)
+
+
+def _partly(judged: Sequence[Point], window: int) -> InContextVerdict:
+    """The verdict where no length is shown to reach FITTED."""
+    best = max(judged, key=lambda point: point.low)
+    place = judged.index(best)
+    later = judged[place + 1 :]
+    decay = _pair([point.high < best.low / 2 for point in later]) if best.low >= PARTIAL else None
+
+    def verdict(label: str, at: int, note: str, reason: str = "") -> InContextVerdict:
+        found, kept = (None, None) if decay is None else (later[decay].length, best.length)
+        return InContextVerdict(label, at, None, found, kept, judged[-1].length, note, reason)
+
+    nowhere = f"no length is shown to reach {FITTED:g}"
+    if decay is not None:
+        half = f"below half of the {best.low:.3f} shown at {best.length:,} items"
+        return verdict(PARTLY, later[decay].length, f"{_said(later[decay], window)}, {half}; {nowhere}")
+    highest = max(judged, key=lambda point: point.high)
+    if highest.high < FITTED:
+        every = f"skill is shown to be below {FITTED:g} at every judged length"
+        return verdict(NOT_CAPABLE, judged[-1].length, f"{every}; the highest is {_said(highest, window)}")
+    note = f"{nowhere}, and {_said(highest, window)} is not shown to be below it"
+    return verdict(UNDECIDED, judged[-1].length, note, AT_THE_BAR)
+
+
+def _pair(falling: Sequence[bool]) -> int | None:
+    """The index of the first of two in a row that are true."""
+    return next((place for place, both in enumerate(pairwise(falling)) if all(both)), None)
+
+
+def _add(judged: Sequence[Point], longer: int | None) -> str:
+    """How to add a longer length, as an option of the command that measures."""
+    if longer is None:
+        return "no longer question fits"
+    lengths = ",".join(str(n) for n in (*(point.length for point in judged), longer))
+    return f"a longer length would tell: --lengths {lengths}"
+
+
+def _said(point: Point, window: int) -> str:
+    return f"skill {point.skill:.3f} [{point.low:.3f}, {point.high:.3f}] at {_place(point, window)}"
+
+
+def _place(point: Point, window: int) -> str:
+    """Items, tokens, and their share of the window."""
+    share = 100 * point.tokens / window
+    return f"{point.length:,} items ({point.tokens:,} tokens, {share:.2g} % of the window)"
+
+
+def level(lengths: int) -> float:
+    """Probability at most with which each limit is wrong that the verdict on so many judged lengths rests on."""
+    return ERROR / max(1, lengths)

@@ -1,0 +1,117 @@
+"""The components of a transformer as the nodes of its circuit graph, and the names that rows give to them.
+
+Circuits measure connections between components and figures draw them. This module imports no torch.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["embedding", "head", "MLP", "unembedding"]
+ARROW = " -> "
+"""Between sender and receiver in the name of a connection."""
+_HEAD, _MLP = re.compile(r"L([0-9]{1,6})\.([0-9]{1,6})"), re.compile(r"MLP ([0-9]{1,6})")
+
+
+@dataclass(frozen=True)
+class Component:
+    """A node: what writes to the residual stream, or reads it.
+
+    Attributes:
+        kind: the embedding (with positions, where the model adds any), a head, an MLP, or the unembedding.
+        layer: of a head or an MLP.
+        head: of a head.
+    """
+
+    kind: Kind
+    layer: int | None = None
+    head: int | None = None
+
+    @property
+    def name(self) -> str:
+        """As rows say it.
+
+        >>> Component("head", 1, 0).name, Component("MLP", 2).name
+        ('L1.0', 'MLP 2')
+        """
+        if self.kind == "head":
+            return f"L{self.layer}.{self.head}"
+        return f"MLP {self.layer}" if self.kind == "MLP" else self.kind
+
+    @property
+    def depth(self) -> tuple[float, int]:
+        """When it acts: a component reads what all of less depth wrote. Heads of a layer act before its MLP."""
+        if self.layer is None:
+            return (-1.0 if self.kind == "embedding" else float("inf"), 0)
+        return (float(self.layer), 1 if self.kind == "MLP" else 0)
+
+    @classmethod
+    def named(cls, name: str) -> Component:
+        """The component of that name.
+
+        Raises:
+            ValueError: for no name of one.
+        """
+        if name in ("embedding", "unembedding"):
+            return cls(name)  # type: ignore[arg-type]
+        if found := _HEAD.fullmatch(name):
+            return cls("head", int(found[1]), int(found[2]))
+        if found := _MLP.fullmatch(name):
+            return cls("MLP", int(found[1]))
+        raise ValueError(f"{name!r} is not a component; name one like embedding, L0.1, MLP 0 or unembedding")
+
+
+@dataclass(frozen=True)
+class Connection:
+    """What one component reads of another.
+
+    Attributes:
+        sender: what wrote it.
+        receiver: what reads it.
+    """
+
+    sender: Component
+    receiver: Component
+
+    @property
+    def name(self) -> str:
+        """As rows say it, ``L0.0 -> L1.0``."""
+        return f"{self.sender.name}{ARROW}{self.receiver.name}"
+
+    @classmethod
+    def named(cls, name: str) -> Connection:
+        """The connection of that name.
+
+        >>> Connection.named("embedding -> MLP 0").receiver.kind
+        'MLP'
+
+        Raises:
+            ValueError: for no name of one.
+        """
+        parts = [Component.named(part) for part in name.split(ARROW)]
+        if len(parts) != 2 or not parts[0].depth < parts[1].depth:
+            raise ValueError(f"{name!r} is not a connection; name one like L0.0{ARROW}L1.0, the sender first")
+        return cls(*parts)
+
+
+def head_name(layer: int | None, head: int | None) -> str:
+    """Return the label of a head in notes and on screen, ``L0 H3``; ``all heads`` if no head is chosen."""
+    return "all heads" if layer is None or head is None else f"L{layer} H{head}"
+
+
+def connections_of(layers: int, heads: int, mlps: bool) -> list[Connection]:
+    """Every connection of a model, receivers in the order in which they act.
+
+    Args:
+        layers: blocks.
+        heads: of a block.
+        mlps: whether blocks have MLPs.
+    """
+    nodes = [Component("embedding")]
+    for layer in range(layers):
+        nodes += [Component("head", layer, head) for head in range(heads)]
+        nodes += [Component("MLP", layer)] if mlps else []
+    nodes.append(Component("unembedding"))
+    return [Connection(one, other) for other in nodes for one in nodes if one.depth < other.depth]
