@@ -56,6 +56,9 @@ CLAIM = 0.05
 WIDEST = 1.0
 """Widest interval with which an R^2, or another share of squared error that has no lower bound, says anything."""
 
+SMALLEST_DROP = 0.1
+"""Drop of class-balanced accuracy from N below which there is nothing to diagnose."""
+
 MOST_COST = 0.05
 """Class-balanced accuracy that an intervention may cost at N; an intervention that costs more is not applicable."""
 

@@ -13,12 +13,11 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike, NDArray
 
+from workbench.core.thresholds import SMALLEST_DROP
 from workbench.measure.intervals import interval, tango
 
 LEARNED = 0.9
 """Balanced accuracy at N below which nothing is diagnosed: what was never learned is not lost past N."""
-SMALLEST = 0.1
-"""Accuracy drop below which there is nothing to explain."""
 NAMED = 0.2
 """Accuracy drop below which no cause is named: its shares are too uncertain with the sequences that are drawn."""
 WRONG = 100
@@ -199,8 +198,8 @@ def refusal(reference: Judged, at: Judged, length: int) -> str:
     wrong = int((at.right < 0.5).sum())
     if a_reference < LEARNED:
         return f"not learned: class-balanced accuracy at N is {below(a_reference, LEARNED)}, below {LEARNED:g}"
-    if loss < SMALLEST:
-        return f"accuracy drops by less than {SMALLEST:g}: nothing to explain at {length:,}"
+    if loss < SMALLEST_DROP:
+        return f"accuracy drops by less than {SMALLEST_DROP:g}: nothing to explain at {length:,}"
     if wrong < WRONG:
         return f"{wrong} sequences of length {length:,} are answered wrong; a diagnosis needs {WRONG}"
     if loss < NAMED:

@@ -189,7 +189,7 @@ def judged_with(*right: tuple[int, int]) -> Judged:
 def test_refusals_at_their_bounds(monkeypatch: pytest.MonkeyPatch, inside: int, right: int, said: str) -> None:
     """With thresholds that are sums of powers of 2, which a share can meet exactly."""
     monkeypatch.setattr(recovered_share, "LEARNED", 0.75)
-    monkeypatch.setattr(recovered_share, "SMALLEST", 0.125)
+    monkeypatch.setattr(recovered_share, "SMALLEST_DROP", 0.125)
     monkeypatch.setattr(recovered_share, "NAMED", 0.5)
     monkeypatch.setattr(recovered_share, "WRONG", 200)
     why = refusal(judged_with((inside, 512), (inside, 512)), judged_with((right, 512), (right, 512)), 64)

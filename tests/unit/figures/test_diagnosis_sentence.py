@@ -158,22 +158,38 @@ def test_where_nothing_is_to_be_explained_it_says_up_to_where_and_under_which_la
         "status": "undefined",
         "note": "accuracy drops by less than 0.1: nothing to explain at 64",
     }
-    assert said(why) == "Accuracy drops by less than 0.1: nothing to explain at 64 on the matched test set."
+    small = "Class-balanced accuracy drops by less than 0.1 at length 64 on the matched test set. "
+    needs = "A diagnosis needs a drop of at least 0.1."
+    assert said(why) == small + needs
     later = {**why, "length": 128, "note": "accuracy drops by less than 0.1: nothing to explain at 128"}
-    assert (
-        said(why, later)
-        == "Accuracy drops by less than 0.1: nothing to explain at 64, nor at 128 on the matched test set."
+    assert said(why, later) == (
+        "Class-balanced accuracy drops by less than 0.1 at length 64 and by less than 0.1 at length 128 on the matched "
+        "test set. A diagnosis needs a drop of at least 0.1."
     )
     named = [{**r, "length": 128} for r in entry("content")]
     of_one = told(diagnosis_sentence(frame(why, *named), step=7, longest=32, length=64))
-    assert of_one == "Accuracy drops by less than 0.1: nothing to explain at 64 on the matched test set."
+    assert of_one == small + needs
     few = {**later, "note": "37 sequences of length 64 are answered wrong; a diagnosis needs 100"}
-    assert said(why, few) == (
-        "Accuracy drops by less than 0.1: nothing to explain at 64 on the matched test set. 37 sequences of length 64 "
-        "are answered wrong; a diagnosis needs 100."
+    assert (
+        said(why, few) == small + needs[:-1] + ". 37 sequences of length 64 are answered wrong; a diagnosis needs 100."
     )
     found = cites(diagnosis_sentence(frame(why, later), step=7, longest=32))
     assert [one.row["length"] for one in found] == [64, 128]
+
+
+def test_a_drop_too_small_for_a_diagnosis_is_given_with_its_interval() -> None:
+    """A drop of 0.09 [0.06, 0.12] is shown to be a drop: the sentence does not call it nothing."""
+    why = {
+        "quantity": "entry",
+        "status": "undefined",
+        "note": "accuracy drops by less than 0.1: nothing to explain at 64",
+    }
+    drop = {"quantity": "balanced_loss", "value": 0.0926, "low": 0.0622, "high": 0.12}
+    far = [{**r, "length": 128} for r in (why, {**drop, "value": 0.01, "low": -0.02, "high": 0.04})]
+    assert said(why, drop, *far) == (
+        "Class-balanced accuracy drops by 0.09 [0.06, 0.12] at length 64 and by 0.01 [−0.02, 0.04] at length 128 on the "
+        "matched test set. A diagnosis needs a drop of at least 0.1."
+    )
 
 
 def test_a_diagnosis_of_the_challenge_law_names_it_and_reads_no_row_of_the_other() -> None:

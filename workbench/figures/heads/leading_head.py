@@ -261,7 +261,7 @@ def leading_clause(leading: Leading) -> list[Piece]:
         there = leading.elsewhere
         return why if there is None else [*why, count(there, "length", ". Choose length ", ", where it is")]
     if leading.place is None:
-        return [plain("No single head is shown to matter"), at]
+        return [plain("No single head is shown to matter"), at, *_candidate_and_control(leading)]
     return [
         named_head(leading.tested),
         plain(" matters"),
@@ -269,3 +269,21 @@ def leading_clause(leading: Leading) -> list[Piece]:
         plain(": without it, "),
         *leading.cost,
     ]
+
+
+def _candidate_and_control(leading: Leading) -> list[Piece]:
+    """The drops of the head that set A chose and of its control: the numbers because of which no head is named."""
+    if not leading.drops:
+        return []
+    without = [plain(": without "), named_head(leading.drops[0]), plain(", ")]
+    pieces = [*without, *cost_clause(leading.drops, True, leading.whole, leading.above)]
+    controls = [row for _, row in sorted((leading.controls or {}).items())]
+    if not controls:
+        return pieces
+    if controls[0]["control"] == LEAST_HEAD:
+        pieces += [plain(". Without "), named_head(controls[0]), plain(", the control, it drops ")]
+    else:
+        pieces.append(plain(". With a random direction of equal norm added, the control, it drops "))
+    for i, row in enumerate(controls):
+        pieces += [plain(" and by " if i else "by "), *estimate(row)]
+    return pieces

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import dotted, over_length, sample_size, whole
 from workbench.figures.look import LIGHT, Look
@@ -23,6 +26,7 @@ from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.series import LineStyle, add_series, line_plot
 from workbench.figures.style.template import accuracy_axis, run_axis
 
+Row = Mapping[str, Any]
 MEASUREMENT, QUANTITY = "circuits.heads", "induction_mass"
 MOST = 6
 """Heads that are drawn, besides the chosen one."""
@@ -89,9 +93,18 @@ def leading_inducer(frame: Frame, *, step: int) -> tuple[int, int] | None:
 
 
 def _most(rows: Frame) -> list[tuple[int, int]]:
-    """The heads that have most at the shortest length, the most first."""
+    """The six heads with most induction mass at the shortest length, in order."""
     if not len(rows):
         return []
-    shortest = rows.where(length=min(float(n) for n in rows["length"])).rows()
-    ranked = sorted(shortest, key=lambda row: (-float(row["value"]), int(row["layer"]), int(row["head"])))
-    return [(int(row["layer"]), int(row["head"])) for row in ranked[:MOST]]
+    shortest = min(int(n) for n in rows["length"])
+    return [(int(row["layer"]), int(row["head"])) for row in _ranked(rows.rows(), shortest)[:MOST]]
+
+
+def highest_inducer(rows: Sequence[Row], length: int) -> Row:
+    """The row of the head with most induction mass at a length; of equal ones, the first head."""
+    return _ranked(rows, length)[0]
+
+
+def _ranked(rows: Sequence[Row], length: int) -> list[Row]:
+    at_length = [row for row in rows if int(row["length"]) == length]
+    return sorted(at_length, key=lambda row: (-float(row["value"]), int(row["layer"]), int(row["head"])))

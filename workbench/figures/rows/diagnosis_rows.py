@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from workbench.core.names import NOT_EXPLAINED
+from workbench.core.thresholds import SMALLEST_DROP
 from workbench.figures.errors import NotMeasured, Undefined
 from workbench.figures.labels import layer_said
 from workbench.figures.rows.frame import Frame, missing
@@ -20,7 +21,7 @@ CAUSE_OF: dict[str, str] = {family: cause.label for family, cause in FAMILIES.it
 """Family of interventions -> the cause that it names."""
 UNNAMED = {
     "not learned": "not learned",
-    "nothing to explain": "nothing to explain",
+    "nothing to explain": f"accuracy drop below {SMALLEST_DROP:g}",
     "no cause is named": "drop too small for a diagnosis",
     "a diagnosis needs": "too few wrong sequences",
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.core.names import NOT_EXPLAINED, POSITION_OR_CONTENT, POSITION_OR_KEYS, TOO_COSTLY
-from workbench.core.thresholds import NAMING_SHARE
+from workbench.core.thresholds import NAMING_SHARE, SMALLEST_DROP
 from workbench.figures.labels import Piece
 from workbench.figures.rows.claims import Claim, capital, count, estimate, head, layer, note, number, plain, trained
 from workbench.figures.rows.conversion import of_rows
@@ -38,7 +38,7 @@ MANY = ("position", "keys", "steps", "joint")
 ASIDE = {"P": "D", "D": "P", "K": "P", "T": "C", "C": "P"}
 """The family whose best member is told beside the one that is named."""
 NOTHING = "nothing to explain"
-"""What the note of a row contains that has nothing to explain."""
+"""What the note of a row contains whose accuracy drop is too small for a diagnosis."""
 NEAR, FAR = 0.05, 0.25
 """How far below the accuracy at N a probe may be for the answer to count as readable, and how far one of untrained
 weights must be."""
@@ -92,18 +92,23 @@ def _at(named: Row) -> Claim:
 
 
 def _nothing(own: Frame, named: Row) -> list[Piece]:
-    """Why no cause is named; where accuracy holds, at which lengths and on which test set: the other may fail."""
-    why = capital(note(named))
+    """Why no cause is named. A drop below the threshold is given at each of its lengths, with its interval."""
     if NOTHING not in str(named["note"]):
-        return [why]
+        return [capital(note(named))]
     diagnosed = own.where(quantity="entry").sort("length").rows()
-    same = [row for row in diagnosed if NOTHING in str(row["note"])]
-    pieces: list[Piece] = [why]
-    if same[-1]["length"] != named["length"]:
-        pieces.append(count(same[-1], "length", ", nor at "))
-    pieces.append(plain(f" on the {named['law']} test set"))
+    small = [row for row in diagnosed if NOTHING in str(row["note"])]
+    drops = {row["length"]: row for row in valued(own.where(quantity="balanced_loss", control="")).rows()}
+    pieces: list[Piece] = []
+    for row in small:
+        joint = plain(" and ") if pieces else plain("Class-balanced accuracy drops ")
+        drop = drops.get(row["length"])
+        size = (
+            [plain("by less than "), plain(f"{SMALLEST_DROP:g}")] if drop is None else [plain("by "), *estimate(drop)]
+        )
+        pieces += [joint, *size, count(row, "length", " at length ")]
+    pieces.append(plain(f" on the {named['law']} test set. A diagnosis needs a drop of at least {SMALLEST_DROP:g}"))
     for row in diagnosed:
-        if row not in same:
+        if row not in small:
             pieces += [plain(". "), capital(note(row))]
     return pieces
 

@@ -11,7 +11,8 @@ from workbench.figures.errors import NotMeasured
 from workbench.figures.in_context.changed_heads import TOLD, changed_rows
 from workbench.figures.in_context.inducing_heads import MEASUREMENT as HEADS
 from workbench.figures.in_context.inducing_heads import QUANTITY as INDUCTION
-from workbench.figures.labels import Piece
+from workbench.figures.in_context.inducing_heads import highest_inducer, leading_inducer
+from workbench.figures.labels import Piece, whole
 from workbench.figures.rows.claims import asked, count, estimate, head, note, number, plain
 from workbench.figures.rows.conversion import of_rows
 from workbench.figures.rows.frame import Frame
@@ -86,8 +87,25 @@ def in_context_rail(frame: Frame, row: str, step: int, length: int, layer: int, 
             return [asked("step", step, "Heads are not measured at step ", ".")]
         ends = [[number(one), count(one, "length", " at ", " items")] for one in found]
         said = plain(" gives to the key behind the earlier occurrence of the token at hand, of its attention: ")
-        return [head(found[0]), said, *_joined(ends), plain(".")]
+        return [head(found[0]), said, *_joined(ends), plain("."), *_chosen_inducer(frame, step, layer, which)]
     return _changed(frame, step, length) if row == "in-context-use" else []
+
+
+def _chosen_inducer(frame: Frame, step: int, layer: int, which: int) -> list[Piece]:
+    """Where the head was chosen as the highest of all, and the highest one at most items; empty for other heads."""
+    where = {"measurement": HEADS, "quantity": INDUCTION, "mode": ["task", "teacher_forced"], "law": "matched"}
+    rows = valued(frame.where(step=step, **where)).rows()
+    lengths = sorted({int(row["length"]) for row in rows})
+    if len(lengths) < 2 or leading_inducer(frame, step=step) != (layer, which):
+        return []
+    first, last = (highest_inducer(rows, length) for length in (lengths[0], lengths[-1]))
+    heads = sum(int(row["length"]) == lengths[0] for row in rows)
+    pieces = [
+        count(first, "length", " It was chosen as the highest of all heads at ", f" items ({whole(heads)} heads)"),
+        plain(", so its value there is likely too high. At "),
+        count(last, "length", "", " items the highest is "),
+    ]
+    return [*pieces, head(last), plain(" with "), number(last), plain(".")]
 
 
 def _changed(frame: Frame, step: int, length: int) -> list[Piece]:

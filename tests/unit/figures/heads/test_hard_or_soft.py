@@ -201,7 +201,11 @@ def test_where_no_head_passes_none_leads_and_all_are_shown(tested: Any) -> None:
     found = leading_head(frame, step=7, length=128)
     assert (found.place, found.name) == (None, "all heads")
     pieces = leading_clause(found)
-    assert said(pieces) == "No single head is shown to matter at length 128"
+    assert said(pieces) == (
+        "No single head is shown to matter at length 128: without L1 H0, accuracy drops by 0.30 [0.20, 0.40] with its "
+        "mean output in its place and by 0.08 [−0.02, 0.13] with its output on another sequence in its place. "
+        "Without L1 H1, the control, it drops by 0.01 [−0.01, 0.03] and by 0.01 [−0.01, 0.03]"
+    )
     assert unfounded(pieces, frame, 32) == []
     assert leading_clause(Leading(None)) == []
 
@@ -243,6 +247,31 @@ def behaving(synthetic: Any, accuracies: dict[int, tuple[float, float | None, fl
     return Frame.of(synthetic.frame_of(rows))
 
 
+NOT_SHOWN = (
+    "No single head is shown to matter at length 45: without L0 H0, accuracy drops by 0.00 [−0.01, 0.01] with its mean "
+    "output in its place. Without L0 H1, the control, it drops by 0.01 [−0.01, 0.03]"
+)
+
+
+def test_a_random_direction_is_named_where_it_is_the_control(tested: Any) -> None:
+    rows = tested({128: (0, 0, "not named", {"mean": (0.3, 0.2, 0.4, "")})}).to_pandas()
+    rows.loc[rows["control"] == "least head", ["control", "head"]] = ["random direction", None]
+    pieces = leading_clause(leading_head(Frame.of(rows), step=7, length=128))
+    assert said(pieces).endswith(
+        "With a random direction of equal norm added, the control, it drops by 0.01 [−0.01, 0.03]"
+    )
+    assert unfounded(pieces, Frame.of(rows), 32) == []
+
+
+def test_the_drops_of_the_candidate_stay_where_its_control_costs_as_much(tested: Any) -> None:
+    """A head that costs 0.40 is not named where the control costs 0.32: both numbers are in the sentence."""
+    rows = tested({16: (0, 1, "not named", {"mean": (0.4, 0.35, 0.45, "")})}).to_pandas()
+    rows.loc[rows["control"] == "least head", ["value", "low", "high"]] = [0.32, 0.27, 0.37]
+    text = said(leading_clause(leading_head(Frame.of(rows), step=7, length=16)))
+    assert "without L0 H1, accuracy drops by 0.40 [0.35, 0.45]" in text
+    assert text.endswith("Without L0 H0, the control, it drops by 0.32 [0.27, 0.37]")
+
+
 @pytest.mark.parametrize(
     ("accuracies", "sentence"),
     [
@@ -256,8 +285,8 @@ def behaving(synthetic: Any, accuracies: dict[int, tuple[float, float | None, fl
             "No single head can be shown to matter at length 45: accuracy without any ablation, 0.00, "
             "is not shown to be above chance (0.00)",
         ),
-        ({11: (0.5, 0.4, 0.6), 45: (0.4, 0.3, 0.5)}, "No single head is shown to matter at length 45"),
-        ({11: (0.5, 0.4, 0.6)}, "No single head is shown to matter at length 45"),
+        ({11: (0.5, 0.4, 0.6), 45: (0.4, 0.3, 0.5)}, NOT_SHOWN),
+        ({11: (0.5, 0.4, 0.6)}, NOT_SHOWN),
     ],
 )
 def test_where_the_model_is_at_chance_no_head_can_be_shown_to_matter(

@@ -107,7 +107,13 @@ def test_the_words_beside_name_both_ends() -> None:
     assert behaviour == "Right of all answer tokens: 1.00 [0.98, 1.00] at 8 items, 0.20 [0.18, 0.22] at 64 items."
     mechanism = "".join(text for text, _ in in_context_rail(rows, "mechanism", 1, 64, 2, 2))
     assert mechanism.startswith("L2 H2 gives")
-    assert mechanism.endswith("1.00 at 8 items, 0.20 at 64 items.")
+    assert mechanism.endswith(
+        "1.00 at 8 items, 0.20 at 64 items. It was chosen as the highest of all heads at 8 items (9 heads), so its value "
+        "there is likely too high. At 64 items the highest is L2 H2 with 0.20."
+    )
+    other = "".join(text for text, _ in in_context_rail(rows, "mechanism", 1, 64, 2, 1))
+    assert other.endswith("items.")
+    assert "highest" not in other
     assert "not measured" in "".join(text for text, _ in in_context_rail(rows, "behaviour", 2, 64, 2, 2))
 
 

@@ -141,7 +141,7 @@ def test_checkpoints_of_which_the_same_is_said_are_one_stretch() -> None:
     rows += [row(**{**HERE, "step": at, "quantity": "entry", "label": "position"}) for at in (291, 1200)]
     frame = Frame.of(pd.DataFrame(rows, columns=list(FIELDS)))
     told = [(first["step"], last["step"], said) for first, last, said in entries_over_training(frame)]
-    assert told == [(0, 4, "not learned"), (70, 70, "nothing to explain at 128"), (291, 1200, "position at 128")]
+    assert told == [(0, 4, "not learned"), (70, 70, "accuracy drop below 0.1 at 128"), (291, 1200, "position at 128")]
 
 
 def test_every_number_of_the_sentence_stands_in_its_row(diagnosed: pd.DataFrame) -> None:

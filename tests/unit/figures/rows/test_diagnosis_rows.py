@@ -86,15 +86,15 @@ def test_the_head_at_which_it_fails_is_known_only_of_a_head(
         ([entry(20, 32, "spread"), site(20, 32, "mixed", None, None, law="challenge")], "spread at 32"),
         ([entry(20, 32, "not explained"), site(20, 32, "mixed", None, None)], "not explained at 32"),
         ([entry(20, 32, "", "it is not learned: 0.2"), site(20, 32, "mixed", None, None)], "not learned"),
-        ([entry(20, 32, "", "nothing to explain, no cause is named")], "nothing to explain at 32"),
+        ([entry(20, 32, "", "nothing to explain, no cause is named")], "accuracy drop below 0.1 at 32"),
         ([entry(20, 32, "", "something else")], "something else at 32"),
         (
             [entry(20, 64, "", "0.19: no cause is named"), entry(20, 32, "", "nothing to explain at 32")],
-            "nothing to explain at 32, drop too small for a diagnosis at 64",
+            "accuracy drop below 0.1 at 32, drop too small for a diagnosis at 64",
         ),
         (
             [entry(20, 64, "", "nothing to explain at 64"), entry(20, 32, "", "nothing to explain at 32")],
-            "nothing to explain at 32 and 64",
+            "accuracy drop below 0.1 at 32 and 64",
         ),
         ([entry(20, 64, "spread"), entry(20, 32, "", "nothing to explain")], "spread at 64"),
     ],
