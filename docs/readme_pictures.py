@@ -29,12 +29,12 @@ CHAIN = (
 #: The boxes below: title, and the question that it answers.
 MEASURED = (
     ("Behaviour", ("Is the answer right", "beyond N?")),
-    ("Probes", ("Is a summary or", "position encoded?")),
+    ("Probes", ("Is the task state or", "position encoded?")),
     ("Circuits", ("Which heads", "carry the answer?")),
     ("Interventions", ("What recovers", "the accuracy?")),
 )
 QUESTIONS = "Scale-robust or length-coupled? Why, since which training step, and what may fix it?"
-SEPARATION = "The verdict follows from behaviour alone. The other measurements explain it; theory is compared with it."
+SEPARATION = "The verdict depends only on accuracy. The other measurements explain it. Theory is compared with it."
 BOX, GAP, MARGIN = (166, 74), 34, 16
 UPPER, LOWER, END = 16, 154, 306
 

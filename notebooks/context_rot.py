@@ -11,10 +11,13 @@
 # %% [markdown]
 # # Context rot in a pretrained model
 #
-# A language model is asked a task in its prompt, with more and more items. Does it get worse long before its window is
-# full? Any folder of Hugging Face's `transformers` will do: set `LENGTHLENS_MODEL` to one. Without it this page makes
-# its own, so that it runs without a network: a small Llama that learns in seconds to copy words, up to twelve of them.
-# What a real model does is said at the end, from rows that were measured once.
+# After this tutorial you can test whether a pretrained language model gets worse with longer prompts, and find the
+# heads that it needs.
+#
+# The model gets a task in its prompt, with more and more items. Does its accuracy fall long before its context
+# window is full? Any folder of Hugging Face's `transformers` works: set `LENGTHLENS_MODEL` to it. Without a folder,
+# this page trains its own model, so that it runs without a network. The model is a small Llama that learns in
+# seconds to copy up to twelve words. The last section shows the results of a real model, which were measured once.
 
 # %%
 import os
@@ -47,10 +50,10 @@ def lengthlens(*words):
 
 
 # %% [markdown]
-# ## A model to ask
+# ## A model to evaluate
 #
-# Forty tokens: a beginning, an end, a colon, a line's end, and thirty-six words. Two layers are enough to copy: one
-# head that looks back by one, one that finds the word before.
+# The vocabulary has forty tokens: begin, end, colon, end of line, and thirty-six words. Two layers are enough to
+# copy. One head looks back by one token, and another finds the earlier occurrence of the word.
 
 # %%
 SPECIAL = ["<s>", "</s>", ":", "\u010a"]
@@ -94,8 +97,8 @@ Markdown(said)
 # %% [markdown]
 # ## The task, in its prompt
 #
-# `open` writes a run that names the folder with a hash per file; it copies no weights, asks no network, and runs no
-# code of the folder. `symbols` is of how many words items are drawn.
+# `open` writes a run that names the folder, with a hash of each file. It copies no weights, contacts no network, and
+# runs no code of the folder. `symbols` is the number of different words from which items are drawn.
 
 # %%
 symbols, lengths = (256, "8,16,32,64,128") if given else (32, "4,8,12,16,20,24,32")
@@ -122,10 +125,10 @@ curve.round(3)
 causes(rows, "behaviour.in_context", "answer_accuracy")
 
 # %% [markdown]
-# ## Where it goes
+# ## Which head finds the answer
 #
-# A copy needs a head that finds the earlier occurrence of the word at hand and looks at what followed it. Its attention
-# mass there, over the number of items:
+# A copy needs a head that finds the earlier occurrence of the current word and attends to the token after it. This
+# is its attention mass on that token, over the number of items:
 
 # %%
 mass = rows[(rows["quantity"] == "induction_mass") & (rows["mode"] == "task") & (rows["status"] == "ok")]

@@ -11,8 +11,12 @@
 # %% [markdown]
 # # Find the head
 #
-# A run of the gallery answers which bit was written last, right at every trained length. Somewhere a head has to find
-# the last write. Which one, since when in training, is it needed, and what becomes of it past the training length?
+# After this tutorial you can find the head that a model needs, test it by ablation, and follow it beyond the trained
+# lengths.
+#
+# A run of the gallery reports which bit was written last. It is correct at every trained length, so some head has to
+# find the last write. Which head is it? Since when in training does the model need it? What does it do beyond the
+# trained lengths?
 
 # %%
 import pandas as pd
@@ -32,10 +36,10 @@ Markdown(
 )
 
 # %% [markdown]
-# ## A guess, from patterns
+# ## A guess, from attention patterns
 #
-# The share of attention that the last query spends on the last write. `run_with_cache` is TransformerLens's; so are the
-# hook names.
+# We measure the share of attention from the last query to the last write. `run_with_cache` and the hook names are
+# those of TransformerLens.
 
 # %%
 WRITES = torch.tensor([task.vocabulary.index(word) for word in ("w0", "w1")])
@@ -72,10 +76,11 @@ Markdown(
 )
 
 # %% [markdown]
-# ## The proof: what is lost without it
+# ## The test: the accuracy drop without the head
 #
-# Attention on the right key is no evidence of use. Each head in turn is replaced by its mean over other strings, and by
-# what it says on another string (*resample*); intervals are 95 %.
+# Attention to the correct key does not show that the model uses it. So we replace the output of each head in turn.
+# *Mean* ablation uses the head's mean over other sequences, and *resample* ablation its output on one other
+# sequence. Intervals are 95 %.
 
 # %%
 model = run.load(run.steps[-1])
@@ -92,10 +97,11 @@ Markdown(
 )
 
 # %% [markdown]
-# ## Past the training length
+# ## Beyond the trained lengths
 #
-# Does it stop finding the write, or do others stop listening? Its attention mass over prefix length, and what the keys
-# that it favours say of the right answer, in nats (`contribution_statistics` reads them directly through W_O and W_U).
+# Does the head stop finding the write, or do later components stop reading it? We plot its attention mass over
+# prefix length. We also plot how much its favoured keys add to the logit of the correct answer, in nats.
+# `contribution_statistics` computes this directly from W_O and W_U.
 
 # %%
 lengths = [n, 2 * n, 4 * n, 7 * n]
@@ -126,7 +132,8 @@ Markdown(
 )
 
 # %% [markdown]
-# The log odds of the mass on those keys against all others, over prefix length, for the heads of that layer:
+# The log odds of the attention mass on those keys against all other keys, over prefix length, for the heads of that
+# layer:
 
 # %%
 causes(rows, "circuits.contributions", "set_log_odds", trained=n, layer=layer)

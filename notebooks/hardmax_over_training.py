@@ -11,9 +11,11 @@
 # %% [markdown]
 # # When does a head become a hardmax?
 #
-# `circuits.hardmax_statistics` measures any model on any batches. Here: the heads of one run at every checkpoint, on
-# strings of the longest training length and of four times that. The distance to the nearest hardmax needs no
-# tolerance; 0 means that attention is uniform over a set of keys and zero elsewhere.
+# After this tutorial you can measure how close each head is to hard attention, over training and over prefix length.
+#
+# `circuits.hardmax_statistics` measures any model on any batches. Here we measure the heads of one run at every
+# checkpoint. The sequences have the longest trained length, and four times that length. The distance to the nearest
+# hardmax needs no tolerance. A distance of 0 means that attention is uniform over a set of keys and zero elsewhere.
 
 # %%
 import os
@@ -33,7 +35,8 @@ run = runs.get("majority-nope") or next(iter(runs.values()))
 print(run.name, run.steps)
 
 # %% [markdown]
-# Batches are drawn once, from the matched law; the same strings serve every checkpoint.
+# We draw batches once, from the matched test set (distributed as in training). Every checkpoint gets the same
+# sequences.
 
 # %%
 task, trained = run.task, run.trained_length
@@ -50,7 +53,7 @@ last = rows[(rows["quantity"] == "hardmax_distance") & (rows["step"] == run.step
 last.pivot_table(index=["layer", "head"], columns="length", values="value").round(3)
 
 # %% [markdown]
-# Over training, one line per head; the dashboard draws the same figure from the same function.
+# The distance over training, with one line per head. The dashboard draws the same figure with the same function.
 
 # %%
 from workbench.figures import head_over_training
@@ -58,7 +61,7 @@ from workbench.figures import head_over_training
 head_over_training(rows, length=lengths[-1], layer=0, head=0, trained=trained)
 
 # %% [markdown]
-# And over prefix length at the last checkpoint, straight from the result.
+# The distance over prefix length at the last checkpoint, directly from the result:
 
 # %%
 result.figure(layer=0, head=0)

@@ -11,12 +11,14 @@
 # %% [markdown]
 # # An induction head forms
 #
-# A two-layer transformer learns to answer what followed the last token when it occurred before. The mechanism that the
-# literature expects has two parts: a *previous-token head* writes into each token what stood before it, and a
-# *matching head* above it finds the key whose predecessor is the query, and copies what stands there (Olsson et al.
-# 2022). Here both are watched forming, and the circuit is then proven by what its ablation destroys.
+# After this tutorial you can watch an induction circuit form over training, and test it by ablation.
 #
-# The run is the one of the sweep `retrieval`; it is trained here if it is not there yet, in less than a minute.
+# A two-layer transformer learns to answer with the token that followed the last token at its earlier occurrence. The
+# literature expects a mechanism of two parts (Olsson et al. 2022). A *previous-token head* writes into each token
+# what preceded it. A *matching head* in a later layer finds the key whose predecessor is the query, and copies that
+# key's token. Here we watch both form, and then test the circuit by ablation.
+#
+# The run belongs to the sweep `retrieval`. If it does not exist yet, this page trains it in less than a minute.
 
 # %%
 import os
@@ -46,8 +48,8 @@ print(run.steps)
 # %% [markdown]
 # ## What each head attends to, over training
 #
-# Scores are corrected for chance: uniform attention scores 0. The strings are the task's own, at the longest trained
-# length.
+# Scores are corrected for chance, so that uniform attention scores 0. The sequences are those of the task, at the
+# longest trained length.
 
 # %%
 frames = []
@@ -61,17 +63,18 @@ causes(rows, "circuits.heads", "previous_token", mode="task", layer=0)
 causes(rows, "circuits.heads", "answer_token", mode="task", layer=1)
 
 # %% [markdown]
-# On repeats after random lags the matching heads are induction heads; on repeats of one lag a head that always looks
-# equally far back would pass too.
+# On repeats after random lags, the matching heads are induction heads. On repeats with a fixed lag, a head that
+# always looks back equally far would score just as high.
 
 # %%
 causes(rows, "circuits.heads", "induction", mode="repeats", layer=1)
 
 # %% [markdown]
-# ## The proof
+# ## The test
 #
 # Without the matching heads, or without the previous-token heads below them, accuracy falls to near chance (1/6).
-# Without all other heads together nothing is lost. Cutting the induction edges alone, query to key, does the same.
+# Without all other heads together, accuracy does not drop. Cutting only the induction edges, from query to key, has
+# the same effect as ablating the matching heads.
 
 # %%
 model = run.load(run.steps[-1])
@@ -82,9 +85,10 @@ sets[["target", "mode", "value", "low", "high", "status", "note"]]
 # %% [markdown]
 # ## Where the answer arrives
 #
-# The last query's row is taken from a string with another answer, at every site in turn. Where the donor's answer is
-# given, it has arrived; ends of the profile say nothing by themselves (before the first attention nothing can have
-# arrived, and where no attention follows the output is the donor's own).
+# We replace the residual stream of the last query by that of a sequence with another answer (the *donor*), at one
+# point of the network at a time. Where the model gives the donor's answer, the answer has arrived. The two ends of
+# the profile carry no information. Before the first attention layer nothing can have arrived. Where no attention
+# follows, the output is always the donor's.
 
 # %%
 profile = interchange_statistics(model, task, trained=n, lengths=[n, 2 * n], factors=[2])

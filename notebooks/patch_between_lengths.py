@@ -11,9 +11,12 @@
 # %% [markdown]
 # # Patch a state between lengths
 #
-# A model whose answer hangs on a bounded summary of the prefix should not care how long that prefix was. So take what
-# it has of a short string, put it into a long one, and see whether the answer comes along. By hand first, then measured
-# with the controls that such a patch needs.
+# After this tutorial you can patch a residual stream from a short sequence into a long one, with the controls that
+# make the result meaningful.
+#
+# Suppose that a model's answer depends on a bounded task state (summary, a sufficient statistic of the prefix). Then
+# the length of the prefix should not matter. So we take the model's state on a short sequence, patch it into a long
+# one, and check whether the answer changes with it. We do this by hand first. Then we measure it with controls.
 
 # %%
 import pandas as pd
@@ -35,8 +38,8 @@ Markdown(
 # %% [markdown]
 # ## By hand
 #
-# Each long string gets the last row of the residual stream of a short string whose answer is the other one, behind the
-# first block. The hooks are TransformerLens's.
+# Each long sequence gets the last row of the residual stream of a short sequence with the other answer, after the
+# first block. The hooks are those of TransformerLens.
 
 # %%
 SITE = "blocks.0.hook_resid_post"
@@ -67,8 +70,9 @@ Markdown(
 )
 
 # %% [markdown]
-# But whatever follows is read from that row, so a whole row that carries the answer says little. The sharper question:
-# is **one direction** enough, the one that tells the two answers apart on short strings? And is a random one not?
+# All later computation reads that row, so patching the whole row is weak evidence. A sharper test patches **one
+# direction**: the one that separates the two answers on short sequences. Is it enough, and does a random direction
+# fail?
 
 # %%
 answers, stream = short_ones.targets[:, -1].bool(), cache[SITE][:, -1]
@@ -94,10 +98,13 @@ Markdown(
 # %% [markdown]
 # ## Measured
 #
-# `interchange_statistics` does this for every site, in both directions, with intervals; and it exchanges **prefixes**:
-# a model with a scale-invariant rule answers the same after two prefixes of different length whose update summary (here
-# the lead of ones) is the same. Three models: this run; a counter compiled from a program, which has such a rule; and
-# that counter made to see its first tokens alone, which has none past them.
+# `interchange_statistics` does this at every point of the network, in both directions, with intervals. It also
+# exchanges whole **prefixes**. A model with a scale-invariant rule answers the same after two prefixes of different
+# length, if both have the same task state (here the lead of ones).
+#
+# We compare three models: this run, a counter compiled from a program, and the same counter restricted to its first
+# tokens. The compiled counter has a scale-invariant rule. The restricted one has no such rule beyond its first
+# tokens.
 
 
 # %%
@@ -126,13 +133,14 @@ lines = [
 Markdown(f"From {n} to {at['length'].iloc[0]:.0f} tokens, agreement with 95 % intervals:\n\n" + "\n".join(lines))
 
 # %% [markdown]
-# The other columns are the controls. Donors with the same *answer* but another lead: a rule that carries the lead
-# agrees less with them, one that carries nothing of it need not. Random donors: agreement by chance.
+# The other columns are controls. The first control uses donors with the same *answer* but another lead. A rule that
+# uses the lead agrees less with them, and a rule that ignores it need not. The second control uses random donors:
+# their agreement is chance.
 #
 # ## Where the answer arrives
 #
-# Rows of the last query, site by site, donors of another answer from the shorter length. A patch is flagged where no
-# attention follows: there the output is the donor's own, whatever the model does.
+# We patch the rows of the last query, one point of the network at a time. Donors come from the shorter length and
+# have another answer. A patch is flagged where no attention follows, because the output is then always the donor's.
 
 # %%
 results["majority_nope_s0"][0].figure("interchange_accuracy", length=long)
@@ -140,8 +148,9 @@ results["majority_nope_s0"][0].figure("interchange_accuracy", length=long)
 # %% [markdown]
 # ## Where a failure arises
 #
-# A flip-flop with rotary positions is right up to its training length and wrong soon after. *Rescue* puts rows of short
-# strings into long ones: 1 where the failure has already happened before the site, so that the patch undoes it.
+# A flip-flop model with rotary positions is correct up to its training length, and wrong soon after. *Rescue*
+# patches rows of short sequences into long ones. It is 1 where the failure happens before the patched point, so that
+# the patch undoes it.
 
 # %%
 lost = Run.open(gallery() / "flip_flop_rotary_s0")

@@ -11,8 +11,11 @@
 # %% [markdown]
 # # A program compiled, and what training found instead
 #
-# Majority has a C-RASP program, so theory expects that a transformer without positions learns it for all lengths. The
-# program can be compiled: a transformer whose every weight is known. Two trained models answer the same question. Did
+# After this tutorial you can compile a C-RASP program to a transformer, and test whether a trained model computes
+# the same function.
+#
+# Majority has a C-RASP program, so theory expects that a transformer without positions learns it for all lengths. We
+# compile the program to a transformer whose every weight is known. Two trained models answer the same task. Did
 # training find the program?
 
 # %%
@@ -34,7 +37,7 @@ torch.set_num_threads(1)
 # %% [markdown]
 # ## The program
 #
-# `count(Q(1))` is how many of the tokens so far are ones. Every line has a value at every prefix.
+# `count(Q(1))` is the number of ones among the tokens so far. Every line has a value at every prefix.
 
 # %%
 program = parse("""
@@ -46,8 +49,8 @@ trace_table(program, "0110100")
 # %% [markdown]
 # ## The program as a transformer
 #
-# A count becomes a head that attends to all tokens alike, a comparison an MLP with a gain large enough for the smallest
-# difference at the longest length that was asked for.
+# A count becomes a head that attends to all tokens equally. A comparison becomes an MLP. Its gain is large enough
+# for the smallest difference at the longest requested length.
 
 # %%
 made = compile(program, n_max=300)
@@ -60,8 +63,9 @@ Markdown(f"{made.sizes}. On 64 random strings of 201 tokens it says what the pro
 # %% [markdown]
 # ## The trained models
 #
-# Two seeds of the gallery, trained on prefixes up to N, without positions. First what they answer: strings of the law,
-# and *near ties*, whose lead is a single token, at N and at eight times N.
+# We use two seeds of the gallery, trained on prefixes up to N, without positions. First we compare their answers, at
+# N and at eight times N. One set contains sequences of the matched test set. The other contains *small-margin
+# inputs*: the lead is a single token.
 
 # %%
 NAMES = {"compiled": "compiled/majority", "seed 0": "majority_nope_s0", "seed 1": "majority_nope_s1"}
@@ -102,8 +106,8 @@ Markdown(
 # %% [markdown]
 # ## The same attention?
 #
-# The compiled heads are uniform: their distance to the nearest hardmax is 0, and it is one over *all* keys, so that the
-# effective number of keys grows as the prefix does.
+# The compiled heads attend uniformly to *all* keys. Their distance to the nearest hardmax is 0, and their effective
+# number of keys grows with the prefix. Are the trained heads like that?
 
 # %%
 batches = [task.sample(64, length, generator("attention", length), "matched") for length in (n, long)]
@@ -129,9 +133,9 @@ Markdown(
 # %% [markdown]
 # ## The same comparison?
 #
-# The answer's log odds against the lead. A rule that compares counts jumps at a lead of 0 at every length. A rule that
-# compares *ratios* sees the lead divided by the length: its log odds are a function of lead over length, and near a tie
-# it grows blunt as the prefix grows.
+# We plot the log odds of the answer against the lead. A rule that compares counts jumps at a lead of 0, at every
+# length. A rule that compares *ratios* sees the lead divided by the length. Its log odds are then a function of lead
+# over length. Near a tie they become flatter as the prefix grows.
 
 
 # %%
@@ -160,7 +164,7 @@ figure
 
 
 # %% [markdown]
-# What a lead of a single token is worth, and how far log odds spread over strings of that lead:
+# The log odds at a lead of a single token, and their spread over sequences with that lead:
 
 # %%
 lines, worth = [], {}
@@ -191,8 +195,8 @@ for name in NAMES:
 Markdown("\n".join(lines))
 
 # %% [markdown]
-# The compiled counter keeps its gap at any length up to the one it was compiled for. That of the trained models shrinks
-# as the prefix grows, which is what a ratio of counts does, whose unit is one over the length, behind a comparison of
-# finite gain. It suffices for the law that they were judged on, and not for near ties of long strings.
-# `compiled/majority_blunt` of the gallery, a counter whose gain suffices for 32 tokens alone, is this flaw planted on
-# purpose.
+# The compiled counter keeps its gap at any length up to the one for which it was compiled. The gap of the trained
+# models shrinks as the prefix grows. A ratio of counts behaves like this: one token changes it by one over the
+# length, and the comparison after it has a finite gain. The trained models pass on the matched test set, and fail on
+# small-margin inputs of long sequences. `compiled/majority_blunt` of the gallery has this flaw on purpose: its gain
+# is large enough for at most 32 tokens.

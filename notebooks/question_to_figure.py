@@ -11,9 +11,12 @@
 # %% [markdown]
 # # From a question to a figure
 #
-# The question: **does the position encoding decide whether a model goes on counting past its training length?**
-# Majority (are there more ones than zeros so far?) needs a ratio of counts, which attention without positions can take
-# at any length. Six small models answer: three encodings, two seeds each. Less than a minute on two cores.
+# After this tutorial you can run a small study and make its figure and table for a paper.
+#
+# The question: **does the position encoding decide whether a model still counts correctly beyond its training
+# length?** The task is majority: are there more ones than zeros so far? It needs a ratio of counts, which attention
+# without positions can compute at any length. We train six small models: three encodings with two seeds each. This
+# takes less than a minute on two cores.
 
 # %%
 import os
@@ -45,8 +48,8 @@ def lengthlens(*words):
 # %% [markdown]
 # ## The experiment, as a file
 #
-# A sweep is a grid over the options of `lengthlens train`. Every cell is checked before any is trained, and the same
-# command goes on after any end.
+# A sweep is a grid over the options of `lengthlens train`. Every cell is checked before any is trained. If training
+# is interrupted, run the same command again to resume.
 
 # %%
 _ = (folder / "encodings.yaml").write_text(f"""
@@ -66,9 +69,9 @@ lengthlens("sweep", "encodings.yaml")
 # %% [markdown]
 # ## The answer, as rows
 #
-# Everything that was measured is one table. A verdict is made from behaviour alone; *failure_length* says from where
-# on, and on which law: *matched* strings are drawn as in training, *challenge* ones so that neither end gives the
-# answer away.
+# All measurements are in one table. The verdict depends only on accuracy. *failure_length* is the first length that
+# fails, with its test set. *Matched* sequences are distributed as in training. In *challenge* sequences, neither the
+# first nor the last tokens reveal the answer.
 
 # %%
 table = Table.load(folder / "runs")
@@ -100,8 +103,9 @@ Markdown("\n".join(lines))
 # %% [markdown]
 # ## The figure
 #
-# One line a run, its 95 % interval as a band, over multiples of the training length. Two seeds an encoding say little
-# of the next seed: a paper would add seeds to the list above and run the same command again, which trains only the new.
+# Each line is a run, with its 95 % interval as a band, over multiples of the training length. Two seeds per encoding
+# are weak evidence about the next seed. For a paper, add seeds to the list above and run the same command again. It
+# trains only the new runs.
 
 # %%
 COLOURS = {"none": "#1f6feb", "rotary": "#b35900", "alibi": "#8250df"}
@@ -123,8 +127,8 @@ figure.update_layout(template="simple_white", width=620, height=360, margin={"l"
 figure
 
 # %% [markdown]
-# `figure.write_html("encodings.html")` keeps it as a page; the dashboard (`lengthlens app runs`) saves any of its
-# panels as SVG and PNG. The table behind it, ready for a paper:
+# `figure.write_html("encodings.html")` saves it as a page. The dashboard (`lengthlens app runs`) saves each of its
+# panels as SVG or PNG. This is the table behind the figure, ready for a paper:
 
 # %%
 at = accuracy.query("length == @longest").groupby(["positions", "law"])["value"].agg(["min", "max"]).unstack("law")

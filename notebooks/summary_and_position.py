@@ -9,17 +9,22 @@
 # ---
 
 # %% [markdown]
-# # Summary or position? Majority against parity
+# # Task state or position? Majority against parity
 #
-# Two tasks, both asked at every prefix, both without position encodings. Majority needs a ratio of counts, which
-# uniform attention gives at any length; parity needs the count itself. Three questions to every checkpoint:
+# After this tutorial you can probe a model for the state of its task and for position, and test whether it uses
+# them.
 #
-# 1. When does the summary appear, beyond what an untrained model shows?
-# 2. Is it the same code past training?
-# 3. Does the model use it, and does erasing position break long prefixes?
+# We compare two tasks. Both are evaluated at every prefix, and both models have no position encodings. Majority
+# needs a ratio of counts, which uniform attention gives at any length. Parity needs the count itself. Each
+# task has a task state (summary, a sufficient statistic of the prefix): the model must know only this of the prefix.
+# We answer three questions at every checkpoint:
 #
-# `lengthlens sweep probes` makes the runs, and measures them over all lengths and layers; here the same
-# is done in memory, for a few lengths.
+# 1. When does the task state appear, beyond what an untrained model shows?
+# 2. Is it encoded in the same way beyond the trained lengths?
+# 3. Does the model use it, and does erasing position lower accuracy on long prefixes?
+#
+# `lengthlens sweep probes` trains the runs and measures them over all lengths and layers. Here we do the same in
+# memory, for a few lengths.
 
 # %%
 import os
@@ -40,11 +45,12 @@ for run in runs.values():
     print(run.name, run.steps, "trained to", run.trained_length)
 
 # %% [markdown]
-# ## When does the summary appear?
+# ## When does the task state appear?
 #
-# A ridge probe at exactly one prefix length, fitted on half of the sequences and tested on the other half. The
-# untrained model is probed alike: for majority it holds the answer already, because uniform attention counts
-# whether it was taught to or not. *Selectivity*, the gain over the best of all controls, is what training did.
+# We fit a ridge probe at exactly one prefix length, on half of the sequences, and test it on the other half. We
+# probe the untrained model in the same way. For majority, the untrained model already contains the answer, because
+# uniform attention counts without training. *Selectivity* is the gain over the best of all controls, so it measures
+# the effect of training.
 
 
 # %%
@@ -69,16 +75,17 @@ chosen = at_n[at_n["quantity"].isin(["summary_decodability", "selectivity"]) & (
 chosen.pivot_table(index="step", columns=["task", "quantity"], values="value").round(2)
 
 # %% [markdown]
-# The direction itself, in the residual stream after the last block of the last checkpoint:
+# The probe's direction, in the residual stream after the last block of the last checkpoint:
 
 # %%
 result.direction()[:, 0].round(2)
 
 # %% [markdown]
-# ## Is it the same code past training?
+# ## Is it encoded in the same way beyond the trained lengths?
 #
-# `transfer` freezes the probe that was fitted inside training, `recalibrated` refits its gain and threshold only,
-# `refit` everything. `length_coupling` compares the class means of the logits: 0 is the same code, 1 nothing of it.
+# `transfer` freezes the probe that was fitted at trained lengths. `recalibrated` refits only its gain and threshold,
+# and `refit` refits the whole probe. `length_coupling` compares the class means of the logits: 0 means the same
+# code, and 1 means that nothing of the code is the same.
 
 # %%
 final = last[last["step"] == last.groupby("task")["step"].transform("max")]
@@ -103,10 +110,10 @@ used = pd.concat(frame[frame["quantity"] == "length_coupling_at"].assign(run=nam
 used[used["mode"] == "used"][["run", "length", "value", "low", "high", "status"]].round(3)
 
 # %% [markdown]
-# ## Does erasing position break long prefixes?
+# ## Does erasing position lower accuracy on long prefixes?
 #
-# LEACE takes the summary out of the query, or position (less what the summary says of it) out of every token,
-# while the model runs; a random erasure of equal rank stands beside both.
+# LEACE erases the task state at the query while the model runs. In a second experiment it erases position at every
+# token, without the part of position that the task state predicts. The control is a random erasure of equal rank.
 
 # %%
 from workbench.figures import erasure_over_length

@@ -11,8 +11,11 @@
 # %% [markdown]
 # # A task of your own
 #
-# A task is a file. This one asks whether the last two letters that are no blanks were the same. It is written, checked,
-# trained, measured and held against theory, as a command line would do it.
+# After this tutorial you can write a task, check it, train a model on it, measure the model and compare it with
+# theory.
+#
+# A task is a file. This task's answer is whether the last two letters, not counting blanks, were the same. We use
+# Python here; the command line does the same.
 
 # %%
 import os
@@ -42,8 +45,8 @@ def lengthlens(*words):
 # %% [markdown]
 # ## The file
 #
-# `lengthlens new task my_task` writes one to start from, with its test. Each method below says one thing of the task;
-# `help(workbench.tasks.Task)` has their shapes.
+# `lengthlens new task my_task` writes a file to start from, with its test. Each method below defines one property of
+# the task. `help(workbench.tasks.Task)` lists their shapes.
 
 # %%
 TASK = '''
@@ -116,14 +119,15 @@ _ = (folder / "same_two.py").write_text(TASK)
 # %% [markdown]
 # ## The check
 #
-# Does it keep what a task promises? Laws, labels against the oracle, chance against the best constant answer, challenge
-# strings that differ from matched ones, shortcuts, shapes, seeds.
+# Does the file fulfil what every task promises? The check compares labels with the oracle, and chance with the best
+# constant answer. It also checks the test sets, the shortcuts, shapes and seeds, and that challenge sequences differ
+# from matched ones.
 
 # %%
 lengthlens("tasks", "--check", "same_two.py:SameTwo")
 
 # %% [markdown]
-# What a wrong task looks like: an oracle that disagrees with the labels. It is refused before a training begins.
+# This is what a wrong task looks like: its oracle disagrees with the labels. It is refused before training begins.
 
 # %%
 right, wrong = "answers.append(int(letters[-1] == ", "answers.append(int(letters[-1] != "
@@ -133,7 +137,7 @@ lengthlens("train", "wrong.py:SameTwo", "--steps", 10)
 # %% [markdown]
 # ## Theory, then training
 #
-# The task gave its automaton, so theory has something to say before anything is trained.
+# The task declares its automaton, so theory can predict the result before training.
 
 # %%
 lengthlens("predict", "same_two.py:SameTwo", "--positions", "none", "--positions", "rotary")
@@ -146,7 +150,7 @@ lengthlens(
 )  # fmt: skip
 
 # %% [markdown]
-# A run stores the hash of its task's file, and measuring executes no code that was not named: `--trust-code` names it.
+# A run stores the hash of its task's file. Measuring executes only code that you name with `--trust-code`.
 
 # %%
 lengthlens("measure", "run", "--only", "behaviour", "--steps", "last", "--trust-code", "same_two.py")

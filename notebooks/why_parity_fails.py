@@ -9,15 +9,20 @@
 # ---
 
 # %% [markdown]
-# # Why parity fails past the training length
+# # Why parity fails beyond the training length
 #
-# Parity has a summary of one bit that every token can flip. A transformer can fit it on short strings, and loses it on
-# longer ones. Four measurements say why: the function is maximally sensitive, the model stops being so past training,
-# the minimum that it sits in gets sharper with length, and what it has of a prefix is no bit that another prefix of
-# the same parity could replace.
+# After this tutorial you can use four measurements to explain why a model fails on long sequences.
 #
-# The run is the demo's `parity-learned` if it is there; else a smaller one is trained, in less than a minute on a quiet
-# machine.
+# Parity has a task state (summary, a sufficient statistic of the prefix) of one bit, which every token can flip. A
+# transformer can solve it on short sequences, and fails on longer ones. Four measurements explain this:
+#
+# - The function is maximally sensitive to its input.
+# - The model is less sensitive than the function beyond the trained lengths.
+# - The minimum of the loss becomes sharper with length.
+# - The model's state is not one bit that another prefix of the same parity could replace.
+#
+# The run is the demo's `parity-learned`, if it exists. Otherwise this page trains a smaller one, in less than a
+# minute.
 
 # %%
 import os
@@ -60,10 +65,10 @@ for length in lengths:
 pd.Series(accuracy, name="accuracy").rename_axis("length").to_frame()
 
 # %% [markdown]
-# ## Sensitivity: of the task it is n, the model's own stays behind
+# ## Sensitivity: the task has n, the model has less
 #
-# The average sensitivity is the mean number of positions whose change changes the answer (Hahn and Rofin 2024). Parity
-# has n. A model that answers by something smoother cannot follow it.
+# The average sensitivity is the mean number of positions at which a change of the token changes the answer (Hahn and
+# Rofin 2024). For parity it is n. A smoother function cannot have this sensitivity.
 
 # %%
 sensitive = function_statistics(model, task, trained=n, lengths=lengths, factors=[x / n for x in lengths], strings=32)
@@ -76,7 +81,7 @@ sensitive.figure("average_sensitivity")
 sensitive.figure("sharpness")
 
 # %% [markdown]
-# ## Attention: are there heads that keep their shape?
+# ## Attention: do heads keep their shape over length?
 
 # %%
 batches = [task.sample(64, length, generator("notebook", length), "matched") for length in lengths]
@@ -84,11 +89,11 @@ hardmax = hardmax_statistics(model, batches, trained=n)
 hardmax.figure("effective_support")
 
 # %% [markdown]
-# ## Interchange: is there a bit that can be passed on?
+# ## Interchange: does one bit carry over between lengths?
 #
-# A prefix is exchanged for one of another length with the same parity. For a scale-invariant function that changes
-# nothing: agreement 1. Random donors are the control, at one half. Between trained lengths the exchange works as far as
-# the model does; from a trained length to a longer one it does not.
+# We exchange a prefix for one of another length with the same parity. This changes nothing for a scale-invariant
+# function: its agreement is 1. The control uses random donors, with agreement one half. Between trained lengths, the
+# exchange works as far as the model is correct. From a trained length to a longer one it fails.
 
 # %%
 within = interchange_statistics(model, task, trained=n // 2, lengths=[n // 2, n], suffix=n // 4, factors=[2])

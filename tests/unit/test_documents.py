@@ -1,4 +1,4 @@
-"""What stands beside the code and must say what the code says: READMEs of packages, the picture of floors, targets."""
+"""Pages that must agree with the code: READMEs of packages, the list of layers, targets of the Makefile."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def test_a_line_is_the_first_sentence_of_a_docstring(tmp_path: Path) -> None:
     assert script("package_readmes").first_sentence(file) == "What `a.b` does, `c` too and more, e.g. d."
 
 
-def test_the_picture_of_the_floors_is_what_import_linter_holds() -> None:
-    drawn = (ROOT / "docs" / "architecture.md").read_text().split("```")[1].strip().splitlines()
+def test_the_listed_layers_are_those_of_import_linter() -> None:
+    listed = (ROOT / "docs" / "architecture.md").read_text().split("```")[1].strip().splitlines()
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    (floors,) = (one for one in contracts if one["name"] == "Rooms import only rooms on lower floors")
-    assert drawn == floors["layers"]
+    (layers,) = (contract for contract in contracts if contract["name"] == "Packages import only from lower layers")
+    assert listed == layers["layers"]
 
 
 @pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md", "docs/adding.md"])

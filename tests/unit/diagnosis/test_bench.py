@@ -191,7 +191,7 @@ def test_a_cause_that_is_left_open_is_neither_right_nor_named() -> None:
         left = bench_row("marked token, row N repeated", entry=entry)
         assert not entry_right(left)
         assert not cause_named(left)
-        assert outcome(left) == "cause left open"
+        assert outcome(left) == "cause undecided"
     said = {entry: outcome(bench_row("rows in scores", entry=entry)) for entry in ("position", "keys", "")}
     assert said == {"position": "right cause", "keys": "wrong cause", "": None}
     assert outcome(bench_row("offset", entry="not explained")) == "not explained"
@@ -205,9 +205,9 @@ def test_the_page_tells_first_and_later_kinds_apart_and_together() -> None:
     rows = [bench_row("offset", i) for i in at] + [bench_row(later.name, i, entry=POSITION_OR_CONTENT) for i in at]
     text = page(rows)
     assert "| right cause | 6 of 6 | 0 of 6 | 6 of 12 (0.50) |" in text
-    assert "| cause left open | 0 of 6 | 6 of 6 | 6 of 12 (0.50) |" in text
+    assert "| cause undecided | 0 of 6 | 6 of 6 | 6 of 12 (0.50) |" in text
     assert f"| {later.name} (later) |" in text
-    assert "| entry of single plants | at least 0.95 |  |  | 6 of 12 (0.50) |" in text, "targets count all kinds"
+    assert "| right cause, one flaw | at least 0.95 |  |  | 6 of 12 (0.50) |" in text, "targets count all kinds"
 
 
 def test_shares_count_true_members_of_the_role_alone() -> None:
@@ -221,9 +221,9 @@ def test_shares_count_true_members_of_the_role_alone() -> None:
         bench_row("healthy", 2, entry="keys"),
     ]
     by_name = {target.name: share(rows, target) for target in TARGETS}
-    assert by_name["entry of single plants"] == Share(1, 2)
+    assert by_name["right cause, one flaw"] == Share(1, 2)
     assert by_name["healthy models with a cause named"] == Share(1, 3)
-    assert by_name["joint pairs named joint"].value is None
+    assert by_name["two flaws diagnosed as `joint`"].value is None
     assert confusion(rows, "entry")["offset"] == {"keys": 1, "position": 1, "(no cause named)": 1}
 
 
@@ -249,7 +249,7 @@ def test_the_table_gives_back_what_was_written_and_the_page_tells_it(tmp_path: P
     found |= {Member("offset", i): bench_row("offset", i) for i in range(PER_KIND, PER_KIND + 3)}
     text = page(list(found.values()))
     assert (
-        "| entry of single plants | at least 0.95 | 2 of 2 | 2 of 2 | 3 of 3 | 0.29 to 1.00 | too few members |" in text
+        "| right cause, one flaw | at least 0.95 | 2 of 2 | 2 of 2 | 3 of 3 | 0.29 to 1.00 | too few members |" in text
     )
     assert text == page(list(found.values()))
 

@@ -307,7 +307,7 @@ def test_the_command_asks_for_some_kinds_and_tells_the_targets(
     assert ({member.kind for member in wanted}, len(wanted)) == (kinds, count)
     assert (folder, workers, minutes) == (tmp_path, 3, 1.5)
     said = capsys.readouterr().out.splitlines()
-    assert said[0] == "entry of single plants: second 0 of 0, afterwards 0 of 0, first 0 of 0"
+    assert said[0] == "right cause, one flaw: second 0 of 0, afterwards 0 of 0, first 0 of 0"
     assert len(said) == 4
     assert page.read_text().startswith("# The bench of known causes")
 

@@ -34,8 +34,8 @@ def test_the_readme_tells_first_and_later_kinds_apart_and_together() -> None:
     assert counts["not explained"] == 0
     for said in (
         f"in {share(first, entry).hits} of {share(first, entry).of} models (94 %; target 95 %, missed)",
-        f"named the right cause in {share(later, entry).hits} of {share(later, entry).of}, left it open in "
-        f"{counts['cause left open']}, and was wrong in {counts['wrong cause'] or 'none'}; together "
+        f"named the right cause in {share(later, entry).hits} of {share(later, entry).of}, was undecided in "
+        f"{counts['cause undecided']}, and was wrong in {counts['wrong cause'] or 'none'}. Together these are "
         f"{share(drawn, entry).hits} of {share(drawn, entry).of}.",
         f"location was right in {share(drawn, site).hits} of {share(drawn, site).of}.",
     ):
@@ -76,5 +76,5 @@ def test_most_causes_are_right_and_few_are_wrong_or_left_open() -> None:
     """Before *position or keys*, 14 of 192 causes were wrong and 19 left open."""
     drawn = [row for row in of_group(list(ROWS.values()), "afterwards") if kind_of(row).role == "single" and true(row)]
     counts = Counter(filter(None, map(outcome, drawn)))
-    assert counts == {"right cause": 159, "cause left open": 27, "wrong cause": 6}
+    assert counts == {"right cause": 159, "cause undecided": 27, "wrong cause": 6}
     assert {row["kind"] for row in drawn if outcome(row) == "wrong cause"} == {"count out of range"}

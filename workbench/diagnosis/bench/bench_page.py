@@ -1,4 +1,4 @@
-"""The page of the bench: targets against what was measured, and every kind with its numbers."""
+"""The page of the bench: targets compared with results, and every kind with its numbers."""
 
 from __future__ import annotations
 
@@ -27,38 +27,51 @@ from workbench.diagnosis.bench.scoring import (
 
 TOP = """# The bench of known causes
 
-A diagnosis is only worth what it says of models whose cause is known. Each member of this bench is a model that is
-right at every length. One number (or two) is planted into it and makes it fail past N = 32. The accuracy drop that the
-number causes, 0.22 to 0.48, decided how strong it is; the diagnosis did not. We check that the number is the cause by
-setting it back, which must recover at least 0.8 of the drop. Neither part of a joint pair may recover more than half by
-itself. Members that fail this check, or that are wrong at N, are thrown out, whatever their diagnosis says.
+After this page you know how often a [diagnosis](diagnosis.md) names the right cause and location, and where it fails.
 
-Members of each kind come in twos of about the same drop. One belongs to the first half, on which thresholds may be
-chosen, and one to the second half. Three kinds are held out as a whole. What counts as right was written down for each
-kind before any member of it was diagnosed. Where two locations are equal under every intervention on rows (an offset in
-the code, an offset in what the read-out takes for the code), both are right.
+The bench tests the diagnosis on models whose cause of failure is known. Each *member* of the bench is a model that is
+correct at every length. We plant one or two changed numbers (a *flaw*) into it, so that it fails beyond N = 32. The
+strength of the flaw is set by the accuracy drop, 0.22 to 0.48, and not by the diagnosis. We check each flaw by
+removing it, which must recover at least 0.8 of the drop. Of two planted flaws, neither may recover more than half
+when only it is removed. Members that fail this check, or that are wrong at N, are excluded, whatever their diagnosis
+is.
 
-Three things were changed after members had been seen. The intervention T.slow was added when a member of the first half
-that forgets was not explained. A first rule of the location was chosen on 19 members of the first half, and was right
-for 50 of 75 of the second. The present rule was then chosen on the first half, by somebody who knew which kinds of the
-second were missed. So as many members again were drawn after all rules were fixed, with other numbers, and diagnosed
-once. The column *drawn afterwards* is the blind trial, and the targets are compared with it.
+A *kind* is a way of planting a flaw. Members of each kind come in pairs with about the same accuracy drop. One of a
+pair belongs to the first half, on which thresholds may be chosen, and the other to the second half. Three kinds are
+held out completely. The correct labels of each kind were written down before any member of it was diagnosed. Where
+two locations are equal under every intervention on rows, both are correct. An example is an offset in the code and
+the same offset in the read-out.
 
-Six kinds joined later: heads that find the previous token by its row of the position table. In four of them the head is
-soft, and repeated ids break it at N as well, so that no position intervention is applicable. Before, such a model was
-diagnosed as *content*, strong, or as *keys*. Now *content* is named only where a position intervention was applicable
-and failed, and *keys* only where one was applicable. Otherwise the label is *position or content* or *position or
-keys*. The tables count both as left open, not as right.
+## What changed after members were seen
+
+- The intervention `T.slow` was added because it was missing for a member of the first half that forgets.
+- A first rule for the location was chosen on 19 members of the first half. It was right for 50 of 75 of the second
+  half.
+- The present rule was then chosen on the first half, by somebody who knew which kinds of the second half were wrong.
+
+Therefore we drew as many members again after all rules were fixed, with other random numbers, and diagnosed them
+once. The column *drawn afterwards* shows these members, and the targets are compared with it.
+
+## Kinds that were added later
+
+Six kinds were added later. Their heads find the previous token by its row of the position table. In four of them the
+head is soft, and repeated ids break it at N as well, so that no position intervention is applicable. Before, such a
+model was diagnosed as `content` with grade *strong*, or as `keys`. Now `content` is named only where a position
+intervention was applicable and failed. `keys` is named only where a position intervention was applicable. Otherwise
+the label is `position or content` or `position or keys`. The tables count both labels as undecided, not as right.
 
 Stored diagnoses were renamed from their rows by these two rules, without diagnosing anything again. Six diagnoses of
-the first kinds changed from *content* to *position or content*: in each, a position intervention recovers at least
-0.95, and its control 0.69 or more. Seventeen diagnoses of two later kinds changed from *keys* to *position or keys*.
-The rule of *keys* was written after these wrong diagnoses were known. It is therefore not independent of these kinds.
+the first kinds changed from `content` to `position or content`. In each of them, a position intervention recovers at
+least 0.95, and its control 0.69 or more. Seventeen diagnoses of two later kinds changed from `keys` to `position or
+keys`. The rule of `keys` was written after these wrong diagnoses were known. It is therefore not independent of these
+kinds.
 
-The score of the soft heads was chosen by their accuracy at N and by what interventions cost there, before any of them
-was diagnosed. In a first design, all rows beyond N were mixed with others, and the share of the mixture set the drop.
-Seven of 8 soft heads of that design were diagnosed as *keys* when the kinds with wholly changed rows were added. Both
-designs stay.
+The attention score of the soft heads was chosen by their accuracy at N and by the cost of interventions at N, before
+any of them was diagnosed. In a first design, all rows beyond N were mixed with others, and the share of the mixture
+set the accuracy drop. Seven of 8 soft heads of that design were diagnosed as `keys` when the kinds with completely
+changed rows were added. Both designs stay on the bench.
+
+To train and diagnose all members again:
 
     make diagnosis-bench
 """
@@ -102,7 +115,8 @@ def _old_and_new(rows: Sequence[BenchRow]) -> str:
     lines = [
         "## First kinds and later kinds",
         "",
-        f"Single plants, {TOLD[JUDGED]}. The later kinds joined after the figures of the first kinds were published.",
+        f"Members with one planted flaw, {TOLD[JUDGED]}. The later kinds were added after the results of the first "
+        "kinds were published.",
         "",
         "| outcome | first kinds | later kinds | all kinds |",
         "|---|---|---|---|",
@@ -115,13 +129,14 @@ def _old_and_new(rows: Sequence[BenchRow]) -> str:
 
 
 def _kinds(rows: Sequence[BenchRow]) -> str:
-    columns = [f"{what}, {name}" for what in ("entry", "site") for name in TOLD.values()]
+    columns = [f"{what}, {name}" for what in ("cause", "location") for name in TOLD.values()]
     lines = [
         "## Kinds",
         "",
-        "Of the members whose truth held and that lost enough to be asked. A kind that is held out has no first half.",
+        "Counts cover members whose planted flaw was confirmed and whose accuracy drop is at least 0.2. A kind that is "
+        "held out has no first half.",
         "",
-        f"| kind | planted | right entry | right site | {' | '.join(columns)} |",
+        f"| kind | planted flaw | right cause | right location | {' | '.join(columns)} |",
         "|---|---|---|---|" + "---|" * len(columns),
     ]
     for kind in KINDS:
@@ -132,24 +147,24 @@ def _kinds(rows: Sequence[BenchRow]) -> str:
                 said = [one for row in of_group(own, group) if (one := right(row)) is not None]
                 cells.append("held out" if kind.held_out and group == "first" else _told(Share(sum(said), len(said))))
         entries = " or ".join(kind.entries) if kind.role != "healthy" else "none"
-        name = f"{kind.name} (held out)" if kind.held_out else f"{kind.name} (later)" if kind.later else kind.name
+        name = f"`{kind.name}`{' (held out)' if kind.held_out else ' (later)' if kind.later else ''}"
         sites = " or ".join(kind.sites)
         lines.append(f"| {name} | {kind.about} | {entries} | {sites} | {' | '.join(cells)} |")
-    remarks = [f"- **{kind.name}**: {kind.remark}" for kind in KINDS if kind.remark]
+    remarks = [f"- `{kind.name}`: {kind.remark}" for kind in KINDS if kind.remark]
     return "\n".join([*lines, "", *remarks, ""])
 
 
 def _confusion(rows: Sequence[BenchRow]) -> str:
     blocks = []
-    for column, title in (("entry", "Entries"), ("site", "Sites")):
+    for column, title in (("entry", "Causes"), ("site", "Locations")):
         found = confusion(of_group(rows, JUDGED), column)
         labels = sorted({label for counts in found.values() for label in counts})
-        lines = [f"## {title} that were named, {TOLD[JUDGED]}", "", f"| kind | {' | '.join(labels)} |"]
+        lines = [f"## {title} in the diagnoses, {TOLD[JUDGED]}", "", f"| kind | {' | '.join(labels)} |"]
         lines.append("|---|" + "---|" * len(labels))
         for kind in KINDS:
             if kind.name in found:
                 cells = [str(found[kind.name][label] or "") for label in labels]
-                lines.append(f"| {kind.name} | {' | '.join(cells)} |")
+                lines.append(f"| `{kind.name}` | {' | '.join(cells)} |")
         blocks.append("\n".join([*lines, ""]))
     return "\n".join(blocks)
 
@@ -157,16 +172,17 @@ def _confusion(rows: Sequence[BenchRow]) -> str:
 def _thrown_out(rows: Sequence[BenchRow]) -> str:
     out = [row for row in rows if not true(row)]
     few = [row for row in rows if true(row) and refused(row)]
-    lines = ["## Thrown out", "", f"{len(rows)} members were made. {len(out)} were thrown out:", ""]
-    lines += [f"- {kind}: {count}" for kind, count in sorted(Counter(row["kind"] for row in out).items())]
+    lines = ["## Excluded members", "", f"{len(rows)} members were made. {len(out)} were excluded:", ""]
+    lines += [f"- `{kind}`: {count}" for kind, count in sorted(Counter(row["kind"] for row in out).items())]
     lines += [
         "",
-        f"{len(few)} more lost less than .2 on the strings of their diagnosis, which then names no cause:",
+        f"In {len(few)} others, accuracy drops by less than 0.2 on the sequences of the diagnosis. It then names no "
+        "cause:",
         "",
     ]
-    lines += [f"- {kind}: {count}" for kind, count in sorted(Counter(row["kind"] for row in few).items())]
-    held = sorted({row["kind"] for row in rows if kind_of(row).held_out})
-    return "\n".join([*lines, "", f"Held out whole: {', '.join(held)}.", ""])
+    lines += [f"- `{kind}`: {count}" for kind, count in sorted(Counter(row["kind"] for row in few).items())]
+    held = sorted({f"`{row['kind']}`" for row in rows if kind_of(row).held_out})
+    return "\n".join([*lines, "", f"Kinds that are held out completely: {', '.join(held)}.", ""])
 
 
 def _told(found: Share) -> str:

@@ -159,12 +159,12 @@ RANDOM: dict[str, Any] = {"untrained": 1.0, "first_changed": TABLE}
 SHARP, SOFT = (6.0, 9.0), (4.5, 6.0)
 """Scores of a previous token; a soft head gives about half of its weight to other tokens at N, and is right there."""
 MARKED = (
-    "the head must find the previous token of every token, so that repeated ids break it at N as well: no position "
-    "intervention is applicable, and the diagnosis leaves open whether positions or content are the cause."
+    "the head must find the previous token of every token, so that repeated ids break it at N as well. No position "
+    "intervention is applicable, and the diagnosis does not decide whether positions or content are the cause."
 )
 MIXED = (
-    "rows that are changed in part lower the score of the right token. Sharper attention then recovers the answer, and "
-    "positions cannot be tested: the diagnosis leaves open whether positions, keys or content are the cause."
+    "partly changed rows lower the score of the right token. Sharper attention then recovers the answer, and positions "
+    "cannot be tested. The diagnosis does not decide whether positions, keys or content are the cause."
 )
 
 KINDS: tuple[Kind, ...] = (
@@ -172,13 +172,14 @@ KINDS: tuple[Kind, ...] = (
          needle(Part("match", 4.0, 1.5)), ("keys",), ("dispersion",), **FAR),
     Kind("blurred margin, bias", "score 2.4 to 2.8; every ignored token adds the same",
          needle(Part("bias_of_ignored", 0.02, 0.5), match=(2.4, 2.8), carried=0.0), ("keys",), ("dispersion",),
-         remark="a probe fitted at N still reads the answer; that sharpening alone restores it tells thin weight."),
+         remark="a probe fitted at N still decodes the answer. Only sharpening recovers accuracy, which shows that the "
+         "weight is too small."),
     Kind("stronger decoy", "a rare token whose bit is to be ignored scores more than the write",
          needle(Part("decoy", 4.0, 14.0)), ("content",), ("selection",), task=WrittenBit(decoys=0.005), **FAR),
     Kind("drifting query", "score of ignored tokens grows with the surplus of keys",
          needle(Part("drift", 2.0, 20.0), match=(6.5, 7.5)), ("keys",), ("selection",), held_out=True,
-         remark="at accuracy drops up to 0.5 the write still outscores each single token, and many of them "
-         "outweigh it; its odds fall much faster than keys are added, which tells that scores have moved."),
+         remark="at accuracy drops up to 0.5 the write still has a higher score than each other token, but many "
+         "tokens together outweigh it. Its odds fall much faster than keys are added, so the scores have changed."),
     Kind("rows in scores", "positions beyond N add noise to scores", needle(ROWS), ("position",), ("selection",)),
     Kind("rows in values", "positions beyond N add noise to values", needle(Part("row_values", 0.5, 40.0)),
          ("position",), ("lost",), held_out=True),
@@ -194,19 +195,19 @@ KINDS: tuple[Kind, ...] = (
          either_sign(needle(SURPLUS, match=(3.8, 4.8))), ("keys",), OFFSET),
     Kind("uniform head, threshold", "an output ~ 1/K before a threshold that stays",
          either_sign(needle(Part("threshold", 0.004, 0.03), match=0.0, carried=0.0)), ("keys",), OFFSET),
-    Kind("finite precision", "an output ~ 1/K beside a constant that leaves too few bits of float32", rounded,
+    Kind("finite precision", "an output ~ 1/K plus a constant that leaves too few bits of float32", rounded,
          ("keys",)),
     Kind("counter, rows", "positions beyond N add to the lead",
          either_sign(needle(Part("row_output", 0.02, 2.0), match=0.0)), ("position",), OFFSET, **COUNTER),
     Kind("counter, offset", "the lead moves with the surplus of keys",
          either_sign(needle(Part("offset", 0.1, 5.0), match=0.0)), ("keys",), OFFSET, **COUNTER,
-         remark="a count can be read off untrained weights too; that rows with their moments of N restore it tells "
-         "that the count is there, and has moved."),
-    Kind("count out of range", "leads beyond those of training turn the answer round",
+         remark="untrained weights contain a count too. Rows with their moments of N recover accuracy, so the "
+         "count is encoded, but its code has moved."),
+    Kind("count out of range", "leads beyond those of training invert the answer",
          needle(Part("largest_lead", 120.0, 32.0), match=0.0), ("content", "keys or content"), **COUNTER,
-         remark="the model compares the lead with its bound by comparing both over K, so that holding 1/K at its value "
-         "at N makes the bound a share of the length, which no lead exceeds: blind repairs cannot tell a count out of "
-         "range from the number of keys, and name keys."),
+         remark="the model divides the lead and its bound by K before it compares them. With 1/K fixed at its "
+         "value at N, the bound becomes a share of the length, which no lead exceeds. Label-free interventions "
+         "therefore cannot distinguish a count out of range from the number of keys. The diagnosis is `keys`."),
     Kind("LayerNorm, blurred margin", "as without LayerNorm", needle(Part("match", 4.0, 1.5), norm=(5.0, 10.0)),
          ("keys",), ("dispersion",), **FAR),
     Kind("LayerNorm, rows in scores", "as without LayerNorm", needle(ROWS, norm=(5.0, 10.0)),
@@ -227,7 +228,7 @@ KINDS: tuple[Kind, ...] = (
          ("steps", "steps or content"), OFFSET),
     Kind("two sites, one entry", "drifting query, and a read-out of the surplus",
          needle(Part("drift", 2.0, 20.0), SURPLUS, match=(6.5, 7.5)), ("keys",)),
-    Kind("either door", "an offset that needs a position beyond N and more keys: mending one is enough",
+    Kind("either door", "an offset that needs both a position beyond N and more keys: fixing one is enough",
          either_sign(needle(OFFSETS, gated=True, match=(3.8, 4.8))), ("position",), OFFSET, also=True),
     Kind("previous token, row N repeated", "a previous-token head reads position rows; rows beyond N repeat row N",
          reader(ALL_ROWS, SHARP, **REPEATED), ("position",), ("selection",), task=PreviousBit(), later=True),
@@ -245,9 +246,9 @@ KINDS: tuple[Kind, ...] = (
     Kind("marked token, rows mixed with random rows", "the same head; all rows beyond N are mixed with random rows",
          reader(Part("untrained", 0.02, 1.0), SOFT, marked=True), ("position",), ("selection", "dispersion"),
          task=MarkedBit(), remark=MIXED, later=True),
-    Kind("joint: rows in scores, offset", "two causes of which each alone is enough to fail",
+    Kind("joint: rows in scores, offset", "two flaws; each is enough to fail",
          needle(ROWS, OFFSETS), ("joint",), role="joint"),
-    Kind("joint: rows in scores, read-out of the surplus", "two causes of which each alone is enough to fail",
+    Kind("joint: rows in scores, read-out of the surplus", "two flaws; each is enough to fail",
          needle(ROWS, SURPLUS), ("joint",), role="joint"),
     Kind("healthy", "nothing is planted", needle(), ("",), role="healthy"),
     Kind("healthy, LayerNorm", "nothing is planted", needle(norm=(5.0, 10.0)), ("",), role="healthy"),

@@ -89,8 +89,8 @@ def cause_named(row: BenchRow) -> bool:
     return row["entry"] not in ("", NOT_EXPLAINED, *OPEN_CAUSES)
 
 
-OUTCOMES = ("right cause", "cause left open", NOT_EXPLAINED, "wrong cause")
-"""What a diagnosis can say of a single plant; left open: an entry of :data:`OPEN_CAUSES`, where it is not the truth."""
+OUTCOMES = ("right cause", "cause undecided", NOT_EXPLAINED, "wrong cause")
+"""Outcomes of a diagnosis of one flaw. Undecided: a label of :data:`OPEN_CAUSES` that is not the planted cause."""
 
 
 def outcome(row: BenchRow) -> str | None:
@@ -100,14 +100,14 @@ def outcome(row: BenchRow) -> str | None:
     if entry_right(row):
         return "right cause"
     if row["entry"] in OPEN_CAUSES:
-        return "cause left open"
+        return "cause undecided"
     return NOT_EXPLAINED if row["entry"] == NOT_EXPLAINED else "wrong cause"
 
 
 TARGETS = (
-    Target("entry of single plants", 0.95, "single", entry_right),
-    Target("site of single plants", 0.85, "single", site_right),
-    Target("joint pairs named joint", 0.8, "joint", entry_right),
+    Target("right cause, one flaw", 0.95, "single", entry_right),
+    Target("right location, one flaw", 0.85, "single", site_right),
+    Target("two flaws diagnosed as `joint`", 0.8, "joint", entry_right),
     Target("healthy models with a cause named", 0.02, "healthy", cause_named, below=True),
 )
 FEWEST: Mapping[Role, int] = {"single": 60, "healthy": 25, "joint": 6}
