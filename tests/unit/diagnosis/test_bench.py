@@ -206,7 +206,7 @@ def test_the_page_tells_first_and_later_kinds_apart_and_together() -> None:
     text = page(rows)
     assert "| right cause | 6 of 6 | 0 of 6 | 6 of 12 (0.50) |" in text
     assert "| cause undecided | 0 of 6 | 6 of 6 | 6 of 12 (0.50) |" in text
-    assert f"| {later.name} (later) |" in text
+    assert f"| `{later.name}` (later) |" in text
     assert "| right cause, one flaw | at least 0.95 |  |  | 6 of 12 (0.50) |" in text, "targets count all kinds"
 
 
