@@ -15,7 +15,7 @@ DIR ?= checkpoints
 export OMP_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE = 1
 
-.PHONY: help setup demo app docs test test-fast test-unit test-all hostile hostile-short pins check bench campaign mutants diagnosis-bench diagnosis-runs prescriptions gallery browser upstream pictures probe-figures plateau-figure other-machines pretrained small-model readmes wheel clean
+.PHONY: help setup demo app docs test test-fast test-unit test-all hostile hostile-short pins check bench campaign mutants device-check diagnosis-bench diagnosis-runs prescriptions gallery browser upstream pictures probe-figures plateau-figure other-machines pretrained small-model readmes wheel clean
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -95,6 +95,9 @@ campaign: setup ## kill training and measuring, damage files: is all continued, 
 mutants: setup ## plant COUNT=40 bugs of SEED=0 (ROOM="tasks theory": in these rooms alone); do the tests see them?
 	@$(BIN)/python -m tests.campaign.mutants --count $(or $(COUNT),40) --seed $(or $(SEED),0) $(if $(ROOM),--room $(ROOM)) \
 		$(if $(RESULTS),--results $(RESULTS))
+
+device-check: setup ## compare DEVICE (default cuda) with the CPU: training, measuring, tests, speed; report in checkpoints/device_check
+	$(BIN)/python -m tests.device.check_device --device $(or $(DEVICE),cuda) --out checkpoints/device_check
 
 diagnosis-bench: setup ## what diagnosis says of models whose cause is known (WORKERS=15): docs/diagnosis_bench.md
 	$(BIN)/python -m workbench.diagnosis.bench --out docs/diagnosis_bench --page docs/diagnosis_bench.md $(if $(WORKERS),--workers $(WORKERS))

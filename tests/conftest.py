@@ -44,9 +44,21 @@ def own_state_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--other-device",
+        default="cpu:0",
+        metavar="NAME",
+        help="the device that models are moved to, e.g. cuda (default: cpu:0, the CPU)",
+    )
     parser.addoption("--every-call", action="store_true", help="check types and shapes of every call in unit tests")
     parser.addoption("--write-held", action="store_true", help="write what these tests hold anew (with -n 0)")
     parser.addoption("--perturb", action="store_true", help="whether tests notice changed values of what they assert")
+
+
+@pytest.fixture(scope="session")
+def other_device(request: pytest.FixtureRequest) -> str:
+    """The device that tests move models to: the CPU by another name, unless ``--other-device`` names one."""
+    return str(request.config.getoption("--other-device"))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

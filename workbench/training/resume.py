@@ -106,7 +106,7 @@ def load_state(folder: Path, run: str, model: nn.Module, optimizer: torch.optim.
         kind, _, rest = key.partition(".")
         slot, _, name = rest.partition(".")
         if kind == "optimizer":
-            # A count of steps stays on the processor, as the optimizer makes it.
+            # The count of steps too: a fused optimizer reads it on the device of the weights.
             parameter = parameters[name]
-            optimizer.state[parameter][slot] = value.to(parameter.device) if value.dim() else value
+            optimizer.state[parameter][slot] = value.to(parameter.device)
     return state

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 import torch
 from typer.testing import CliRunner
@@ -14,19 +15,28 @@ from tests.support.every_encoding import EXAMPLES, said
 from tests.support.training.training import config, hashes
 from workbench.cli.main import app
 from workbench.models import ModelConfig
+from workbench.models.architectures import make_config, make_model
 from workbench.models.errors import DeviceError
-from workbench.runs import RunError
+from workbench.runs import Run, RunError
 from workbench.tasks import make_task
 from workbench.training.config import RunConfig, TrainingConfig
+from workbench.training.optimizer import make_optimizer
 from workbench.training.regularizers import outputs_and_penalty
-from workbench.training.trainer import FETCH_EVERY, Trainer
+from workbench.training.resume import load_state
+from workbench.training.trainer import FETCH_EVERY, Stopped, Trainer
 
 
-def placed(given: RunConfig, folder: Path, watcher: Any = None) -> Trainer:
+def placed(given: RunConfig, folder: Path, watcher: Any = None, device: str = "cpu:0") -> Trainer:
     """A trainer that takes the ways of a device, which is the processor by another name."""
     trainer = Trainer(given, folder, watcher)
-    trainer.device = "cpu:0"
+    trainer.device = device
     return trainer
+
+
+def losses(run: Run) -> list[float]:
+    """The logged losses of a run, in the order of steps."""
+    logs = [pq.read_table(run.step_path(step) / "log.parquet").to_pylist() for step in run.steps]
+    return [line["loss"] for log in logs for line in log if line["loss"] is not None]
 
 
 def test_the_ways_of_a_device_give_the_same_weights_and_log(tmp_path: Path) -> None:
@@ -37,6 +47,51 @@ def test_the_ways_of_a_device_give_the_same_weights_and_log(tmp_path: Path) -> N
     for step in here.steps:
         one, other = (run.step_path(step) / "log.parquet" for run in (here, there))
         assert one.read_bytes() == other.read_bytes()
+
+
+def on_device(device: str, **training: Any) -> RunConfig:
+    """A run that states its device, where that is not the CPU."""
+    kind = device.partition(":")[0]
+    return config(steps=FETCH_EVERY + 5, positions="learned", **training, **({} if kind == "cpu" else {"device": kind}))
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
+def test_an_interrupted_training_resumes_on_its_device_to_the_same_bits(
+    tmp_path: Path, optimizer: str, other_device: str
+) -> None:
+    given = on_device(other_device, optimizer=optimizer)
+    whole = placed(given, tmp_path / "whole", device=other_device).run()
+
+    def stop(step: int, scores: object) -> None:
+        trainer.stopping = step == 7
+
+    trainer = placed(given, tmp_path / "resumed", stop, other_device)
+    with pytest.raises(Stopped):
+        trainer.run()
+    resumed = placed(given, tmp_path / "resumed", device=other_device).run()
+    assert hashes(resumed) == hashes(whole)
+
+
+def test_a_device_gives_the_losses_of_the_cpu_within_rounding(tmp_path: Path, other_device: str) -> None:
+    here = Trainer(on_device("cpu"), tmp_path / "here").run()
+    there = placed(on_device(other_device), tmp_path / "there", device=other_device).run()
+    assert losses(there) == pytest.approx(losses(here), rel=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore:for .* meta parameter")
+@pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
+def test_a_resumed_optimizer_keeps_everything_on_the_device_of_the_weights(tmp_path: Path, optimizer: str) -> None:
+    # A fused optimizer on a device reads its count of steps there.
+    given = config(optimizer=optimizer)
+    stopped = Trainer(given, tmp_path / "run", lambda step, scores: setattr(stopped, "stopping", step == 5))
+    with pytest.raises(Stopped):
+        stopped.run()
+    model = make_model(given.model).to("meta")
+    resumed = make_optimizer(model, given.training)
+    load_state(tmp_path / "run", given.as_json()["id"], model, resumed)
+    tensors = [value for slots in resumed.state.values() for value in slots.values()]
+    assert tensors
+    assert {value.device.type for value in tensors} == {"meta"}
 
 
 def test_a_device_is_waited_for_only_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,8 +139,6 @@ def test_an_update_makes_no_tensor_elsewhere(positions: dict[str, Any]) -> None:
         steps=4, batch_size=4, curriculum={"law": "uniform", "low": 9, "high": 9}, regularizers=entropy
     )
     trainer = Trainer(RunConfig(task=task, model=model, training=law), Path("unused"))
-    from workbench.models.architectures import make_model
-
     made = make_model(model, seed=0)
     batch, ids = trainer.batch(0)
     with torch.device("meta"):
@@ -138,6 +191,18 @@ def test_bfloat16_is_stored_and_weights_stay_in_float32(tmp_path: Path) -> None:
     weights = load_file(tmp_path / "short" / "steps" / "00000006" / "model.safetensors")
     assert {tensor.dtype for tensor in weights.values()} == {torch.float32}
     assert plain.steps[-1] == 6
+
+
+def test_a_state_space_model_trains_in_bfloat16(tmp_path: Path) -> None:
+    runs = {}
+    for dtype in ("float32", "bfloat16"):
+        given = config(steps=6, dtype=dtype)
+        sizes = {"d_vocab": given.task.d_vocab, "d_vocab_out": given.task.d_vocab_out, "n_layers": 1, "d_model": 8}
+        model = make_config({**sizes, "architecture": "ssm", "n_ctx": 16})
+        law = RunConfig(task=given.task, model=model, training=given.training, seeds=given.seeds)
+        runs[dtype] = Trainer(law, tmp_path / dtype).run()
+    assert losses(runs["bfloat16"]) != losses(runs["float32"])
+    assert losses(runs["bfloat16"]) == pytest.approx(losses(runs["float32"]), rel=0.02)
 
 
 @pytest.mark.parametrize("command", [["train", "majority"], ["measure", "."], ["open", "."], ["app"]])

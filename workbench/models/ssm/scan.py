@@ -75,6 +75,9 @@ def selective_scan(
         b, c: what each state takes of the inputs, and what is read of it; shared by all channels.
         gates: their kind.
     """
+    if x.dtype == torch.bfloat16:  # autocast: states add up over time, so they are computed in float32
+        with torch.autocast(x.device.type, enabled=False):
+            return selective_scan(x.float(), dt.float(), decay.float(), b.float(), c.float(), gates)
     y: Tensor = _SelectiveScan.apply(x, dt, decay, b, c, gates)
     return y
 

@@ -10,6 +10,7 @@ import torch
 
 from tests.support.every_encoding import EXAMPLES, said
 from tests.support.models.pretrained_folders import save_folder
+from tests.support.models.same_outputs import same
 from tests.support.models.unplaced import meta_while_computing
 from workbench.models.architectures import make_config, make_model
 from workbench.models.base.other_device import compute_elsewhere
@@ -35,42 +36,46 @@ def twin_of(model: Any) -> Any:
 
 
 @pytest.mark.parametrize("positions", EXAMPLES, ids=said)
-def test_every_encoding_computes_elsewhere_as_here(positions: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    check(model_of(positions), monkeypatch)
+def test_every_encoding_computes_elsewhere_as_here(
+    positions: Any, monkeypatch: pytest.MonkeyPatch, other_device: str
+) -> None:
+    check(model_of(positions), monkeypatch, other_device)
 
 
-def test_an_unplaced_tensor_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unplaced_tensor_would_be_found(monkeypatch: pytest.MonkeyPatch, other_device: str) -> None:
     def unplaced(self: Any, ids: torch.Tensor, d_head: int, dtype: torch.dtype) -> Any:
         by = (ids[..., None] * torch.arange(d_head // 2))[:, :, None]
         return by.cos().to(dtype), by.sin().to(dtype)
 
     monkeypatch.setattr(Rotary, "turn", unplaced)
     with pytest.raises((RuntimeError, NotImplementedError), match="meta"):
-        check(model_of({"name": "rotary"}), monkeypatch)
+        check(model_of({"name": "rotary"}), monkeypatch, other_device)
 
 
 @pytest.mark.parametrize("changed", [{"attention": "hardmax"}, {"attention": "linear"}, {"log_scaling": "all"}])
-def test_every_kind_of_attention_does(changed: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    check(model_of({"name": "none"}, **changed), monkeypatch)
+def test_every_kind_of_attention_does(
+    changed: dict[str, Any], monkeypatch: pytest.MonkeyPatch, other_device: str
+) -> None:
+    check(model_of({"name": "none"}, **changed), monkeypatch, other_device)
 
 
-def test_a_state_space_model_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    check(make_model(make_config(SSM), seed=1).eval(), monkeypatch)
+def test_a_state_space_model_does(monkeypatch: pytest.MonkeyPatch, other_device: str) -> None:
+    check(make_model(make_config(SSM), seed=1).eval(), monkeypatch, other_device)
 
 
-def check(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def check(model: Any, monkeypatch: pytest.MonkeyPatch, device: str) -> None:
     plain = twin_of(model)
     with meta_while_computing(monkeypatch), torch.no_grad():
-        compute_elsewhere(model, twin_of(model), "cpu")
+        compute_elsewhere(model, twin_of(model), device)
         wanted, expected = plain.run_with_cache(TOKENS)
         found, seen = model.run_with_cache(TOKENS)
-        assert torch.equal(found, wanted)
+        assert same(found, wanted, device)
         assert set(seen) == set(expected)
-        assert all(torch.equal(seen[name], expected[name]) for name in expected)
-        assert torch.equal(model(TOKENS), plain(TOKENS)), "nothing watched: fused"
+        assert all(same(seen[name], expected[name], device) for name in expected)
+        assert same(model(TOKENS), plain(TOKENS), device), "nothing watched: fused"
 
 
-def test_edits_reach_the_device_whether_given_back_or_written(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_edits_reach_the_device_whether_given_back_or_written(other_device: str) -> None:
     def given(value: torch.Tensor, hook: Any) -> torch.Tensor:
         return value * 2
 
@@ -78,30 +83,29 @@ def test_edits_reach_the_device_whether_given_back_or_written(monkeypatch: pytes
         value[:, 3] = 0.0
 
     plain = model_of({"name": "rotary"})
-    model = compute_elsewhere(model_of({"name": "rotary"}), twin_of(plain), "cpu", autocast=False)
+    model = compute_elsewhere(model_of({"name": "rotary"}), twin_of(plain), other_device, autocast=False)
     for edit in (given, written):
         hooks = [("blocks.0.hook_resid_post", edit)]
         with torch.no_grad():
-            assert torch.equal(
-                model.run_with_hooks(TOKENS, fwd_hooks=hooks), plain.run_with_hooks(TOKENS, fwd_hooks=hooks)
-            )
+            edited, expected = (each.run_with_hooks(TOKENS, fwd_hooks=hooks) for each in (model, plain))
+            assert same(edited, expected, other_device)
 
 
-def test_a_changed_weight_is_carried_over_and_a_graph_is_kept_here() -> None:
+def test_a_changed_weight_is_carried_over_and_a_graph_is_kept_here(other_device: str) -> None:
     plain = model_of({"name": "rotary"})
-    model = compute_elsewhere(model_of({"name": "rotary"}), twin_of(plain), "cpu")
+    model = compute_elsewhere(model_of({"name": "rotary"}), twin_of(plain), other_device)
     with torch.no_grad():
         for one in (model, plain):
             one.embed.W_E *= 1.5
-        assert torch.equal(model(TOKENS), plain(TOKENS))
+        assert same(model(TOKENS), plain(TOKENS), other_device)
     model(TOKENS).sum().backward()
     plain(TOKENS).sum().backward()
     assert torch.equal(model.embed.W_E.grad, plain.embed.W_E.grad)
 
 
-def test_bfloat16_changes_eight_bits_and_is_handed_over_in_float32() -> None:
+def test_bfloat16_changes_eight_bits_and_is_handed_over_in_float32(other_device: str) -> None:
     plain = model_of({"name": "rotary"})
-    model = compute_elsewhere(model_of({"name": "rotary"}), twin_of(plain), "cpu", autocast=True)
+    model = compute_elsewhere(model_of({"name": "rotary"}), twin_of(plain), other_device, autocast=True)
     with torch.no_grad():
         wanted = plain(TOKENS)
         found, seen = model.run_with_cache(TOKENS)
@@ -112,23 +116,21 @@ def test_bfloat16_changes_eight_bits_and_is_handed_over_in_float32() -> None:
     assert float((rows - 1).abs().max()) < 0.02
 
 
-def test_a_pretrained_model_computes_elsewhere_behind_hooks_without_weights(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pretrained_model_computes_elsewhere_behind_hooks_without_weights(tmp_path: Path, other_device: str) -> None:
     folder = save_folder("llama", tmp_path / "m")
     plain = open_folder(folder)
-    placed = open_folder(folder, device="cpu:0")
+    placed = open_folder(folder, device=other_device)
     assert next(placed.parameters()).device.type == "meta"
     assert set(placed.hook_dict) == set(plain.hook_dict)
     asked = torch.tensor([3, 5])
     with torch.no_grad():
         wanted, expected = plain.run_with_cache(TOKENS)
         found, seen = placed.run_with_cache(TOKENS)
-        assert torch.equal(found, wanted)
-        assert all(torch.equal(seen[name], expected[name]) for name in expected)
-        assert torch.equal(placed(TOKENS, positions=asked), plain(TOKENS, positions=asked))
+        assert same(found, wanted, other_device)
+        assert all(same(seen[name], expected[name], other_device) for name in expected)
+        assert same(placed(TOKENS, positions=asked), plain(TOKENS, positions=asked), other_device)
         hidden = expected["ln_final.hook_normalized"]
-        assert torch.equal(placed.read_out(hidden), plain.read_out(hidden))
+        assert same(placed.read_out(hidden), plain.read_out(hidden), other_device)
 
 
 @pytest.mark.parametrize(
