@@ -1,4 +1,4 @@
-"""Mechanism: what attention does as the prefix grows, from scores computed exactly.
+"""Mechanism: what attention does as the prefix grows, from exactly computed scores.
 
 The names below are loaded on first use, so that importing the package needs no torch.
 """

@@ -1,4 +1,4 @@
-"""``python -m circuits DIR``: ``lengthlens measure DIR``, restricted to the measurements of this package."""
+"""``python -m circuits DIR``: run ``lengthlens measure DIR`` with only the measurements of this package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The attention of all heads on one sequence, pooled to small maps, for a look at a whole model at once."""
+"""The attention of all heads on one sequence, pooled to small maps."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from workbench.measure.edits.reading import HeadMaps
 from workbench.tasks.base import TaskError
 
 CELLS = ((16, 64), (64, 48), (192, 32))
-"""Heads of a model, and the cells along a side of its maps up to so many; of more heads :data:`FEWEST`."""
+"""(number of heads, cells along a side of a map) up to that number; models with more heads use :data:`FEWEST`."""
 FEWEST = 24
 MOST_SCORES = 1 << 30
-"""Scores that are made for one look, half a minute on one core."""
+"""Maximum number of scores per call, half a minute on one core."""
 
 
 def all_heads(
     run_path: str, step: int, sequence: Mapping[str, Any], cells: int | None = None, progress: Progress = quiet
 ) -> HeadMaps:
-    """The attention of every head on one sequence, as the checkpoint is.
+    """Return the attention of every head on one sequence.
 
     Args:
         run_path: folder of the run.
         step: step of the checkpoint.
         sequence: typed or drawn, see :func:`workbench.measure.edits.one_sequence.one_sequence`.
-        cells: largest side of a map; None = what that many heads have room for.
-        progress: told how many layers are done.
+        cells: largest side of a map; None = a default that depends on the number of heads.
+        progress: called with the number of finished layers.
 
     Raises:
         RunError: as :func:`workbench.measure.edits.one_sequence.one_sequence`.
-        TaskError: likewise, and for a sequence whose scores are too many.
+        TaskError: likewise, and for a sequence with too many scores.
         ValueError: for a model without attention heads.
     """
     one = one_sequence(run_path, step, sequence)

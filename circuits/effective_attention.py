@@ -1,8 +1,8 @@
-"""``circuits.effective_attention``: where a state-space layer looks, compared with attention as the prefix grows.
+"""``circuits.effective_attention``: where a state-space layer looks, in terms comparable with attention.
 
-Per layer and channel (column ``head``) and prefix length n, from the supervised queries in (n - window, n]:
-the rows of the linear map from inputs to outputs (:mod:`workbench.models.ssm.hidden_attention`), as absolute weights
-that add up to 1. So they compare with rows of attention, though what is negative in them only turns the sign.
+Values are per layer, channel (column ``head``) and prefix length n, from the supervised queries in (n - window, n].
+They describe the rows of the linear map from inputs to outputs (:mod:`workbench.models.ssm.hidden_attention`), as
+absolute weights with sum 1. So they compare with rows of attention; the sign of a weight is ignored.
 """
 
 from __future__ import annotations
@@ -69,11 +69,11 @@ QUANTITIES = (
 
 
 class EffectiveAttention(Measurement):
-    """The measurement.
+    """Measure support and locality of the effective attention of state-space layers.
 
     Args:
         window: queries with prefix length in (n - window, n] are used.
-        epsilon: share of the absolute weights that may lie beyond ``scan_locality``.
+        epsilon: share of the absolute weights beyond ``scan_locality``.
         resamples: number of bootstrap resamples of sequences.
     """
 
@@ -111,7 +111,7 @@ class EffectiveAttention(Measurement):
         return self.rows(study.model, study.rng)
 
     def rows(self, model: Any, rng: Rng) -> list[Row]:
-        """Rows of all observed lengths of a state-space model; ``rng`` makes generators by name."""
+        """Return rows of all observed lengths of a state-space model; ``rng`` makes generators by name."""
         for length, (batch, cache) in self._held.items():
             show(self._observer(model, length, batch), cache)
         made: list[Row] = []
@@ -155,7 +155,7 @@ class ChannelValues(Observer):
 
     Args:
         model: a state-space model.
-        batch: the strings.
+        batch: the sequences.
         window, epsilon: see :class:`EffectiveAttention`.
 
     Attributes:
@@ -177,13 +177,19 @@ class ChannelValues(Observer):
         self._layers[key].append(statistics(weights.double().numpy(), self.queries, self._epsilon))
 
     def values(self) -> dict[str, Floats]:
-        """Values ``[sequence, layer, channel]``; NaN where all weights of a channel are 0."""
+        """Return values ``[sequence, layer, channel]``; NaN where all weights of a channel are 0."""
         found = {name: [[part[name] for part in parts] for parts in self._layers.values()] for name in VALUES}
         return {name: np.stack([np.concatenate(parts) for parts in layers], 1) for name, layers in found.items()}
 
 
 def statistics(weights: Floats, queries: list[int], epsilon: float) -> dict[str, Floats]:
-    """Support, peak support and locality, each ``[sequence, channel]``, from ``[sequence, channel, query, key]``."""
+    """Return support, peak support and locality, each ``[sequence, channel]``.
+
+    Args:
+        weights: ``[sequence, channel, query, key]``.
+        queries: indices of the queries.
+        epsilon: see :class:`EffectiveAttention`.
+    """
     size = np.abs(weights)
     total = size.sum(-1, keepdims=True)
     p = np.divide(size, total, out=np.full_like(size, np.nan), where=total > 0)
@@ -201,7 +207,7 @@ def statistics(weights: Floats, queries: list[int], epsilon: float) -> dict[str,
 
 
 def _mean(values: Floats) -> Floats:
-    """Mean over the queries that are defined; NaN where none is."""
+    """Return the mean over the queries with a defined value; NaN where there is none."""
     defined = ~np.isnan(values)
     count = defined.sum(-1)
     total = np.where(defined, values, 0.0).sum(-1)

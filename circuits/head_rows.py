@@ -21,14 +21,14 @@ def head_rows(
     bounds: Mapping[str, Bounds | None] | None = None,
     **fields: Any,
 ) -> list[Row]:
-    """Means over sequences for every quantity and head of a layer, with one set of resamples for all.
+    """Return means over sequences for every quantity and head of a layer, with one set of resamples for all.
 
     Args:
-        found: quantity -> ``[sequence, head]``; NaN = not defined there.
-        rng, resamples: of the bootstrap.
+        found: quantity -> ``[sequence, head]``; NaN = undefined.
+        rng, resamples: generator and number of bootstrap resamples.
         why_none: note of rows that no sequence defines.
-        bounds: quantity -> between which its values lie, for where all are equal.
-        fields: of all rows.
+        bounds: quantity -> smallest and largest possible value, used if all values are equal.
+        fields: columns of all rows.
     """
     stacked = np.stack(list(found.values()), 1)
     low, high = interval(resampled_means(stacked, rng, resamples))
@@ -53,17 +53,17 @@ def head_rows(
 def ratio_row(
     above: ArrayLike, below: ArrayLike, rng: np.random.Generator, resamples: int, why_none: str, **fields: Any
 ) -> Row:
-    """mean(above) / mean(below), differences of 0/1 values of the same sequences.
+    """Return mean(above) / mean(below), both differences of 0/1 values of the same sequences.
 
-    Undefined where ``below`` is not clearly above 0: where its interval (Tango's) reaches down to it. Where
-    ``above`` is the same multiple of ``below`` in every sequence, resampling shows nothing; then the interval is as
-    wide as that of a paired difference of which none was seen, over the least that ``below`` may be.
+    The ratio is undefined unless ``below`` is clearly above 0: its Tango interval must exclude 0. If ``above`` is the
+    same multiple of ``below`` in every sequence, a bootstrap has no width. The interval is then that of a paired
+    difference without any discordant pair, divided by the lower limit of ``below``.
 
     Args:
         above, below: ``[sequence]``, resampled together.
-        rng, resamples: of the bootstrap.
-        why_none: why ``below`` may be too near 0.
-        fields: of the row.
+        rng, resamples: generator and number of bootstrap resamples.
+        why_none: why ``below`` may be too close to 0.
+        fields: columns of the row.
     """
     pairs = np.stack([np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)], 1)
     if not len(pairs):

@@ -1,6 +1,6 @@
 """One sequence through one checkpoint, clean and edited: outputs, the oracle, and attention of one head or of all.
 
-What the dashboard's worker is asked by name; everything returned is plain data or numpy.
+The dashboard's worker calls these functions by name; everything that they return is plain data or numpy.
 """
 
 from __future__ import annotations
@@ -39,25 +39,26 @@ def look(
     keys: Sequence[int] | None = None,
     progress: Progress = quiet,
 ) -> SequenceReading:
-    """Outputs and attention on one sequence, as the checkpoint is and under edits.
+    """Return outputs and attention on one sequence, in the clean pass and under edits.
 
     Args:
         run_path: folder of the run.
         step: step of the checkpoint.
         sequence: typed or drawn, see :func:`workbench.measure.edits.one_sequence.one_sequence`.
-        layer, head: whose attention; None = the mean over all heads, scores below the highest of their row.
-        query: prefix length of the query whose row is returned unpooled; None = the whole sequence's.
-        edits: as a link writes them, joined by commas; "" = none.
+        layer, head: the head whose attention is returned; None = the mean over all heads, with scores relative to the
+            highest of their row.
+        query: prefix length of the query whose row is returned unpooled; None = that of the whole sequence.
+        edits: text of a link, joined by commas; "" = none.
         cells: largest side of the pooled arrays.
-        queries: first position and the one after the last of the queries that the pooled arrays cover, so that a
-            part of a long sequence is seen as it is; None = all.
-        keys: likewise of the keys.
-        progress: told which of a few stages is done.
+        queries: first position of the queries in the pooled arrays, and the one after the last, to show a part of a
+            long sequence unpooled; None = all.
+        keys: likewise for the keys.
+        progress: called at each of a few stages.
 
     Raises:
         RunError, TaskError, EditError: as :func:`workbench.measure.edits.one_sequence.one_sequence`.
         PositionError: for a sequence longer than the model's positions.
-        ValueError: for a layer, head, query or range of positions that there is not.
+        ValueError: for a layer, head, query or range of positions that does not exist.
     """
     wanted = parse_edits(edits)
     progress(0, _STAGES, "reading the checkpoint")
@@ -100,7 +101,7 @@ def look(
 def attention_row(
     run_path: str, step: int, sequence: Mapping[str, Any], layer: int, head: int, query: int, edits: str = ""
 ) -> dict[str, Any]:
-    """One query's attention weights over all its keys, unpooled: ``{"query": index, "row": [key] float32}``.
+    """Return one query's attention weights over all its keys, unpooled: ``{"query": index, "row": [key] float32}``.
 
     Raises:
         as :func:`look`.
@@ -115,7 +116,7 @@ def attention_row(
 
 @dataclass(frozen=True)
 class _Part:
-    """What of a sequence's attention is looked at: a head or all, one query's whole row, and a rectangle in cells."""
+    """The part of a sequence's attention that is returned: a head or all, one query's row, and a rectangle in cells."""
 
     layer: int | None
     head: int | None
@@ -126,7 +127,7 @@ class _Part:
 
 
 def _within(asked: Sequence[int] | None, one: OneSequence, name: str) -> range:
-    """A range of positions, cut to those that the sequence has."""
+    """Return a range of positions, cut to those that the sequence has."""
     count = len(one.tokens)
     start, stop = (0, count) if asked is None else (int(asked[0]), int(asked[1]))
     if not 0 <= start < min(stop, count):
@@ -163,21 +164,21 @@ def _mean(arrays: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
 def _look(
     one: OneSequence, cache: Mapping[str, Tensor], at: tuple[int, int], edits: Sequence[Edit], part: _Part
 ) -> tuple[NDArray[np.float32], ...]:
-    """One head's pattern, scores and highest scores in cells, and the whole row of the query."""
+    """Return one head's pattern, scores and highest scores in cells, and the whole row of the query."""
     inputs, hard = _inputs(one, cache, *at, edits), _hard(edits, *at)
     pooled = pool_attention(_Hardened(**vars(inputs)) if hard else inputs, part.cells, part.queries, part.keys)
     return pooled["pattern_max"], pooled["scores_max"], pooled["row_top"], _row(inputs, part.at, hard)
 
 
 class _Hardened(ScoreInputs):
-    """Score inputs whose pattern is uniform on each row's tie set, as the hardmax edit makes it."""
+    """Score inputs whose pattern is uniform on each row's tie set, like the hardmax edit."""
 
     def pattern(self, scores: Tensor) -> Tensor:
         return tie_set_pattern(scores)
 
 
 def _inputs(one: OneSequence, cache: Mapping[str, Tensor], layer: int, head: int, edits: Sequence[Edit]) -> ScoreInputs:
-    """What the head's scores are made of, under the interventions that multiply them."""
+    """Return the inputs of the head's scores, under the interventions that multiply them."""
     made: ScoreInputs = one.model.cfg.score_inputs(layer, cache).select(slice(None), slice(head, head + 1))
     for edit in edits:
         if isinstance(edit.intervention, ScaleScores):

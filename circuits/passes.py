@@ -1,7 +1,7 @@
-"""Forward passes with edited activations, each edit proven to run, and the clean part of a pass reused.
+"""Forward passes with edited activations. Each edit is checked to take effect, and clean parts of a pass are reused.
 
-A hook that changes nothing is the worst failure of this field: it reads as "no effect". Here a pass whose
-edit was never called is an error, and :func:`canary` proves beforehand that what a hook returns is used.
+A hook that changes nothing is the worst failure of this field, because it looks like "no effect". Here a pass whose
+edit was never called is an error. :func:`canary` checks beforehand that what a hook returns is used.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from workbench.tasks.base import Batch
 
 Edit = Callable[[Tensor], Tensor]
-"""From an activation to what replaces it, of the same shape."""
+"""Maps an activation to its replacement, of the same shape."""
 
 TOKENS = 1 << 15
-"""Tokens per forward pass: bounds what one pass keeps."""
+"""Tokens per forward pass. It bounds the memory of one pass."""
 
 CANARY_TOKENS = 8
-"""Tokens of the string on which hooks are proven alive."""
+"""Tokens of the sequence on which hooks are checked."""
 
 
 class DeadHookError(LensError, RuntimeError):
@@ -38,13 +38,13 @@ class DeadHookError(LensError, RuntimeError):
 
 @dataclass(frozen=True)
 class Clean:
-    """A clean forward pass, kept so that edited ones need not repeat what lies before the edit.
+    """A clean forward pass, kept so that edited passes need not repeat the blocks before the edit.
 
     Attributes:
         tokens: ``[batch, pos]``.
         ids: position ids ``[batch or 1, pos]``.
         residuals: ``[batch, pos, d_model]`` entering each block; empty where the model cannot be resumed.
-        seen: the activations that were asked for, by hook name.
+        seen: the requested activations, by hook name.
         outputs: logits, or real outputs, ``[batch, pos, out]``.
     """
 
@@ -56,20 +56,20 @@ class Clean:
 
 
 def pieces(batch: Batch, tokens: int = TOKENS) -> Iterator[Batch]:
-    """The sequences of a batch in parts of at most ``tokens`` tokens, one sequence at least."""
+    """Yield the sequences of a batch in parts of at most ``tokens`` tokens, at least one sequence each."""
     step = max(1, tokens // batch.tokens.shape[1])
     for start in range(0, len(batch), step):
         yield batch.rows(start, start + step)
 
 
 def evaluation_ids(model: HookedModel, batch: Batch) -> Tensor:
-    """The ids at which this model is evaluated on these strings."""
+    """Return the position ids at which this model is evaluated on these sequences."""
     ids: Tensor = model.cfg.ids.evaluation(batch.tokens.shape[1], model.cfg.n_ctx, batch.position_ids)
     return ids
 
 
 def layer_of(name: str) -> int:
-    """The block that a hook belongs to; -1 for hooks before the blocks, and for those after them.
+    """Return the block of a hook; -1 for hooks before the blocks, and for those after them.
 
     >>> layer_of("blocks.3.attn.hook_z")
     3
@@ -79,12 +79,12 @@ def layer_of(name: str) -> int:
 
 
 def resumable(model: HookedModel) -> bool:
-    """Whether a forward pass can be taken up at a block: the model is a plain stack of blocks."""
+    """Return whether a forward pass can be resumed at a block: the model is a plain stack of blocks."""
     return all(hasattr(model, part) for part in ("places", "blocks", "ln_final", "unembed"))
 
 
 def clean_pass(model: HookedModel, tokens: Tensor, ids: Tensor, reads: Sequence[str] = ()) -> Clean:
-    """One clean pass over ``tokens``.
+    """Make one clean pass over ``tokens``.
 
     Raises:
         DeadHookError: for a name in ``reads`` that the model does not have.
@@ -100,15 +100,15 @@ def clean_pass(model: HookedModel, tokens: Tensor, ids: Tensor, reads: Sequence[
 def edited_pass(
     model: HookedModel, clean: Clean, edits: Mapping[str, Edit], reads: Sequence[str] = ()
 ) -> tuple[Tensor, dict[str, Tensor]]:
-    """The outputs under edits, and further activations under them.
+    """Return the outputs under edits, and further activations under them.
 
-    Blocks before the first edit are not run again where the model can be resumed.
+    Blocks before the first edit are not run again if the model can be resumed.
 
     Args:
         model: the model that made ``clean``.
         clean: the clean pass over the same tokens.
         edits: by hook name.
-        reads: names of activations to return, in the edited blocks or behind them.
+        reads: names of activations to return, in the edited blocks or after them.
 
     Raises:
         DeadHookError: if the model lacks a hook, an edit was never called, or changed a shape.
@@ -139,7 +139,7 @@ def edited_pass(
 
 @contextmanager
 def edits_in_place(model: HookedModel, edits: Mapping[str, Edit]) -> Iterator[None]:
-    """Edits by hook name on whatever passes are made inside; in the end each must have been called.
+    """Apply edits, by hook name, to all passes inside the context; at the end each must have been called.
 
     Raises:
         DeadHookError: if the model lacks a hook, or an edit was never called.
@@ -181,9 +181,9 @@ def require(model: HookedModel, names: Sequence[str]) -> None:
 
 
 def canary(model: HookedModel, batch: Batch, names: Sequence[str]) -> None:
-    """Prove that what these hooks return is used: NaN returned by each must reach the outputs.
+    """Check that what these hooks return is used: NaN returned by each must reach the outputs.
 
-    NaN survives weights that are 0, so that an honest hook of a head without effect passes.
+    NaN propagates through weights that are 0, so that the hook of a head without effect passes.
 
     Raises:
         DeadHookError: naming a hook whose value the model computes but does not use.

@@ -1,7 +1,8 @@
-"""``circuits.function``: how sensitive is what the model computes, and how sharp is the minimum it sits in?
+"""``circuits.function``: how sensitive is the computed function, and how sharp is the minimum of its weights?
 
-Functions whose answer changes with many single tokens sit in sharp minima of transformers (Hahn and Rofin 2024, "Why
-are Sensitive Functions Hard for Transformers?"): sensitivity grows with length and so does the sharpness it needs.
+In transformers, functions whose answer changes with many single tokens are in sharp minima (Hahn and Rofin 2024, "Why
+are Sensitive Functions Hard for Transformers?"). Their sensitivity grows with length, and so does the sharpness that it
+requires.
 """
 
 from __future__ import annotations
@@ -61,11 +62,12 @@ QUANTITIES = (
 
 
 class Function(Measurement):
-    """The measurement.
+    """Measure the average sensitivity of the answers, and the sharpness of the loss.
 
     Args:
-        strings: random strings per length.
-        positions: positions of each that are changed, at most; where it has more the value is a sample's.
+        strings: random sequences per length.
+        positions: maximum number of changed positions per sequence. If a sequence has more, the value is an estimate
+            from a sample.
         eps: standard deviation of the weight noise.
         repeats: draws of that noise.
         factors: lengths, as multiples of the longest trained one.
@@ -90,7 +92,7 @@ class Function(Measurement):
         return []
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """Nothing: strings and weights of its own."""
+        """Do nothing: this measurement draws sequences and weight noise of its own."""
 
     def finish(self, study: Study) -> list[Row]:
         near = lengths_for(study.grid, self.factors)
@@ -131,7 +133,7 @@ def function_statistics(
     trained: int | None = None, lengths: Sequence[int] | None = None, sequences: int = 32, seed: int = 0,
     **settings: Any,
 ) -> Result:  # fmt: skip
-    """Every quantity of ``circuits.function`` for one model, without a run; see :class:`Function`."""
+    """Return every quantity of ``circuits.function`` for one model, without a run; see :class:`Function`."""
     made = Function(**settings)
     return run(made, model, data, labels, task=task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
 
@@ -143,17 +145,19 @@ def sensitivity(
     alphabet: Int[Tensor, " token"],
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """``[string]`` estimated number of positions whose change changes the answer: length times the share tried.
+    """Return ``[string]``, the estimated number of positions whose change changes the answer.
+
+    The estimate is the length times the share of tested changes.
 
     Args:
-        answer: maps strings to answers ``[string]``, -1 where there is none.
+        answer: maps sequences to answers ``[string]``, -1 where there is none.
         strings: token ids, without BOS.
         positions: indices that are changed, one at a time, each to another random token of the alphabet.
         alphabet: sorted token ids.
         rng: chooses the new tokens.
 
     Returns:
-        NaN where a string has no answer, or with none of its changes.
+        NaN where a sequence has no answer, or no answer after every change.
     """
     base = answer(strings)
     changed, tried = np.zeros(len(strings)), np.zeros(len(strings))
@@ -171,7 +175,7 @@ def sensitivity(
 
 
 def model_answers(model: HookedModel, task: Task, strings: Int[Tensor, "string length"]) -> NDArray[np.int64]:
-    """The model's answer to each whole string, whether or not the task asks for one."""
+    """Return the model's answer to each whole sequence, whether or not the task has a query there."""
     batch = _given(task, strings)
     with torch.no_grad():
         parts = [model(piece.tokens, evaluation_ids(model, piece))[:, -1].argmax(-1) for piece in pieces(batch)]
@@ -180,7 +184,7 @@ def model_answers(model: HookedModel, task: Task, strings: Int[Tensor, "string l
 
 
 def task_answers(task: Task, strings: Int[Tensor, "string length"]) -> NDArray[np.int64]:
-    """The right answer to each whole string; -1 where nothing is asked."""
+    """Return the right answer to each whole sequence; -1 where there is no query."""
     try:
         batch = task.label(strings)
     except TaskError:
@@ -193,7 +197,7 @@ def task_answers(task: Task, strings: Int[Tensor, "string length"]) -> NDArray[n
 def sharpness(
     model: HookedModel, task: Task, batch: Batch, eps: float, repeats: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """``[sequence]`` mean rise of the loss under Gaussian noise on all weights; they are put back exactly."""
+    """Return ``[sequence]``, the mean rise of the loss under Gaussian noise on all weights; they are restored."""
 
     def losses() -> NDArray[np.float64]:
         with torch.no_grad():
@@ -210,7 +214,7 @@ def sharpness(
 
 @contextmanager
 def noisy(model: Any, eps: float, seed: int) -> Iterator[None]:
-    """Within, the model's weights carry Gaussian noise; on leaving they are the same bits as before."""
+    """Add Gaussian noise to the model's weights inside the context; afterwards they are bit-identical to before."""
     generator = torch.Generator().manual_seed(seed)
     kept = [parameter.detach().clone() for parameter in model.parameters()]
     try:
@@ -225,7 +229,7 @@ def noisy(model: Any, eps: float, seed: int) -> Iterator[None]:
 
 
 def _given(task: Task, strings: Int[Tensor, "string length"]) -> Batch:
-    """A batch of given strings for the model's eyes only: what the task says of them does not matter."""
+    """Return a batch of given sequences for the model only; its labels are placeholders."""
     from workbench.tasks.batch import Batch
 
     tokens = torch.cat([strings.new_zeros(len(strings), 1), strings], 1) if task.bos else strings

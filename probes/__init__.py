@@ -1,4 +1,4 @@
-"""Linear probes across prefix lengths: is the summary there, is position there, and in which code?"""
+"""Linear probes across prefix lengths: task state, position, and the directions that code them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``python -m probes DIR``: every probe measurement on every checkpoint below a folder."""
+"""``python -m probes DIR``: run every probe measurement on every checkpoint in a folder."""
 
 from workbench.cli.commands.measure import run_for_package
 

@@ -1,4 +1,4 @@
-"""Probes of a model in hand, without a run folder: ``probe(model, batches).figure()``."""
+"""Probes of a model in memory, without a run folder: ``probe(model, batches).figure()``."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ TARGETS: dict[str, type[ProbeMeasurement]] = {"summary": Summary, "position": Po
 
 @dataclass(frozen=True)
 class ProbeResult(Result):
-    """Rows of one model's probes, as a measurement of a run would have stored them.
+    """Rows of one model's probes, as a measurement of a run stores them.
 
     Attributes:
-        inside: the lengths that ``transfer`` was fitted on.
-        sites: hook names of what was read, the embedding first.
-        weights: by target, the directions that ``transfer`` froze, ``[site, d, component]``; a target of C
-            classes has C - 1 components, the indicators of all classes but the last.
+        inside: the lengths on which ``transfer`` was fitted.
+        sites: hook names of the activations, the embedding first.
+        weights: by target, the frozen directions of ``transfer``, ``[site, d, component]``. A target with C classes has
+            C - 1 components: the indicators of all classes except the last.
     """
 
     inside: tuple[int, ...]
@@ -45,7 +45,7 @@ class ProbeResult(Result):
     figure_address: ClassVar[str] = "workbench.figures.panels.decodability:decodability_over_length"
 
     def direction(self, site: str = "", target: str = "") -> NDArray[np.float64]:
-        """The fitted direction at one site, ``[d, component]``, each component of length 1.
+        """Return the fitted direction at one site, ``[d, component]``, each component with norm 1.
 
         Args:
             site: hook name; "" = the last.
@@ -65,7 +65,7 @@ class ProbeResult(Result):
     def figure(  # type: ignore[override]  # decodability over length is what probes show
         self, layer: int | None = None, theme: Literal["light", "dark"] = "light"
     ) -> go.Figure:
-        """Decodability over prefix length at one layer (None = the last)."""
+        """Draw decodability over prefix length at one layer (None = the last)."""
         return self._draw(trained=max(self.inside), step=int(self.rows[0]["step"]), layer=layer, theme=theme)
 
 
@@ -87,25 +87,25 @@ def probe(
     """Fit and score all probes of a model on batches of several lengths.
 
     Args:
-        model: the model to read.
-        data: a batch, or one per prefix length, as ``task.sample`` gives them, of one law and with equally
-            many sequences; under a prefix-closed law ``batch.prefix(n)`` serves as well. Or plain token ids
-            ``[batch, pos]``, one such tensor per length; or a task, whose matched strings are drawn.
-        labels: of plain tokens, what the target ``summary`` is: classes or numbers, ``[batch, pos]``, or ``[batch]`` at
-            the last place.
-        task: of plain tokens, in place of labels.
-        trained, lengths, sequences: of a task's strings: N, their lengths (rounded up to those that the task admits)
-            and their number.
-        target: ``summary`` at each exact length, or ``position`` in the band below each.
-        inside: lengths that ``transfer`` is fitted on; None = the shorter half of the lengths (the
-            middle one included). State the training lengths where the model was trained.
+        model: the model.
+        data: a batch, or one per prefix length, as ``task.sample`` returns them, all from one test set and with equally
+            many sequences. If prefixes of its sequences belong to the test set, ``batch.prefix(n)`` is valid, too. Or
+            plain token ids ``[batch, pos]``, one such tensor per length. Or a task, whose matched sequences are drawn.
+        labels: for plain tokens, the labels of the target ``summary``: classes or numbers, ``[batch, pos]``, or
+            ``[batch]`` for the last position.
+        task: for plain tokens, the source of labels.
+        trained, lengths, sequences: for a task: N, the lengths (rounded up to those that the task has) and the number
+            of sequences per length.
+        target: ``summary`` at each exact length, or ``position`` in the band below each length.
+        inside: lengths on which ``transfer`` is fitted; None = the shorter half of the lengths, including the middle
+            one. Give the training lengths if the model was trained.
         untrained: the same architecture before training; without it there is no ``selectivity``.
         seed: seed of the split, the pool, the shuffle and the resamples.
         **settings: further settings of the measurement, e.g. ``resamples`` or ``positions``.
 
     Raises:
-        ProbeError: for an unknown target, no batches, batches of different laws or sizes, or a length
-            in ``inside`` that no batch has.
+        ProbeError: for an unknown target, no batches, batches of different test sets or sizes, or a length in
+            ``inside`` that no batch has.
     """
     if isinstance(data, Task):
         batches = _drawn(data, trained, lengths, sequences, seed)
@@ -133,7 +133,7 @@ def probe(
 
 
 def _drawn(task: Task, trained: int | None, lengths: Sequence[int] | None, sequences: int, seed: int) -> list[Batch]:
-    """Matched strings of a task at each length that :func:`workbench.measure.run` would take."""
+    """Draw matched sequences of a task at each length that :func:`workbench.measure.run` would use."""
     chosen = drawn_grid(task, trained, lengths).lengths
     return [task.sample(sequences, n, generator("probe", seed, n), "matched", trained) for n in chosen]
 

@@ -1,17 +1,19 @@
-"""What the residual stream says of position beyond the summary, and of the summary beyond position.
+"""What the residual stream adds about position given the task state, and about the task state given position.
 
-Both are read in the band (n/2, n], where position varies:
+Both are measured in the band (n/2, n], where position varies:
 
     position_given_summary = 1 - SSE(log i ~ s + x) / SSE(log i ~ s)
     summary_given_position = 1 - SSE(s ~ i + x) / SSE(s ~ i)
 
-with s and i as indicators (a real summary as it is), x the residual stream, and errors on sequences that were
-not fitted on: each half of them is predicted from the other. A count that was never normalised tells both, and
-these say which of the two is there for its own sake. What is conditioned on is partialled out of x and of the
-target (Frisch and Waugh 1933) and bears no ridge penalty, or what a penalty leaves of it would be put down to x.
-Controls are shuffled labels, the untrained model and the query's token; of the summary also hashed labels. (The last 8
-tokens, beside position_decodability and summary_decodability, are too many features to be crossed twice over.)
-Position alone says everything of position and, beyond itself, nothing of the summary.
+Here s and i enter as indicators (a real task state enters as it is), and x is the residual stream. Errors are on
+held-out sequences: each half is predicted from the other. A count that was never normalised predicts both targets.
+These two measures show which of the two is coded in its own right.
+
+The conditioning variables are partialled out of x and of the target (Frisch and Waugh 1933), without a ridge penalty.
+Otherwise what a penalty leaves of them would be attributed to x. Controls are shuffled labels, the untrained model and
+the query's token; for the task state also hashed labels. (The last 8 tokens are a control of position_decodability and
+summary_decodability, but are too many features here.) Position predicts itself perfectly, and adds nothing about the
+task state given position.
 """
 
 from __future__ import annotations
@@ -44,9 +46,9 @@ KINDS = {
 }
 STILL = "the labels do not vary beyond what they are conditioned on"
 ROUNDING = 1e-20
-"""Share of squared deviation below which nothing but rounding is left."""
+"""Share of squared deviation below which only rounding is left."""
 FEWEST = 8
-"""Fewest sequences in a half, and rows of a position in a half."""
+"""Minimum number of sequences in a half, and of rows per position in a half."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,8 @@ class Errors:
 
     Attributes:
         full: with the residual stream, per site.
-        base: with what is conditioned on alone.
-        whole: of the target around its mean, summed over rows.
+        base: with the conditioning variables only.
+        whole: deviation of the target from its mean, summed over rows.
     """
 
     full: Float[Tensor, "site row"]
@@ -65,11 +67,11 @@ class Errors:
 
     @property
     def nothing_left(self) -> bool:
-        """Whether what is conditioned on tells the target but for rounding."""
+        """Whether the conditioning variables predict the target up to rounding."""
         return float(self.base.sum()) <= ROUNDING * self.whole
 
     def shares(self, resamples: Resamples) -> Float[Tensor, "draw site"]:
-        """1 - full / base, as measured and resampled."""
+        """Return 1 - full / base, as measured and resampled."""
         return 1 - resamples.sums(self.full) / resamples.sums(self.base)[:, None]
 
 
@@ -80,12 +82,12 @@ def crossed(
     rows: ProbeRows,
     fit: Bool[Tensor, "sequence"],
 ) -> list[Errors]:
-    """Errors of every row, predicted from the half of the sequences that it is not in.
+    """Return the errors of every row, predicted from the half of the sequences that does not contain it.
 
     Args:
         x: features.
-        targets: what is predicted, each on its own.
-        given: what is conditioned on.
+        targets: targets, each predicted separately.
+        given: conditioning variables.
         rows: which sequence each row belongs to.
         fit: the sequences of the first half.
     """
@@ -109,7 +111,7 @@ def crossed(
 
 
 def indicators(labels: Shaped[Tensor, "row *s"]) -> Float[Tensor, "row value"]:
-    """One column per value of a class, or the numbers of a real label beside a constant."""
+    """Return one column per value of a class; for a real label, its numbers and a constant column."""
     if labels.is_floating_point():
         values = labels.double().reshape(len(labels), -1)
         return torch.cat([torch.ones(len(labels), 1, dtype=torch.float64), values], 1)
@@ -124,13 +126,13 @@ def _several(positions: int) -> int:
 
 
 class ConditionalProbes(ResampledMeasurement):
-    """Position given the summary, and the summary given position, at every layer and in the band of each length.
+    """Measure position given the task state and the reverse, at every layer and in the band of each length.
 
     Args:
-        law: the evaluation law.
-        resamples: bootstrap resamples of sequences behind every interval.
+        law: name of the test set.
+        resamples: bootstrap resamples of sequences for every interval.
         layers: layers to read; None = all.
-        positions: how many positions of the band are read, the same ones in every sequence.
+        positions: number of positions of the band that are read, the same in every sequence.
         queries: ``supervised`` positions only, or ``all``.
     """
 
@@ -167,7 +169,7 @@ class ConditionalProbes(ResampledMeasurement):
     queries: Queries = "supervised"
 
     def places(self, batch: Batch, length: int) -> RowPlaces:
-        """The same few positions of the band, evenly spread, of every sequence."""
+        """Return a few positions of the band, evenly spread and the same in every sequence."""
         first, last = batch.index(length // 2 + 1), batch.index(length)
         asked = batch.mask.cpu() if self.queries == "supervised" else torch.ones_like(batch.mask.cpu())
         able = first + asked[:, first : last + 1].sum(0).ge(2 * FEWEST).nonzero()[:, 0]
@@ -179,7 +181,7 @@ class ConditionalProbes(ResampledMeasurement):
         return RowPlaces.of(batch, at, {TARGET: summary, POSITION: place})
 
     def finish(self, study: Study) -> list[Row]:
-        """Both quantities at all layers and lengths, with their controls."""
+        """Return both quantities at all layers and lengths, with their controls."""
 
         rng = partial(study.rng, self.name)
         fit = halves(self.drawn, rng("split"))
@@ -198,7 +200,7 @@ class ConditionalProbes(ResampledMeasurement):
         return made
 
     def _problems(self, rows: ProbeRows, fit: Bool[Tensor, "sequence"]) -> dict[str, str]:
-        """Per quantity, why it cannot be had, or ""."""
+        """Return, per quantity, why it is undefined, or ""."""
         first = fit[rows.sequence]
         least = min(len(rows.sequence[side].unique()) for side in (first, ~first))
         common = ""
@@ -225,7 +227,7 @@ class ConditionalProbes(ResampledMeasurement):
         rng: Rng,
         kinds: Sequence[str],
     ) -> dict[str, list[ProbeScore | str]]:
-        """Estimates per site of the quantity ("") and of the label controls among ``kinds``."""
+        """Return estimates per site of the quantity ("") and of the label controls in ``kinds``."""
         place, summary = rows.labels[POSITION], rows.labels[TARGET]
         if quantity == "position_given_summary":
             target, given = place.double().log()[:, None], indicators(summary)
@@ -243,7 +245,7 @@ class ConditionalProbes(ResampledMeasurement):
 
     @staticmethod
     def _judged(errors: Errors, resamples: Resamples) -> list[ProbeScore | str]:
-        """Per site the share, or why it is none."""
+        """Return per site the share, or why it is undefined."""
         if errors.nothing_left:
             return [STILL] * len(errors.full)
         found = estimates(errors.shares(resamples))
@@ -252,7 +254,7 @@ class ConditionalProbes(ResampledMeasurement):
     def _fixed(
         self, study: Study, fit: Bool[Tensor, "sequence"], rng: Rng
     ) -> dict[tuple[int, str], dict[str, list[ProbeScore | str]]]:
-        """What does not depend on the checkpoint: the query's token alone, and the untrained model."""
+        """Return what does not depend on the checkpoint: estimates from the query's token and the untrained model."""
         untrained = self.untrained_rows(study)
         made: dict[tuple[int, str], dict[str, list[ProbeScore | str]]] = {}
         for length, rows in self.rows.items():

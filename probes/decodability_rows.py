@@ -1,4 +1,4 @@
-"""Turns the answers of probes into rows: scores, intervals, selectivity and what is undefined."""
+"""Rows from the predictions of probes: scores, intervals, selectivity and undefined cases."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ REVERSED = "the frozen direction reads the opposite here (its refitted gain is n
 
 @dataclass(frozen=True)
 class QuantityNames:
-    """Names of the quantities a measurement reports; "" = does not report it."""
+    """Names of the quantities that a measurement reports; "" = not reported."""
 
     decodability: str
     rmse: str = ""
@@ -40,14 +40,14 @@ class QuantityNames:
 
 @dataclass(frozen=True)
 class ProbeCell:
-    """One target at one law and prefix length: everything its rows have in common.
+    """One target on one test set at one prefix length, with everything that its rows share.
 
     Attributes:
         names: the quantities to report.
-        law: evaluation law.
+        law: name of the test set.
         length: prefix length.
-        target: what is read.
-        sequences: how many sequences are held out.
+        target: the target of the probes.
+        sequences: number of held-out sequences.
         sites: hook names, the embedding first.
     """
 
@@ -59,10 +59,10 @@ class ProbeCell:
     sites: Sequence[str]
 
     def rows(self, arms: Sequence[ProbeArm | UndefinedTarget], resamples: Resamples) -> list[Row]:
-        """All rows of the cell.
+        """Return all rows of the cell.
 
-        Arms that read no layer are repeated at each, so that one filter by layer gives a value together
-        with everything it is to be compared with.
+        Arms that read no layer are repeated at each layer. So one filter by layer gives a value together with all its
+        controls.
         """
         made: list[Row] = []
         draws: dict[str, Tensor] = {}
@@ -92,7 +92,7 @@ class ProbeCell:
         return draws, exact_where_uniform(estimates(draws), arm.predicted, arm.truth, self.target.classes)
 
     def _problems(self, arm: ProbeArm, found: Sequence[ProbeScore], resamples: Resamples) -> list[str]:
-        """Per site of an arm, why its score is no result, or ""."""
+        """Return, per site of an arm, why its score is not a result, or ""."""
         if self.target.classes:
             return [""] * len(found)
         errors = squared_error(arm.predicted, arm.truth)
@@ -105,7 +105,7 @@ class ProbeCell:
         found: dict[str, list[ProbeScore]],
         resamples: Resamples,
     ) -> list[Row]:
-        """Refit minus the best of the controls that keep the label, on the same rows."""
+        """Return refit minus the best of the controls that keep the label, on the same rows."""
         name = self.names.selectivity
         undefined = [a for a in arms if isinstance(a, UndefinedTarget) and (a.mode, a.control) == (REFIT, "")]
         if "" in draws and controls.UNTRAINED not in draws:
@@ -174,5 +174,5 @@ class ProbeCell:
 
 
 def _at(draws: Tensor, site: int) -> int:
-    """Index of a site among draws that may be of one site only, shared by all."""
+    """Return the index of a site among draws, which may have one site shared by all."""
     return site % draws.shape[1]

@@ -1,8 +1,8 @@
-"""What probes read along one sequence: the summary and the position, at every prefix, clean and edited.
+"""What probes decode along one sequence: the task state and the position at every prefix, clean and edited.
 
-The summary probe is the frozen one of ``probes.summary``: fitted on half of the run's evaluation strings at its
-training lengths, and asked at every prefix of the sequence. The position probe is refitted on strings as long as
-the sequence, because a frozen one cannot know positions it never saw.
+The task-state probe is the frozen one of ``probes.summary``: fitted on half of the run's evaluation sequences at its
+training lengths, and applied at every prefix of the sequence. The position probe is refitted on sequences as long as
+this one, because a frozen probe cannot extrapolate to positions outside its training set.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from workbench.measure.study import CheckpointStudy, Evaluation, forward
 from workbench.tasks.random_generator import generator
 
 POSITIONS = 8
-"""Positions per string that the position probe is fitted on."""
+"""Positions per sequence on which the position probe is fitted."""
 
 _STRINGS, _TOKENS = 256, 1 << 17
 _KEPT = 8
@@ -46,9 +46,9 @@ class Fitted:
 
     Attributes:
         probe: reads all sites at once; None with a ``problem``.
-        values: the classes it answers with; None = a real target.
+        values: the classes that it predicts; None = a real target.
         rmse: per site, held-out root mean squared error (all zeros for classes).
-        strings: sequences it was fitted on.
+        strings: number of fitting sequences.
         problem: why it could not be fitted, or "".
     """
 
@@ -62,14 +62,14 @@ class Fitted:
 def read_sequence(
     run_path: str, step: int, sequence: Mapping[str, Any], edits: str = "", progress: Progress = quiet
 ) -> ProbeReading:
-    """The summary and the position that probes read at every prefix of one sequence.
+    """Return the task state and the position that probes decode at every prefix of one sequence.
 
     Args:
         run_path: folder of the run.
         step: step of the checkpoint.
         sequence: typed or drawn, see :func:`workbench.measure.edits.one_sequence.one_sequence`.
-        edits: as a link writes them; probes are fitted on the clean model and read the edited one.
-        progress: told which of a few stages is done.
+        edits: text of a link. Probes are fitted on the clean model and applied to the edited one.
+        progress: called at each of a few stages.
 
     Raises:
         RunError, TaskError, EditError: as :func:`workbench.measure.edits.one_sequence.one_sequence`.
@@ -97,7 +97,7 @@ def read_sequence(
 
 
 def fit_summary(one: OneSequence) -> Fitted:
-    """The frozen probe of ``probes.summary`` for this checkpoint, with its error on the held-out half."""
+    """Return the frozen probe of ``probes.summary`` for this checkpoint, with its error on the held-out half."""
     grid = make_grid(one.task, one.run.trained_length, shortest=one.run.shortest_trained)
     seed = one.run.config["seeds"]["evaluation"]
     measurement = Summary()
@@ -117,7 +117,7 @@ def fit_summary(one: OneSequence) -> Fitted:
 
 
 def fit_position(one: OneSequence, length: int) -> Fitted:
-    """A probe for the position, fitted on matched strings of this length at random positions of each."""
+    """Return a probe of the position, fitted on matched sequences of this length at random positions."""
     count = max(16, min(_STRINGS, _TOKENS // length))
     drawn = generator("readout", one.run.config["seeds"]["probe"], "matched", length)
     batch = one.task.sample(count, length, drawn, "matched", window=one.run.trained_length)
@@ -145,12 +145,12 @@ def _fitted(target: Target, inside: ProbeRows, outside: ProbeRows, where: str) -
 
 
 def _columns(answers: Shaped[Tensor, "site row ..."]) -> Tensor:
-    """Answers with an axis of components, which single numbers lack."""
+    """Return answers with an axis of components, which single numbers lack."""
     return answers if answers.dim() == 3 else answers[..., None]
 
 
 def _kept(one: OneSequence, what: tuple[object, ...], make: Callable[[], Fitted]) -> Fitted:
-    """The probe of this checkpoint, fitted once per process while its weights stay the same."""
+    """Return the probe of this checkpoint, fitted once per process while its weights stay the same."""
     key = (str(one.run.path), one.step, one.run.meta(one.step)["sha256"], *what)
     if key not in _FITTED:
         while len(_FITTED) >= _KEPT:
@@ -165,7 +165,7 @@ def _sites(one: OneSequence) -> list[str]:
 
 
 def _states(one: OneSequence, edits: str) -> Shaped[Tensor, "site row d"]:
-    """The residual stream of the sequence at every site."""
+    """Return the residual stream of the sequence at every site."""
     names = _sites(one)
     cache = one.forward(parse_edits(edits), names)
     return torch.stack([cache[name][0] for name in names]).float().cpu()
@@ -181,7 +181,7 @@ def _read(fitted: Fitted, passes: Mapping[str, Tensor], true: NDArray[np.float64
 
 
 def _summary_truth(one: OneSequence, fitted: Fitted) -> tuple[Any, list[str] | None]:
-    """The true summary per position, and the names of its classes."""
+    """Return the true task state per position, and the names of its classes."""
     summary = one.batch.output_summary[0]
     if fitted.values is None:
         first = summary if summary.dim() == 1 else summary[:, 0]

@@ -1,9 +1,9 @@
-"""Does the residual stream hold the position of the query?
+"""``probes.position``: does the residual stream contain the position of the query?
 
-At one exact prefix length position is constant, so it is read in the band (n/2, n], with the logarithm of
-the position (relative) and the position itself as targets. A high score is *information present* and by
-itself no evidence that anything depends on length: uniform attention of an untrained model writes 1/i, and
-a count that is not normalised grows with i. Position alone reads itself perfectly, and is no control here.
+At one exact prefix length position is constant, so it is decoded in the band (n/2, n]. The targets are the logarithm of
+the position (relative) and the position itself. A high score means *information present*. It is not evidence that
+anything depends on length. Uniform attention of an untrained model writes 1/i, and a count that is not normalised grows
+with i. A position-only control would be perfect, so there is none.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from workbench.tasks.base import Batch
 
 
 class Position(ProbeMeasurement):
-    """Position probes at every layer, R^2 in the band (n/2, n]; rows are (sequence, position).
+    """Fit position probes at every layer, R^2 in the band (n/2, n]; rows are (sequence, position).
 
     Args:
-        law: the evaluation law.
-        resamples: bootstrap resamples of test sequences behind every interval.
+        law: name of the test set.
+        resamples: bootstrap resamples of test sequences for every interval.
         positions: positions per sequence and band, drawn at random without replacement.
-        seed: seed of that draw, which depends on nothing else but the length.
+        seed: seed of that draw, which otherwise depends on the length only.
         queries: ``supervised`` positions only, or ``all``.
     """
 
@@ -61,13 +61,13 @@ class Position(ProbeMeasurement):
     queries: Queries = "supervised"
 
     def places(self, batch: Batch, length: int) -> RowPlaces:
-        """Some positions of the band (length/2, length] of every sequence."""
+        """Return some positions of the band (length/2, length] of every sequence."""
         at = self._draw(batch, length)
         place = (at[:, 1] + (0 if batch.bos else 1)).double()
         return RowPlaces.of(batch, at, {LOG_POSITION: place.log(), "i": place})
 
     def _draw(self, batch: Batch, length: int) -> Int[Tensor, "row 2"]:
-        """(sequence, index) of the drawn positions, without those that are not supervised."""
+        """Return (sequence, index) of the drawn positions, without those that are not supervised."""
         first, last = batch.index(length // 2 + 1), batch.index(length)
         order = np.random.default_rng([self.seed, length]).random((len(batch), last - first + 1))
         if self.queries == "supervised":

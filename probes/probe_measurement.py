@@ -1,4 +1,4 @@
-"""What the two probe measurements share: rows of all lengths, decoded in every mode and beside every control."""
+"""The base class of probe measurements: rows of all lengths, decoded in every mode and with every control."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _call(make: Callable[[], InputControls]) -> InputControls:
 class ProbeMeasurement(ResampledMeasurement):
     """A measurement that fits linear probes on rows of the residual stream at several prefix lengths.
 
-    Half of the sequences are fitted on, half are tested on, the same ones at every length. Arguments as in
+    Half of the sequences are for fitting and half for testing, the same ones at every length. Arguments as in
     :class:`ResampledMeasurement`.
     """
 
@@ -42,11 +42,11 @@ class ProbeMeasurement(ResampledMeasurement):
 
     @property
     def frozen(self) -> Mapping[str, Probe]:
-        """By target, the probe that ``transfer`` froze, once decoded."""
+        """The frozen probe of ``transfer``, by target; empty before :meth:`decode`."""
         return self._frozen
 
     def finish(self, study: Study) -> list[Row]:
-        """Rows of all layers, lengths, modes and controls of one checkpoint."""
+        """Return rows of all layers, lengths, modes and controls of one checkpoint."""
         return self.decode(
             study.grid.inside,
             partial(study.rng, self.name),
@@ -61,13 +61,13 @@ class ProbeMeasurement(ResampledMeasurement):
         untrained: Callable[[], Mapping[int, ProbeRows] | None],
         memo: Callable[[Callable[[], InputControls]], InputControls] = _call,
     ) -> list[Row]:
-        """Fit all probes on what was observed and score them.
+        """Fit all probes on the observed rows and score them.
 
         Args:
-            inside: lengths whose probes are transferred to the others.
+            inside: lengths from which probes are transferred to the others.
             rng: generators by name, the same for every checkpoint of a run.
-            untrained: makes the same rows from an untrained model, or None where there is none.
-            memo: keeps the controls that do not depend on the checkpoint.
+            untrained: makes the same rows from an untrained model, or returns None where there is none.
+            memo: caches the controls that do not depend on the checkpoint.
         """
         if not self.rows:
             return []

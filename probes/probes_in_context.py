@@ -1,8 +1,9 @@
-"""``probes.in_context``: what the residual stream holds of a question in the prompt, by layer and up to which length.
+"""``probes.in_context``: what the residual stream contains about a question in the prompt, by layer and length.
 
-Two things: the answer, read where it is asked by sending the stream straight to the output (the logit lens,
-nostalgebraist 2020), and where the items stand, by a linear probe onto the number of an item. A probe of one length is
-taken to longer prompts: a code of absolute places that was seen for some of them says nothing of later ones.
+It measures two things. The answer is decoded at the positions where it is due, by applying the output layer directly to
+the stream (the logit lens, nostalgebraist 2020). The number of an item is decoded at the item's position, by a linear
+probe. A probe of one length is applied to longer prompts. A code of absolute positions does not extrapolate to
+positions that the probe was not fitted on.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ LAW = MATCHED
 """The control: the same probe of the tokens' embeddings, which say nothing of places but what the token tells."""
 ITEMS, TOKENS = "items", "tokens"
 FITTED_ON = 32
-"""Items of the shortest prompt whose probe is taken to longer ones."""
+"""Minimum number of items of the prompt whose probe is applied to longer prompts."""
 FOLDS = 4
 
 QUANTITIES = (
@@ -69,13 +70,13 @@ QUANTITIES = (
 
 
 class InContextProbes(Measurement):
-    """The measurement.
+    """Measure the logit lens at answers, and linear probes of item numbers, by layer and prompt length.
 
     Args:
-        layers_read: how many layers are read, spread evenly; the last one is among them.
-        items: how many items of a string are read, spread evenly, all where there are no more.
-        window: how many of the tokens asked are read, the last ones.
-        resamples: bootstrap resamples of strings.
+        layers_read: number of layers that are read, evenly spread, including the last one.
+        items: number of items of a sequence that are read, evenly spread; all if there are no more.
+        window: number of answers that are read, the last ones.
+        resamples: bootstrap resamples of sequences.
     """
 
     name = NAME
@@ -96,7 +97,7 @@ class InContextProbes(Measurement):
         return ["hook_embed", *(stream(layer) for layer in spread(cfg.n_layers, self.layers_read))]
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """Refused: rows are kept bit by bit, by :meth:`observer`."""
+        """Raise an error: rows are collected by :meth:`observer`."""
         raise MeasurementError(f"{NAME} is shown a model by its observer")
 
     def observer(self, study: Study, law: str, length: int, batch: Batch) -> Observer:
@@ -167,7 +168,7 @@ class InContextProbes(Measurement):
 
 
 class _Rows(Observer):
-    """Rows of the residual stream where items stand and where answers are asked, by layer; -1 are the embeddings.
+    """Rows of the residual stream at items and at answers, by layer; -1 = the embeddings.
 
     Attributes:
         items: ``[string, item, d_model]`` of each layer.
@@ -199,7 +200,7 @@ class _Rows(Observer):
         return {key: torch.cat([asked for _, asked in parts]) for key, parts in self._parts.items()}
 
     def fitted(self, target: str) -> list[Directions]:
-        """A probe for each layer, of every second string."""
+        """Return a probe for each layer, fitted on every second sequence."""
         wanted = self.numbers[target]
         half = len(self.batch) // 2
         fold = (torch.arange(half) % FOLDS).repeat_interleave(len(wanted))
@@ -210,7 +211,7 @@ class _Rows(Observer):
         return found
 
     def r2(self, probe: Directions, layer: int, target: str) -> NDArray[np.float64]:
-        """``[string]`` R² of the other strings; NaN with one item."""
+        """Return ``[string]``, the R² of the other sequences; NaN with one item."""
         wanted = self.numbers[target]
         rows = self.items[layer][1::2]
         said = probe(rows.flatten(0, 1).cpu()[None])[0, :, 0].view(len(rows), -1)
@@ -220,7 +221,7 @@ class _Rows(Observer):
 
 
 def straight(model: HookedModel, rows: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows out"]:
-    """Logits of rows of the stream, as if no further layer came."""
+    """Return logits computed from rows of the stream without any further layer."""
     if hasattr(model, "read_out"):
         logits: Tensor = model.read_out(model.final_norm(rows))  # type: ignore[attr-defined]  # what reads out has one
         return logits.float()

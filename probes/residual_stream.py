@@ -1,4 +1,4 @@
-"""What measurements of the residual stream share: rows kept from forward passes, until all lengths are there."""
+"""The base class of measurements of the residual stream, which keep rows of forward passes of all lengths."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 SEQUENCES = 512
 ROWS = "rows"
-"""The places of the rows that probes are fitted on, among those that a pass collects."""
+"""Name of the rows on which probes are fitted, among those that a pass collects."""
 TARGET, POSITION = OUTPUT_SUMMARY, LOG_POSITION
 
 
@@ -47,20 +47,20 @@ RealFactors = Annotated[Sequence[Positive], AfterValidator(_some)]
 
 
 class StreamMeasurement(Measurement):
-    """A measurement that keeps rows of the residual stream at every prefix length and works on them at the end.
+    """A measurement that keeps rows of the residual stream at every prefix length and processes them at the end.
 
-    Only the kept rows outlive a forward pass: memory does not grow with the checkpoints, and no activation
-    of a length is kept whole.
+    Only the kept rows outlive a forward pass. Memory does not grow with the number of checkpoints, and the full
+    activations of a length are never kept.
 
     Args:
-        law: the evaluation law of the sequences.
+        law: name of the test set.
         layers: layers to read, -1 = the embedding, a block's number = in and after that block; None = all.
     """
 
     sequences: ClassVar[int] = SEQUENCES
     about: ClassVar[tuple[str, ...]] = ("summary",)
     mids: ClassVar[bool] = True
-    """Whether the middle of a block, between attention and MLP, is read as well as its end."""
+    """Whether the residual stream is read between attention and MLP of a block, in addition to its end."""
 
     law: str = "matched"
     layers: Layers | None = None
@@ -75,21 +75,21 @@ class StreamMeasurement(Measurement):
 
     @property
     def rows(self) -> dict[int, ProbeRows]:
-        """By prefix length, what was kept of it."""
+        """The kept rows by prefix length."""
         return self._rows
 
     @property
     def read(self) -> list[str]:
-        """The sites, once something was observed."""
+        """The hook names of the sites, after the first observation."""
         return self._read
 
     @property
     def drawn(self) -> int:
-        """Sequences observed per length."""
+        """Number of observed sequences per length."""
         return self._drawn
 
     def hooks(self, cfg: Architecture) -> list[str]:
-        """The embedding and the residual stream after each block (and, with ``mids``, in it), at the layers wanted.
+        """Return hooks of the embedding and of the residual stream after each block (with ``mids`` also inside it).
 
         Raises:
             ProbeError: for a layer that the model does not have.
@@ -97,18 +97,18 @@ class StreamMeasurement(Measurement):
         return sites_of(cfg.n_layers, cfg.resid_mid and self.mids, self.layers)
 
     def places(self, batch: Batch, length: int) -> RowPlaces:
-        """Where rows are taken: unless overridden, at the supervised queries of exactly that prefix length."""
+        """Return the positions of rows; by default, the supervised queries of exactly that prefix length."""
         index = batch.index(length)
         sequence = batch.mask[:, index].nonzero()[:, 0]
         at = torch.stack([sequence, torch.full_like(sequence, index)], 1)
         return RowPlaces.of(batch, at, {TARGET: summary_labels(batch)[sequence, index].cpu()})
 
     def every_place(self, batch: Batch, length: int) -> Mapping[str, RowPlaces]:
-        """By name, where rows are taken: unless overridden, those that probes are fitted on."""
+        """Return the positions of all collected rows by name; by default, only those on which probes are fitted."""
         return {ROWS: self.places(batch, length)}
 
     def reduce(self, batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> ProbeRows:
-        """The rows of one forward pass."""
+        """Return the rows of one forward pass."""
         collector = RowCollector(batch, {ROWS: self.places(batch, length)}, sites)
         show(collector, cache)
         return collector.rows(ROWS)
@@ -126,7 +126,7 @@ class StreamMeasurement(Measurement):
         return self.collector(length, batch, self.hooks(study.cfg))
 
     def collector(self, length: int, batch: Batch, sites: list[str]) -> Observer:
-        """What keeps the rows of one prefix length.
+        """Return the observer that keeps the rows of one prefix length.
 
         Raises:
             ProbeError: if this length was observed already.
@@ -138,15 +138,15 @@ class StreamMeasurement(Measurement):
         return LengthCollector(self, length, batch, self.every_place(batch, length), sites)
 
     def keep(self, length: int, collector: RowCollector) -> None:
-        """Take over what was collected of one prefix length."""
+        """Store what was collected at one prefix length."""
         self._rows[length] = collector.rows(ROWS)
 
     def memo(self, study: Study, make: Callable[[], T]) -> T:
-        """Keep what does not depend on the checkpoint, for the others of the run."""
+        """Return ``make()``, cached for the other checkpoints of the run."""
         return study.memo((self.name, json.dumps(self.settings, sort_keys=True), tuple(sorted(self.rows))), make)
 
     def untrained_rows(self, study: Study, sites: Sequence[str] | None = None) -> dict[int, ProbeRows] | None:
-        """The rows that ``observe`` kept, taken from the run's step 0; None where there is none."""
+        """Return the same rows from the run's step 0; None if the run has no step 0."""
         names = self.hooks(study.cfg) if sites is None else sites
         batches = {n: study.batch(self.law, n) for n in self.rows}
         made = {n: RowCollector(batch, {ROWS: self.places(batch, n)}, names) for n, batch in batches.items()}
@@ -154,7 +154,7 @@ class StreamMeasurement(Measurement):
         return {n: collector.rows(ROWS) for n, collector in made.items()} if shown else None
 
     def show_untrained(self, study: Study, observers: Mapping[int, Observer]) -> bool:
-        """Show the run's step 0 to observers of its prefix lengths; whether there is one."""
+        """Show the run's step 0 to observers of its prefix lengths; return whether there is one."""
         lengths = sorted(observers)
         if study.task.prefix_closed(self.law):
             return bool(lengths) and study.show(self.law, lengths[-1], list(observers.values()), untrained=True)
@@ -180,19 +180,19 @@ class LengthCollector(RowCollector):
 
 
 class ResampledMeasurement(StreamMeasurement):
-    """One whose intervals are bootstraps over sequences.
+    """A measurement of the residual stream with bootstrap intervals over sequences.
 
     Args:
-        resamples: how many resamples are behind every interval.
+        resamples: number of resamples for every interval.
     """
 
     resamples: Resampled = 400
 
 
 def summary_labels(batch: Batch) -> Tensor:
-    """The output summary at every prefix: int64 where it is a class, float64 where it is numbers.
+    """Return the task state at every prefix: int64 for classes, float64 for numbers.
 
-    A vector of integers is numbers: each of its components counts something.
+    A vector of integers counts as numbers, because each of its components is a count.
     """
     summary = batch.output_summary
     return summary if batch.categorical and summary.dim() == 2 else summary.double()

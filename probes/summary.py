@@ -1,9 +1,11 @@
-"""Does the residual stream hold the output summary, and in the same code as the prefix grows?
+"""``probes.summary``: does the residual stream contain the task state, and in the same code as the prefix grows?
 
-Probes are fitted and tested at exact prefix lengths. *Refit* asks whether the summary is there at all at
-a length; *transfer* (fitted on the training lengths, then frozen) whether what reads it in training still
-does; *recalibrated* (the same directions, gain and threshold refitted) whether it lies in the same
-directions. Refit minus recalibrated: the direction moved. Recalibrated minus transfer: scale or offset did.
+The task state (called ``summary`` in stored rows) is a sufficient statistic of the prefix. Probes are fitted and tested
+at exact prefix lengths, in three modes. *Refit* tests whether the task state is decodable at a length. *Transfer* is
+fitted on the training lengths and then frozen. It tests whether a read-out learned in training still works.
+*Recalibrated* keeps the frozen directions and refits gain and threshold. It tests whether the task state is in the same
+directions. Refit minus recalibrated shows a change of direction, and recalibrated minus transfer a change of scale or
+offset.
 """
 
 from __future__ import annotations
@@ -15,16 +17,16 @@ from workbench.measure.measurement import Quantity
 
 
 class Summary(ProbeMeasurement):
-    """Summary probes at every layer: balanced accuracy where the summary is a class, R^2 where it is numbers.
+    """Fit task-state probes at every layer: balanced accuracy if the task state is a class, R^2 if it is numbers.
 
-    All components of a vector are read at once, and R^2 weights them by their variances.
-
-    A frozen probe is fitted on as many rows as a refitted one: each sequence of the fitted half enters the
-    pool once, at one of the lengths of G_in.
+    All components of a vector are decoded at once, and R^2 weights them by their variances. A frozen probe is fitted on
+    as many rows as a refitted one. Each sequence of the fitting half enters the pool once, at one of the lengths of
+    G_in.
 
     Args:
-        law: the evaluation law; ``matched`` keeps the law of the summary, so that scores compare over length.
-        resamples: bootstrap resamples of test sequences behind every interval.
+        law: name of the test set. On ``matched``, the distribution of the task state is the same at every length, so
+            that scores are comparable.
+        resamples: bootstrap resamples of test sequences for every interval.
     """
 
     name = "probes.summary"

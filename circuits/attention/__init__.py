@@ -1,1 +1,1 @@
-"""Attention scores, exactly, and statistics of their rows."""
+"""Exact attention scores, and statistics of their rows."""

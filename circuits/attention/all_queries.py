@@ -1,7 +1,7 @@
-"""Statistics of every query's attention in one sweep over its scores, in memory that a budget bounds.
+"""Statistics of every query's attention in one sweep over its scores, within a memory budget.
 
-A block of queries holds its scores over the keys they see, and one exponential of each; every reducer works on these
-two. Nothing n x n ever exists, so n = 65,536 fits in little memory, exactly; time grows as n squared, as it must.
+A block of queries holds its scores over the visible keys, and their exponentials. Every reducer works on these two
+arrays. No n x n array exists, so n = 65,536 fits in little memory. Time grows as n squared.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
     from workbench.tasks.base import Batch
 
 BUDGET = 8 << 20
-"""Bytes that a block may take: about what a processor's cache holds, since a block is read several times."""
+"""Maximum bytes of a block: about the size of a CPU cache, because a block is read several times."""
 COPIES = 3
-"""Score-sized arrays that live at once."""
+"""Number of score-sized arrays in memory at once."""
 HIDDEN = -1e4
-"""Log weight of later keys: finite, so that weight times log weight is 0 there and not NaN."""
+"""Log weight of later keys. It is finite, so that weight times log weight is 0 there and not NaN."""
 
 
 @dataclass(frozen=True)
 class ScoreBlock:
-    """Some consecutive queries and the keys up to the last of them.
+    """Some consecutive queries, and the keys up to the last of them.
 
     Attributes:
         queries: indices on the position axis.
         log_weight: score minus the row's top score; :data:`HIDDEN` at later keys.
         weight: its exponential, 0 at later keys.
-        total: sum of the weights of each row: 1 / total is the largest attention weight.
+        total: sum of the weights of each row; 1 / total is the largest attention weight.
     """
 
     queries: range
@@ -50,48 +50,48 @@ class ScoreBlock:
 
     @cached_property
     def index(self) -> Tensor:
-        """``[query]`` indices of the queries."""
+        """The indices of the queries, ``[query]``."""
         return torch.arange(self.queries.start, self.queries.stop)
 
     def at(self, keys: Tensor) -> Float[Tensor, "batch head query"]:
-        """Attention on one key per query; 0 where its index is negative."""
+        """Return the attention on one key per query; 0 where its index is negative."""
         index = keys.clamp(min=0)[:, None].expand(*self.weight.shape[:2], -1, -1)
         found = self.weight.gather(-1, index)[..., 0] / self.total
         return torch.where(keys >= 0, found, torch.zeros_like(found))
 
 
 Reducer = Callable[[ScoreBlock], Float[Tensor, "batch head query"]]
-"""One number per query from a block of rows."""
+"""Maps a block of rows to one number per query."""
 
 
 def top_weight(block: ScoreBlock) -> Float[Tensor, "batch head query"]:
-    """p_(1), the largest weight: one over support_inf."""
+    """Return p_(1), the largest weight; its inverse is support_inf."""
     return 1.0 / block.total
 
 
 def entropy(block: ScoreBlock) -> Float[Tensor, "batch head query"]:
-    """Entropy in nats: log Z - mean log weight."""
+    """Return the entropy in nats: log Z - mean log weight."""
     cost = torch.einsum("bhqk,bhqk->bhq", block.weight, block.log_weight)
     return block.total.log() - cost / block.total
 
 
 def previous_token(block: ScoreBlock) -> Float[Tensor, "batch head query"]:
-    """Attention on the key before the query."""
+    """Return the attention on the key before the query."""
     return block.at(block.index - 1)
 
 
 def first_token(block: ScoreBlock) -> Float[Tensor, "batch head query"]:
-    """Attention on the first key."""
+    """Return the attention on the first key."""
     return block.weight[..., 0] / block.total
 
 
 def own_token(block: ScoreBlock) -> Float[Tensor, "batch head query"]:
-    """Attention of the query on itself."""
+    """Return the attention of the query on itself."""
     return block.at(block.index)
 
 
 def mean_lag(block: ScoreBlock) -> Float[Tensor, "batch head query"]:
-    """Mean distance to what is attended."""
+    """Return the mean distance to the attended keys."""
     keys = torch.arange(block.weight.shape[-1], dtype=block.weight.dtype)
     return block.index.to(keys.dtype) - (block.weight @ keys) / block.total
 
@@ -107,16 +107,16 @@ REDUCERS: Mapping[str, Reducer] = {
 
 
 def block_size(inputs: ScoreInputs, budget: int = BUDGET) -> int:
-    """Queries per block so that a block's arrays stay within ``budget`` bytes; one at least."""
+    """Return the number of queries (at least one) per block, so that a block's arrays fit into ``budget`` bytes."""
     batch, size, heads, _ = inputs.q.shape
     return max(1, budget // (COPIES * inputs.q.element_size() * batch * heads * size))
 
 
 def stream_blocks(inputs: ScoreInputs, budget: int = BUDGET) -> Iterator[ScoreBlock]:
-    """All queries of a layer, block by block, the first ones first.
+    """Yield all queries of a layer, block by block, the first ones first.
 
     Raises:
-        ValueError: for attention that is not by softmax; its rows have no exponentials.
+        ValueError: for attention that is not by softmax, because its rows have no exponentials.
     """
     if inputs.attention != "softmax":
         raise ValueError(f"a sweep is over attention by softmax; this model's is {inputs.attention}")
@@ -138,12 +138,12 @@ def stream_blocks(inputs: ScoreInputs, budget: int = BUDGET) -> Iterator[ScoreBl
 def sweep(
     inputs: ScoreInputs, reducers: Mapping[str, Reducer] = REDUCERS, budget: int = BUDGET
 ) -> dict[str, Float[Tensor, "batch head query"]]:
-    """Every reducer's number for every query of a layer, from one pass over its scores.
+    """Return every reducer's number for every query of a layer, from one pass over its scores.
 
     Args:
-        inputs: one layer's (see :func:`circuits.attention.attention_scores.score_inputs`).
+        inputs: inputs of one layer (see :func:`circuits.attention.attention_scores.score_inputs`).
         reducers: by name.
-        budget: bytes that the arrays of a block may take.
+        budget: maximum bytes of the arrays of a block.
     """
     batch, size, heads, _ = inputs.q.shape
     found = {name: inputs.q.new_empty(batch, heads, size) for name in reducers}
@@ -156,12 +156,12 @@ def sweep(
 def sweep_statistics(
     model: HookedModel, batch: Batch, reducers: Mapping[str, Reducer] = REDUCERS, budget: int = BUDGET
 ) -> list[dict[str, Float[Tensor, "batch head query"]]]:
-    """:func:`sweep` for every layer of a model on the strings of a batch, the forward pass included."""
+    """Make a forward pass and return :func:`sweep` for every layer of a model."""
     return reduced_layers(model, batch, lambda: _Sweep(reducers, budget))
 
 
 class _Sweep(LayerReducer[dict[str, Tensor]]):
-    """Every reducer's numbers for the queries of one layer."""
+    """Collects every reducer's numbers for the queries of one layer."""
 
     def __init__(self, reducers: Mapping[str, Reducer], budget: int) -> None:
         self._reducers, self._budget, self._parts = reducers, budget, list[dict[str, Tensor]]()
@@ -174,7 +174,7 @@ class _Sweep(LayerReducer[dict[str, Tensor]]):
 
 
 class _Scores:
-    """Scores of blocks of one layer, -inf at later keys; those without a bias as one product of prepared matrices."""
+    """Scores of blocks of one layer, -inf at later keys; without a bias, they are one product of prepared matrices."""
 
     def __init__(self, inputs: ScoreInputs) -> None:
         self.inputs = inputs

@@ -1,8 +1,8 @@
-"""Attention scores, exactly, from queries and keys: for chosen queries, or for all of them in blocks.
+"""Exact attention scores from queries and keys, for chosen queries or for all of them in blocks.
 
-Nothing here reads a stored pattern: scores are made again from the activations that the model cached
-(:class:`workbench.models.transformer.scores.ScoreInputs`, the model's own definition), so memory is O(queries x keys)
-and the model keeps its fused attention.
+No stored pattern is read. Scores are recomputed from cached activations by the model's own definition
+(:class:`workbench.models.transformer.scores.ScoreInputs`). So memory is O(queries x keys), and the model keeps its
+fused attention.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ CELLS = 512
 
 
 def score_hooks(cfg: Architecture) -> list[str]:
-    """Names of the cached activations that all layers' scores are made of."""
+    """Return the names of the activations from which the scores of all layers are computed."""
     return list(dict.fromkeys(name for layer in range(cfg.n_layers) for name in cfg.score_hooks(layer)))
 
 
 def cached_inputs(cfg: Architecture, cache: Any) -> list[ScoreInputs]:
-    """Per layer, what its scores are made of, from a cache that holds the activations of :func:`score_hooks`.
+    """Return, per layer, the inputs of its scores, from a cache with the activations of :func:`score_hooks`.
 
     Args:
         cfg: the model's configuration.
@@ -50,7 +50,7 @@ def cached_inputs(cfg: Architecture, cache: Any) -> list[ScoreInputs]:
 
 
 def layer_inputs(cfg: Architecture, layer: int, cache: Any) -> ScoreInputs:
-    """What the scores of one layer are made of, from a cache that holds ``cfg.score_hooks(layer)``.
+    """Return the inputs of one layer's scores, from a cache with the activations ``cfg.score_hooks(layer)``.
 
     Raises:
         KeyError, TypeError: as :func:`cached_inputs`.
@@ -63,15 +63,15 @@ def layer_inputs(cfg: Architecture, layer: int, cache: Any) -> ScoreInputs:
 
 
 def score_inputs(model: HookedModel, batch: Batch) -> list[ScoreInputs]:
-    """One forward pass over ``batch``; per layer what makes its scores (see :func:`scores_at`)."""
+    """Make a forward pass over ``batch``; return the inputs of each layer's scores (see :func:`scores_at`)."""
     return cached_inputs(model.cfg, forward(model, batch, score_hooks(model.cfg)))
 
 
 def scores_at(inputs: ScoreInputs, queries: Queries) -> Float[Tensor, "batch head query key"]:
-    """Attention scores of the chosen queries over all keys, -inf at keys after the query.
+    """Return attention scores of the chosen queries over all keys, -inf at keys after the query.
 
     Args:
-        inputs: one layer's, see :func:`score_inputs`.
+        inputs: inputs of one layer, see :func:`score_inputs`.
         queries: indices on the position axis.
     """
     return inputs.scores(queries)
@@ -80,11 +80,11 @@ def scores_at(inputs: ScoreInputs, queries: Queries) -> Float[Tensor, "batch hea
 def stream_scores(
     inputs: ScoreInputs, block: int = 256
 ) -> Iterator[tuple[range, Float[Tensor, "batch head query key"]]]:
-    """Scores of all queries, ``block`` queries at a time.
+    """Yield scores of all queries, ``block`` queries at a time.
 
     Yields:
-        the indices of the block's queries, and their scores over the keys up to the last of them
-        (later keys are invisible to the whole block and left out).
+        the indices of the block's queries, and their scores over the keys up to the last of them. Later keys are
+        invisible to the whole block and are left out.
     """
     if block < 1:
         raise ValueError(f"a block holds at least one query; got {block}")
@@ -97,33 +97,33 @@ def stream_scores(
 def attention_sample(
     run_path: str, step: int, law: str, length: int, layer: int, head: int, seed: int, cells: int = CELLS
 ) -> dict[str, Any]:
-    """The attention of one head on one drawn string, pooled to at most ``cells`` x ``cells``.
+    """Return the attention of one head on one drawn sequence, pooled to at most ``cells`` x ``cells``.
 
     Args:
         run_path: folder of the run.
         step: step of the checkpoint.
-        law: law the string is drawn from (training, matched or challenge).
-        length: task tokens of the string; must be admissible for the task.
-        layer, head: which head.
-        seed: seed of the string.
+        law: distribution of the sequence: ``training``, ``matched`` or ``challenge``.
+        length: task tokens of the sequence; must be a length that the task has.
+        layer, head: indices of the head.
+        seed: seed of the sequence.
         cells: largest side of the returned arrays.
 
     Returns:
         plain values and float32 arrays ``[query cell, key cell]``, NaN where no key is visible:
 
-        - ``pattern``, ``scores``: mean over the visible entries of each cell (the entries themselves
-          where ``pool`` is 1); ``pattern_max``, ``scores_max``: their maximum;
+        - ``pattern``, ``scores``: mean over the visible entries of each cell (the entries themselves if ``pool`` is 1);
+        - ``pattern_max``, ``scores_max``: their maximum;
         - ``last_pattern``: ``[pos]`` float32, the last query's weights, not pooled;
         - ``row_keys``: mean number of visible keys K of each query cell;
         - ``cell_starts``: index of the first position of each cell; ``pool``: positions per cell;
-        - ``tokens``: names of all tokens; ``labels``: one per cell (the token, or "first-last" prefix
-          indices where pooled);
-        - ``targets``, ``correct``: per position, None where nothing is asked;
-        - ``length``, ``trained`` (longest training length), ``positions``, ``step``, ``law``,
-          ``layer``, ``head``, ``seed``.
+        - ``tokens``: names of all tokens;
+        - ``labels``: one per cell (the token, or "first-last" prefix indices where pooled);
+        - ``targets``, ``correct``: per position, None at positions without a query;
+        - ``length``, ``trained`` (longest training length), ``positions``, ``step``, ``law``, ``layer``, ``head``,
+          ``seed``.
 
     Raises:
-        ValueError: for a layer or head the model does not have.
+        ValueError: for a layer or head that the model does not have.
     """
     from workbench.runs import Run
 
@@ -158,17 +158,18 @@ def attention_sample(
 def pool_attention(
     inputs: ScoreInputs, cells: int = CELLS, queries: range | None = None, keys: range | None = None
 ) -> dict[str, Any]:
-    """Pattern and scores of one head on one sequence, or on a rectangle of it, pooled; memory O(block x pos).
+    """Return pattern and scores of one head on one sequence, or on a rectangle of it, pooled; memory O(block x pos).
 
     Args:
-        inputs: of one sequence and one head.
+        inputs: score inputs of one sequence and one head.
         cells: largest side of the pooled arrays.
         queries: indices of the rectangle's queries, ascending by 1; None = all.
-        keys: of its keys. Weights stay those of the softmax over every key that the query sees.
+        keys: indices of its keys. Weights are still those of the softmax over every visible key.
 
-    Returns the arrays ``pattern``, ``pattern_max``, ``scores``, ``scores_max``, ``last_pattern``, the
-    lists ``row_keys`` and ``cell_starts`` (of the queries) and the integer ``pool`` of :func:`attention_sample`,
-    and ``row_top``, ``[query cell]`` float32: the highest score of a cell's queries over all keys.
+    Returns:
+        the arrays ``pattern``, ``pattern_max``, ``scores``, ``scores_max`` and ``last_pattern`` of
+        :func:`attention_sample`, its lists ``row_keys`` and ``cell_starts`` (of the queries), and its integer ``pool``.
+        In addition ``row_top``, ``[query cell]`` float32: the highest score of a cell's queries over all keys.
     """
     size = inputs.q.shape[1]
     queries, keys = queries or range(size), keys or range(size)
@@ -203,13 +204,13 @@ def pool_attention(
 
 
 def _visible(queries: range, keys: range, width: int) -> NDArray[np.bool_]:
-    """``[query, width]``: which of the keys a query sees; what is past the keys only fills up their last cell."""
+    """Return ``[query, width]``: which keys a query sees; positions past the keys pad their last cell."""
     places = keys.start + np.arange(width)
     return (places <= np.array(queries)[:, None]) & (places < keys.stop)
 
 
 def _pool(values: NDArray[np.float32], visible: NDArray[np.bool_], pool: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Mean and maximum over the visible entries of cells of ``pool`` x ``pool``; NaN where there are none."""
+    """Return mean and maximum over the visible entries of cells of ``pool`` x ``pool``; NaN where there are none."""
     rows, width = visible.shape
     height = math.ceil(rows / pool)
 

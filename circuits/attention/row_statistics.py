@@ -1,10 +1,10 @@
-"""Statistics of attention rows: how near softmax is to a hardmax, computed from scores alone.
+"""Statistics of attention rows: how close softmax is to a hardmax, computed from scores only.
 
-A row holds the scores of one query over the ``K`` keys it sees; ``p`` is their softmax and
-``p_(1) >= p_(2) >= ...`` are its weights in order. Every statistic is a function of the sorted row, so
-a row is sorted once, and every function here takes the :class:`~workbench.models.transformer.tie_sets.SortedRows` made
-of it. Adding a constant to a row changes nothing. Work is in float64 with natural logs; masses inside and outside a set
-are summed separately, so that a margin of 40 is 40 and not infinite.
+A row contains the scores of one query over its ``K`` visible keys. ``p`` is their softmax, and ``p_(1) >= p_(2) >=
+...`` are its weights in order. Every statistic is a function of the sorted row. So a row is sorted once, and every
+function here takes its :class:`~workbench.models.transformer.tie_sets.SortedRows`. All statistics are invariant to a
+constant added to a row. Work is in float64 with natural logs. Masses inside and outside a set are summed separately, so
+that a margin of 40 is 40 and not infinite.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TINY = 1e-290
 
 
 def log_mass(rows: SortedRows, size: Ints) -> Floats:
-    """``[row]`` log of the mass P on the top ``size`` keys (0 where that is all of them)."""
+    """Return ``[row]``, log of the mass P on the top ``size`` keys (0 if these are all keys)."""
     outside = at_rank(rows.outside, size)
     total = rows.total
     # log1p keeps the digits when nearly everything is inside, the plain ratio when little is.
@@ -27,10 +27,10 @@ def log_mass(rows: SortedRows, size: Ints) -> Floats:
 
 
 def margin(rows: SortedRows, size: Ints) -> Floats:
-    """``[row]`` effective margin m_eff = log of the mean weight inside the top ``size`` keys over outside.
+    """Return ``[row]``, the effective margin m_eff: log of the mean weight in the top ``size`` keys over outside.
 
-    m_eff = log[(P/k) / ((1-P)/(K-k))]; NaN where no key is outside, +inf where those outside have
-    no weight at all (scores of -inf).
+    m_eff = log[(P/k) / ((1-P)/(K-k))]. It is NaN where no key is outside, and +inf where those outside have no weight
+    at all (scores of -inf).
     """
     left = rows.keys - size
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -40,7 +40,7 @@ def margin(rows: SortedRows, size: Ints) -> Floats:
 
 
 def margin_min(rows: SortedRows, delta: float) -> Floats:
-    """``[row]`` top score minus the best score more than ``delta`` below it; NaN where there is none."""
+    """Return ``[row]``, top score minus the best score more than ``delta`` below it; NaN where there is none."""
     gap = rows.scores[:, :1] - rows.scores
     first = np.argmax(gap > delta, axis=1) + 1
     found = (at_rank(gap, first) > delta) & (first <= rows.keys)
@@ -48,13 +48,13 @@ def margin_min(rows: SortedRows, delta: float) -> Floats:
 
 
 def entropy(rows: SortedRows) -> Floats:
-    """``[row]`` entropy of the row in nats: log Z + mean gap to the top score."""
+    """Return ``[row]``, the entropy of the row in nats: log Z + mean gap to the top score."""
     found: Floats = np.log(rows.total) + rows.cost[:, -1] / rows.total
     return found
 
 
 def tie_uniformity(rows: SortedRows, size: Ints) -> Floats:
-    """``[row]`` H(p restricted to the top ``size`` keys) / log size; NaN where that is a single key."""
+    """Return ``[row]``, H(p restricted to the top ``size`` keys) / log size; NaN for a single key."""
     inside = at_rank(rows.inside, size)
     restricted = np.log(inside) + at_rank(rows.cost, size) / inside
     found = np.full(len(size), np.nan)
@@ -63,7 +63,7 @@ def tie_uniformity(rows: SortedRows, size: Ints) -> Floats:
 
 
 def _log_outside(rows: SortedRows, size: Ints) -> Floats:
-    """Log of the summed weight beyond the top ``size`` keys, also where that sum underflows."""
+    """Return the log of the summed weight beyond the top ``size`` keys, even if that sum underflows."""
     plain = at_rank(rows.outside, size)
     with np.errstate(divide="ignore"):
         found = np.log(plain)

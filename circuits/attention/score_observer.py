@@ -1,4 +1,4 @@
-"""What the measurements share that keep something of the attention scores of every length and layer."""
+"""The base class of measurements that reduce the attention scores of every length and layer."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ Kept = TypeVar("Kept")
 
 
 class LayerReducer(ABC, Generic[Kept]):
-    """Reduces one layer's scores on one batch, some sequences at a time: never the scores of all queries."""
+    """Reduces one layer's scores on one batch, some sequences at a time; all scores are never in memory at once."""
 
     @abstractmethod
     def add(self, inputs: ScoreInputs, part: Batch, seen: Mapping[str, Tensor]) -> None:
-        """Take in the next sequences: what their scores are made of, and all activations that were asked for."""
+        """Add the next sequences: the inputs of their scores, and all other activations that were listed."""
 
     @abstractmethod
     def result(self) -> Kept:
-        """What is kept of the layer."""
+        """Return the result for the layer."""
 
 
 class EveryLayer(Observer, Generic[Kept]):
-    """A reducer for each layer.
+    """An observer with one reducer per layer.
 
     Args:
         cfg: the model's configuration.
-        batch: the strings.
+        batch: the sequences.
         reducers: one per layer.
-        names: further activations that a reducer sees, by layer.
-        done: takes what all layers keep.
+        names: further activations that a reducer receives, by layer.
+        done: called with the results of all layers.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class EveryLayer(Observer, Generic[Kept]):
 
 
 class ScoreObserver(Measurement, Generic[Kept]):
-    """Asks for what scores are made of, and keeps per length what its reducers make of each layer."""
+    """A measurement that observes the inputs of attention scores, and keeps the reducers' results per length."""
 
     needs: ClassVar[Needs] = "attention"
 
@@ -79,7 +79,7 @@ class ScoreObserver(Measurement, Generic[Kept]):
         return [*score_hooks(cfg), *further]
 
     def further(self, layer: int) -> list[str]:
-        """Names of the activations of a layer that are wanted beside those of scores."""
+        """Return names of activations of a layer that are needed in addition to those of scores."""
         return []
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
@@ -98,18 +98,18 @@ class ScoreObserver(Measurement, Generic[Kept]):
 
     @abstractmethod
     def reducer(self, batch: Batch) -> LayerReducer[Kept]:
-        """What reduces one layer on these strings."""
+        """Return a reducer of one layer for these sequences."""
 
 
 def reduced_layers(
     model: HookedModel, batch: Batch, make: Callable[[], LayerReducer[Kept]], chunk: int | None = None
 ) -> list[Kept]:
-    """One forward pass, and what a reducer keeps of each of its layers.
+    """Make one forward pass, and return a reducer's result for each layer.
 
     Args:
-        model: with attention.
-        batch: the strings.
-        make: a reducer of one layer.
+        model: a model with attention.
+        batch: the sequences.
+        make: returns a reducer for one layer.
         chunk: sequences at a time; None = as many as one pass takes.
     """
     found: list[Any] = []

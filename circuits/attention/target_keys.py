@@ -1,6 +1,6 @@
-"""Which keys a head of a given kind would attend to, from the tokens of any batch.
+"""The keys to which a head of a given kind attends, from the tokens of any batch.
 
-Indices are those of the position axis. A target set holds visible keys only, and never the query itself, but for
+Indices are those of the position axis. A target set contains visible keys only, and never the query itself, except in
 :func:`counted_keys`.
 """
 
@@ -27,23 +27,23 @@ COUNTED_META = "counted"
 
 
 def previous_token(tokens: Int[Tensor, "batch pos"], queries: Int[Tensor, " query"], offset: int = 1) -> Targets:
-    """The key ``offset`` places before the query."""
+    """Return the key ``offset`` positions before the query."""
     keys = torch.arange(tokens.shape[1], device=tokens.device)
     return (keys == queries[:, None] - offset).expand(len(tokens), -1, -1)
 
 
 def duplicate_token(tokens: Int[Tensor, "batch pos"], queries: Int[Tensor, " query"]) -> Targets:
-    """Earlier keys with the query's token."""
+    """Return earlier keys with the query's token."""
     keys = torch.arange(tokens.shape[1], device=tokens.device)
     same = tokens[:, queries, None] == tokens[:, None, :]
     return same & (keys < queries[:, None])
 
 
 def induction(tokens: Int[Tensor, "batch pos"], queries: Int[Tensor, " query"], offset: int = 1) -> Targets:
-    """Keys ``offset`` places behind earlier occurrences of the query's token.
+    """Return keys ``offset`` positions after earlier occurrences of the query's token.
 
-    By default directly behind, {s + 1 : s < t, x_s = x_t, s + 1 <= t - 1}: Olsson et al. 2022, "In-context Learning
-    and Induction Heads" (2209.11895).
+    By default this is the next position: {s + 1 : s < t, x_s = x_t, s + 1 <= t - 1}. Source: Olsson et al. 2022,
+    "In-context Learning and Induction Heads" (2209.11895).
     """
     keys = torch.arange(tokens.shape[1], device=tokens.device)
     behind = torch.roll(duplicate_token(tokens, queries), offset, 2)
@@ -54,10 +54,11 @@ def induction(tokens: Int[Tensor, "batch pos"], queries: Int[Tensor, " query"], 
 def anti_induction(
     tokens: Int[Tensor, "batch pos"], queries: Int[Tensor, " query"], definition: Definition = "same"
 ) -> Targets:
-    """Keys at (``same``) or directly before (``before``) earlier occurrences of the query's token.
+    """Return keys at (``same``) or directly before (``before``) earlier occurrences of the query's token.
 
-    Jobanputra et al. 2025 (2505.21785) call a head that goes from a token to its twin anti-induction, for it
-    retrieves what stands before; their code, and others, mean the key before the twin.
+    Jobanputra et al. 2025 (2505.21785) call a head anti-induction if it attends from a token to its earlier occurrence,
+    because it retrieves the token before that. Their code, and other papers, mean the key before the earlier
+    occurrence.
     """
     twins = duplicate_token(tokens, queries)
     if definition == "same":
@@ -68,13 +69,13 @@ def anti_induction(
 
 
 def first_token(tokens: Int[Tensor, "batch pos"], queries: Int[Tensor, " query"]) -> Targets:
-    """The first key: BOS where the task has one."""
+    """Return the first key: BOS where the task has one."""
     keys = torch.arange(tokens.shape[1], device=tokens.device)
     return ((keys == 0) & (keys < queries[:, None])).expand(len(tokens), -1, -1)
 
 
 def named_positions(batch: Batch, queries: Int[Tensor, " query"], names: tuple[str, ...]) -> Targets | None:
-    """Keys that the task itself names in ``meta``, for supervised queries; None where it names none.
+    """Return keys that the task names in ``meta``, for supervised queries; None where it names none.
 
     Entries of meta are task positions counted from 1 (see :class:`workbench.tasks.batch.Batch`), 0 = none.
     """
@@ -90,7 +91,10 @@ def named_positions(batch: Batch, queries: Int[Tensor, " query"], names: tuple[s
 
 
 def counted_keys(batch: Batch, queries: Int[Tensor, " query"]) -> Targets | None:
-    """The keys that the answer at each supervised query averages, itself among them; None where a task names none."""
+    """Return the keys that the answer at each supervised query averages; None if the task names none.
+
+    The query itself may be one of these keys.
+    """
     found = batch.meta.get(COUNTED_META)
     if found is None:
         return None

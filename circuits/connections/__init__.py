@@ -1,1 +1,1 @@
-"""Which component reads what of which other: the connections of a model, cut one at a time."""
+"""The connections between components of a model, and what is lost when each is cut."""

@@ -1,7 +1,7 @@
-"""Cutting connections between components: a receiver reads a sender's mean in place of what it wrote for this string.
+"""Cutting connections: a receiver reads the sender's mean output instead of its output on this sequence.
 
-One connection is cut at a time, or several: everything else reads what it always does. LayerNorm stays in place and is
-computed anew from what the receiver reads, so that cutting every connection out of a component is ablating it.
+One or several connections are cut at a time. Every other component reads its usual inputs. LayerNorm stays and is
+recomputed from what the receiver reads. So cutting every connection out of a component equals ablating it.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 
 Part = Literal["q", "k", "v"]
 PARTS: tuple[Part, ...] = get_args(Part)
-"""What a head reads: its queries, keys and values."""
+"""The inputs of a head: its queries, keys and values."""
 ROTATIONS = 8
-"""Random rotations, shared out among the strings."""
+"""Number of random rotations, which the sequences share."""
 
 Residual = Float[Tensor, "#batch pos d_model"]
 Cuts = Mapping[Component, Sequence[Component]]
-"""Receiver -> whose contributions it lacks."""
+"""Receiver -> senders whose contributions it lacks."""
 
 
 NOT_CUT = "connections are cut in transformers that are a plain stack of blocks, and this model is none"
 
 
 def cuttable(model: HookedModel) -> bool:
-    """Whether the model is a stack of blocks whose heads' inputs can be told apart."""
+    """Return whether the model is a stack of blocks in which the inputs of each head can be changed separately."""
     blocks = getattr(model, "blocks", ())
     return hasattr(model, "places") and all(
         hasattr(block, "attn") and hasattr(block.attn, "project") for block in blocks
@@ -45,12 +45,12 @@ def cuttable(model: HookedModel) -> bool:
 
 
 class ConnectionCutter:
-    """Cuts connections of a model on one batch; the clean pass is made once, and reused up to the first receiver.
+    """Cuts connections of a model on one batch. The clean pass is made once, and reused up to the first receiver.
 
     Args:
         model: a transformer of :mod:`workbench.models.transformer`.
-        batch: strings of one length; means are over its sequences, at each position.
-        task: what is asked.
+        batch: sequences of one length; means are over its sequences, at each position.
+        task: the task.
         rng: draws the rotations of the control.
 
     Raises:
@@ -74,17 +74,17 @@ class ConnectionCutter:
         self._rotations = torch.as_tensor(drawn).to(self._embedded)
 
     def clean(self) -> Answers:
-        """Answers of the whole model."""
+        """Return the answers of the whole model."""
         return self._answers([clean.outputs for clean in self._clean])
 
     def without(self, cut: Sequence[Connection], parts: Sequence[Part] = PARTS, turned: bool = False) -> Answers:
-        """Answers without some connections.
+        """Return the answers without some connections.
 
         Args:
-            cut: which.
+            cut: the connections.
             parts: which inputs of a receiving head lose the sender.
-            turned: the control: what the receiver reads changes by as much at every token as without the connection,
-                in directions that mean nothing (the same change under a random rotation).
+            turned: the control. The receiver's input changes by as much at every token, but in random directions (the
+                same change under a random rotation).
 
         Raises:
             ValueError: for a connection that the model does not have, or none.
@@ -100,7 +100,7 @@ class ConnectionCutter:
         return self._answers([self._outputs(clean, by_receiver, parts, turned) for clean in self._clean])
 
     def _outputs(self, clean: Clean, cut: Cuts, parts: Sequence[Part], turned: bool) -> Float[Tensor, "batch pos out"]:
-        """The outputs where each receiver reads the means of its senders; from the first receiver's layer on."""
+        """Return the outputs if each receiver reads the means of its senders; starts at the first receiver's layer."""
         model: Any = self.model
         depth = model.cfg.n_layers
         start = min(depth if receiver.layer is None else receiver.layer for receiver in cut)
@@ -138,7 +138,7 @@ class ConnectionCutter:
         read: Callable[[Component, Residual], Residual],
         seen: dict[str, Tensor],
     ) -> Residual:
-        """What attention of a layer writes, where some of its heads read something else; keeps what heads gather."""
+        """Return what attention of a layer writes if some heads read changed inputs; store the heads' outputs."""
         model: Any = self.model
         block, name = model.blocks[layer], f"blocks.{layer}.attn.hook_z"
         projected = block.attn.project(block.ln1(x))
@@ -158,7 +158,7 @@ class ConnectionCutter:
         return written
 
     def _written(self, sender: Component, embedded: Tensor, seen: Mapping[str, Tensor]) -> Residual:
-        """What a component writes to the residual stream, without constants: what it gathered, through W_O."""
+        """Return what a component writes to the residual stream, without constants: its output times W_O."""
         if sender.kind == "embedding":
             return embedded
         if sender.kind == "MLP":
@@ -169,7 +169,7 @@ class ConnectionCutter:
         return made
 
     def _mean(self, parts: Sequence[Tensor]) -> Tensor:
-        """Over the sequences of all pieces, at each position."""
+        """Return the mean over the sequences of all pieces, at each position."""
         total = torch.stack([part.sum(0) for part in parts]).sum(0)
         return (total / sum(len(part) for part in parts))[None]
 

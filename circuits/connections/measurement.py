@@ -1,7 +1,8 @@
-"""``circuits.connections``: what is lost when one component no longer reads another.
+"""``circuits.connections``: how much accuracy drops when one component no longer reads another.
 
-Ablation takes a component from all that read it at once. Here each connection of the circuit graph goes alone: the
-embedding (token, and position where one is added), heads and MLPs send; heads, MLPs and the unembedding receive.
+Ablation removes a component from all its readers at once. Here each connection of the circuit graph is removed
+separately. The embedding (token, and position where one is added), heads and MLPs send. Heads, MLPs and the unembedding
+receive.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 NAME = "circuits.connections"
 LAW = MATCHED
 RANDOM = RANDOM_DIRECTION
-"""The control: a change as large at every token, in directions that mean nothing."""
+"""The control: a change of the same size at every token, in random directions."""
 
 QUANTITIES = (
     Quantity(
@@ -73,17 +74,17 @@ QUANTITIES = (
 
 
 class Connections(Measurement):
-    """The measurement.
+    """Measure the accuracy drop for each cut connection of the circuit graph.
 
-    The mean is that at each position, as in ``circuits.ablation``, so that what a component writes whatever the string
-    says (a constant, its place) stays, and cutting all connections out of one is its ablation by the mean. Every
-    connection, and every component as a whole, takes two passes a length (the cut and its control) from the layer of
-    the first receiver on.
+    The sender's mean is taken at each position, as in ``circuits.ablation``. So what a component writes independently
+    of the sequence (a constant, its position) stays. Cutting all connections out of a component equals its ablation by
+    the mean. Every connection, and every component as a whole, takes two passes per length (the cut and its control),
+    from the layer of the first receiver on.
 
     Args:
         factors: lengths, as multiples of the longest trained one.
-        split: whether connections into heads are also cut in queries, keys and values apart.
-        most: connections up to which they are cut; of a model with more there is one row that says so.
+        split: whether connections into heads are also cut in queries, keys and values separately.
+        most: maximum number of connections. A model with more gets one row that states this.
         resamples: bootstrap resamples.
     """
 
@@ -104,7 +105,7 @@ class Connections(Measurement):
         return []
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """Nothing: every pass of this measurement is an intervention."""
+        """Do nothing: every pass of this measurement is an intervention."""
 
     def finish(self, study: Study) -> list[Row]:
         if why := self._unfit(study.model):
@@ -144,7 +145,7 @@ class Connections(Measurement):
         return rows
 
     def _cuts(self, cutter: ConnectionCutter) -> Iterator[tuple[list[Connection], dict[str, Any], Sequence[Part]]]:
-        """What is cut together, what rows say it is, and in which inputs of heads."""
+        """Yield the connections that are cut together, the columns that name them, and the changed inputs of heads."""
         for one in cutter.connections:
             yield [one], _of(one.receiver, one.name), PARTS
             for part in PARTS if self.split and one.receiver.kind == "head" else ():
@@ -165,7 +166,7 @@ _NOTHING = "the task asks nothing at this length"
 
 
 def _of(place: Component, name: str) -> dict[str, Any]:
-    """Where rows say what was cut; layer and head are the receiver's, or those of a component that all lost."""
+    """Return the columns that name a cut. Layer and head are those of the receiver, or of a fully cut component."""
     return {"layer": place.layer, "head": place.head, "target": name}
 
 
@@ -174,6 +175,6 @@ def connection_statistics(
     trained: int | None = None, lengths: Sequence[int] | None = None, sequences: int = 256, seed: int = 0,
     **settings: Any,
 ) -> Result:  # fmt: skip
-    """Every quantity of ``circuits.connections`` for one model, without a run; see :class:`Connections`."""
+    """Return every quantity of ``circuits.connections`` for one model, without a run; see :class:`Connections`."""
     made = Connections(**settings)
     return run(made, model, data, labels, task=task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)

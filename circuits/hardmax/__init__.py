@@ -1,1 +1,1 @@
-"""Has attention become a hardmax, of which kind, and up to which length?"""
+"""Whether attention has become a hardmax, which kind it is, and up to which length."""

@@ -1,5 +1,7 @@
-"""What attention does as the prefix grows: exponents between two lengths, and the lengths at which
-a head stops, or starts, being a hardmax. All formulas are in K, the number of keys a query sees.
+"""What attention does as the prefix grows: exponents between two lengths, and critical lengths.
+
+A critical length is one at which a head stops, or starts, being a hardmax. All formulas use K, the number of keys that
+a query sees.
 """
 
 from __future__ import annotations
@@ -18,12 +20,12 @@ BOUNDED = 0.25
 
 
 def dispersion_exponent(log_support: ArrayLike, log_keys: ArrayLike) -> Floats:
-    """Slope beta of log(1/p_(1)) on log K between adjacent lengths; in [0, 1] for scores that do not move.
+    """Return the slope beta of log(1/p_(1)) on log K between adjacent lengths; in [0, 1] for constant scores.
 
-    0: the top weight does not fall as keys are added; 1: it falls like 1/K, as under uniform attention.
+    0: the top weight does not fall as keys are added. 1: it falls like 1/K, as under uniform attention.
 
     Args:
-        log_support: ``[length, ...]`` log(1/p_(1)), the lengths ascending.
+        log_support: ``[length, ...]`` log(1/p_(1)), lengths ascending.
         log_keys: ``[length, ...]`` log K.
 
     Returns:
@@ -33,16 +35,16 @@ def dispersion_exponent(log_support: ArrayLike, log_keys: ArrayLike) -> Floats:
 
 
 def leak_exponent(log_mass: ArrayLike, log_keys: ArrayLike) -> Floats:
-    """Slope of -log(mass on a set of keys carried from training) on log K, between adjacent lengths.
+    """Return the slope of -log(mass on a set of keys carried from training) on log K, between adjacent lengths.
 
-    beta = 1 with leak 0 is aggregation, healthy for counting; beta = 1 with leak 1 is a sharp head that
-    dissolves. Shapes as in :func:`dispersion_exponent`.
+    beta = 1 with leak 0 is aggregation, which counting needs. beta = 1 with leak 1 is a sharp head that dissolves.
+    Shapes as in :func:`dispersion_exponent`.
     """
     return _slope(-np.asarray(log_mass, dtype=np.float64), log_keys)
 
 
 def growth_exponent(size: float, earlier_size: float, keys: float, earlier_keys: float) -> float:
-    """Kappa: log of the growth of the tie set over log of the growth of K.
+    """Return kappa: log of the growth of the tie set over log of the growth of K.
 
     0: bounded, 1: in proportion to the length. Between K/4 and K this is log(k*(K)/k*(K/4)) / log 4.
 
@@ -55,34 +57,34 @@ def growth_exponent(size: float, earlier_size: float, keys: float, earlier_keys:
 
 
 def critical_length(size: ArrayLike, margin: ArrayLike) -> Floats:
-    """K* = k (1 + e^m_eff) = k + (K-k) P/(1-P): the number of keys at which the tie set holds half the mass.
+    """Return K* = k (1 + e^m_eff) = k + (K-k) P/(1-P): the number of keys at which the tie set has half the mass.
 
-    Valid for a tie set of bounded size; infinite if its size grows in proportion to K. It is the length
-    at which the nearest hardmax jumps from the top keys to all keys, not the length at which answers
-    fail: that depends on what the other keys say.
+    It is valid for a tie set of bounded size, and infinite if its size grows in proportion to K. At this length the
+    nearest hardmax changes from the top keys to all keys. It is not the length at which answers fail, which depends on
+    the values of the other keys.
     """
     with np.errstate(over="ignore"):
         return np.asarray(np.exp(log_critical_length(size, margin)))
 
 
 def log_critical_length(size: ArrayLike, margin: ArrayLike) -> Floats:
-    """Log of :func:`critical_length`, which does not overflow; NaN where the margin is undefined (NaN)."""
+    """Return the log of :func:`critical_length`, which does not overflow; NaN where the margin is NaN."""
     with np.errstate(invalid="ignore"):
         return np.asarray(np.log(size) + np.logaddexp(0.0, np.asarray(margin, dtype=np.float64)))
 
 
 def scaling_exponent(margin_min: float, keys: float) -> float:
-    """Gamma = margin / log K of a head whose scores are multiplied by log K (``margin`` as scaled, at K)."""
+    """Return gamma = margin / log K of a head whose scores are multiplied by log K (``margin`` as scaled, at K)."""
     if keys <= 1:
         raise ValueError(f"the scaling exponent needs more than one key; got K = {keys}")
     return margin_min / math.log(keys)
 
 
 def p_bit_length(bits: float, gamma: float) -> float:
-    """Length up to which ``bits`` of precision round every weight of a log-scaled head to a hardmax.
+    """Return the length up to which ``bits`` of precision round every weight of a log-scaled head to a hardmax.
 
-    2^(p / gamma). Each weight is rounded, not their sum: the argmax may still hold little mass
-    (:func:`hardmax_length` says when it holds most).
+    The length is 2^(p / gamma). Each weight is rounded, not their sum. The top key may still have little mass;
+    :func:`hardmax_length` gives the length from which the tie set has most of it.
 
     Raises:
         ValueError: unless gamma > 0; without a margin no length is reached.
@@ -93,16 +95,16 @@ def p_bit_length(bits: float, gamma: float) -> float:
 
 
 def hardmax_length(gamma: float, epsilon: float = 0.1, size: float | None = None, share: float | None = None) -> float:
-    """Number of keys from which a log-scaled head holds mass 1 - epsilon on its tie set.
+    """Return the number of keys from which a log-scaled head has mass 1 - epsilon on its tie set.
 
-    Weights outside are K^-gamma of those inside. For a bounded tie set of ``size`` keys:
-    ((1-eps)/(k eps))^(1/(gamma-1)) for gamma > 1, at least k, and never for gamma <= 1. For a tie set that is a
-    ``share`` rho of all keys: ((1-rho)(1-eps)/(rho eps))^(1/gamma).
+    Weights outside are K^-gamma of those inside. For a bounded tie set of ``size`` keys the result is ((1-eps)/(k
+    eps))^(1/(gamma-1)) for gamma > 1, at least k, and infinite for gamma <= 1. For a tie set that is a ``share`` rho of
+    all keys, it is ((1-rho)(1-eps)/(rho eps))^(1/gamma).
 
     Args:
         gamma: margin over log K, see :func:`scaling_exponent`.
         epsilon: mass allowed outside.
-        size: k of a bounded tie set. Exactly one of ``size`` and ``share`` is given.
+        size: k of a bounded tie set. Give exactly one of ``size`` and ``share``.
         share: rho of a tie set that grows with K.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Means over sequences with their bootstrap, for every value and head of one prefix length at once."""
+"""Means over sequences with bootstrap intervals, for all values and heads of one prefix length at once."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class MeanEstimate:
 
     Attributes:
         mean: mean over the sequences on which it is defined.
-        low: lower end of the 95 % interval: a bootstrap's, or by the bounds of the value where all are equal; None
-            where it has no bounds either.
+        low: lower end of the 95 % interval. It is a bootstrap's, or follows from the value's bounds if all are equal;
+            None if there are no bounds either.
         high: upper end.
         n: number of those sequences.
         equal: whether all of them have the same value.
@@ -35,13 +35,13 @@ class MeanEstimate:
 
 
 SHARES = frozenset({"distance", "mass", "tie_uniformity"})
-"""Values that lie between 0 and 1."""
+"""Values between 0 and 1."""
 LOGS_OF_KEYS = frozenset({"log_size", "entropy", "log_support"})
-"""Values that lie between 0 and log K."""
+"""Values between 0 and log K."""
 
 
 class MeanEstimates:
-    """Estimates of one length; values are named as in the record, carried ones ``name@length``.
+    """Estimates of one length. Values are named as in the record, carried ones ``name@length``.
 
     Args:
         record: the length.
@@ -61,17 +61,17 @@ class MeanEstimates:
         self._means, self._low, self._high = means, low, high
 
     def values(self, name: str, at: At) -> Floats:
-        """The defined values, one per sequence."""
+        """Return the defined values, one per sequence."""
         values = self._values[name][:, at[0], at[1]]
         return values[~np.isnan(values)]
 
     def resampled(self, name: str, at: At) -> Floats:
-        """``[resample]`` resampled means."""
+        """Return ``[resample]``, the resampled means."""
         found: Floats = self._means[:, self._place[name], at[0], at[1]]
         return found
 
     def __call__(self, name: str, at: At) -> MeanEstimate | None:
-        """The estimate, or None where no sequence defines the value."""
+        """Return the estimate, or None where no sequence defines the value."""
         values = self.values(name, at)
         if not len(values):
             return None

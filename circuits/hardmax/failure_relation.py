@@ -1,13 +1,13 @@
 """Do margins predict where a model fails? The relation of critical length and failure length, over many runs.
 
-The critical length K* of a head is where its keys hold half of the mass. It is not where answers fail: a diffuse
-background outvotes the answer only at about K ~ e^(2m), a biased one at once. So the two are related by a fit, never
-equated (log-normal survival regression):
+At the critical length K* of a head, its keys have half of the mass. Answers do not necessarily fail there. If the other
+keys contribute random values, they outvote the answer only at about K ~ e^(2m); if they share a bias, at once. So the
+two lengths are related by a fit, never equated (log-normal survival regression):
 
-    log y = a_task + c log K* + sigma noise,
+    log y = a_task + c log K* + sigma noise
 
-y the failure length, known to lie between two grid lengths or beyond the longest. c near 1 speaks for a biased, near 2
-for a diffuse background; c = 0 would refute that margins matter.
+Here y is the failure length, known to be between two grid lengths or beyond the longest one. A slope c near 1 indicates
+biased other keys, and near 2 random ones. c = 0 would refute that margins matter.
 """
 
 from __future__ import annotations
@@ -29,15 +29,16 @@ LEAST_RUNS = 5
 
 @dataclass(frozen=True)
 class Relation:
-    """The fit.
+    """The fitted relation.
 
     Attributes:
         slope: c, with ``low`` and ``high`` (95 %, bootstrap over runs).
         intercepts: a per task.
-        sigma: spread of log y around the line.
-        concordance: Harrell's C of log K* alone: share of comparable pairs of runs in which the one with the larger K*
-            fails later; 1/2 says nothing.
-        runs: number of runs, ``censored`` of which never failed.
+        sigma: standard deviation of log y around the line.
+        concordance: Harrell's C of only log K*: share of comparable pairs of runs in which the one with the larger K*
+            fails later; 1/2 = no relation.
+        runs: number of runs.
+        censored: number of runs that never failed.
     """
 
     slope: float
@@ -54,10 +55,11 @@ def failure_relation(runs: pd.DataFrame, resamples: int = 200, seed: int = 0) ->
     """Fit failure length on critical length.
 
     Args:
-        runs: one row per run: ``task``; ``critical``, K* in keys; ``low`` and ``high``, the lengths between which it
-            failed: the last grid length that held and the first that did not (infinite or NaN if none).
-        resamples: of the bootstrap over runs.
-        seed: of that bootstrap.
+        runs: one row per run with the columns ``task``, ``critical`` (K* in keys), ``low`` and ``high``. The run fails
+            between ``low``, the last grid length that passes, and ``high``, the first that fails (infinite or NaN if
+            none).
+        resamples: number of bootstrap resamples over runs.
+        seed: seed of the bootstrap.
 
     Raises:
         ValueError: for missing columns, lengths that are not positive and ascending, fewer than 5 runs, or critical
@@ -86,7 +88,7 @@ def failure_relation(runs: pd.DataFrame, resamples: int = 200, seed: int = 0) ->
 
 
 def concordance(x: Floats, low: Floats, high: Floats) -> float:
-    """Harrell's C for failure known to lie in (low, high]: over pairs whose order is certain; ties of x count half."""
+    """Return Harrell's C for failure in (low, high], over pairs whose order is certain; ties of x count half."""
     later = low[:, None] >= high[None, :]
     pairs = later.sum()
     if not pairs:
@@ -101,12 +103,12 @@ def runs_from_table(
     trained: Mapping[str, int],
     heads: Mapping[str, Sequence[tuple[int, int]]],
 ) -> pd.DataFrame:
-    """The rows of :func:`failure_relation` from the table: matched law, last step.
+    """Return the input of :func:`failure_relation` from the table: matched test set, last step.
 
     Args:
         frame: rows of ``behaviour`` and ``circuits.hardmax``.
         tasks: run -> task.
-        trained: run -> the length at which K* is read, its longest trained one.
+        trained: run -> its longest trained length, at which K* is taken.
         heads: run -> the heads that carry its answer, by ablation; K* is the median over them.
     """
     made = []
@@ -147,7 +149,7 @@ def _varies(task: NDArray[Any], x: Floats) -> bool:
 
 
 def _fit(task: NDArray[Any], x: Floats, low: Floats, high: Floats) -> Floats:
-    """c, log sigma and the intercepts of maximum likelihood."""
+    """Return the maximum-likelihood estimates of c, log sigma and the intercepts."""
     names, place = np.unique(task, return_inverse=True)
     middle = np.where(np.isinf(high), low + 0.5, (low + np.where(np.isinf(high), low, high)) / 2)
     centre = np.array([middle[place == i].mean() for i in range(len(names))])

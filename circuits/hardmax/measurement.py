@@ -1,8 +1,8 @@
-"""``circuits.hardmax``: has attention become a hardmax, of which kind, and how does that change with length?
+"""``circuits.hardmax``: has attention become a hardmax, which kind, and how does that change with length?
 
-Per layer, head and prefix length, from the supervised queries in (n - window, n]. The definitions are
-those of :mod:`circuits.attention.row_statistics`, :mod:`circuits.hardmax.critical_lengths` and
-:mod:`circuits.hardmax.verdict`; the measurement of runs and the function for notebooks go through one path.
+Values are per layer, head and prefix length, from the supervised queries in (n - window, n]. The definitions are in
+:mod:`circuits.attention.row_statistics`, :mod:`circuits.hardmax.critical_lengths` and :mod:`circuits.hardmax.verdict`.
+The measurement of runs and the function for notebooks share all code.
 """
 
 from __future__ import annotations
@@ -167,9 +167,9 @@ QUANTITIES = (
 
 
 class Hardmax(Measurement):
-    """The measurement.
+    """Measure how close attention is to a hardmax, and its critical lengths.
 
-    Lengths are observed in ascending order, because longer ones carry the tie sets of shorter ones.
+    Lengths are observed in ascending order, because the tie sets of shorter lengths are used at longer ones.
 
     Args:
         window: queries with prefix length in (n - window, n] are used.
@@ -241,7 +241,7 @@ class Hardmax(Measurement):
         return self.rows(study.grid.trained or None, study.rng(NAME))
 
     def rows(self, trained: int | None, rng: np.random.Generator) -> list[Row]:
-        """Rows of all observed lengths; ``trained`` is N, or None where it is not known."""
+        """Return rows of all observed lengths; ``trained`` is N, or None if unknown."""
         if not self._seen:
             return []
         heads = (self._config.n_layers, self._config.n_heads)
@@ -266,35 +266,35 @@ class Hardmax(Measurement):
 
     @property
     def _config(self) -> Architecture:
-        """The configuration of the model under observation, known since it was asked what to hook."""
+        """The configuration of the observed model, known after :meth:`hooks` or :meth:`observer`."""
         if self._cfg is None:
             raise ValueError(f"{NAME}: call hooks(cfg) before the forward pass")
         return self._cfg
 
 
 class _Nothing(Observer):
-    """Needs no pass."""
+    """An observer that needs no pass."""
 
     def __init__(self, batch: Batch) -> None:
         self.batch, self.groups = batch, {}
 
     def see(self, key: int, rows: slice, part: Batch, seen: Mapping[str, Tensor]) -> None:
-        """Never called."""
+        """Do nothing; never called."""
 
 
 class _LengthRows(EveryLayer[dict[str, Floats]]):
     """The rows of one length.
 
-    Tie sets of shorter lengths are those of all their sequences. Where one pass serves these lengths too they are known
-    only at its end: what is carried then takes a second pass, over the sequences of this measurement.
+    The tie sets of a shorter length are computed from all its sequences. If one pass serves that length too, they are
+    known only at its end. What is carried then takes a second pass, over the sequences of this measurement.
 
     Args:
         cfg: the model's configuration.
-        batch: the strings.
+        batch: the sequences.
         queries: see :func:`circuits.hardmax.reduction.window_queries`.
         delta: setting of ``margin_min``.
-        records: of shorter lengths; that of this one is added.
-        trained: N: where it is known, tie sets of longer lengths are carried nowhere.
+        records: records of shorter lengths; the record of this one is added.
+        trained: N. If known, tie sets of lengths beyond N are not carried.
     """
 
     def __init__(
@@ -312,7 +312,7 @@ class _LengthRows(EveryLayer[dict[str, Floats]]):
         super().__init__(cfg, batch, reducers, self._add)
 
     def _tie_sets(self) -> dict[int, TieSet]:
-        """Those of shorter lengths, as far as they are known."""
+        """Return the tie sets of shorter lengths that are known so far."""
         most = math.inf if self._trained is None else self._trained
         return {record.length: record.tie_set for record in self._records if record.length <= most}
 
@@ -351,13 +351,13 @@ class HardmaxResult(Result):
         head: int | None = None,
         **style: Any,
     ) -> go.Figure:
-        """The quantity over prefix length: one head in front of all others.
+        """Draw the quantity over prefix length, with one head in front of all others.
 
         Args:
             quantity: a numeric quantity of this measurement.
             layer, head: the head in the foreground; None = the first one.
-            style: ``theme``, ``size`` and whatever else
-                :func:`workbench.figures.heads.head_curves.head_over_length` takes.
+            style: ``theme``, ``size`` and whatever else :func:`workbench.figures.heads.head_curves.head_over_length`
+                takes.
         """
         longest = int(self.frame()["length"].max())
         return self._draw(
@@ -383,23 +383,23 @@ def hardmax_statistics(
     step: int | None = None,
     **settings: Any,
 ) -> HardmaxResult:
-    """Every quantity of ``circuits.hardmax`` for one model, without a run.
+    """Return every quantity of ``circuits.hardmax`` for one model, without a run.
 
     Args:
         model: any model with TransformerLens's hook names.
-        data: token ids ``[batch, pos]``, a batch, one per length (and law), or a task; see
+        data: token ids ``[batch, pos]``, a batch, one per length (and test set), or a task; see
             :func:`workbench.measure.run`.
-        labels, task: of plain tokens; not needed.
-        lengths, sequences: of a task's strings.
-        trained: N, the longest training length, from which leak_exponent carries its set of keys and up
-            to which critical_length looks for one; None = not known: leak_exponent is then undefined and
-            critical_length is read at each length from the lengths up to it.
-        step: what the rows say as their step; None = that of the checkpoint that the model was loaded from, else 0.
+        labels, task: for plain tokens; not needed.
+        lengths, sequences: for a task: lengths and number of its sequences.
+        trained: N, the longest training length. leak_exponent uses its set of keys from N, and critical_length uses
+            lengths up to N. None = unknown: leak_exponent is then undefined, and critical_length at each length uses
+            the lengths up to it.
+        step: the step in the rows; None = that of the checkpoint that the model was loaded from, else 0.
         seed: seed of the bootstrap.
         settings: see :class:`Hardmax`.
 
     Raises:
-        MeasurementError: for no batch, two batches of one law and length, or a setting that cannot be.
+        MeasurementError: for no batch, two batches of one test set and length, or an invalid setting.
     """
     found = run(
         Hardmax(**settings), model, data, labels, task=task, trained=trained, lengths=lengths, sequences=sequences,

@@ -1,7 +1,7 @@
-"""From the q and k of one prefix length to numbers per sequence: the one path that every row comes from.
+"""From the q and k of one prefix length to numbers per sequence; all rows of the measurement come from here.
 
-Rows are made in chunks of sequences, sorted once, reduced, and averaged over the queries of their
-sequence at once, so that memory does not grow with the number of sequences times the length.
+Rows are processed in chunks of sequences. Each is sorted once, reduced, and averaged over the queries of its sequence.
+So memory does not grow with the number of sequences times the length.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ CHUNK = 1 << 18
 BLOCK = 1 << 16
 
 CARRIED = ("leak_fixed", "leak_share", "log_critical")
-"""What :func:`carried_values` gives."""
+"""Names of the results of :func:`carried_values`."""
 
 
 @dataclass(frozen=True)
 class TieSet:
-    """The typical tie set of each head at one length, to be carried to longer ones.
+    """The typical tie set of each head at one length, for use at longer ones.
 
     Attributes:
-        size: ``[layer, head]`` median k* over the queries whose tie set is not everything; NaN where
-            these are fewer than half.
+        size: ``[layer, head]`` median k* over the queries whose tie set is not all keys; NaN if these are fewer than
+            half.
         keys: mean number of visible keys K at that length.
     """
 
@@ -48,7 +48,7 @@ class TieSet:
 
 @dataclass(frozen=True)
 class LengthRecord:
-    """Everything kept of one prefix length.
+    """Everything that is kept of one prefix length.
 
     Attributes:
         length: prefix length n.
@@ -56,9 +56,9 @@ class LengthRecord:
         log_keys: log K, averaged over the queries used.
         queries: ``[sequence]`` number of supervised queries used.
         values: name -> ``[sequence, layer, head]``, means over the sequence's queries; NaN where undefined.
-        carried: earlier length -> name -> ``[sequence, layer, head]``: the same under a tie set carried
-            from that length, of its size (``fixed``) or of its share of all keys (``share``).
-        tie_set: what longer lengths carry from here.
+        carried: earlier length -> name -> ``[sequence, layer, head]``: the same under a tie set carried from that
+            length, of its size (``fixed``) or of its share of all keys (``share``).
+        tie_set: the tie sets for longer lengths.
     """
 
     length: int
@@ -76,7 +76,7 @@ class LengthRecord:
 
 
 def window_queries(batch: Batch, window: int) -> Ints:
-    """Indices of the queries with prefix lengths in (n - window, n] that any sequence supervises."""
+    """Return indices of the queries with prefix lengths in (n - window, n] that any sequence supervises."""
     first = max(1, batch.length - window + 1)
     index = np.arange(batch.index(first), batch.index(batch.length) + 1)
     kept: Ints = index[batch.mask[:, index].any(0).numpy(force=True)]
@@ -84,16 +84,16 @@ def window_queries(batch: Batch, window: int) -> Ints:
 
 
 class RowReducer(LayerReducer[dict[str, Floats]]):
-    """Name -> ``[sequence, head]`` (and ``sizes``: ``[sequence, head, query]``) of one layer at one length.
+    """Computes name -> ``[sequence, head]`` (and ``sizes``: ``[sequence, head, query]``) of one layer at one length.
 
-    ``sizes`` holds k*, 0 where the query is not used or its tie set is everything.
+    ``sizes`` contains k*, 0 where the query is not used or its tie set is all keys.
 
     Args:
-        layer: its number.
+        layer: index of the layer.
         queries: indices of the queries to use, see :func:`window_queries`.
         delta: setting of ``margin_min``.
         tie_sets: tie sets of shorter lengths, by length.
-        carried_only: whether only what these give is wanted.
+        carried_only: whether only the values under these tie sets are computed.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class RowReducer(LayerReducer[dict[str, Floats]]):
     def _blocks(
         self, inputs: ScoreInputs, shape: tuple[int, int, int]
     ) -> Iterator[tuple[NDArray[Any], SortedRows, list[Floats]]]:
-        """Some rows at a time: their scores, the same sorted, and the sizes of the carried tie sets by row."""
+        """Yield some rows at a time: their scores, the sorted rows, and the sizes of the carried tie sets by row."""
         keys = inputs.k.shape[1]
         first = np.maximum(self._queries + 1 - (inputs.window or keys), 0)
         scores = scores_at(inputs, self._queries.tolist()).numpy(force=True).reshape(-1, keys)
@@ -144,7 +144,7 @@ class RowReducer(LayerReducer[dict[str, Floats]]):
     def _averaged(
         self, values: dict[str, Floats], shape: tuple[int, int, int], used: NDArray[np.bool_]
     ) -> dict[str, Floats]:
-        """Means over the used queries, from values by row; ``shape`` is that of the rows: sequence, head and query."""
+        """Return means over the used queries, from values by row; ``shape`` is (sequence, head, query)."""
         size, weight = values.pop("size", np.zeros(0)), used[:, None, :]
         found = {name: _query_mean(value.reshape(shape), weight) for name, value in values.items()}
         if not self._carried_only:
@@ -153,7 +153,7 @@ class RowReducer(LayerReducer[dict[str, Floats]]):
 
 
 def _from_first(scores: NDArray[Any], first: Ints) -> NDArray[Any]:
-    """Rows of scores from the first key on that each sees; what comes behind the last one means nothing."""
+    """Return rows of scores from the first visible key on; entries after the last key are meaningless."""
     if not first.any():
         return scores
     index = np.minimum(first[:, None] + np.arange(scores.shape[1]), scores.shape[1] - 1)
@@ -161,7 +161,7 @@ def _from_first(scores: NDArray[Any], first: Ints) -> NDArray[Any]:
 
 
 def length_record(layers: Sequence[Mapping[str, Floats]], batch: Batch, queries: Ints) -> LengthRecord:
-    """The record of one length from what :class:`RowReducer` gives of each layer; ``queries`` are those used."""
+    """Return the record of one length from the result of :class:`RowReducer` for each layer."""
     stacked = stack_layers(layers)
     sizes = stacked.pop("sizes").astype(np.int64)
     queries_used = batch.mask[:, queries].numpy(force=True).sum(1)
@@ -184,12 +184,12 @@ def length_record(layers: Sequence[Mapping[str, Floats]], batch: Batch, queries:
 
 
 def stack_layers(layers: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:
-    """``[sequence, layer, ...]`` of what all layers have."""
+    """Return ``[sequence, layer, ...]``, the values of all layers."""
     return {name: np.stack([layer[name] for layer in layers], axis=1) for name in layers[0]}
 
 
 def by_length(stacked: Mapping[str, Floats]) -> dict[int, dict[str, Floats]]:
-    """Those values whose names say from which length a tie set was carried, by that length."""
+    """Return the values under carried tie sets, by the length in their names."""
     found: dict[int, dict[str, Floats]] = {}
     for name, value in stacked.items():
         kind, at, length = name.partition("@")
@@ -199,7 +199,7 @@ def by_length(stacked: Mapping[str, Floats]) -> dict[int, dict[str, Floats]]:
 
 
 def row_values(rows: SortedRows, delta: float) -> dict[str, Floats]:
-    """Every statistic of each row that does not depend on other lengths; NaN where undefined."""
+    """Return every statistic of each row that does not depend on other lengths; NaN where undefined."""
     nearest = nearest_hardmax(rows)
     size = nearest.size
     mass = log_mass(rows, size)
@@ -223,9 +223,12 @@ def row_values(rows: SortedRows, delta: float) -> dict[str, Floats]:
 
 
 def carried_values(rows: SortedRows, size: Floats, share: Floats) -> dict[str, Floats]:
-    """Mass and critical length under a carried tie set: ``[row]`` its size, and its share of all keys.
+    """Return mass and critical length under a carried tie set.
 
-    Where ``size`` is NaN (the tie set was everything) so are the results.
+    Args:
+        rows: the sorted rows.
+        size: ``[row]`` size of the tie set. Where it is NaN (the tie set was all keys), so are the results.
+        share: ``[row]`` its share of all keys.
     """
     known = ~np.isnan(size)
     fixed = np.clip(np.where(known, np.rint(size), 1), 1, rows.keys).astype(np.int64)
@@ -241,7 +244,7 @@ def carried_values(rows: SortedRows, size: Floats, share: Floats) -> dict[str, F
 
 
 def _query_mean(values: Floats, used: NDArray[np.bool_]) -> Floats:
-    """Mean over the used queries on which the value is defined; NaN where there is none."""
+    """Return the mean over the used queries with a defined value; NaN where there is none."""
     kept = used & ~np.isnan(values)
     count = kept.sum(-1)
     total = np.where(kept, values, 0.0).sum(-1)

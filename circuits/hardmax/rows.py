@@ -47,18 +47,18 @@ NOT_LOG_SCALED = "defined only for scores multiplied by log K, which this model'
 
 
 class HardmaxRows:
-    """Makes the rows of one checkpoint under one law.
+    """Makes the rows of one checkpoint on one test set.
 
     Args:
         records: one per length that has supervised queries.
-        trained: N, the longest training length; None where it is not known.
-        law: law of the strings.
+        trained: N, the longest training length; None = unknown.
+        law: name of the test set.
         rng: the source of the bootstrap.
         resamples: number of bootstrap resamples.
         epsilon: largest hardmax_distance that counts as a hardmax.
         share: share of sequences that must be hardmax.
-        bits: precision p of p_bit_length; None = scores are not multiplied by log K, so that what needs it
-            does not apply.
+        bits: precision p of p_bit_length; None = scores are not multiplied by log K, so that quantities which need this
+            do not apply.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class HardmaxRows:
         self._estimates = {r.length: MeanEstimates(r, rng, resamples) for r in self.records}
 
     def rows(self) -> list[Row]:
-        """All rows, by length, layer and head."""
+        """Return all rows, by length, layer and head."""
         made = []
         for record in self.records:
             for layer, head in np.ndindex(*record.tie_set.size.shape):
@@ -142,10 +142,9 @@ class HardmaxRows:
         at: At,
         note: str,
     ) -> Row:
-        """Slope of a mean on log K between two lengths.
+        """Return the slope of a mean on log K between two lengths.
 
-        They are resampled independently: where their strings share a beginning that is too wide, if
-        anything.
+        The lengths are resampled independently. If their sequences share a prefix, the interval is conservative.
         """
         ends = self._estimates[before.length], self._estimates[record.length]
         first, second = (e(name, at) for e, name in zip(ends, names, strict=True))
@@ -213,7 +212,7 @@ class HardmaxRows:
     def _from_gamma(
         self, quantity: str, record: LengthRecord, at: At, length: Callable[[float], float], note: str
     ) -> Row:
-        """A length that follows from gamma = margin_min / log K."""
+        """Return a length that follows from gamma = margin_min / log K."""
         estimate = self._estimates[record.length]("margin_min", at)
         if estimate is None:
             return _undefined(quantity, MEANS["margin_min"][2])
@@ -264,19 +263,19 @@ class HardmaxRows:
         return max((r for r in self.records if r.length < record.length), key=_length, default=None)
 
     def _home(self) -> LengthRecord | None:
-        """The largest measured length within training."""
+        """Return the largest measured length within training."""
         trained = -1 if self.trained is None else self.trained
         return max((r for r in self.records if r.length <= trained), key=_length, default=None)
 
     def _within(self, record: LengthRecord) -> list[LengthRecord]:
-        """Lengths within training, or up to this one where the training length is not known."""
+        """Return lengths within training, or up to this one if the training length is unknown."""
         limit = record.length if self.trained is None else self.trained
         return [r for r in self.records if r.length <= limit]
 
     def _growth(self, record: LengthRecord, at: At) -> float | None:
-        """Kappa against n/4, or against the nearest measured length below it; None if there is none.
+        """Return kappa against n/4, or against the nearest measured length below it; None if there is none.
 
-        Both k* and K are geometric means over the same queries, so that it is 1 for uniform attention.
+        Both k* and K are geometric means over the same queries, so that kappa is 1 for uniform attention.
         """
         quarter = max((r for r in self.records if 4 * r.length <= record.length), key=_length, default=None)
         if quarter is None:
@@ -289,7 +288,7 @@ class HardmaxRows:
 
 
 def nothing_supervised(length: int, law: str, layers: int, heads: int, window: int, names: Sequence[str]) -> list[Row]:
-    """Rows of a length at which no query of the window is supervised."""
+    """Return the rows of a length at which no query of the window is supervised."""
     note = f"no query among the last {window} prefix lengths is supervised"
     return [
         row(law=law, length=length, layer=layer, head=head, quantity=name, status="undefined", n=0, note=note)
@@ -299,7 +298,7 @@ def nothing_supervised(length: int, law: str, layers: int, heads: int, window: i
 
 
 def not_applicable(law: str, layers: int, heads: int, names: Sequence[str], why: str) -> list[Row]:
-    """Rows, one per head, of quantities that this model does not define."""
+    """Return rows, one per head, of quantities that this model does not define."""
     return [
         row(law=law, layer=layer, head=head, quantity=name, status="not_applicable", note=why)
         for layer, head in np.ndindex(layers, heads)

@@ -1,4 +1,4 @@
-"""Is a head a hardmax at this prefix length, and of which kind? An exact test over sequences."""
+"""Whether a head is a hardmax at a prefix length, and which kind: an exact test over sequences."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def hardmax_verdict(distances: ArrayLike, epsilon: float = 0.1, share: float = H
     Args:
         distances: ``[sequence]`` hardmax_distance, averaged over the queries of each sequence.
         epsilon: largest distance that counts as a hardmax.
-        share: share of sequences that must be hardmax; ``soft`` asks for at most 1 - share of them.
+        share: share of sequences that must be hardmax; the verdict ``soft`` requires at most 1 - share of them.
 
     Raises:
         ValueError: for no sequences, or a share not above one half.
@@ -65,16 +65,16 @@ def hardmax_verdict(distances: ArrayLike, epsilon: float = 0.1, share: float = H
 def hardmax_kind(
     sink_share: float, median_distance_to_all: float, growth: float | None, epsilon: float = 0.1
 ) -> str | None:
-    """Kind of a head that is a hardmax.
+    """Return the kind of a head that is a hardmax.
 
     Args:
-        sink_share: share of queries whose tie set is BOS alone.
+        sink_share: share of queries whose tie set is only BOS.
         median_distance_to_all: median over sequences of TV(p, uniform over all keys).
-        growth: kappa, see :func:`circuits.hardmax.critical_lengths.growth_exponent`; None where it is not known.
+        growth: kappa, see :func:`circuits.hardmax.critical_lengths.growth_exponent`; None = unknown.
         epsilon: largest distance that counts as uniform.
 
     Returns:
-        sink, uniform, point, class or growing; None where only ``growth`` could tell.
+        sink, uniform, point, class or growing; None where the kind depends on an unknown ``growth``.
     """
     if sink_share > SINK:
         return "sink"
@@ -88,12 +88,12 @@ def hardmax_kind(
 
 
 def needed(n: int, share: float = HARD) -> int | None:
-    """Smallest number of near sequences out of ``n`` that gives the verdict hardmax; None if none does."""
+    """Return the smallest number of near sequences out of ``n`` with the verdict hardmax; None if there is none."""
     least = bisect_left(range(n + 1), share, key=lambda k: clopper_pearson(k, n)[0])
     return None if least > n else least
 
 
 def power(n: int, true_share: float, share: float = HARD) -> float:
-    """Exact probability of the verdict hardmax when ``true_share`` of all sequences are hardmax."""
+    """Return the exact probability of the verdict hardmax if ``true_share`` of all sequences are hardmax."""
     least = needed(n, share)
     return 0.0 if least is None else at_least(least, n, true_share)

@@ -1,1 +1,1 @@
-"""What each head attends to, and what it says of the answer."""
+"""What each head attends to, and what it contributes to the answer."""

@@ -1,14 +1,14 @@
-"""``circuits.contributions``: what a head's favoured keys say of the answer, and what all other keys say.
+"""``circuits.contributions``: what a head's preferred keys contribute to the answer, and what all other keys do.
 
-A head that looks at the right keys fails only when the others outvote them. The mass between the two (its log odds)
-falls as prefixes grow; whether that matters hangs on what values say. So each head's output is split into the part
-from a set of keys and the part from the rest, and each is read through the head's own W_O, the final LayerNorm with
-the scale it really had, and W_U: direct logit attribution (Elhage et al. 2021, "A Mathematical Framework for
-Transformer Circuits"). What later blocks make of it is left out.
+A head that attends to the right keys fails only if the other keys outvote them. The log odds between the masses of the
+two sets fall as prefixes grow. Whether that matters depends on the values. So each head's output is split into the part
+from a set of keys and the part from the rest. Each part is read through the head's own W_O, the final LayerNorm with
+its actual scale, and W_U. This is direct logit attribution (Elhage et al. 2021, "A Mathematical Framework for
+Transformer Circuits"). Effects through later blocks are left out.
 
-Within training the set is each query's tie set (the k* keys of the nearest hardmax). Past it, where a head's attention
-dissolves until its nearest hardmax is everything, the set is carried: as many of the highest keys as at the longest
-trained length, or as large a share of all keys if the set grew in proportion to length.
+Within training the set is each query's tie set (the k* keys of the nearest hardmax). Past it, a head's attention may
+disperse until its nearest hardmax is all keys, so the set is carried. It has as many of the highest keys as at the
+longest trained length. If the set grew in proportion to length, it has the same share of all keys instead.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ QUANTITIES = (
 
 
 class Contributions(Measurement):
-    """The measurement.
+    """Measure the direct contributions of each head's preferred keys, and of all other keys, to the right logit.
 
     Args:
         resamples: bootstrap resamples.
@@ -94,7 +94,7 @@ class Contributions(Measurement):
         return []
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """Nothing: sets past training are those of trained lengths, which are known at the end."""
+        """Do nothing: sets past training depend on those of trained lengths, which are known at the end."""
 
     def finish(self, study: Study) -> list[Row]:
         if study.task.real:
@@ -131,19 +131,19 @@ def contribution_statistics(
     trained: int | None = None, lengths: Sequence[int] | None = None, sequences: int = 128, seed: int = 0,
     **settings: Any,
 ) -> Result:  # fmt: skip
-    """Every quantity of ``circuits.contributions`` for one model, without a run; see :class:`Contributions`."""
+    """Return every quantity of ``circuits.contributions`` for one model, without a run; see :class:`Contributions`."""
     made = Contributions(**settings)
     return run(made, model, data, labels, task=task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
 
 
 class CarriedSets:
-    """The set of keys of each head of one layer, from length to length, in ascending order.
+    """The set of keys of each head of one layer, length by length, in ascending order.
 
     Args:
-        trained: N: up to it sets are the tie sets, and those of the longest such length are carried on.
+        trained: N. Up to N, sets are the tie sets; past it, those of the longest such length are carried.
 
     Attributes:
-        notes: of each head, what its sets at the last length are where that is not the tie set.
+        notes: for each head, a description of its sets at the last length if they are not the tie sets.
     """
 
     def __init__(self, trained: int) -> None:
@@ -153,7 +153,7 @@ class CarriedSets:
         self._sizes: list[NDArray[np.float64]] = []
 
     def choose(self, length: int, scores: Float[Tensor, "sequence head key"]) -> Bool[Tensor, "sequence head key"]:
-        """The sets of some sequences at one length; :meth:`learn` is called when it has been asked for all of them."""
+        """Return the sets of some sequences at one length. Call :meth:`learn` after all sequences of the length."""
         keys, heads = scores.shape[-1], scores.shape[1]
         own = in_tie_set(scores[:, :, None])[:, :, 0]
         if length <= self.trained:
@@ -168,7 +168,7 @@ class CarriedSets:
         return rank < kept[:, None]
 
     def learn(self, length: int, keys: int) -> None:
-        """Take the sets of a trained length, at which queries see so many keys, for those to carry on."""
+        """Store the sets of a trained length for longer lengths; ``keys`` is the number of visible keys there."""
         if not self._sizes:
             return
         size = np.concatenate(self._sizes)
@@ -181,7 +181,7 @@ class CarriedSets:
         self._known.append((length, keys, median))
 
     def _carried(self, head: int, keys: int) -> tuple[int | None, str]:
-        """How many of the highest keys, and why; None = all."""
+        """Return how many of the highest keys are in the set (None = all), and the reason."""
         own = [(length, seen, median[head]) for length, seen, median in self._known if not np.isnan(median[head])]
         if not own:
             return None, "set: all keys, as within training"
@@ -195,7 +195,7 @@ class CarriedSets:
 
 
 class _SplitHeads(Observer):
-    """What each head takes from its set and from the rest at the last query of every string."""
+    """Collects what each head reads from its set and from the rest, at the last query of every sequence."""
 
     def __init__(self, cfg: Architecture, batch: Batch, length: int, sets: Sequence[CarriedSets]) -> None:
         self.batch, self._cfg, self._length, self._sets = batch, cfg, length, sets
@@ -221,22 +221,22 @@ class _SplitHeads(Observer):
             sets.learn(self._length, self.batch.tokens.shape[1])
 
     def logits(self, model: HookedModel, layer: int, part: Literal["inside", "outside"]) -> NDArray[np.float64]:
-        """``[sequence, head]`` what a part of a layer's heads adds to the right answer's logit."""
+        """Return ``[sequence, head]``: what a part of a layer's heads adds to the right answer's logit."""
         z = torch.cat([getattr(one, part) for one in self._splits[layer]])
         return answer_logits(model, layer, z, torch.cat(self._scale), self.batch.targets[:, -1])
 
     def log_odds(self, layer: int) -> NDArray[np.float64]:
-        """``[sequence, head]`` of the set."""
+        """Return ``[sequence, head]``, the log odds of the set."""
         return torch.cat([one.log_odds for one in self._splits[layer]]).numpy(force=True)
 
 
 @dataclass(frozen=True)
 class Split:
-    """One layer's output at the last query of each string, as two sums over keys.
+    """One layer's output at the last query of each sequence, as two sums over keys.
 
     Attributes:
         inside, outside: ``[sequence, head, d_head]`` from the set and from the rest.
-        log_odds: ``[sequence, head]``, NaN where the set is everything.
+        log_odds: ``[sequence, head]``, NaN where the set is all keys.
     """
 
     inside: Float[Tensor, "sequence head d_head"]
@@ -250,13 +250,13 @@ def split(
     chosen: Bool[Tensor, "sequence head key"],
     values: Float[Tensor, "sequence key head d_head"],
 ) -> Split:
-    """What the last query of each string takes from a set of keys and from all others.
+    """Split the output of the last query of each sequence into the parts from a set of keys and from all others.
 
     Args:
-        inputs: one layer's, which says how scores become weights.
-        scores: of the last query.
+        inputs: score inputs of one layer, which define how scores become weights.
+        scores: scores of the last query.
         chosen: the set.
-        values: its ``hook_v``.
+        values: the layer's ``hook_v``.
     """
     weights = inputs.pattern(scores.double())[:, :, 0]
     # The rest has a sum of its own: 1 - mass would lose all digits where the set holds nearly everything.
@@ -274,12 +274,12 @@ def answer_logits(
     scale: Float[Tensor, " sequence"],
     targets: Int[Tensor, " sequence"],
 ) -> NDArray[np.float64]:
-    """``[sequence, head]`` what heads add directly to the right answer's logit minus the mean of all others.
+    """Return ``[sequence, head]``: what heads add directly to the right answer's logit minus the mean of all others.
 
     Args:
-        model: with TransformerLens's weights.
-        layer, z: whose output it is, before W_O.
-        scale: what the final LayerNorm divides by.
+        model: a model with TransformerLens's weights.
+        layer, z: the layer, and head outputs before W_O.
+        scale: the number by which the final LayerNorm divides.
         targets: the right answers.
     """
     parts: Any = model

@@ -1,12 +1,12 @@
 """``circuits.heads``: what each head attends to, and what it writes for what it reads.
 
-For a query t with target set T_t among its K visible keys, a head's mass M on T_t is compared with what uniform
-attention has there, |T_t| / K: the score is (M - |T|/K) / (1 - |T|/K), 0 for uniform attention and 1 for all mass on
-the targets. Without that correction uniform attention passes for an induction head wherever tokens repeat
-(its mass is about one over the size of the alphabet).
+Consider a query t with target set T_t among its K visible keys. A head's mass M on T_t is compared with that of uniform
+attention, |T_t| / K. The score is (M - |T|/K) / (1 - |T|/K): 0 for uniform attention, and 1 for all mass on the
+targets. Without that correction, uniform attention counts as an induction head wherever tokens repeat (its mass is
+about one over the size of the alphabet).
 
-Two kinds of strings (the column ``mode``): those of the ``task``, and ``repeats``, random tokens in which a block
-recurs after random lags. On repeats of one fixed lag a head that always looks that far back would pass too.
+There are two kinds of sequences (the column ``mode``): those of the ``task``, and ``repeats``, random tokens in which a
+block recurs after random lags. With one fixed lag, a head that always attends that far back would pass, too.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ Scores = Mapping[str, NDArray[np.float64]]
 
 
 def _score(name: str, what: str, keys: str) -> tuple[Quantity, Quantity]:
-    """Mass on a set of keys, corrected for chance and as it is; ``keys`` is the set as a formula."""
+    """Return the quantities of mass on a set of keys, chance-corrected and raw; ``keys`` is the set as a formula."""
     corrected = f"attention mass on {what}, corrected for chance: 0 = as uniform attention, 1 = all"
     return (
         Quantity(
@@ -112,12 +112,12 @@ BOUNDS = {q.name: q.bounds for q in QUANTITIES}
 
 
 class Heads(ScoreObserver["Scores"]):
-    """The measurement.
+    """Measure attention patterns of heads (previous token, induction and others), sinks and OV copying.
 
     Args:
-        window: queries with prefix length in (n - window, n], supervised or not; ``answer_token`` and
-            ``key_token`` take the supervised ones.
-        definition: of anti-induction, see :func:`circuits.attention.target_keys.anti_induction`.
+        window: queries with prefix length in (n - window, n], supervised or not; ``answer_token`` and ``key_token`` use
+            the supervised ones.
+        definition: definition of anti-induction, see :func:`circuits.attention.target_keys.anti_induction`.
         resamples: bootstrap resamples.
     """
 
@@ -159,7 +159,7 @@ class Heads(ScoreObserver["Scores"]):
         return rows
 
     def _repeats(self, study: Study, length: int) -> list[Scores]:
-        """Scores on random tokens with blocks that recur after random lags."""
+        """Return scores on random tokens with blocks that recur after random lags."""
         generator = torch.Generator().manual_seed(int(study.rng(NAME, "repeats").integers(2**31)))
         return scores_on_repeats(study, length, generator, lambda: TokenScores(self.window, self.definition))
 
@@ -178,7 +178,7 @@ class Heads(ScoreObserver["Scores"]):
 def rows_of_scores(
     study: Study, name: str, length: int, layers: Sequence[Scores], mode: str, definition: Definition, resamples: int
 ) -> list[Row]:
-    """The rows of one length, from the scores of every layer; ``name`` is the measurement that asks."""
+    """Return the rows of one length, from the scores of every layer; ``name`` is the measurement's name."""
     rows = []
     for layer, found in enumerate(layers):
         rng = study.rng(name, length, mode, layer)
@@ -200,7 +200,16 @@ def scores_on_repeats(
     weights: Float[Tensor, " token"] | None = None,
     strings: Int[Tensor, "batch pos"] | None = None,
 ) -> list[Scores]:
-    """Scores of every layer, as ``make`` makes them, on random tokens or strings in which a block is made to recur."""
+    """Return scores of every layer on random tokens, or given sequences, in which a block is made to recur.
+
+    Args:
+        study: the checkpoint.
+        length: length of the sequences.
+        generator: draws tokens and lags.
+        make: returns a reducer for one layer.
+        weights: probabilities of the tokens; None = uniform.
+        strings: sequences in which a block is made to recur, instead of random tokens.
+    """
     batch = study.batch(LAW, length)
     count, positions = batch.tokens.shape
     tokens = repeats(count, positions, study.cfg.d_vocab, generator, batch.bos, weights=weights, strings=strings)
@@ -210,7 +219,7 @@ def scores_on_repeats(
 
 
 class TokenScores(LayerReducer["Scores"]):
-    """Scores of the heads of one layer on any tokens, from their last ``window`` queries."""
+    """Computes scores of the heads of one layer on any tokens, from their last ``window`` queries."""
 
     def __init__(self, window: int = 16, definition: Definition = "same") -> None:
         self._window, self._definition, self._parts = window, definition, list[Scores]()
@@ -219,13 +228,13 @@ class TokenScores(LayerReducer["Scores"]):
         self._parts.append(self.scores(inputs, part))
 
     def scores(self, inputs: ScoreInputs, part: Batch) -> Scores:
-        """Those of some sequences."""
+        """Return the scores on some sequences."""
         size = part.tokens.shape[1]
         queries = torch.arange(max(1, size - self._window), size)
         return token_scores(inputs, part.tokens, queries, self._definition, self.further(part.tokens, queries))
 
     def further(self, tokens: Int[Tensor, "batch pos"], queries: Int[Tensor, " query"]) -> Mapping[str, Targets]:
-        """Target sets beside those of every head score."""
+        """Return target sets in addition to those of every head score."""
         return {}
 
     def result(self) -> Scores:
@@ -233,7 +242,7 @@ class TokenScores(LayerReducer["Scores"]):
 
 
 class HeadScores(TokenScores):
-    """Those on the strings of a task, which may name further keys (:func:`head_scores`)."""
+    """Computes scores on the sequences of a task, which may name further keys (:func:`head_scores`)."""
 
     def scores(self, inputs: ScoreInputs, part: Batch) -> Scores:
         return head_scores(inputs, part, self._window, self._definition)
@@ -244,7 +253,7 @@ def head_statistics(
     trained: int | None = None, lengths: Sequence[int] | None = None, sequences: int = 128, seed: int = 0,
     **settings: Any,
 ) -> Result:  # fmt: skip
-    """Every quantity of ``circuits.heads`` for one model, without a run; see :class:`Heads`."""
+    """Return every quantity of ``circuits.heads`` for one model, without a run; see :class:`Heads`."""
     return run(
         Heads(**settings),
         model,
@@ -259,7 +268,7 @@ def head_statistics(
 
 
 def head_scores(inputs: ScoreInputs, batch: Batch, window: int = 16, definition: Definition = "same") -> Scores:
-    """Scores of every head of one layer on the strings of a batch, from their last ``window`` queries.
+    """Return scores of every head of one layer on the sequences of a batch, from their last ``window`` queries.
 
     Returns:
         quantity -> ``[sequence, head]``.
@@ -281,7 +290,7 @@ def token_scores(
     definition: Definition = "same",
     further: Mapping[str, Targets] | None = None,
 ) -> Scores:
-    """Scores of every head for chosen queries; ``further`` holds target sets beside those of the tokens."""
+    """Return scores of every head for chosen queries; ``further`` has target sets besides those of the tokens."""
     targets = {kind: make(tokens, queries) for kind, make in KINDS.items()}
     targets["anti_induction"] = anti_induction(tokens, queries, definition)
     targets |= further or {}
@@ -297,7 +306,7 @@ def token_scores(
 
 
 PATTERN = 1 << 22
-"""Weights held at once."""
+"""Number of attention weights in memory at once."""
 
 
 def _scored(
@@ -321,10 +330,10 @@ def _query_mean(values: Float[Tensor, "batch head query"], has: Bool[Tensor, "ba
 
 
 def ov_copying(model: HookedModel) -> NDArray[np.float64]:
-    """``[layer, head]`` share of tokens for which W_E W_V W_O W_U gives their own logit the highest value.
+    """Return ``[layer, head]``: share of tokens for which W_E W_V W_O W_U gives their own logit the highest value.
 
-    Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"; LayerNorm is left out. Where answers are
-    fewer than tokens, ids are compared after the offset of the first tokens (BOS) that are no answers.
+    Source: Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"; LayerNorm is left out. If there are
+    fewer answers than tokens, the first token (BOS) is skipped, because it is not an answer.
 
     Raises:
         ValueError: for a model whose outputs are not its tokens.

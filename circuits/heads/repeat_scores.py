@@ -1,13 +1,14 @@
 """``circuits.repeats``: what each head attends to on random tokens that recur, at every length.
 
-``circuits.heads`` asks this at trained lengths, of uniformly random tokens. Here it is asked at all lengths of the
-grid, since a head that looks behind an earlier occurrence may cease to past N; and, of a model of text, by the law of
-its text and in held-out passages too: uniformly random tokens are more foreign to it than all that it was trained on.
+``circuits.heads`` measures this at trained lengths, with uniformly random tokens. Here it is measured at all lengths of
+the grid, because a head that attends to the token after an earlier occurrence may stop doing so past N. For a model of
+text, tokens are also drawn with the frequencies of its text, and from held-out passages. Uniformly random tokens are
+unlike anything in its training text.
 
-A head that copies need not look directly behind the earlier occurrence. Where the layer below carries the tokens of d
-and of d - 1 places back, the key d places behind it says both what occurred and what followed, for any d; a model with
-rotary positions that learns to copy from nothing but repeats ends there (docs/small_model.md). So the head's mass d
-places behind is asked too, at the d at which it has most.
+A head that copies need not attend directly after the earlier occurrence. The layer below may carry the tokens at d and
+at d - 1 positions back. Then the key d positions after the occurrence contains both what occurred and what followed,
+for any d. A model with rotary positions that learns to copy from repeats only finds this solution
+(docs/small_model.md). So the head's mass d positions after the occurrence is measured too, at the d with the most mass.
 """
 
 from __future__ import annotations
@@ -38,14 +39,14 @@ if TYPE_CHECKING:
     from workbench.tasks.base import Batch
 
 KINDS = ("previous_token", "previous_token_mass", "induction", "induction_mass")
-"""The scores of ``circuits.heads`` that are asked, under names of their own."""
+"""The scores of ``circuits.heads`` that are measured, under other names."""
 OF_REPEATS = tuple(
     replace(q, name=f"repeats_{q.name}", definition=f"{q.definition}; on random repeats")
     for q in QUANTITIES
     if q.name in KINDS
 )
 BEHIND = 8
-"""Most places behind an earlier occurrence at which a head is looked for."""
+"""Largest displacement d that is tested."""
 DISPLACED = (
     Quantity(
         "repeats_displaced_induction",
@@ -73,11 +74,12 @@ DISPLACED = (
 
 
 class Repeats(Measurement):
-    """Scores of every head on random tokens in which a block of eight recurs after random lags.
+    """Measure scores of every head on random tokens in which a block of eight recurs after random lags.
 
     Args:
         window: queries with prefix length in (n - window, n].
-        token_laws: of the tokens, each asked for itself; ``passages``: what recurs is a block of a held-out passage.
+        token_laws: distributions of the tokens, each measured separately. With ``passages``, a block of a held-out
+            passage recurs.
         resamples: bootstrap resamples.
     """
 
@@ -97,13 +99,13 @@ class Repeats(Measurement):
         return []
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """Nothing: the strings of this measurement are its own."""
+        """Do nothing: this measurement draws sequences of its own."""
 
     def finish(self, study: Study) -> list[Row]:
         return [row for token_law in self.token_laws for row in self._of_law(study, token_law)]
 
     def _of_law(self, study: Study, token_law: TokenLaw) -> list[Row]:
-        """The rows of all lengths on tokens of one law, which is their ``mode``."""
+        """Return the rows of all lengths for one distribution of tokens, which is their ``mode``."""
         try:
             weights = token_weights(study.task, token_law)
         except TaskError as error:
@@ -124,7 +126,7 @@ class Repeats(Measurement):
 
 
 class BehindScores(TokenScores):
-    """Scores of the heads of one layer, with those of the keys 1 to :data:`BEHIND` places behind occurrences."""
+    """Computes scores of the heads of one layer, also for keys 1 to :data:`BEHIND` positions after occurrences."""
 
     def further(self, tokens: Int[Tensor, "batch pos"], queries: Int[Tensor, " query"]) -> dict[str, Targets]:
         return {_behind(d): induction(tokens, queries, d) for d in range(1, BEHIND + 1)}
@@ -135,7 +137,7 @@ def _behind(places: int) -> str:
 
 
 def displacements(scores: Scores) -> Int[np.ndarray, " head"]:
-    """At how many places behind occurrences each head has most, by the first half of the strings."""
+    """Return, per head, the displacement with the most mass, on the first half of the sequences."""
     half = len(scores[_behind(1)]) // 2
     means = [_mean(scores[_behind(d)][:half]) for d in range(1, BEHIND + 1)]
     found: Int[np.ndarray, " head"] = 1 + np.argmax(np.stack(means), 0)
@@ -143,14 +145,14 @@ def displacements(scores: Scores) -> Int[np.ndarray, " head"]:
 
 
 def displaced(scores: Scores) -> Scores:
-    """What each head has there, on the strings of the other half."""
+    """Return each head's score at its displacement, on the other half of the sequences."""
     half = len(scores[_behind(1)]) // 2
     best = [scores[_behind(int(d))][half:, head] for head, d in enumerate(displacements(scores))]
     return {"displaced_induction": np.concatenate([np.full((half, len(best)), np.nan), np.stack(best, 1)])}
 
 
 def _mean(values: Float[np.ndarray, "sequence head"]) -> Float[np.ndarray, " head"]:
-    """Over strings that have such a key; -1, less than any score, where none has."""
+    """Return the mean over sequences with such a key; -1, less than any score, if there is none."""
     known = ~np.isnan(values)
     return np.where(known.any(0), np.where(known, values, 0).sum(0) / np.maximum(known.sum(0), 1), -1.0)
 

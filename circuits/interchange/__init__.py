@@ -1,1 +1,1 @@
-"""Does what a model has of one prefix serve at another?"""
+"""Whether what a model computes from one prefix works at another length."""

@@ -1,7 +1,7 @@
-"""Patching the last query of a string: all other rows keep their clean values, so only one row is computed.
+"""Patching the last query of a sequence: all other rows keep their clean values, so only one row is computed.
 
-In a causal model nothing before the query depends on it. A patch there changes one row per block, and later
-blocks need that row's attention over clean keys and values: O(n) work, not a forward pass.
+In a causal model nothing before the query depends on it. A patch there changes one row per block, and later blocks need
+that row's attention over clean keys and values: O(n) work, not a forward pass.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ SITES = ("hook_resid_pre", "attn.hook_z", "hook_attn_out", "hook_resid_mid", "ho
 
 
 def sites(model: HookedModel, kinds: Sequence[str] = SITES) -> list[str]:
-    """Hook names of the given kinds in every block, as far as the model has them."""
+    """Return hook names of the given kinds in every block, as far as the model has them."""
     names = [f"blocks.{layer}.{kind}" for layer in range(model.cfg.n_layers) for kind in kinds]
     return [name for name in names if name in model.hook_dict]
 
 
 class LastRow:
-    """The last query of every string of a batch, clean and patched.
+    """The last query of every sequence of a batch, clean and patched.
 
     Args:
         model: any model with TransformerLens's hook names.
-        batch: strings of one length.
+        batch: sequences of one length.
         names: the sites that will be read or patched.
     """
 
@@ -55,7 +55,7 @@ class LastRow:
             self._at = self.model.places(self._clean.ids, self._clean.outputs.dtype)
 
     def patched(self, name: str, row: Tensor) -> Float[Tensor, "batch out"]:
-        """Outputs of the last query with ``row`` in place of its own at a site."""
+        """Return outputs of the last query with ``row`` in place of its own at a site."""
         if self._whole:
             return self._patched_pass(name, row)
         layer, kind = layer_of(name), name.split(".", 2)[2]
@@ -75,7 +75,7 @@ class LastRow:
         return edited_pass(self.model, self._clean, {name: put})[0][:, -1]
 
     def _enter(self, layer: int, kind: str, row: Tensor) -> Tensor:
-        """The residual stream ``[batch, 1, d_model]`` after the block in which the row is patched."""
+        """Return the residual stream ``[batch, 1, d_model]`` after the block in which the row is patched."""
         at = f"blocks.{layer}.hook_resid_"
         row = row[:, None]
         if kind == "hook_resid_post":
@@ -98,7 +98,7 @@ class LastRow:
         return x if self.model.cfg.attn_only else x + block.mlp(block.ln2(x))
 
     def _attention_out(self, layer: int, x: Tensor) -> Tensor:
-        """What attention writes for the last query, whose row entering the block is ``x [batch, 1, d_model]``."""
+        """Return what attention writes for the last query, whose row before the block is ``x [batch, 1, d_model]``."""
         attn, inputs = self.model.blocks[layer].attn, self._inputs[layer]
         q, k, v = attn.parts(attn.project(self.model.blocks[layer].ln1(x)))
         if self._at.turn is not None:

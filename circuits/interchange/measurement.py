@@ -1,10 +1,10 @@
-"""``circuits.interchange``: does what a model has of a short prefix serve at a long one, and the other way round?
+"""``circuits.interchange``: does what a model computes from a short prefix work at a long one, and the reverse?
 
-Between the longest trained length N and lengths past it, in both directions, and within one length for comparison:
-prefixes and keys and values are exchanged (:mod:`circuits.interchange.prefix_exchange`), and rows of the last query
-(:mod:`circuits.interchange.residual_patching`), each layer and site in turn. Donors are chosen by the task's update
-summary, which determines everything that can follow; random donors and donors with only the answer in common are the
-controls.
+Exchanges are made between the longest trained length N and lengths past it, in both directions, and within one length
+for comparison. Prefixes, and keys and values, are exchanged by :mod:`circuits.interchange.prefix_exchange`. Rows of the
+last query are exchanged by :mod:`circuits.interchange.residual_patching`, at each layer and site in turn. Donors have
+the same task state for updates, which determines everything that can follow. The controls are random donors, and donors
+that share only the answer.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ QUANTITIES = (
 )
 
 AGREEMENT = (0.0, 1.0)
-"""Between which a share of positions lies."""
+"""Smallest and largest possible share of positions."""
 SUBSPACE = "subspace_interchange_accuracy"
 NO_UPDATE = "the task states no update summary, which donors would have to share"
 NO_DONOR = "no recipient has a donor of that summary"
@@ -168,12 +168,11 @@ def _beyond(factors: Sequence[float]) -> Sequence[float]:
 
 
 class Interchange(Measurement):
-    """The measurement.
+    """Exchange prefixes, keys and values, and rows between lengths, and measure how answers change.
 
     Args:
-        suffix: r, tokens that follow the exchanged prefix.
-        factors: lengths are paired with the longest trained one if they are these multiples of it, as near as the
-            measured lengths come.
+        suffix: r, number of tokens after the exchanged prefix.
+        factors: multiples of the longest trained length; the nearest measured lengths are paired with it.
         resamples: bootstrap resamples.
     """
 
@@ -192,7 +191,7 @@ class Interchange(Measurement):
         return []
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """Nothing: every pass of this measurement is an intervention."""
+        """Do nothing: every pass of this measurement is an intervention."""
 
     def unmeasured(self, grid: Grid) -> str:
         return within_training(grid, NAME, "pairs the longest length within training with longer ones")
@@ -216,15 +215,15 @@ def interchange_statistics(
     trained: int | None = None, lengths: Sequence[int] | None = None, sequences: int = 64, seed: int = 0,
     **settings: Any,
 ) -> Result:  # fmt: skip
-    """Every quantity of ``circuits.interchange`` for one model, without a run.
+    """Return every quantity of ``circuits.interchange`` for one model, without a run.
 
     Args:
         model: any model with TransformerLens's hook names.
-        data, labels, task: what is read; see :func:`workbench.measure.run`.
+        data, labels, task: the input; see :func:`workbench.measure.run`.
         trained: N, the longest trained length.
         lengths: prefix lengths: N and longer ones; a shorter one is refused.
-        sequences: strings per length.
-        seed: of strings, donors and bootstrap.
+        sequences: sequences per length.
+        seed: seed of sequences, donors and bootstrap.
         settings: see :class:`Interchange`.
     """
     made = Interchange(**settings)
@@ -232,7 +231,7 @@ def interchange_statistics(
 
 
 class _Rows:
-    """Makes the rows of one checkpoint; ``donor`` and ``recipient`` are lengths throughout."""
+    """Makes the rows of one checkpoint; ``donor`` and ``recipient`` are lengths."""
 
     def __init__(self, study: Study, suffix: int, resamples: int, home: int) -> None:
         self.study, self.suffix, self.resamples, self.home = study, suffix, resamples, home
@@ -244,7 +243,7 @@ class _Rows:
 
     # ---- suffixes ------------------------------------------------------------------------------
     def of_suffixes(self, donor: int, recipient: int) -> list[Row]:
-        """Prefix exchange and KV splice, with their controls."""
+        """Return the rows of prefix exchange and KV splice, with their controls."""
         shared = {"law": LAW, "length": recipient, "mode": f"from {donor}"}
         names = ("prefix_exchange_agreement", "kv_splice_agreement")
         why = self._no_exchange(donor, recipient)
@@ -293,13 +292,13 @@ class _Rows:
         return ""
 
     def _cut(self, summary: Tensor | None) -> Tensor:
-        """The summary of the prefix that is exchanged."""
+        """Return the task state of the exchanged prefix."""
         assert summary is not None
         return summary[:, -1 - self.suffix]
 
     # ---- queries -------------------------------------------------------------------------------
     def of_queries(self, donor: int, recipient: int) -> list[Row]:
-        """Residual interchange at every site, and of a part of the stream behind every block."""
+        """Return the rows of residual interchange at every site, and in a subspace of the stream after every block."""
         across = self._patched(donor, recipient)
         within = self._patched(recipient, recipient)
         rows = []
@@ -324,7 +323,7 @@ class _Rows:
         return rows
 
     def _bases(self) -> dict[str, dict[str, Tensor]]:
-        """By choice and site, the subspace whose component is exchanged: fitted at the longest trained length."""
+        """Return, by choice and site, the subspace that is exchanged, fitted at the longest trained length."""
         if self._fitted is None:
             batch, given = self._asked(self.home), self._rows_of(self.home)
             rng = self.study.rng(NAME, RANDOM)
@@ -425,7 +424,7 @@ class _Rows:
         return self.study.batch(LAW, length)
 
     def _asked(self, length: int) -> Batch:
-        """The strings whose last query is supervised."""
+        """Return the sequences whose last query is supervised."""
         batch = self._batch(length)
         kept: NDArray[np.int64] = np.flatnonzero(batch.mask[:, -1].numpy(force=True))
         return batch if len(kept) == len(batch) else take(batch, kept)

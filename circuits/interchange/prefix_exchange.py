@@ -1,12 +1,13 @@
-"""Exchanging what a model has of a prefix: the prefix itself, or its keys and values.
+"""Exchanging what a model computes from a prefix: the prefix itself, or its keys and values.
 
-With u, u' prefixes of lengths n, n' and a suffix w: *prefix exchange* compares f(u w) with f(u' w); *KV splice*
-runs w on the keys and values of u' while w keeps the position ids it has after u. In a causal model the latter is
-the pass over u' w in which the suffix enters the first block as it does after u. Lags to the keys of u' are those
-of u' w: a head that looks one place back finds the last token of u'. So for encodings that read lags alone the two
-measures are one, and in a recurrent model the splice is one of the state. Where both prefixes have the same update
-summary, a scale-invariant function gives 1 on the first and a scale-invariant rule on both; a model that does on the
-second only keeps its state in the ids.
+Let u, u' be prefixes of lengths n, n', and w a suffix. *Prefix exchange* compares f(u w) with f(u' w). *KV splice* runs
+w on the keys and values of u', while w keeps the position ids it has after u. In a causal model the latter is the pass
+over u' w in which the suffix enters the first block as it does after u. Lags to the keys of u' are those of u' w: a
+head that attends one position back finds the last token of u'.
+
+So for encodings that read only lags the two measures are equal. In a recurrent model the splice exchanges the state.
+Now let both prefixes have the same task state for updates. A scale-invariant function gives 1 on prefix exchange, and a
+scale-invariant rule gives 1 on both. A model with 1 on only the splice keeps its state in the ids.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from workbench.tasks.base import Batch, Task
 
 NONE = -1
-"""In place of a donor where there is none."""
+"""Index that means no donor."""
 
 Chosen = NDArray[np.int64]
 
@@ -41,16 +42,16 @@ def choose_donors(
     same: bool = True,
     one_batch: bool = False,
 ) -> Chosen:
-    """For each recipient a random donor with the same summary, or with another one.
+    """Return, for each recipient, a random donor with the same task state, or with a different one.
 
     Args:
-        recipients, donors: a summary per sequence.
+        recipients, donors: a task state per sequence.
         rng: the source of the choice.
-        same: whether summaries must be equal, or must differ.
-        one_batch: whether both are the same sequences, none of which is its own donor.
+        same: whether task states must be equal, or must differ.
+        one_batch: whether both are the same sequences; then no sequence is its own donor.
 
     Returns:
-        ``[recipient]`` indices of donors, :data:`NONE` where none fits.
+        ``[recipient]`` indices of donors, :data:`NONE` where no donor qualifies.
     """
     both = torch.cat([recipients.reshape(len(recipients), -1), donors.reshape(len(donors), -1)])
     codes = np.unique(both.numpy(force=True), axis=0, return_inverse=True)[1].reshape(-1)
@@ -67,7 +68,7 @@ def choose_donors(
 
 
 def random_donors(recipients: int, donors: int, rng: np.random.Generator, *, one_batch: bool = False) -> Chosen:
-    """For each recipient any donor (but itself), whatever its summary: a control."""
+    """Return, for each recipient, any donor except itself, whatever its task state: a control."""
     if not one_batch:
         return rng.integers(0, donors, recipients)
     if donors < 2:
@@ -83,9 +84,9 @@ class Exchanged:
         own: f(u w) ``[sequence, suffix, out]``.
         exchanged: f(u' w).
         spliced: w on the keys and values of u', entering the first block as it does after u.
-        by_layer: the same with those of u' in layers 0..l only, for each l; empty unless asked for.
-        asked: ``[sequence, suffix]``, where the task asks in both strings.
-        sequences: indices of the recipients, for some have no donor.
+        by_layer: the same with those of u' in layers 0..l only, for each l; empty unless requested.
+        asked: ``[sequence, suffix]``, positions with a query in both sequences.
+        sequences: indices of the recipients that have a donor.
     """
 
     own: Float[Tensor, "sequence suffix out"]
@@ -109,15 +110,15 @@ def exchange(
 
     Args:
         model: any model with TransformerLens's hook names.
-        task: says where something is asked.
-        recipients: strings ``u w``; w is their last ``suffix`` tokens.
-        donors: strings whose prefix, all but the last ``suffix`` tokens, is u'.
+        task: the task, which determines positions with a query.
+        recipients: sequences ``u w``; w is their last ``suffix`` tokens.
+        donors: sequences whose prefix, all but the last ``suffix`` tokens, is u'.
         chosen: for each recipient the index of its donor, or :data:`NONE`.
         suffix: r, the number of tokens of w.
         layers: whether to splice layer by layer too.
 
     Raises:
-        ValueError: if a string is not longer than the suffix, or no recipient has a donor.
+        ValueError: if a sequence is not longer than the suffix, or no recipient has a donor.
     """
     if suffix < 1 or min(recipients.length, donors.length) <= suffix:
         raise ValueError(
@@ -143,7 +144,9 @@ def agreement(
     asked: Bool[Tensor, "sequence suffix"],
     batch: Batch,
 ) -> NDArray[np.float64]:
-    """``[sequence]`` share of the asked suffix positions at which two outputs give the same answer; NaN if none is."""
+    """Return ``[sequence]``: share of queries on the suffix at which two outputs give the same answer; NaN without a
+    query.
+    """
     same = task.correct(a, ending(batch, a.shape[1], b if task.real else b.argmax(-1)))
     count = asked.sum(1).double()
     found: NDArray[np.float64] = ((same & asked).sum(1) / count.where(count > 0, torch.nan)).numpy(force=True)
@@ -151,12 +154,12 @@ def agreement(
 
 
 def ending(batch: Batch, count: int, targets: Tensor) -> Batch:
-    """The last ``count`` positions of a batch with other targets: what outputs at those positions are compared with."""
+    """Return the last ``count`` positions of a batch with other targets, for comparison with outputs there."""
     return replace(batch._map(lambda x: x[:, -count:]), targets=targets)
 
 
 def take(batch: Batch, rows: NDArray[np.int64]) -> Batch:
-    """The sequences at some indices, in that order."""
+    """Return the sequences at some indices, in that order."""
     index = torch.as_tensor(rows, device=batch.tokens.device)
     chosen = batch._map(lambda x: x if x.shape[0] == 1 and len(batch) > 1 else x[index])
     return replace(chosen, meta={key: value[index] for key, value in batch.meta.items()})

@@ -1,8 +1,8 @@
-"""Residual interchange: the row of one query, taken from another string, at any site of any layer.
+"""Residual interchange: the row of one query is replaced by that of another sequence, at any site of any layer.
 
-One residual row is not the state of a transformer, which is its whole cache: the numbers here say where on the way
-to the answer what is read from the prefix has arrived, and need not be 1 for a scale-invariant model, since rows
-carry the unit 1/K of their own length.
+The state of a transformer is its whole cache, not one residual row. So the numbers here show at which site the
+information from the prefix has arrived. They need not be 1 for a scale-invariant model, because rows contain the unit
+1/K of their own length.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class QueryRows:
-    """The last query of every string of a batch.
+    """The last query of every sequence of a batch.
 
     Attributes:
         outputs: clean outputs ``[sequence, out]``.
-        rows: what each site holds, ``[sequence, ...]``.
+        rows: activation at each site, ``[sequence, ...]``.
     """
 
     outputs: Float[Tensor, "sequence out"]
@@ -44,7 +44,7 @@ class QueryRows:
 
 @dataclass(frozen=True)
 class Patched:
-    """What became of the recipients that have a donor when their row at one site was the donor's.
+    """Answers of the recipients that have a donor, with their row at one site replaced by the donor's.
 
     Attributes:
         follows_donor: the patched answer is the donor's clean answer, ``[sequence]``.
@@ -65,7 +65,7 @@ class Patched:
 
 
 def query_rows(model: HookedModel, batch: Batch, names: Sequence[str]) -> QueryRows:
-    """Clean rows and outputs of the last query of every string."""
+    """Return clean rows and outputs of the last query of every sequence."""
     parts = [LastRow(model, piece, names) for piece in pieces(batch)]
     return QueryRows(
         torch.cat([part.outputs for part in parts]),
@@ -87,12 +87,12 @@ def residual_interchange(
 
     Args:
         model: any model with TransformerLens's hook names.
-        task: says which answers are right.
-        recipients, donors: strings, each of one length.
-        chosen: by a name for each choice, the donors (see :func:`circuits.interchange.prefix_exchange.choose_donors`).
+        task: the task, which determines the right answers.
+        recipients, donors: sequences, each of one length.
+        chosen: name of a choice -> the donors (see :func:`circuits.interchange.prefix_exchange.choose_donors`).
         names: hook names of sites; None = all of :data:`circuits.interchange.last_query.SITES`.
         donor_rows: see :func:`query_rows`; None = make them.
-        within: for some choices, site -> basis ``[d, rank]``: only these sites are patched, and of the row only its
+        within: for some choices, site -> basis ``[d, rank]``. Only these sites are patched, and only the row's
             component in that subspace.
 
     Returns:
@@ -127,7 +127,7 @@ def residual_interchange(
 
 
 def _judge(task: Task, mine: Batch, source: Batch, own: Tensor, theirs: Tensor, made: Tensor, kept: Chosen) -> Patched:
-    """All arguments are of the recipients that have a donor, one each."""
+    """Compare answers; all arguments are those of recipients that have a donor."""
 
     def same(a: Tensor, b: Tensor) -> Flags:
         return _right(task, a, b if task.real else b.argmax(-1), mine)
@@ -144,16 +144,16 @@ def _judge(task: Task, mine: Batch, source: Batch, own: Tensor, theirs: Tensor, 
 
 
 def _right(task: Task, outputs: Tensor, targets: Tensor, batch: Batch) -> Flags:
-    """Whether answers ``[sequence, out]`` are the given ones."""
+    """Return whether answers ``[sequence, out]`` equal the given ones."""
     right = task.correct(outputs[:, None], ending(batch, 1, targets[:, None]))
     found: Flags = right[:, 0].numpy(force=True)
     return found
 
 
 def tautological(model: HookedModel, name: str) -> bool:
-    """Whether a patch of the last query's whole row there makes the output the donor's own, whatever is computed.
+    """Return whether patching the last query's whole row there always gives the donor's own output.
 
-    So it is where the whole residual row is replaced and no later block moves anything between positions.
+    This is so where the whole residual row is replaced and no later block moves information between positions.
     """
     layer, kind = layer_of(name), name.split(".", 2)[2]
     if kind not in ("hook_resid_mid", "hook_resid_post"):
@@ -162,7 +162,7 @@ def tautological(model: HookedModel, name: str) -> bool:
 
 
 def mixes(model: HookedModel, layer: int) -> bool:
-    """Whether a block can move something between positions: not if what attention writes is 0 by its weights."""
+    """Return whether a block can move information between positions; not if its W_V or W_O is 0."""
     block = model.blocks[layer]  # type: ignore[attr-defined]
     weights: Iterable[Tensor] = [getattr(getattr(block, "attn", None), part, None) for part in ("W_V", "W_O")]  # type: ignore[misc]
     return not any(weight is not None and not bool(weight.any()) for weight in weights)

@@ -1,8 +1,8 @@
-"""``circuits.in_context_rows``: in which layer is the answer to a question in the prompt, and does it hold its length?
+"""``circuits.in_context_rows``: in which layer is the answer to a question in the prompt, and at which lengths?
 
-The row of the residual stream at the last token asked is taken from another prompt, behind one layer. Where the model
-then gives the answer of that other prompt, all that it has found is in this row: behind lower layers it still looks
-into its own prompt. A row of the shortest prompt, in longer ones, says whether what is found there can be read at any
+After one layer, the row of the residual stream at the last answer is replaced by that of another prompt. If the model
+then gives the answer of that other prompt, this row contains all that it has found. After lower layers, the model still
+reads its own prompt. A row of the shortest prompt, used in longer ones, tests whether its content can be read at any
 length.
 """
 
@@ -55,10 +55,10 @@ QUANTITIES = (
 
 
 class RowsInContext(Measurement):
-    """The measurement.
+    """Measure whether the last answer follows a row of the residual stream from another prompt.
 
     Args:
-        layers_read: how many layers are tried, spread evenly; the last one is among them.
+        layers_read: number of tested layers, evenly spread, including the last one.
     """
 
     name = NAME
@@ -74,7 +74,7 @@ class RowsInContext(Measurement):
         return []
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """Nothing: rows are taken from one length to another."""
+        """Do nothing: rows are exchanged between lengths in ``finish``."""
 
     def finish(self, study: Study) -> list[Row]:
         layers = spread(study.cfg.n_layers, self.layers_read)
@@ -110,12 +110,12 @@ class RowsInContext(Measurement):
 
 
 def last_of(batch: Batch) -> int:
-    """Index of the last token asked."""
+    """Return the index of the last position with a query."""
     return int(batch.mask.any(0).nonzero()[-1])
 
 
 def only_last(batch: Batch, answers: Tensor | None = None) -> Batch:
-    """The same strings, asked at the last of their tokens alone; and for other answers, where some are given."""
+    """Return the same sequences with only the last query, and with other right answers if any are given."""
     mask, targets = torch.zeros_like(batch.mask), batch.targets.clone()
     mask[:, last_of(batch)] = True
     if answers is not None:
@@ -124,7 +124,7 @@ def only_last(batch: Batch, answers: Tensor | None = None) -> Batch:
 
 
 class _Last(Observer):
-    """Rows behind some layers at the last token asked, the answers there, and whether the model gives them.
+    """Rows after some layers at the last query, the right answers there, and whether the model gives them.
 
     Attributes:
         rows: by layer ``[string, d_model]``.
@@ -150,7 +150,7 @@ class _Last(Observer):
 def taken(
     study: Study, batch: Batch, layer: int, rows: Float[Tensor, "string d_model"], answers: Tensor
 ) -> NDArray[np.bool_]:
-    """``[string]`` whether other answers are given once other rows stand behind a layer at the last token asked.
+    """Return ``[string]``: whether the given answers appear if these rows replace the last query's after a layer.
 
     Raises:
         DeadHookError: if the edit was never called.

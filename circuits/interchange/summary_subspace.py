@@ -1,7 +1,8 @@
-"""Patching a part of a row only: the directions in which summaries differ, at the site where they are read.
+"""Patching only a part of a row: the directions in which task states differ, at the site where they are read.
 
-A patch of a whole row says nothing where nothing follows it. One of the few directions that tell summaries apart says
-something everywhere: the donor's answer comes out if later blocks read the summary there, and no place else.
+If a patch of a whole row is never followed by another computation, its result is trivial. A patch of the few directions
+that separate task states is informative everywhere. The donor's answer appears only if later blocks read the task state
+there, and nowhere else.
 """
 
 from __future__ import annotations
@@ -12,23 +13,23 @@ from jaxtyping import Float, Shaped
 from torch import Tensor
 
 MOST_CLASSES = 16
-"""Summaries with more values than this differ in too many directions to be called a part of the row."""
+"""Task states with more values than this differ in too many directions to count as a part of the row."""
 
 
 def summary_subspace(
     rows: Float[Tensor, "sequence d"], summary: Shaped[Tensor, "sequence ..."]
 ) -> Float[Tensor, "d rank"] | None:
-    """An orthonormal basis of the directions whose covariance with the summary is not 0.
+    """Return an orthonormal basis of the directions whose covariance with the task state is not 0.
 
-    For a categorical summary that is the span of the class means around their mean, for a real one that of its
-    regression coefficients before whitening.
+    For a categorical task state this is the span of the class means around their mean. For a real one it is the span of
+    its regression coefficients before whitening.
 
     Args:
-        rows: what a site holds for the query of each sequence.
-        summary: integers are classes (of a vector: each distinct one), floats numbers.
+        rows: activation at a site for the query of each sequence.
+        summary: the task states: integers are classes (of a vector: each distinct one), floats are numbers.
 
     Returns:
-        None where all summaries are equal, or classes are more than :data:`MOST_CLASSES`.
+        None if all task states are equal, or there are more than :data:`MOST_CLASSES` classes.
     """
     if summary.is_floating_point():
         known = summary.reshape(len(summary), -1).to(rows.dtype)
@@ -45,7 +46,7 @@ def summary_subspace(
 
 
 def random_subspace(like: Float[Tensor, "d rank"], rng: np.random.Generator) -> Float[Tensor, "d rank"]:
-    """An orthonormal basis of a uniformly random subspace of the same rank: the control."""
+    """Return an orthonormal basis of a uniformly random subspace of the same rank: the control."""
     made, _ = np.linalg.qr(rng.standard_normal(tuple(like.shape)))
     return torch.as_tensor(made, dtype=like.dtype, device=like.device)
 
@@ -53,5 +54,5 @@ def random_subspace(like: Float[Tensor, "d rank"], rng: np.random.Generator) -> 
 def exchanged_within(
     own: Float[Tensor, "sequence d"], donor: Float[Tensor, "sequence d"], basis: Float[Tensor, "d rank"]
 ) -> Float[Tensor, "sequence d"]:
-    """Own rows with the donor's component in a subspace."""
+    """Return own rows with the donor's component in a subspace."""
     return own + (donor - own) @ basis @ basis.T

@@ -1,1 +1,1 @@
-"""What is lost without a component, or with attention replaced."""
+"""How accuracy changes without a component, or with attention replaced."""

@@ -1,7 +1,7 @@
-"""Ablating heads and MLPs: by zero, by their mean, or by what they do on another string.
+"""Ablating heads and MLPs: by zero, by their mean, or by their output on another sequence.
 
-Zero asks what is lost with the whole output, constant parts included; the mean over sequences at each position keeps
-those; resampling keeps the output's whole law and takes only what depends on the string.
+Zero removes the whole output, including constant parts. The mean over sequences at each position keeps the constant
+parts. Resampling keeps the output's whole distribution, and removes only what depends on the sequence.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Head = tuple[int, int]
 
 @dataclass(frozen=True)
 class Answers:
-    """How a model answers the strings of a batch at their own length, where asked.
+    """How a model answers the sequences of a batch that have a query at their end.
 
     Attributes:
         right: ``[sequence]`` 0/1: the answer, or all tokens of it, are right.
@@ -44,7 +44,7 @@ class Answers:
 
 
 def counted_queries(batch: Batch) -> Bool[Tensor, "batch pos"]:
-    """Where an answer counts: all of a prompt's, else the one at the string's own length."""
+    """Return which queries count: all of a prompt's, else the one at the end of the sequence."""
     counted = batch.mask.clone()
     if batch.prompt is None:
         counted[:, :-1] = False
@@ -52,7 +52,7 @@ def counted_queries(batch: Batch) -> Bool[Tensor, "batch pos"]:
 
 
 def answers(task: Task, outputs: Float[Tensor, "batch pos out"], batch: Batch) -> Answers:
-    """Whether each sequence that asks something at its length is answered, and its loss."""
+    """Return whether each sequence with a query at its end is answered right, and its loss."""
     counted = counted_queries(batch)
     asked = counted.any(1)
     right = task.answered(task.correct(outputs, batch), batch)[asked]
@@ -61,12 +61,12 @@ def answers(task: Task, outputs: Float[Tensor, "batch pos out"], batch: Batch) -
 
 
 class Ablator:
-    """Ablates parts of a model on one batch; the clean pass is made once, and reused up to the first ablated block.
+    """Ablates parts of a model on one batch. The clean pass is made once, and reused up to the first ablated block.
 
     Args:
         model: any model with TransformerLens's hook names.
-        batch: strings of one length; ``mean`` and ``resample`` are over its sequences.
-        task: what is asked.
+        batch: sequences of one length; ``mean`` and ``resample`` are over its sequences.
+        task: the task.
     """
 
     def __init__(self, model: HookedModel, batch: Batch, task: Task) -> None:
@@ -88,11 +88,11 @@ class Ablator:
 
     @property
     def heads(self) -> list[Head]:
-        """All heads of the model; none where it has no attention."""
+        """All heads of the model; empty where it has no attention."""
         return [(layer, head) for layer in self.z for head in range(self.model.cfg.n_heads)]
 
     def clean(self) -> Answers:
-        """Answers of the whole model."""
+        """Return the answers of the whole model."""
         return self._answers([clean.outputs for clean in self._clean])
 
     def without(
@@ -102,13 +102,13 @@ class Ablator:
         mode: str = "mean",
         rng: np.random.Generator | None = None,
     ) -> Answers:
-        """Answers without some heads and the MLPs of some layers.
+        """Return the answers without some heads and the MLPs of some layers.
 
         Args:
             heads: layer and head, any number.
             mlps: layers.
-            mode: what takes their place.
-            rng: chooses the other strings of ``resample``.
+            mode: what replaces them.
+            rng: chooses the other sequences of ``resample``.
 
         Raises:
             ValueError: for a head, a layer or a mode that does not exist, or nothing to ablate.
@@ -170,7 +170,7 @@ def ablate(
     mode: str = "mean",
     seed: int = 0,
 ) -> Answers:
-    """Answers of a model on a batch without some heads and MLPs.
+    """Return the answers of a model on a batch without some heads and MLPs.
 
     Args:
         model: any model with TransformerLens's hook names.
@@ -182,7 +182,7 @@ def ablate(
         seed: chooses the other sequences of ``resample``.
 
     Returns:
-        per sequence, whether the answer is right and its loss; nothing named = the whole model's.
+        per sequence, whether the answer is right and its loss; without heads and MLPs, those of the whole model.
 
     Raises:
         ValueError: for a head, a layer or a mode that does not exist.
@@ -195,7 +195,7 @@ def ablate(
 
 
 def _layer_and_head(label: str) -> Head:
-    """The layer and head of a label such as ``L0H1``."""
+    """Return the layer and head of a label such as ``L0H1``."""
     match = re.fullmatch(r"L(\d{1,6})H(\d{1,6})", label)
     if match is None:
         raise ValueError(f"{label!r} names no head; write L0H1 for layer 0, head 1")
@@ -205,12 +205,12 @@ def _layer_and_head(label: str) -> Head:
 def roles(
     scores: Sequence[Mapping[str, NDArray[np.float64]]], matching: float, previous: float
 ) -> tuple[list[Head], list[Head]]:
-    """The heads that read the answer's key, and the previous-token heads in layers below the last of them.
+    """Return the heads that read the answer's key, and the previous-token heads in layers below the last of them.
 
     Args:
         scores: per layer the scores of :func:`circuits.heads.head_scores`.
-        matching: least mean ``answer_token`` of the former.
-        previous: least mean ``previous_token`` of the latter.
+        matching: minimum mean ``answer_token`` of the former.
+        previous: minimum mean ``previous_token`` of the latter.
     """
 
     def above(name: str, least: float) -> list[Head]:

@@ -1,8 +1,8 @@
-"""Ablating single edges of attention, and with them induction or anti-induction alone.
+"""Ablating single edges of attention, and through them only induction or only anti-induction.
 
-An edge is one query reading one key in some heads. What it reads is the key's K (how much attention it gets) and V
-(what is read); either can be replaced for that query only, leaving the key as it is for all others. Every edge names
-the two tokens it is between, and they are checked: an index that is one off would cut another edge unnoticed.
+An edge is one query reading one key in some heads. The query reads the key's K (which sets the attention) and V (the
+value). Either can be replaced for that query only, so that the key is unchanged for all others. Every edge contains the
+tokens at its two ends, and they are checked. An index that is one off would otherwise cut another edge unnoticed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from workbench.tasks.base import Batch, Task
 
 SCORES = 1 << 24
-"""Scores held at once by a pass with explicit attention."""
+"""Number of scores in memory at once, in a pass with explicit attention."""
 
 Circuit = Literal["induction", "anti_induction"]
 Rows = Float[Tensor, "edge head d_head"]
@@ -39,7 +39,7 @@ class Edges:
 
     Attributes:
         sequence, query, key: indices.
-        query_token, key_token: the tokens that are meant to stand there.
+        query_token, key_token: the expected tokens there.
     """
 
     sequence: Int[Tensor, " edge"]
@@ -49,7 +49,7 @@ class Edges:
     key_token: Int[Tensor, " edge"]
 
     def check(self, tokens: Int[Tensor, "batch pos"]) -> None:
-        """Refuse edges between other tokens than those meant, and edges to later keys.
+        """Refuse edges between tokens other than the expected ones, and edges to later keys.
 
         Raises:
             ValueError: naming the first such edge.
@@ -73,7 +73,7 @@ class Edges:
 
 
 def edges_between(tokens: Int[Tensor, "batch pos"], sequence: Tensor, query: Tensor, key: Tensor) -> Edges:
-    """Edges whose tokens are read off the strings; for edges that were found in them."""
+    """Return edges whose tokens are taken from the sequences, for edges that were found in them."""
     return Edges(sequence, query, key, tokens[sequence, query], tokens[sequence, key])
 
 
@@ -86,16 +86,16 @@ def edge_edits(
     k: Given = None,
     v: Given = None,
 ) -> dict[str, Edit]:
-    """Edits that replace what each edge's query reads of its key in one layer, for :func:`edited_pass`.
+    """Return edits that replace what each edge's query reads of its key in one layer, for :func:`edited_pass`.
 
     Args:
         model: the model; its attention must be by softmax.
-        layer: which.
-        edges: which; see :meth:`Edges.check`.
-        heads: which; None = all.
-        k: what stands in for the key's K, as it enters the score (rotated, where positions are): given rows, what
-            gives them once the pass has come there, zeros, or None = its own.
-        v: what stands in for its V.
+        layer: index of the layer.
+        edges: the edges; see :meth:`Edges.check`.
+        heads: indices of the heads; None = all.
+        k: the replacement of the key's K, as it enters the score (rotated, if the encoding rotates). It is given as
+            rows, as a function that returns them during the pass, or as zeros; None = its own K.
+        v: the replacement of its V.
 
     Raises:
         ValueError: for attention that is not by softmax, or nothing to replace.
@@ -148,10 +148,10 @@ def _new(given: Given, own: Tensor, heads: Sequence[int]) -> Tensor:
 
 
 def cut(model: HookedModel, clean: Clean, layers: Sequence[int], edges: Edges, **parts: Any) -> Tensor:
-    """Outputs with the same edges replaced in several layers; ``parts`` as for :func:`edge_edits`.
+    """Return outputs with the same edges replaced in several layers; ``parts`` as for :func:`edge_edits`.
 
     Raises:
-        ValueError: if an edge is not between the tokens it names.
+        ValueError: if an edge is not between the tokens that it names.
     """
     edges.check(clean.tokens)
     edits: dict[str, Edit] = {}
@@ -161,16 +161,18 @@ def cut(model: HookedModel, clean: Clean, layers: Sequence[int], edges: Edges, *
 
 
 def without_circuit(model: HookedModel, task: Task, batch: Batch, circuit: Circuit) -> Answers:
-    """Answers when induction, or anti-induction, through previous-token edges is removed of every query that counts.
+    """Return answers without induction, or anti-induction, through previous-token edges, for every query that counts.
 
-    The path patching of Jobanputra et al. 2025 (2505.21785). First pass: the edges from s + 1 to s and from s to s - 1,
-    for every earlier occurrence s of the query's token, carry no V; the K and V that the keys then have are kept.
-    Second pass, clean but for the query: without *induction* it sees the kept K of the keys s + 1, which no longer say
-    what stood before them; without *anti-induction* it reads the kept V of the keys s, which no longer hold what stood
-    before them.
+    This is the path patching of Jobanputra et al. 2025 (2505.21785). Let s be an earlier occurrence of the query's
+    token. In the first pass, the edges from s + 1 to s and from s to s - 1 carry no V, for every s. The resulting K and
+    V of the keys are kept.
 
-    Where a string has several answers every query, and every key of the first pass, is treated by itself: what
-    others read of it is the clean pass's.
+    The second pass is clean except for the query. Without *induction*, the query sees the kept K of the keys s + 1,
+    which no longer contain the token before them. Without *anti-induction*, it reads the kept V of the keys s, which no
+    longer contain the token before them.
+
+    If a sequence has several answers, every query, and every key of the first pass, is treated separately: what others
+    read of it comes from the clean pass.
     """
     at_once = max(1, SCORES // (model.cfg.n_heads * batch.tokens.shape[1] ** 2))
     found = [_without(model, task, piece, circuit) for piece in pieces(batch, at_once * batch.tokens.shape[1])]
@@ -201,7 +203,7 @@ def _without(model: HookedModel, task: Task, batch: Batch, circuit: Circuit) -> 
 
 
 def circuit_edges(batch: Batch, rows: Bool[Tensor, "batch pos"], circuit: Circuit) -> Edges:
-    """From these queries to the keys behind earlier occurrences of their tokens, or to these occurrences."""
+    """Return edges from these queries to the keys after earlier occurrences of their tokens, or to the occurrences."""
     queries = torch.nonzero(rows.any(0))[:, 0]
     twins = duplicate_token(batch.tokens, queries) & rows[:, queries, None]
     sequence, index, place = torch.nonzero(twins, as_tuple=True)
@@ -216,7 +218,7 @@ def _key_and_value(model: HookedModel, layer: int) -> tuple[str, str]:
 
 
 def _kept(model: HookedModel, clean: Clean, before: Edges, circuit: Circuit, several: bool) -> Mapping[int, Tensor]:
-    """Per layer the K, or V, of all keys in a pass whose previous-token edges carry no V."""
+    """Return, per layer, the K, or V, of all keys in a pass whose previous-token edges carry no V."""
     before.check(clean.tokens)
     layers = range(model.cfg.n_layers)
     names = {layer: _key_and_value(model, layer)[0 if circuit == "induction" else 1] for layer in layers}
@@ -247,16 +249,16 @@ def _each_by_itself(
     k: Rows | None = None,
     v: Rows | None = None,
 ) -> dict[str, Edit]:
-    """Edits that replace what edges carry, as if each of the rows that they change were alone.
+    """Return edits that replace what edges carry, as if each of the changed rows were the only one.
 
-    Every key has its clean K and V for all queries but itself: what a row makes of its changed residual stream is seen
-    by that row alone, through the edge to itself.
+    Every key has its clean K and V for all queries except itself. What a row computes from its changed residual stream
+    is visible to that row only, through the edge to itself.
 
     Args:
-        clean: with the K and V of each layer.
-        edges: which; their queries are among ``rows``.
-        rows: that may change.
-        made: to be filled with the K and V that this layer makes of the changed rows, by hook name.
+        clean: the clean pass, with the K and V of each layer.
+        edges: the edges; their queries are among ``rows``.
+        rows: rows that may change.
+        made: receives the K and V that this layer computes from the changed rows, by hook name.
         k, v: what edges carry, as for :func:`edge_edits`.
     """
     sequence, place = torch.nonzero(rows, as_tuple=True)

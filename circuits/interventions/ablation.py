@@ -1,9 +1,9 @@
-"""``circuits.ablation``: what is lost without a head, an MLP, a set of heads, or a kind of edge.
+"""``circuits.ablation``: how accuracy changes without a head, an MLP, a set of heads, or a kind of edge.
 
-A mechanism may have several copies of each part, so that no single head matters: beside every head and MLP alone,
-the set of heads that read the answer's key goes (*matching heads*), the set of previous-token heads below them, and all
-other heads together. A retrieval circuit is proven when either of the first two destroys the answer and the third does
-not.
+A mechanism may have several copies of each part, so that no single head matters. So three sets of heads are ablated in
+addition to every single head and MLP. These are the heads that read the answer's key (*matching heads*), the
+previous-token heads below them, and all other heads together. A retrieval circuit is confirmed if ablating either of
+the first two destroys the answer and ablating the third does not.
 """
 
 from __future__ import annotations
@@ -75,13 +75,13 @@ CIRCUITS = {"induction edges": "induction", "anti-induction edges": "anti_induct
 
 
 class Ablation(Measurement):
-    """The measurement.
+    """Ablate heads, MLPs, sets of heads and kinds of edges, and measure accuracy.
 
     Args:
-        modes: which of zero, mean and resample.
+        modes: any of zero, mean and resample.
         factors: lengths, as multiples of the longest trained one.
-        matching: least chance-corrected mass on the answer's key that makes a matching head.
-        previous: least one on the previous token that makes a previous-token head.
+        matching: minimum chance-corrected mass on the answer's key of a matching head.
+        previous: minimum chance-corrected mass on the previous token of a previous-token head.
         resamples: bootstrap resamples.
     """
 
@@ -102,7 +102,7 @@ class Ablation(Measurement):
         return []
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """Nothing: every pass of this measurement is an intervention."""
+        """Do nothing: every pass of this measurement is an intervention."""
 
     def finish(self, study: Study) -> list[Row]:
         near = lengths_for(study.grid, self.factors)
@@ -180,7 +180,7 @@ def ablation_statistics(
     trained: int | None = None, lengths: Sequence[int] | None = None, sequences: int = 64, seed: int = 0,
     **settings: Any,
 ) -> Result:  # fmt: skip
-    """Every quantity of ``circuits.ablation`` for one model, without a run; see :class:`Ablation`."""
+    """Return every quantity of ``circuits.ablation`` for one model, without a run; see :class:`Ablation`."""
     made = Ablation(**settings)
     return run(made, model, data, labels, task=task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
 

@@ -1,8 +1,8 @@
-"""``circuits.swaps``: does a model still work when its attention is made exactly hard, or kept sharp?
+"""``circuits.swaps``: does a model still work if its attention becomes exactly hard, or stays sharp?
 
-*hardmax_swap* replaces a head's attention by the uniform distribution on its tie set: if nothing is lost, the head is
-a hardmax as far as the answer is concerned. *logn_swap* multiplies its scores by log K / log K_train past the trained
-length: if that repairs long prefixes, the failure was dispersion.
+*hardmax_swap* replaces a head's attention by the uniform distribution on its tie set. If accuracy does not drop, the
+head is a hardmax as far as the answer is concerned. *logn_swap* multiplies its scores by log K / log K_train past the
+trained length. If that recovers accuracy on long prefixes, the failure was dispersion.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ QUANTITIES = (
 
 
 class Swaps(Measurement):
-    """The measurement.
+    """Replace attention by its hardmax, or rescale its scores, and measure accuracy.
 
     Args:
         factors: lengths, as multiples of the longest trained one.
@@ -102,7 +102,7 @@ class Swaps(Measurement):
         return []
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """Nothing: every pass of this measurement is an intervention."""
+        """Do nothing: every pass of this measurement is an intervention."""
 
     def finish(self, study: Study) -> list[Row]:
         if study.cfg.attention != "softmax":
@@ -149,8 +149,10 @@ class Swaps(Measurement):
 def swapped(
     model: HookedModel, task: Task, batch: Batch, pattern: Pattern, heads: Sequence[Head]
 ) -> tuple[Answers, Answers]:
-    """Answers as the model is, and with some heads' attention replaced (see
-    :mod:`circuits.interventions.replaced_attention`)."""
+    """Return answers of the model, and answers with some heads' attention replaced.
+
+    See :mod:`circuits.interventions.replaced_attention`.
+    """
     found = []
     for piece in pieces(batch, TOKENS):
         clean = clean_pass(model, piece.tokens, evaluation_ids(model, piece))
@@ -168,6 +170,6 @@ def swap_statistics(
     trained: int | None = None, lengths: Sequence[int] | None = None, sequences: int = 32, seed: int = 0,
     **settings: Any,
 ) -> Result:  # fmt: skip
-    """Every quantity of ``circuits.swaps`` for one model, without a run; see :class:`Swaps`."""
+    """Return every quantity of ``circuits.swaps`` for one model, without a run; see :class:`Swaps`."""
     made = Swaps(**settings)
     return run(made, model, data, labels, task=task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)

@@ -1,20 +1,20 @@
-"""``circuits.head_effect``: the one head whose removal costs most accuracy, and whether a head may be named at all.
+"""``circuits.head_effect``: the head whose removal costs most accuracy, and whether it may be named.
 
-The largest of many noisy drops is too large, so the choice and the report use different sequences. Three disjoint sets
-of sequences are drawn:
+The largest of many noisy drops is biased upwards, so the choice and the report use different sequences. Three disjoint
+sets of sequences are drawn:
 
 - Set A chooses the head. A head's drop is the smaller of its drops in the two modes, *mean* and *resample*.
 - Set B reports the drop of the chosen head and of the control, in both modes.
-- Set C supplies what is put in place: its mean output at each position, or the output on one of its sequences.
+- Set C supplies the replacement: the head's mean output at each position, or its output on one of its sequences.
 
-The intervals on B cover the draw of C too. For *mean*, C is drawn anew with replacement; for *resample*, each sequence
+The intervals on B include the sampling of C. For *mean*, C is resampled with replacement. For *resample*, each sequence
 of B has one partner in C, so that the pairs are independent. The control is the head of the same layer with the
-smallest drop on A. Where a layer has one head, the control adds a random direction of equal norm to what attention
+smallest drop on A. In a layer with one head, the control adds a random direction of equal norm to what attention
 writes, at every token.
 
 Accuracy is *above chance* only if it is shown to be above that of the best constant answer on the same sequences of B.
-The constant is chosen on B, so that a model that always answers the same can never pass. The chance level of the task
-does not do: the share of one answer in B varies around it.
+The constant is chosen on B, so that a model that always gives the same answer can never pass. The chance level of the
+task does not suffice, because the share of one answer in B varies around it.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ LAW = MATCHED
 EffectMode = Literal["mean", "resample"]
 MODES: tuple[EffectMode, ...] = ("mean", "resample")
 DIRECTION = "random direction"
-"""What stands in the column ``control``, next to ``LEAST_HEAD``: a change of equal norm."""
+"""Value of the column ``control``, besides ``LEAST_HEAD``: a change of equal norm."""
 ONE_HEAD, MORE_HEADS = "the layer has one head", "the layer has another head"
 UNNAMED = "not named"
-"""Labels of ``necessary_head``."""
+"""Label of ``necessary_head`` if the head is not named."""
 Flags = NDArray[np.float64]
 
 QUANTITIES = (
@@ -109,12 +109,12 @@ QUANTITIES = (
 
 
 class HeadEffect(Measurement):
-    """The measurement.
+    """Measure the accuracy drop without the most important head, on sequences that did not choose it.
 
     Args:
         factors: lengths, as multiples of the longest trained one.
-        replicates: bootstrap samples of set C, a forward pass of set B each.
-        resamples: bootstrap samples of set B, shared out among those of C.
+        replicates: bootstrap samples of set C, with one forward pass of set B each.
+        resamples: bootstrap samples of set B, divided among those of C.
     """
 
     name = NAME
@@ -133,7 +133,7 @@ class HeadEffect(Measurement):
         return []
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """Nothing: the sequences of this measurement are its own."""
+        """Do nothing: this measurement draws sequences of its own."""
 
     def finish(self, study: Study) -> list[Row]:
         near = lengths_for(study.grid, self.factors)
@@ -184,16 +184,16 @@ class HeadEffect(Measurement):
 
 @dataclass(frozen=True)
 class Tested:
-    """What set B shows.
+    """Results on set B.
 
     Attributes:
         head: the chosen head.
         control: the control head; None = a random direction.
         whole: ``[sequence]`` 0/1, whether the whole model answers right.
         without: by mode, the same without the head.
-        replicates: ``[replicate, sequence]`` the same with means of bootstrap samples of C.
+        replicates: ``[replicate, sequence]``, the same with means of bootstrap samples of C.
         of_control: by mode, the same without the control.
-        constant: ``[sequence]`` the same for the constant answer that is right for most of set B.
+        constant: ``[sequence]``, the same for the constant answer that is right for most of set B.
     """
 
     head: Head
@@ -211,19 +211,19 @@ class Tested:
 
     @property
     def control_name(self) -> str:
-        """``L0 H1``, or the random direction."""
+        """The label of the control head, or the random direction."""
         return "a random direction of equal norm" if self.control is None else head_name(*self.control)
 
 
 @dataclass(frozen=True)
 class Effect:
-    """The drop of the chosen head in one mode, with the interval of the drop and of what is left.
+    """The drop of the chosen head in one mode, with the intervals of the drop and of the remaining accuracy.
 
     Attributes:
-        tested: what set B shows.
-        mode: what stands in place of the head's output.
+        tested: results on set B.
+        mode: what replaces the head's output.
         ends: interval of the drop.
-        left: interval of the accuracy that is left.
+        left: interval of the remaining accuracy.
         above: whether that accuracy is shown to be above that of the best constant answer.
     """
 
@@ -240,11 +240,11 @@ class Effect:
 
     @property
     def passes(self) -> bool:
-        """Whether the lower limit lies above 0 and above the drop of the control."""
+        """Whether the lower limit is above 0 and above the drop of the control."""
         return self.ends[0] > max(0.0, self.control_drop)
 
     def rows(self, place: Mapping[str, Any]) -> list[Row]:
-        """The drop, its control, and the accuracy that is left."""
+        """Return the drop, its control, and the remaining accuracy."""
         tested, n = self.tested, len(self.tested.whole)
         layer, head = tested.head
         kind, at = (DIRECTION, None) if tested.control is None else (LEAST_HEAD, tested.control[1])
@@ -268,11 +268,11 @@ class Effect:
 
 
 def choose(drops: Mapping[Head, Mapping[EffectMode, int]]) -> tuple[Head, Head | None]:
-    """The head whose smaller drop of the two modes is largest, and its control in the same layer (None = no other).
+    """Return the head whose smaller drop of the two modes is largest, and its control (None = no other head).
 
     Args:
         drops: by head and mode, how many more sequences of set A the whole model answers right. The first of equal
-            heads is taken.
+            heads is taken. The control is in the same layer.
     """
     least = {head: min(by_mode.values()) for head, by_mode in drops.items()}
     chosen = max(least, key=lambda head: least[head])
@@ -283,12 +283,14 @@ def choose(drops: Mapping[Head, Mapping[EffectMode, int]]) -> tuple[Head, Head |
 def drop_ends(
     whole: Flags, without: Flags, replicates: Flags, rng: np.random.Generator, resamples: int
 ) -> tuple[float, float]:
-    """95 % interval of a drop that covers the draw of B (Tango's), and of B and C together (bootstrap): the wider ends.
+    """Return the 95 % interval of a drop that includes the sampling of B (Tango), and of B and C (bootstrap).
+
+    Of the two intervals, the wider ends are taken.
 
     Args:
         whole, without: ``[sequence]`` 0/1.
         replicates: ``[replicate, sequence]`` 0/1: without the head, by bootstrap sample of C.
-        rng, resamples: of the bootstrap over B.
+        rng, resamples: generator and number of bootstrap resamples over B.
     """
     low, high = tango(*discordant(whole - without), len(whole))
     least, most = _resampled_ends(whole - replicates, rng, resamples)
@@ -298,7 +300,7 @@ def drop_ends(
 def beats_constant(
     constant: Flags, without: Flags, replicates: Flags, rng: np.random.Generator, resamples: int
 ) -> bool:
-    """Whether accuracy without the head is shown to be above that of a constant answer, on the same sequences.
+    """Return whether accuracy without the head is shown to be above that of a constant answer on the same sequences.
 
     Args:
         constant: ``[sequence]`` 0/1, whether the constant answer is right.
@@ -308,9 +310,9 @@ def beats_constant(
 
 
 def best_constant(task: Task, batches: Sequence[Batch]) -> Flags:
-    """``[sequence]`` 0/1: whether the constant answer that is right for most of these sequences is right.
+    """Return ``[sequence]`` 0/1: whether the constant answer that is right for most of these sequences is right.
 
-    Of several tokens, the constant is a whole answer. The first of equally frequent answers is taken.
+    If answers have several tokens, the constant is a whole answer. The first of equally frequent answers is taken.
 
     Args:
         task: the task of the sequences.
@@ -332,14 +334,14 @@ def best_constant(task: Task, batches: Sequence[Batch]) -> Flags:
 
 
 def share_ends(without: Flags, replicates: Flags, rng: np.random.Generator, resamples: int) -> tuple[float, float]:
-    """The same for the accuracy that is left (Wilson's)."""
+    """Return the 95 % interval of the remaining accuracy, as :func:`drop_ends` but with Wilson's."""
     low, high = wilson(int(without.sum()), len(without))
     least, most = _resampled_ends(replicates, rng, resamples)
     return min(low, least), max(high, most)
 
 
 def _resampled_ends(values: Flags, rng: np.random.Generator, resamples: int) -> tuple[float, float]:
-    """Percentile interval of means over sequences ``[replicate, sequence]``: each draws a replicate and sequences."""
+    """Return the percentile interval of means over ``[replicate, sequence]``; each draws a replicate and sequences."""
     replicates, n = values.shape
     weights = rng.multinomial(n, np.full(n, 1 / n), size=resamples)
     picked = rng.integers(0, replicates, resamples)
@@ -363,7 +365,7 @@ class _Sets:
         self._size = len(self.study.batch(LAW, self.length))
 
     def _blocks(self, which: int, also: Sequence[str] = ()) -> Iterator[tuple[Batch, Clean]]:
-        """The clean passes over set A (0), B (1) or C (2), a block at a time."""
+        """Yield the clean passes over set A (0), B (1) or C (2), a block at a time."""
         names = [*self._z.values(), *also]
         size = self._size
         drawn = self.study.further(
@@ -376,7 +378,7 @@ class _Sets:
             yield batch, Clean(batch.tokens, ids, residuals, seen, cache["logits"])
 
     def means(self) -> dict[int, Tensor]:
-        """By layer, the mean output of its heads over set C, ``[pos, head, d_head]``."""
+        """Return, by layer, the mean output of its heads over set C, ``[pos, head, d_head]``."""
         totals: dict[int, Tensor] = {}
         for batch, clean in self._blocks(2):
             if not totals:
@@ -387,9 +389,9 @@ class _Sets:
         return {layer: total / self._size for layer, total in totals.items()}
 
     def selection(self, means: Mapping[int, Tensor]) -> tuple[dict[Head, dict[EffectMode, int]], int]:
-        """By head and mode, the drop on set A in sequences; and how many were asked.
+        """Return the drop on set A in sequences by head and mode, and the number of sequences with a query.
 
-        What *resample* puts in place is the output on the next sequence of A, for nothing is inferred from A.
+        *Resample* uses the output on the next sequence of A, because nothing is inferred from A.
         """
         drops: dict[Head, dict[EffectMode, int]] = {head: dict.fromkeys(MODES, 0) for head in self.heads}
         count = 0
@@ -406,7 +408,7 @@ class _Sets:
         return drops, count
 
     def tested(self, head: Head, control: Head | None, means: Mapping[int, Tensor], replicates: int) -> Tested:
-        """Set B without the chosen head, and without its control."""
+        """Return the results on set B without the chosen head, and without its control."""
         layer, which = head
         kept = [which] if control is None else [which, control[1]]
         rng = self.study.rng(NAME, "replicates", self.length)
@@ -442,9 +444,16 @@ class _Sets:
         )  # fmt: skip
 
     def _donors(self, layer: int, heads: Sequence[int], weights: Tensor) -> tuple[Tensor, Tensor]:
-        """What heads of a layer give on set C ``[sequence, pos, head, d_head]``; and the first one's means over
-        bootstrap samples of C ``[replicate, pos, d_head]``, from the weights ``[replicate, sequence]`` of its
-        sequences."""
+        """Return outputs of heads of a layer on set C, and means of the first head over bootstrap samples of C.
+
+        Args:
+            layer: index of the layer.
+            heads: indices of the heads.
+            weights: ``[replicate, sequence]``, weights of the sequences in each bootstrap sample.
+
+        Returns:
+            ``[sequence, pos, head, d_head]`` and ``[replicate, pos, d_head]``.
+        """
         kept: list[Tensor] = []
         means: Tensor | None = None
         start = 0
@@ -459,14 +468,14 @@ class _Sets:
         return torch.cat(kept), means
 
     def _without(self, batch: Batch, clean: Clean, head: Head, new: Tensor) -> Flags:
-        """Which sequences are answered right with ``new`` ``[(sequence,) pos, d_head]`` in place of a head's output."""
+        """Return which sequences are right with ``new`` ``[(sequence,) pos, d_head]`` in place of a head's output."""
         outputs, _ = edited_pass(self.study.model, clean, {self._z[head[0]]: _replaced(head[1], new)})
         return self._right(outputs, batch)
 
     def _turned(
         self, batch: Batch, clean: Clean, head: Head, new: Tensor, written: str, part: tuple[str, int]
     ) -> Flags:
-        """The same where what attention writes changes by as much at each token, in a random direction."""
+        """Return which sequences are right if what attention writes changes by as much, in a random direction."""
         model = self.study.model
         edits = {self._z[head[0]]: _replaced(head[1], new)}
         _, seen = edited_pass(model, clean, edits, [written])
@@ -495,17 +504,17 @@ def head_effect_statistics(
     trained: int | None = None, lengths: Sequence[int] | None = None, sequences: int = 512, seed: int = 0,
     **settings: Any,
 ) -> Result:  # fmt: skip
-    """Every quantity of ``circuits.head_effect`` for one model, without a run; see :class:`HeadEffect`.
+    """Return every quantity of ``circuits.head_effect`` for one model, without a run; see :class:`HeadEffect`.
 
     Args:
         model: any model with TransformerLens's hook names.
         data: the task; three sets of its sequences are drawn, so that batches are refused.
-        labels, task: as for the other functions; the task alone needs neither.
+        labels, task: as for the other functions; not needed if ``data`` is a task.
         trained: N, the longest trained length.
         lengths: prefix lengths; None = N and four times N.
-        sequences: in each of the three sets.
-        seed: of sequences, choices and bootstrap.
-        settings: of the measurement.
+        sequences: sequences in each of the three sets.
+        seed: seed of sequences, choices and bootstrap.
+        settings: settings of the measurement.
 
     Raises:
         MeasurementError: for batches in place of a task.

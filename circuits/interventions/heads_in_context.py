@@ -1,11 +1,13 @@
 """``circuits.in_context``: do the heads that read an answer in a prompt decide whether a model gives it?
 
-Of a model that is given a task in its prompt, the heads with most attention on the keys that hold the answer are sought
-at the shortest length alone, and each is ablated there by itself. Those without which the answer is less likely are the
-*readers*; the others are called *suppressors*, by the sign alone: whether one speaks against what it reads (McDougall
-et al. 2023, 2310.04625, "Copy Suppression") its own row says, with its interval. At every length the readers are
-changed together, and so are, as a control, as many other heads of the same layers drawn at random. What holds a reader
-on its keys tells whether losing them is the failure; what sharpens it tells whether that would mend it.
+At only the shortest length, the heads with the most attention on the keys of the answer are selected, and each is
+ablated separately. Heads without which the answer is less likely are the *readers*. The others are called
+*suppressors*, by only the sign of the effect. Whether one suppresses what it reads (McDougall et al. 2023, 2310.04625,
+"Copy Suppression") is shown by its own row, with its interval.
+
+At every length the readers are changed together. The control changes as many other heads of the same layers, drawn at
+random. One change forces the readers' attention onto the keys of the answer. It tests whether losing these keys is the
+failure. Other changes sharpen their attention. They test whether sharpening would fix it.
 """
 
 from __future__ import annotations
@@ -48,13 +50,13 @@ SUPPRESSORS = "suppressors"
 OTHERS, ALL, ALONE = OTHER_HEADS, ALL_HEADS, "one head alone"
 CHANGES = ("ablated", "held", "hardmax", "logn", "sharper")
 CHANGES_OF = {READERS: CHANGES, SUPPRESSORS: ("ablated",), OTHERS: CHANGES, ALL: ("logn", "sharper")}
-"""What is done to which heads."""
+"""Group of heads -> the changes made to it."""
 NONE_OF = {
     READERS: "of the heads that attend to the answer most there is none without which it is less likely",
     SUPPRESSORS: "of the heads that attend to the answer most there is none without which it is as likely or likelier",
     OTHERS: "there are no other heads in the layers of the readers",
 }
-"""Why there are none."""
+"""Group of heads -> note if it is empty."""
 
 _CHANGED = "with the attention of some heads (target) changed (mode)"
 QUANTITIES = (
@@ -85,17 +87,17 @@ QUANTITIES = (
 
 
 class HeadsInContext(Measurement):
-    """The measurement.
+    """Find the heads that read an answer in a prompt, change their attention, and measure the answers.
+
+    Five changes exist. ``ablated`` replaces a head's output by its mean over sequences; for suppressors, the answer may
+    become more likely. ``held`` forces all weight onto the keys that contain the answer, evenly, at positions of
+    answers. ``hardmax`` gives equal weight to the keys of the nearest hardmax. ``logn`` multiplies scores by max(1, log
+    K / log K_0), where K_0 is the number of keys of the shortest prompt. ``sharper`` multiplies scores by a constant.
 
     Args:
-        heads: how many heads are sought, readers and suppressors; at most half of all heads.
-        sharpness: what *sharper* multiplies scores by.
+        heads: number of selected heads, readers and suppressors; at most half of all heads.
+        sharpness: the factor of ``sharper``.
         resamples: bootstrap resamples.
-
-    Where suppressors are ablated together the answer may become likelier: what they cost at each length.
-    *ablated* puts its mean over strings in the place of a head's output; *held* puts all its weight on the keys that
-    hold the answer, evenly, where an answer is asked; *hardmax* weighs the keys of the nearest hardmax evenly; *logn*
-    multiplies scores by max(1, log K / log K_0), K_0 the keys of the shortest prompt.
     """
 
     name = NAME
@@ -114,7 +116,7 @@ class HeadsInContext(Measurement):
         return []
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """Nothing: a length is seen whole, as it is and under each change."""
+        """Do nothing: ``finish`` makes all passes of a length, clean and changed."""
 
     def finish(self, study: Study) -> list[Row]:
         cfg, lengths = study.cfg, study.grid.lengths
@@ -182,13 +184,13 @@ class HeadsInContext(Measurement):
 
 Masses = Float[NDArray[np.float64], "sequence layer head"]
 EditsOf = Callable[["HookedModel", "Batch", Sequence[Head], "Means"], Mapping[str, Edit]]
-"""From some strings, and some heads, to edits by hook name; each sees the strings all at once."""
+"""Maps a model, sequences, heads and means to edits by hook name; each edit receives all sequences at once."""
 Means = Mapping[int, Tensor]
-"""By layer, head outputs ``[1, pos, head, d_head]``, means over strings."""
+"""By layer, head outputs ``[1, pos, head, d_head]``, means over sequences."""
 
 
 def as_it_is(study: Study, batch: Batch) -> tuple[Shares, Masses]:
-    """What a model answers, by string, and the mass of each head on the keys that hold the answer."""
+    """Return the model's scores per sequence, and the mass of each head on the keys that contain the answer."""
     found: list[NDArray[np.float64]] = []
     layers = range(study.cfg.n_layers)
     masses = EveryLayer(study.cfg, batch, [_ReadingMass() for _ in layers], found.extend)
@@ -198,14 +200,14 @@ def as_it_is(study: Study, batch: Batch) -> tuple[Shares, Masses]:
 
 
 def most_reading(masses: Masses, count: int) -> list[Head]:
-    """The heads with most mass, mean over strings, in descending order."""
+    """Return the heads with most mass, averaged over sequences, in descending order."""
     mean = np.nan_to_num(np.nanmean(masses, 0))
     order = np.argsort(-mean, axis=None, kind="stable")[:count]
     return [(int(i) // mean.shape[1], int(i) % mean.shape[1]) for i in order]
 
 
 def by_sign(clean: Shares, alone: Mapping[Head, Shares]) -> dict[str, list[Head]]:
-    """Heads without which the answer is less likely, and the others, from what is answered without each."""
+    """Return heads without which the answer is less likely, and the others, from the scores without each head."""
     likely = "answer_log_probability"
     lost = {head: float((clean[likely] - found[likely]).mean()) for head, found in alone.items()}
     return {
@@ -217,7 +219,7 @@ def by_sign(clean: Shares, alone: Mapping[Head, Shares]) -> dict[str, list[Head]
 def others_of(
     readers: Sequence[Head], heads: int, rng: np.random.Generator, without: Sequence[Head] = ()
 ) -> list[Head]:
-    """As many other heads of the same layers, layer by layer, as far as there are so many beside those left out."""
+    """Return as many other heads of the same layers, drawn at random without those in ``without``, or fewer."""
     found: list[Head] = []
     for layer in sorted({layer for layer, _ in readers}):
         own = {head for at, head in readers if at == layer}
@@ -228,7 +230,7 @@ def others_of(
 
 
 def answer_keys(batch: Batch, queries: Int[Tensor, " query"]) -> Bool[Tensor, "batch query key"]:
-    """The keys that hold the answer of each token asked: those the task names, or the items that are its token."""
+    """Return the keys that contain each answer: those that the task names, or the items with the answer's token."""
     named = named_positions(batch, queries, ANSWER_META)
     if named is not None:
         return named
@@ -240,7 +242,9 @@ def answer_keys(batch: Batch, queries: Int[Tensor, " query"]) -> Bool[Tensor, "b
 
 
 class _ReadingMass(LayerReducer[NDArray[np.float64]]):
-    """``[sequence, head]`` mass on the keys that hold the answer, mean over the tokens asked; NaN where none does."""
+    """Computes ``[sequence, head]``, mass on the keys that contain the answer, averaged over answers; NaN without such
+    keys.
+    """
 
     def __init__(self) -> None:
         self._parts: list[Tensor] = []
@@ -261,10 +265,10 @@ class _ReadingMass(LayerReducer[NDArray[np.float64]]):
 
 
 def changed(study: Study, batch: Batch, heads: Sequence[Head], edits_of: EditsOf) -> Shares:
-    """What a model answers, by string, while some of its heads are changed.
+    """Return the model's scores per sequence while some of its heads are changed.
 
     Raises:
-        DeadHookError: if the model lacks a hook that is edited, or an edit was never called.
+        DeadHookError: if the model lacks an edited hook, or an edit was never called.
     """
     means = _means(study, batch, heads) if edits_of is ablated else {}
     found: list[Shares] = []
@@ -283,7 +287,7 @@ def _by_layer(heads: Sequence[Head]) -> Iterator[tuple[int, list[int]]]:
 
 
 def _means(study: Study, batch: Batch, heads: Sequence[Head]) -> Means:
-    """Head outputs of the layers of some heads, means over all strings."""
+    """Return head outputs of the layers of some heads, averaged over all sequences."""
     names = {layer: f"blocks.{layer}.attn.hook_z" for layer, _ in _by_layer(heads)}
     observer = _Sums(batch, names)
     study.passes += show_pass(study.model, batch, [Shown(observer)])
@@ -291,7 +295,7 @@ def _means(study: Study, batch: Batch, heads: Sequence[Head]) -> Means:
 
 
 class _Sums(Observer):
-    """Sums over strings of what has a name, by key."""
+    """Sums named activations over sequences, by key."""
 
     def __init__(self, batch: Batch, names: Mapping[int, str]) -> None:
         self.batch, self.groups, self.totals = batch, {key: (name,) for key, name in names.items()}, dict[int, Tensor]()
@@ -303,7 +307,7 @@ class _Sums(Observer):
 
 
 def ablated(model: HookedModel, batch: Batch, heads: Sequence[Head], means: Means) -> Mapping[str, Edit]:
-    """Means over strings in place of the outputs of heads."""
+    """Return edits that replace the outputs of heads by their means over sequences."""
 
     def edit(value: Tensor, layer: int, own: list[int]) -> Tensor:
         made = value.clone()
@@ -314,7 +318,7 @@ def ablated(model: HookedModel, batch: Batch, heads: Sequence[Head], means: Mean
 
 
 def held(model: HookedModel, batch: Batch, heads: Sequence[Head], means: Means) -> Mapping[str, Edit]:
-    """All weight on the keys that hold the answer, evenly, at the tokens asked; else attention as it is."""
+    """Return edits that force all weight onto the keys with the answer, evenly; other positions are unchanged."""
     queries = batch.mask.any(0).nonzero()[:, 0]
     targets = answer_keys(batch, queries).float()
     weights = targets / targets.sum(-1, keepdim=True).clamp(min=1.0)
@@ -342,7 +346,7 @@ def held(model: HookedModel, batch: Batch, heads: Sequence[Head], means: Means) 
 
 
 def hard(model: HookedModel, batch: Batch, heads: Sequence[Head], means: Means) -> Mapping[str, Edit]:
-    """Even weight on the keys of the nearest hardmax."""
+    """Return edits that give equal weight to the keys of the nearest hardmax."""
     ids = evaluation_ids(model, batch)
     edits: dict[str, Edit] = {}
     for layer, own in _by_layer(heads):
@@ -362,9 +366,9 @@ def hard(model: HookedModel, batch: Batch, heads: Sequence[Head], means: Means) 
 def scaled(
     model: HookedModel, batch: Batch, heads: Sequence[Head], means: Means, factor: Callable[[Tensor], Tensor]
 ) -> Mapping[str, Edit]:
-    """Scores multiplied by a factor of the keys that a query sees.
+    """Return edits that multiply scores by a factor that depends on the number of visible keys.
 
-    It is q that is multiplied: a soft cap comes behind it, and what an encoding adds to q . k stays as it is.
+    The edit multiplies q. A soft cap is applied afterwards, and what an encoding adds to q . k is unchanged.
     """
     seen = torch.arange(1, batch.tokens.shape[1] + 1, dtype=torch.float32)
     times = factor(seen)[:, None, None]

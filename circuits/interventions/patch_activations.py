@@ -1,4 +1,4 @@
-"""Activation patching: an activation of one batch in the forward pass over another."""
+"""Activation patching: an activation of one batch replaces that of another during the forward pass."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 def patch(
     model: HookedModel, batch: Batch, donor: Batch, hook: str, into: int | None = None, source: int | None = None
 ) -> Float[Tensor, "batch pos out"]:
-    """Outputs on ``batch`` with one activation replaced by its value on ``donor``.
+    """Return outputs on ``batch`` with one activation replaced by its value on ``donor``.
 
     Args:
         model: any model with TransformerLens's hook names.
         batch: the sequences that the model answers.
         donor: as many sequences, from which the activation is taken.
         hook: the activation, e.g. ``blocks.0.hook_resid_post``, ``[batch, pos, ...]``.
-        into: index of the position axis that is replaced; negative counts from the end. None = all positions, for
-            which both batches have one length.
+        into: index of the position axis that is replaced; negative counts from the end. None = all positions, for which
+            both batches have one length.
         source: index in the donor; None = the same as ``into``.
 
     Returns:

@@ -1,7 +1,7 @@
-"""Attention replaced while a model runs: the output of a head computed anew from its own q, k and v.
+"""Attention replaced during a forward pass: the output of a head is recomputed from its own q, k and v.
 
-Nothing n x n is kept: what replaces attention works in blocks of queries and edits ``hook_z``, so that the rest of the
-model runs as it does.
+No n x n array is kept. The replacement works in blocks of queries and edits ``hook_z``, so that the rest of the model
+is unchanged.
 """
 
 from __future__ import annotations
@@ -23,19 +23,18 @@ if TYPE_CHECKING:
     from workbench.models.base.protocol import HookedModel
 
 Pattern = Callable[[Float[Tensor, "batch head query key"], range], Float[Tensor, "batch head query key"]]
-"""From the scores of a block of queries, over the keys up to its last one, to weights."""
+"""Maps the scores of a block of queries, over the keys up to its last one, to weights."""
 
 HeadOutputs = Callable[[Tensor, ScoreInputs, Mapping[str, Tensor]], Tensor]
-"""From the head outputs ``[batch, pos, head, d_head]`` of a layer, what its scores are made of, and its activations by
-hook name, to what replaces these outputs."""
+"""Maps head outputs ``[batch, pos, head, d_head]`` of a layer, its score inputs and its activations to new outputs."""
 
 
 def replaced_attention(
     model: HookedModel, clean: Clean, pattern: Pattern, heads: Sequence[tuple[int, int]]
 ) -> Float[Tensor, "batch pos out"]:
-    """Outputs when some heads weigh their keys by ``pattern`` instead.
+    """Return outputs of the model if some heads weigh their keys by ``pattern`` instead.
 
-    Heads of several layers are replaced together: each sees the inputs that the replaced ones below it make.
+    Heads of several layers are replaced together: each receives inputs that include the effect of replaced heads below.
 
     Args:
         model: any model with TransformerLens's hook names.
@@ -53,15 +52,15 @@ def replaced_attention(
 
 
 def tie_set(scores: Float[Tensor, "batch head query key"], queries: range) -> Float[Tensor, "batch head query key"]:
-    """Uniform weight on the k* keys of the nearest hardmax (see :mod:`workbench.models.transformer.tie_sets`).
+    """Return uniform weight on the k* keys of the nearest hardmax (:mod:`workbench.models.transformer.tie_sets`).
 
-    Not on the keys of the very highest score: a counter averages over keys that tie but for rounding.
+    Keys that tie up to rounding are included, because a counter averages over them.
     """
     return tie_set_pattern(scores)
 
 
 def within(delta: float) -> Pattern:
-    """Uniform weight on the keys at most ``delta`` below the top score."""
+    """Return a pattern with uniform weight on the keys at most ``delta`` below the top score."""
 
     def pattern(scores: Tensor, queries: range) -> Tensor:
         chosen = (scores >= scores.amax(-1, keepdim=True) - delta).to(scores.dtype)
@@ -72,10 +71,10 @@ def within(delta: float) -> Pattern:
 
 
 def log_scaled(trained_keys: float) -> Pattern:
-    """Softmax of the scores times max(1, log K / log K_train), K the keys that each query sees.
+    """Return the softmax of the scores times max(1, log K / log K_train), where K is each query's number of keys.
 
-    The factor is 1 up to the trained length; else log 1 = 0 would erase the first row. It holds a head's margin against
-    the growing number of its competitors.
+    The factor is 1 up to the trained length; otherwise log 1 = 0 would erase the first row. It compensates a head's
+    margin for the growing number of competing keys.
     """
 
     def pattern(scores: Tensor, queries: range) -> Tensor:
@@ -100,15 +99,15 @@ def _edits(model: HookedModel, layer: int, heads: Sequence[int], pattern: Patter
 def head_output_edits(
     model: HookedModel, layer: int, ids: Tensor, make: HeadOutputs, reads: Sequence[str] = ()
 ) -> dict[str, Edit]:
-    """Edits that make the head outputs of a layer anew, for :func:`circuits.passes.edited_pass`.
+    """Return edits that recompute the head outputs of a layer, for :func:`circuits.passes.edited_pass`.
 
     Args:
         model: the model.
-        layer: which.
+        layer: index of the layer.
         ids: position ids of the pass ``[batch or 1, pos]``.
-        make: gives the new outputs.
-        reads: hook names in the layer, before its head outputs, that ``make`` wants beside its values and what its
-            scores are made of.
+        make: returns the new outputs.
+        reads: further hook names in the layer, before its head outputs, that ``make`` needs in addition to values and
+            score inputs.
     """
     held: dict[str, Tensor] = {}
     names = model.cfg.score_hooks(layer)
@@ -134,12 +133,12 @@ def head_output_edits(
 def replaced_head_output(
     inputs: ScoreInputs, v: Tensor, head: int, pattern: Pattern
 ) -> Float[Tensor, "batch pos d_head"]:
-    """The output of a head that weighs its keys by ``pattern``, block by block of queries.
+    """Return the output of a head that weighs its keys by ``pattern``, block by block of queries.
 
     Args:
-        inputs: what the scores of its layer are made of.
-        v: values of its layer ``[batch, pos, key_head, d_head]``: several heads in a row may read the same ones.
-        head: which.
+        inputs: score inputs of its layer.
+        v: values of its layer ``[batch, pos, key_head, d_head]``. Several successive heads may share the same values.
+        head: index of the head.
         pattern: the weights.
     """
     one = inputs.select(slice(None), slice(head, head + 1))

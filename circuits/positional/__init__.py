@@ -1,1 +1,1 @@
-"""How attention scores depend on where tokens stand."""
+"""How attention scores depend on the positions of tokens."""

@@ -1,9 +1,9 @@
-"""``circuits.positional``: how attention scores depend on where tokens stand, whatever the tokens are.
+"""``circuits.positional``: how attention scores depend on the positions of tokens, averaged over the tokens.
 
-On *activations*, for every encoding: P[i, j], the mean over sequences of the score of query i and key j among the last
-positions of each length, from two halves of the sequences. On *weights*, where the encoding adds vectors or biases: the
-score of position i's vector with position j's, through the head's own matrices. Both are read by
-:mod:`circuits.positional.translation_fit`.
+Two modes exist. *activations* works for every encoding. P[i, j] is the mean over sequences of the score of query i and
+key j, among the last positions of each length, from two halves of the sequences. *weights* works where the encoding
+adds vectors or biases. It uses the score of position i's vector with position j's, through the head's own matrices.
+Both tables are analysed by :mod:`circuits.positional.translation_fit`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 NAME = "circuits.positional"
 ROUNDING = 1e-12
-"""Half a width below this is rounding."""
+"""Half widths of intervals below this are rounding."""
 LAW = MATCHED
 
 QUANTITIES = (
@@ -110,7 +110,7 @@ FROM_GAUGE = ("translation_variance", "period", "period_strength", "locality")
 NO_TABLE = "positions are not added as vectors"
 ALL_EQUAL = "the scores of each query are equal among the last positions: there is no variance to explain"
 UNREAD = "weights of an opened model are not read by name"
-"""Why nothing is said of the weights of a model that shows its activations alone."""
+"""Note for models that show only their activations, not their weights."""
 
 
 def _at_least_four(span: int) -> int:
@@ -120,12 +120,12 @@ def _at_least_four(span: int) -> int:
 
 
 class Positional(ScoreObserver[PositionTables]):
-    """The measurement.
+    """Measure how attention scores depend on position: on the lag only, with a period, and how locally.
 
     Args:
-        span: positions at the end of each length whose scores are compared, at most as many as an attention window
-            is wide; BOS never counts.
-        eps: of both localities.
+        span: number of positions at the end of each length whose scores are compared, at most the width of an attention
+            window; BOS never counts.
+        eps: share in the definitions of both localities.
         resamples: bootstrap resamples.
     """
 
@@ -227,16 +227,16 @@ def positional_statistics(
     trained: int | None = None, lengths: Sequence[int] | None = None, sequences: int = 128, seed: int = 0,
     **settings: Any,
 ) -> Result:  # fmt: skip
-    """Every quantity of ``circuits.positional`` for one model, without a run; see :class:`Positional`."""
+    """Return every quantity of ``circuits.positional`` for one model, without a run; see :class:`Positional`."""
     made = Positional(**settings)
     return run(made, model, data, labels, task=task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
 
 
 def weight_tables(model: HookedModel, layer: int, size: int) -> Floats | None:
-    """``[head, n, n]`` scores of positions by the weights of one layer; None where positions act on content only.
+    """Return ``[head, n, n]``, scores of positions by one layer's weights; None where positions act on content only.
 
-    Vectors that are added reach the scores through (p_i W_Q + b_Q) . (p_j W_K + b_K) / sqrt(d_head), LayerNorm and all
-    layers between left out; biases by lag are added as they are. What lies above the diagonal means nothing.
+    Added vectors reach the scores through (p_i W_Q + b_Q) . (p_j W_K + b_K) / sqrt(d_head), without LayerNorm and
+    without the layers between. Biases by lag are added. Entries above the diagonal are meaningless.
     """
     cfg, parts = model.cfg, list[Any]()
     positions = torch.arange(min(size, cfg.n_ctx if cfg.positions.table else size))
@@ -257,12 +257,12 @@ def weight_tables(model: HookedModel, layer: int, size: int) -> Floats | None:
 
 
 def _weights_are_read(model: HookedModel) -> bool:
-    """Whether vectors that positions add can be asked of a model: an opened one shows activations alone."""
+    """Return whether a model's added position vectors can be read; an opened model shows only activations."""
     return not model.cfg.positions.added or hasattr(model, "pos_embed")
 
 
 def regularizer_rows(model: HookedModel, layer: int, place: dict[str, Any]) -> list[Row]:
-    """The value of the regularizer of learned position tables, per head."""
+    """Return the value of the regularizer of learned position tables, per head."""
     if not model.cfg.positions.added or not _weights_are_read(model):
         why = UNREAD if model.cfg.positions.added else NO_TABLE
         return [missing_row("not_applicable", why, quantity="positional_regularizer", **place)]
@@ -279,7 +279,7 @@ def regularizer_rows(model: HookedModel, layer: int, place: dict[str, Any]) -> l
 
 
 def _ends(value: float, without: Sequence[float | None]) -> dict[str, float]:
-    """Ends of the interval of a value that is no mean over sequences, from what it is without each group of them.
+    """Return the interval of a value that is not a mean, from the values without each group of sequences.
 
     There is none where the value is undefined (None or NaN) without one of the groups.
     """

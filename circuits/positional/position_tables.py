@@ -1,4 +1,4 @@
-"""Mean attention scores by position at the end of a length, kept so that noise and intervals can be told from them."""
+"""Mean attention scores by position at the end of a length, with what noise estimates and intervals need."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from workbench.tasks.base import Batch
 
 PARTS = 4
-"""Groups of sequences in each half; without each of them in turn, the estimates show how far they scatter."""
+"""Groups of sequences in each half. Leaving out each of them in turn shows the spread of the estimates."""
 
 
 @dataclass(frozen=True)
 class PositionTables:
-    """One layer at one length.
+    """Sums of one layer at one length.
 
     Attributes:
         sums: ``[2, part, head, n, n]`` scores of query i and key j, summed over the sequences of a part of a half.
@@ -50,19 +50,19 @@ class PositionTables:
 
     @property
     def groups(self) -> list[tuple[int, int]]:
-        """Half and part of all groups that can be left out; none where a half has but one."""
+        """Half and part of all groups that can be left out; empty where a half has only one."""
         halves, parts = self.counts.shape
         return [(half, part) for half in range(halves) for part in range(parts)] if parts > 1 else []
 
     def halves(self, head: int, leave: tuple[int, int] | None = None) -> tuple[Floats, Floats]:
-        """Mean tables of the two halves of the sequences, or of what is left without one group."""
+        """Return mean tables of the two halves of the sequences, without one group if ``leave`` is given."""
         kept = self._kept(leave)
         count = np.maximum((self.counts * kept).sum(1), 1)
         first, second = np.einsum("hp,hpij->hij", kept, self.sums[:, :, head]) / count[:, None, None]
         return first, second
 
     def share(self, head: int, leave: tuple[int, int] | None = None) -> float | None:
-        """Share of the score variance within queries that position explains; None where there is no variance."""
+        """Return the share of the score variance within queries that position explains; None without variance."""
         first, second = (row_residual(table) for table in self.halves(head, leave))
         kept = self._kept(leave)
         within = float((self.within[:, :, head] * kept).sum() / (self.counts * kept).sum())
@@ -79,9 +79,9 @@ class TableSums(LayerReducer[PositionTables]):
     """Sums the scores among the last ``span`` positions of a batch of one length, BOS left out.
 
     Args:
-        batch: all its strings.
-        span: number of positions; no more than an attention window is wide.
-        eps: attention beyond the reach is at most this share.
+        batch: all its sequences.
+        span: number of positions; at most the width of an attention window.
+        eps: maximum share of attention beyond the reach.
     """
 
     def __init__(self, batch: Batch, span: int, eps: float) -> None:
@@ -129,19 +129,19 @@ class TableSums(LayerReducer[PositionTables]):
 
 
 def position_tables(inputs: ScoreInputs, batch: Batch, span: int, eps: float) -> PositionTables:
-    """Those sums of one layer from what the scores of a whole batch are made of; see :class:`TableSums`."""
+    """Return the sums of one layer from the score inputs of a whole batch; see :class:`TableSums`."""
     sums = TableSums(batch, span, eps)
     sums.add(inputs, batch, {})
     return sums.result()
 
 
 def _shared_out(count: int, parts: int) -> NDArray[np.int64]:
-    """Part of each of ``count`` sequences: neighbours together, parts as equal as can be."""
+    """Return the part of each of ``count`` sequences: neighbours together, parts as equal as possible."""
     made: NDArray[np.int64] = np.arange(count, dtype=np.int64) * parts // max(1, count)
     return made
 
 
 def _reach(pattern: Tensor, eps: float) -> Tensor:
-    """``[batch, head]`` smallest lag within which a query has all but ``eps`` of its attention."""
+    """Return ``[batch, head]``, the smallest lag within which a query has all but ``eps`` of its attention."""
     by_lag = pattern.flip(-1).cumsum(-1)
     return (by_lag < 1 - eps).sum(-1).double()

@@ -1,12 +1,12 @@
-"""How scores depend on position, free of what softmax does not see: a constant per query.
+"""How scores depend on position, independent of a constant per query, which softmax ignores.
 
-Scores are defined up to a constant for each query, so nothing here may change when a row is shifted, and no row is
-centred beforehand either: under ALiBi, whose rows differ by a constant only, centring rows would itself look like
-a dependence on absolute position. The model of a table P, j <= i, is
+Scores are defined up to a constant for each query, so nothing here may change when a row is shifted. Rows are not
+centred beforehand either. Under ALiBi, rows differ by a constant only, and centring them would itself look like a
+dependence on absolute position. The model of a table P, j <= i, is
 
-    P[i, j] ~ row_i + f(i - j, i mod Delta),
+    P[i, j] ~ row_i + f(i - j, i mod Delta)
 
-fitted by least squares; what it leaves is what depends on the place and not on the lag.
+It is fitted by least squares. The residual depends on the position and not on the lag.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 PERIODS = 8
-"""Periods that are tried: 1..8."""
+"""Largest tested period; the tested periods are 1..8."""
 ALMOST_NONE = 0.01
 """Translation variance below which there is nothing for a period to explain."""
 STRENGTH = 0.5
-"""Least share of the translation variance that a period must explain."""
+"""Minimum share of the translation variance that a period must explain."""
 EQUAL = 1e-9
-"""Scores of one query count as equal where they differ by at most this share of the largest score in the table."""
+"""Scores of one query count as equal if they differ by at most this share of the largest score in the table."""
 
 
 @dataclass(frozen=True)
 class Gauge:
-    """What least squares says of a table of scores by position.
+    """The least-squares fit of a table of scores by position.
 
     Attributes:
-        variance: translation variance at periods 1..8: [SS_res(row_i + f(lag, i mod Delta)) / dof] over
-            [SS_res(row_i) / dof]; 0 where scores depend on the lag alone, about 1 where the lag says nothing, NaN where
-            the scores of each query are equal (0 / 0).
-        period: smallest period that leaves hardly more than the best one; None where there is nothing to explain or no
+        variance: translation variance at periods 1..8: [SS_res(row_i + f(lag, i mod Delta)) / dof] over [SS_res(row_i)
+            / dof]. It is 0 where scores depend on only the lag, and about 1 where they do not depend on the lag. It is
+            NaN where the scores of each query are equal (0 / 0).
+        period: smallest period whose residual is close to the best one; None where there is nothing to explain or no
             period explains half of it.
         strength: 1 - variance at that period over variance at period 1.
         local_bias: phi by lag from the fit at period 1, with mean 0.
-        above_noise: whether two estimates of the table agree better than chance; if not, ratios of their products say
-            nothing.
+        above_noise: whether two estimates of the table agree better than chance. If not, ratios of their products are
+            meaningless.
         equal: whether the scores of each query are equal, so that no ratio of their squares is defined.
     """
 
@@ -59,13 +59,13 @@ def gauge(first: Floats, second: Floats | None = None, periods: int = PERIODS) -
     """Fit one table of scores, or two independent estimates of it.
 
     Args:
-        first: ``[n, n]``; what lies above the diagonal is ignored.
+        first: ``[n, n]``; entries above the diagonal are ignored.
         second: a second estimate with independent noise. Sums of squares are then products of the residuals of the two,
-            which noise leaves unbiased.
-        periods: largest period tried.
+            which are unbiased under noise.
+        periods: largest tested period.
 
     Raises:
-        ValueError: for a table too small for any fit, or one that holds NaN or infinity below its diagonal.
+        ValueError: for a table too small for any fit, or one with NaN or infinity below its diagonal.
     """
     size, tables = len(first), _tables(first, second)
     variance = translation_variances(first, second, periods)
@@ -78,7 +78,7 @@ def gauge(first: Floats, second: Floats | None = None, periods: int = PERIODS) -
 
 
 def translation_variances(first: Floats, second: Floats | None = None, periods: int = PERIODS) -> Floats:
-    """Translation variance at periods 1..8 alone (see :class:`Gauge`).
+    """Return only the translation variance at periods 1..8 (see :class:`Gauge`).
 
     It is 0 where noise leaves nothing of two estimates. It is NaN where the scores of each query are equal in one.
 
@@ -96,7 +96,7 @@ def translation_variances(first: Floats, second: Floats | None = None, periods: 
 
 
 def _tables(first: Floats, second: Floats | None) -> list[Floats]:
-    """The entries j <= i of both estimates."""
+    """Return the entries j <= i of both estimates."""
     if len(first) < 4:
         raise ValueError(f"a table of scores by position needs at least 4 positions, not {len(first)}")
     lower = np.tril_indices(len(first))
@@ -107,7 +107,7 @@ def _tables(first: Floats, second: Floats | None) -> list[Floats]:
 
 
 def _are_equal(table: Floats) -> bool:
-    """Whether the scores of each query are equal, but for rounding."""
+    """Return whether the scores of each query are equal up to rounding."""
     visible = np.tril(np.ones(table.shape, dtype=bool))
     highest = np.where(visible, table, -np.inf).max(1)
     lowest = np.where(visible, table, np.inf).min(1)
@@ -115,17 +115,17 @@ def _are_equal(table: Floats) -> bool:
 
 
 def positional_share(within: float, positional: float) -> float | None:
-    """Share of the score variance within queries that position explains: SS(position terms) / SS_res(row constants).
+    """Return the share of the score variance within queries that position explains.
 
-    None where the scores of each query are equal: there is no variance to explain (0 / 0).
+    It is SS(position terms) / SS_res(row constants). None if the scores of each query are equal (0 / 0).
     """
     return positional / within if within > 0 else None
 
 
 def locality(local_bias: Floats, eps: float = 0.05) -> int | None:
-    """Smallest tau with sum_{lag > tau} (phi - phi_inf)^2 <= eps * total, phi_inf the median over the far half of lags.
+    """Return the smallest tau with sum_{lag > tau} (phi - phi_inf)^2 <= eps * total; None = unbounded.
 
-    None = unbounded: the far half still slopes, as under ALiBi.
+    phi_inf is the median over the far half of lags. It is unbounded if the far half still slopes, as under ALiBi.
     """
     size = len(local_bias)
     far = local_bias[size // 2 :]
@@ -141,7 +141,7 @@ def locality(local_bias: Floats, eps: float = 0.05) -> int | None:
 
 
 def _still_slopes(far: Floats, span: float) -> bool:
-    """Whether the far half of phi is mostly a straight line, which makes up a good part of all that phi spans."""
+    """Return whether the far half of phi is mostly a straight line with a large share of the range of phi."""
     lags = np.arange(len(far))
     slope, start = np.polyfit(lags, far, 1)
     left = ((far - start - slope * lags) ** 2).sum()
@@ -150,7 +150,7 @@ def _still_slopes(far: Floats, span: float) -> bool:
 
 
 def row_residual(table: Floats) -> Floats:
-    """``[n, n]`` scores minus the mean of their row over visible keys; 0 above the diagonal."""
+    """Return ``[n, n]``, scores minus the mean of their row over visible keys; 0 above the diagonal."""
     size = len(table)
     mask = np.tril(np.ones((size, size)))
     visible = np.where(mask > 0, table, 0.0)
@@ -160,7 +160,7 @@ def row_residual(table: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class _Design:
-    """An orthonormal basis of a linear model over the entries j <= i, and what it leaves."""
+    """An orthonormal basis of a linear model over the entries j <= i, and its residual degrees of freedom."""
 
     basis: Floats
     dof: int
@@ -188,13 +188,13 @@ def _orthonormal(terms: Floats) -> _Design:
 
 
 def _spread(design: _Design, tables: list[Floats]) -> float:
-    """Residual sum of squares per degree of freedom; of two estimates, the product of their residuals."""
+    """Return the residual sum of squares per degree of freedom; for two estimates, the product of their residuals."""
     left = [table - design.basis @ (design.basis.T @ table) for table in tables]
     return float(left[0] @ left[1]) / design.dof
 
 
 def _agree(size: int, tables: list[Floats]) -> bool:
-    """Whether the correlation of the two residuals of row constants is beyond chance, at three standard errors."""
+    """Return whether the correlation of the two residuals of row constants exceeds chance by three standard errors."""
     left = [table - _rows(size).basis @ (_rows(size).basis.T @ table) for table in tables]
     norms = float(np.linalg.norm(left[0]) * np.linalg.norm(left[1]))
     return norms == 0 or float(left[0] @ left[1]) / norms > 3 / math.sqrt(_rows(size).dof)
@@ -210,7 +210,7 @@ def _period(variance: Floats) -> tuple[int | None, float]:
 
 
 def _local_bias(size: int, tables: list[Floats]) -> Floats:
-    """phi by lag: the lag terms of row_i + phi(lag), with mean 0 over lags."""
+    """Return phi by lag: the lag terms of row_i + phi(lag), with mean 0 over lags."""
     i, j = np.tril_indices(size)
     mean = (tables[0] + tables[1]) / 2
     terms = np.zeros((len(i), 2 * size))

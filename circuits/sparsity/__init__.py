@@ -1,1 +1,1 @@
-"""On how few tokens does an answer depend?"""
+"""The number of tokens on which an answer depends."""

@@ -1,7 +1,7 @@
-"""What far context gains for an answer, and how much of that a few tokens give back: per sequence, also across models.
+"""How much distant context lowers the loss, and how much of that a few tokens recover, per sequence.
 
-Golowich et al. 2025, "The Role of Sparsity for Length Generalization in Transformers" (2502.16792), Figures 4 and 6:
-the tokens may be chosen by another model than the one whose losses are taken.
+Source: Golowich et al. 2025, "The Role of Sparsity for Length Generalization in Transformers" (2502.16792), Figures 4
+and 6. The tokens may be chosen by a model other than the one whose losses are measured.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 class FewTokens:
     """Losses of the last query of each sequence, in nats, by which earlier tokens are visible.
 
-    BOS and the last ``window`` tokens always are.
+    BOS and the last ``window`` tokens are always visible.
 
     Attributes:
         chosen: ``[sequence, k]`` indices on the position axis of the most influential earlier tokens.
-        loss_long: ``[sequence]`` every token is visible.
-        loss_short: ``[sequence]`` no earlier one.
-        loss_sparse: ``[sequence]`` the chosen ones.
-        loss_random: ``[sequence]`` as many that are drawn at random, the control.
+        loss_long: ``[sequence]`` with every token visible.
+        loss_short: ``[sequence]`` with no earlier one.
+        loss_sparse: ``[sequence]`` with the chosen ones.
+        loss_random: ``[sequence]`` with as many drawn at random, the control.
     """
 
     chosen: NDArray[np.int64]
@@ -52,20 +52,20 @@ def few_tokens(
     chosen_by: HookedModel | None = None,
     chosen: NDArray[np.int64] | None = None,
 ) -> FewTokens:
-    """Losses with all, with none and with a few of the tokens before the last ``window`` ones.
+    """Return losses with all, with none and with a few of the tokens before the last ``window`` ones.
 
     Args:
-        model: whose losses are taken; any model with attention and TransformerLens's hook names.
-        task: says what the answers are.
-        batch: strings of one length whose last query is asked.
-        window: the last so many tokens, the query included, are always visible.
-        k: how many earlier tokens are chosen.
-        chosen_by: the model by whose leave-one-out losses they are chosen; None = ``model`` itself.
-        chosen: ``[sequence, k]`` indices of tokens that were chosen before, in place of a search.
+        model: the model whose losses are measured; any model with attention and TransformerLens's hook names.
+        task: the task, which determines the answers.
+        batch: sequences of one length with a query at their end.
+        window: number of last tokens, including the query, that are always visible.
+        k: number of chosen earlier tokens.
+        chosen_by: the model whose leave-one-out losses choose them; None = ``model`` itself.
+        chosen: ``[sequence, k]`` indices of tokens that were chosen before, instead of a search.
 
     Raises:
-        ValueError: if fewer than k tokens lie before the window, if the other model reads another vocabulary, or if
-            tokens are given and a model is to choose them too.
+        ValueError: if fewer than k tokens are before the window, or the other model has another vocabulary. Also if
+            both ``chosen`` and ``chosen_by`` are given.
     """
     earlier = earlier_positions(batch, window)
     if len(earlier) < k:
@@ -92,7 +92,7 @@ def few_tokens(
 
 
 def random_tokens(batch: Batch, window: int, k: int) -> NDArray[np.int64]:
-    """``[sequence, k]`` indices of k different tokens before the last ``window`` ones, the same for every model."""
+    """Return ``[sequence, k]``, indices of k different tokens before the last ``window`` ones, equal for all models."""
     earlier = earlier_positions(batch, window)
     g = generator("few tokens", "control", len(batch), len(earlier), k)
     drawn: NDArray[np.int64] = earlier[torch.rand(len(batch), len(earlier), generator=g).argsort(1)[:, :k]].numpy()
@@ -100,16 +100,18 @@ def random_tokens(batch: Batch, window: int, k: int) -> NDArray[np.int64]:
 
 
 def overlaps(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
-    """``[sequence]`` how many tokens two choices ``[sequence, k]`` have in common."""
+    """Return ``[sequence]``, how many tokens two choices ``[sequence, k]`` have in common."""
     found: NDArray[np.int64] = (one[:, :, None] == other[:, None, :]).any(2).sum(1)
     return found
 
 
 def expected_overlap(k: int, tokens: int) -> float:
-    """What two independent choices of k of so many tokens have in common on average: hypergeometric, k * k / tokens.
+    """Return the expected overlap of two independent choices of k of ``tokens`` tokens: k * k / tokens.
+
+    The overlap is hypergeometric.
 
     Raises:
-        ValueError: for more chosen than there are.
+        ValueError: if more are chosen than there are.
     """
     if not 1 <= k <= tokens:
         raise ValueError(f"{k} of {tokens} tokens cannot be chosen")

@@ -1,8 +1,8 @@
-"""Which earlier tokens an answer needs: masking them out of all attention, one or a group at a time.
+"""Which earlier tokens an answer needs: they are masked out of all attention, one or a group at a time.
 
-Golowich et al. 2025, "The Role of Sparsity for Length Generalization in Transformers" (2502.16792), equation 6.
-Leave-one-out misses redundancy: of two copies of the same fact either can go, and both read 0. Leaving out groups (all
-copies of a token at once) finds them.
+Source: Golowich et al. 2025, "The Role of Sparsity for Length Generalization in Transformers" (2502.16792), equation 6.
+Leave-one-out misses redundancy: of two copies of the same fact, either can be removed without effect, so that both have
+influence 0. Leaving out groups (all copies of a token at once) finds them.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from workbench.tasks.base import Batch, Task
 
 SCORES = 1 << 24
-"""Scores held at once: masking needs explicit attention."""
+"""Number of scores in memory at once, as masking needs explicit attention."""
 
 Groups = Literal["token", "type"]
 
 
 @dataclass(frozen=True)
 class Influence:
-    """What masking does to the loss of the last query.
+    """The effect of masking on the loss of the last query.
 
     Attributes:
-        rise: ``[sequence, pos]`` loss with that token (or its group) masked minus the loss with all; NaN where it
+        rise: ``[sequence, pos]`` loss with that token (or its group) masked minus the loss with all. NaN where it
             cannot be masked: BOS, the query, and positions outside the search.
         chosen: ``[sequence, k]`` indices on the position axis of the k most influential ones, the first first.
         loss_long: ``[sequence]`` loss with every token visible.
@@ -54,18 +54,18 @@ class Influence:
 def influential_tokens(
     model: HookedModel, task: Task, batch: Batch, k: int = 5, window: int = 0, groups: Groups = "token"
 ) -> Influence:
-    """Find the k tokens before the last ``window`` ones without which the last answer gets worst.
+    """Find the k tokens before the last ``window`` ones whose removal increases the loss of the last answer most.
 
     Args:
         model: any model with attention and TransformerLens's hook names.
-        task: says what the answers are.
-        batch: strings of one length whose last query is asked.
-        k: how many are chosen.
-        window: the last so many tokens, the query included, are never left out (at least the query itself).
+        task: the task, which determines the answers.
+        batch: sequences of one length with a query at their end.
+        k: number of chosen tokens.
+        window: number of last tokens, including the query, that are never left out (at least the query itself).
         groups: ``token`` leaves out one position at a time, ``type`` all positions of the search with the same token.
 
     Raises:
-        ValueError: if no token lies outside the window.
+        ValueError: if no token is outside the window.
     """
     positions = earlier_positions(batch, window)
     nothing = torch.zeros(len(batch), batch.tokens.shape[1], dtype=torch.bool)
@@ -84,7 +84,7 @@ def influential_tokens(
 def _hidden(
     batch: Batch, positions: Int[Tensor, " earlier"], position: int, groups: Groups
 ) -> Bool[Tensor, "batch pos"]:
-    """What is left out with a position of the search: itself, or all of the search that have its token."""
+    """Return what is masked together with a position: only itself, or all positions of the search with its token."""
     hidden = torch.zeros(batch.tokens.shape, dtype=torch.bool)
     if groups == "token":
         hidden[:, position] = True
@@ -94,10 +94,10 @@ def _hidden(
 
 
 def earlier_positions(batch: Batch, window: int) -> Int[Tensor, " earlier"]:
-    """Indices on the position axis of the tokens before the last ``window`` ones, BOS not among them.
+    """Return indices on the position axis of the tokens before the last ``window`` ones, without BOS.
 
     Raises:
-        ValueError: if no token lies there.
+        ValueError: if there is no such token.
     """
     first, last = int(batch.bos), batch.tokens.shape[1] - max(1, window)
     if last <= first:
@@ -108,12 +108,12 @@ def earlier_positions(batch: Batch, window: int) -> Int[Tensor, " earlier"]:
 def visible_losses(
     model: HookedModel, task: Task, batch: Batch, kept: NDArray[np.int64], window: int
 ) -> NDArray[np.float64]:
-    """``[sequence]`` loss of the last query with BOS, the last ``window`` tokens and some earlier ones visible.
+    """Return ``[sequence]``, loss of the last query with BOS, the last ``window`` tokens and some earlier ones visible.
 
     Args:
         model, task, batch: as in :func:`influential_tokens`.
         kept: ``[sequence, k]`` indices on the position axis of the earlier tokens; k may be 0.
-        window: the last so many tokens, the query included.
+        window: number of last tokens, including the query.
     """
     hidden = torch.zeros(len(batch), batch.tokens.shape[1], dtype=torch.bool)
     hidden[:, earlier_positions(batch, window)] = True
@@ -121,15 +121,15 @@ def visible_losses(
 
 
 def masked_outputs(model: HookedModel, batch: Batch, hidden: Bool[Tensor, "batch pos"]) -> Float[Tensor, "batch out"]:
-    """Outputs of the last query when some keys are masked for every later query, in all layers and heads.
+    """Return outputs of the last query when some keys are masked for every later query, in all layers and heads.
 
-    A masked token still sees itself, which nobody reads.
+    A masked token still sees itself, but no query reads it.
     """
     return torch.cat([_masked(model, clean, hidden[rows]) for rows, _, clean in _clean_passes(model, batch)])
 
 
 def _clean_passes(model: HookedModel, batch: Batch) -> Iterator[tuple[slice, Batch, Clean]]:
-    """Parts of a batch with where they lie in it and their clean pass, which all that is masked in them shares."""
+    """Yield parts of a batch with their indices and their clean pass, which all masks share."""
     size = batch.tokens.shape[1]
     step = max(1, SCORES // (model.cfg.n_heads * size * size))
     for start in range(0, len(batch), step):
@@ -139,7 +139,7 @@ def _clean_passes(model: HookedModel, batch: Batch) -> Iterator[tuple[slice, Bat
 
 
 def _masked(model: HookedModel, clean: Clean, hidden: Bool[Tensor, "batch pos"]) -> Float[Tensor, "batch out"]:
-    """:func:`masked_outputs` of the sequences of a clean pass."""
+    """Return :func:`masked_outputs` for the sequences of a clean pass."""
     names = [f"blocks.{layer}.attn.hook_attn_scores" for layer in range(model.cfg.n_layers)]
     gone = hidden[:, None, None, :] & ~torch.eye(hidden.shape[1], dtype=torch.bool)
 
@@ -152,12 +152,12 @@ def _masked(model: HookedModel, clean: Clean, hidden: Bool[Tensor, "batch pos"])
 def masked_losses(
     model: HookedModel, task: Task, batch: Batch, hidden: Bool[Tensor, "batch pos"]
 ) -> NDArray[np.float64]:
-    """``[sequence]`` losses of the last query when some keys are masked, as in :func:`masked_outputs`."""
+    """Return ``[sequence]``, losses of the last query when some keys are masked, as in :func:`masked_outputs`."""
     return _losses(task, batch, masked_outputs(model, batch, hidden))
 
 
 def _losses(task: Task, batch: Batch, outputs: Float[Tensor, "batch out"]) -> NDArray[np.float64]:
-    """``[sequence]`` losses of outputs of the last query."""
+    """Return ``[sequence]``, losses of outputs of the last query."""
     targets: Int[Tensor, "batch 1"] = batch.targets[:, -1:]
     found: NDArray[np.float64] = (
         task.losses(outputs[:, None], ending(batch, 1, targets))[:, 0].double().numpy(force=True)
@@ -166,7 +166,7 @@ def _losses(task: Task, batch: Batch, outputs: Float[Tensor, "batch out"]) -> ND
 
 
 def recall(chosen: NDArray[np.int64], planted: Sequence[set[int]]) -> NDArray[np.float64]:
-    """``[sequence]`` share of planted positions among the chosen ones; NaN where nothing is planted."""
+    """Return ``[sequence]``, the share of planted positions among the chosen ones; NaN where nothing is planted."""
     shares = [
         len(set(row.tolist()) & wanted) / len(wanted) if wanted else math.nan
         for row, wanted in zip(chosen, planted, strict=True)

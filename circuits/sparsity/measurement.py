@@ -1,4 +1,4 @@
-"""``circuits.sparsity``: on how few tokens does a head's output, and on how few does the answer hang?"""
+"""``circuits.sparsity``: on how few tokens does a head's output depend, and on how few does the answer?"""
 
 from __future__ import annotations
 
@@ -99,13 +99,13 @@ REDUNDANT = "leave-one-out: of two copies of a fact neither shows"
 
 
 class Sparsity(ScoreObserver["NDArray[np.int64] | None"]):
-    """The measurement.
+    """Measure how many keys each head needs, and how many earlier tokens the answer needs.
 
     Args:
-        eps: of ``keys_needed``.
+        eps: relative error in the definition of ``keys_needed``.
         k: number of influential tokens.
-        longest: longest prefix that is searched token by token: one forward pass for each.
-        searched: sequences that are searched.
+        longest: longest prefix that is searched token by token, with one forward pass for each.
+        searched: number of searched sequences.
         resamples: bootstrap resamples.
     """
 
@@ -196,22 +196,22 @@ def sparsity_statistics(
     trained: int | None = None, lengths: Sequence[int] | None = None, sequences: int = 128, seed: int = 0,
     **settings: Any,
 ) -> Result:  # fmt: skip
-    """Every quantity of ``circuits.sparsity`` for one model, without a run; see :class:`Sparsity`."""
+    """Return every quantity of ``circuits.sparsity`` for one model, without a run; see :class:`Sparsity`."""
     made = Sparsity(**settings)
     return run(made, model, data, labels, task=task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
 
 
 class KeysNeeded(LayerReducer["NDArray[np.int64] | None"]):
-    """Keys needed by the last queries of all sequences, ``[head]``; 0 where their outputs do not differ.
+    """Computes the keys needed by the last queries of all sequences, ``[head]``; 0 where their outputs do not differ.
 
-    With o a head's output and o_k that of its k heaviest keys, renormalised: the smallest k with
-    rms |o - o_k| <= eps rms |o - mean o| over queries. Around the mean, because else any few keys would do wherever
-    values have a mean: half of the keys of a uniform head give o to 3 % if values have mean 1 and deviation 1, while
-    around the mean a uniform head needs K / (1 + eps^2) of its K keys. Equal weights are ordered at random.
-    None for fewer than two sequences.
+    Let o be a head's output, and o_k that of its k heaviest keys, renormalised. The result is the smallest k with rms
+    |o - o_k| <= eps rms |o - mean o| over queries. Deviations are taken around the mean, because otherwise any few keys
+    would suffice wherever values have a mean. For example, let values have mean 1 and deviation 1. Then half of the
+    keys of a uniform head give o to 3 %. Around the mean, a uniform head needs K / (1 + eps^2) of its K keys. Equal
+    weights are ordered at random. The result is None for fewer than two sequences.
 
     Args:
-        sequences: how many there are.
+        sequences: number of sequences.
         eps: as above.
     """
 
@@ -227,7 +227,7 @@ class KeysNeeded(LayerReducer["NDArray[np.int64] | None"]):
         self.take(inputs, values)
 
     def take(self, inputs: ScoreInputs, values: Float[Tensor, "batch pos head d_head"]) -> None:
-        """The next sequences."""
+        """Add the next sequences."""
         size, heads = inputs.k.shape[1], inputs.k.shape[2]
         step = max(1, HELD // (heads * size * values.shape[-1]))
         for start in range(0, len(inputs.q), step):
@@ -245,7 +245,7 @@ class KeysNeeded(LayerReducer["NDArray[np.int64] | None"]):
             self._sum((partial - own[:, :, None]).pow(2).sum(-1), step)
 
     def _sum(self, errors: Float[Tensor, "batch head key"], step: int) -> None:
-        """Add up errors, ``step`` sequences at a time however many come at once: sums keep their last bits."""
+        """Add up errors, always ``step`` sequences at a time, so that sums are bit-identical for any chunk size."""
         if self._total is None:
             self._total = torch.zeros(errors.shape[1:], dtype=torch.float64)
         self._errors.append(errors)
@@ -272,20 +272,20 @@ class KeysNeeded(LayerReducer["NDArray[np.int64] | None"]):
 
 
 HELD = 1 << 22
-"""Entries of sorted values that are held at once."""
+"""Number of entries of sorted values in memory at once."""
 
 
 def keys_needed(
     inputs: ScoreInputs, values: Float[Tensor, "batch pos head d_head"], eps: float
 ) -> NDArray[np.int64] | None:
-    """Those of one layer from what the scores and the outputs of all sequences are made of."""
+    """Return the keys needed by the heads of one layer, from the score inputs and values of all sequences."""
     needed = KeysNeeded(len(inputs.q), eps)
     needed.take(inputs, values)
     return needed.result()
 
 
 def planted_positions(batch: Batch) -> list[set[int]] | None:
-    """Per sequence, the indices on the position axis that the task's meta names; None if it names none."""
+    """Return, per sequence, the indices on the position axis that the task's meta names; None if it names none."""
     named = [batch.meta[name].reshape(len(batch), -1) for name in PLANTED if name in batch.meta]
     if not named:
         return None

@@ -1,1 +1,1 @@
-"""In which directions is a summary coded, and are they the same past training?"""
+"""The directions that code a task state, and whether they stay the same past training."""

@@ -1,9 +1,9 @@
-"""The code of a summary: its class means in the residual stream, from two halves of the sequences.
+"""The code of a task state: its class means in the residual stream, from two halves of the sequences.
 
-The code at prefix length n is the matrix of class means mu_s(n), one row per class. Probe weights would mix
-in the covariance of the noise, which changes with length for reasons of its own. Every inner product of codes
-is taken between disjoint halves of the sequences, so that sampling noise, which is independent between
-them, adds nothing to it on average: a squared norm is unbiased, and 0 on average where there is no code.
+The code at prefix length n is the matrix of class means mu_s(n), one row per class. Probe weights would also depend on
+the covariance of the noise, which changes with length for other reasons. Every inner product of codes is taken between
+disjoint halves of the sequences. Sampling noise is independent between the halves, so it adds nothing on average. A
+squared norm is unbiased, and 0 on average where there is no code.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ HELD = 1 << 22
 
 
 class NoCode(LensError, ValueError):
-    """A length has no code that could be compared; the message says why."""
+    """A length has no code that can be compared; the message states the reason."""
 
 
 @dataclass(frozen=True)
 class Labelling:
-    """Which class, or bin, each row is in; bins of a vector overlap, those of one component do not.
+    """The class, or bin, of each row. Bins of different components of a vector overlap; those of one component do not.
 
     Attributes:
-        edges: inner edges of the bins, per component; None = the summary is a class.
+        edges: inner edges of the bins, per component; None = the task state is a class.
         classes: the classes that are compared.
         note: what is left out, or "".
     """
@@ -48,7 +48,7 @@ class Labelling:
 
     @staticmethod
     def of(rows: Mapping[int, ProbeRows], inside: Sequence[int], fit: Bool[Tensor, "sequence"]) -> Labelling:
-        """The classes with rows enough in both halves at every length inside training.
+        """Return the classes with enough rows in both halves at every length inside training.
 
         Args:
             rows: rows per prefix length.
@@ -56,7 +56,7 @@ class Labelling:
             fit: which sequences are in the first half.
 
         Raises:
-            NoCode: where fewer than two classes are left.
+            NoCode: if fewer than two classes remain.
         """
         here = [n for n in inside if n in rows]
         if not here:
@@ -78,7 +78,7 @@ class Labelling:
         return Labelling(edges, kept, "" if len(kept) == len(every) else f"{len(kept)} of {len(every)} classes")
 
     def member(self, labels: Shaped[Tensor, "row *s"]) -> Bool[Tensor, "class row"]:
-        """Which rows are in which class."""
+        """Return which rows are in which class."""
         if self.edges is None:
             return labels[None] == torch.tensor(self.classes)[:, None]
         values = labels.double().reshape(len(labels), -1)
@@ -87,7 +87,7 @@ class Labelling:
         return found.permute(1, 2, 0).flatten(0, 1)[list(self.classes)]
 
     def sizes(self, rows: ProbeRows, fit: Bool[Tensor, "sequence"]) -> Int[Tensor, "half class"]:
-        """Rows per half and class."""
+        """Return the number of rows per half and class."""
         member, first = self.member(rows.labels[TARGET]), fit[rows.sequence]
         return torch.stack([(member & first).sum(1), (member & ~first).sum(1)])
 
@@ -99,9 +99,9 @@ def _edges(labels: Float[Tensor, "row *s"]) -> Float[Tensor, "edge component"]:
 
 @dataclass(frozen=True)
 class Draws:
-    """The rows of one length as they are (draw 0) and resampled inside each half, and inside each class.
+    """The rows of one length: all of them (draw 0), and resamples inside each half and class.
 
-    Bins of a vector overlap, and so its rows are resampled inside halves only.
+    Bins of a vector overlap, so its rows are resampled inside halves only.
 
     Attributes:
         index: per half, the rows of each class.
@@ -115,10 +115,10 @@ class Draws:
     def of(
         rows: ProbeRows, labelling: Labelling, fit: Bool[Tensor, "sequence"], rng: np.random.Generator, resamples: int
     ) -> Draws:
-        """Resamples of one length.
+        """Draw the resamples of one length.
 
         Raises:
-            NoCode: where a class lacks rows.
+            NoCode: if a class has too few rows.
         """
         sizes = labelling.sizes(rows, fit)
         if bool((sizes < FEWEST).any()):
@@ -142,7 +142,7 @@ class Draws:
         return Draws(index, weight)
 
     def means(self, x: Float[Tensor, "row d"], draws: slice) -> Float[Tensor, "half draw class d"]:
-        """Class means of some of the draws; NaN where a resample misses a class."""
+        """Return class means for some of the draws; NaN where a resample lacks a class."""
         x = x.double()
 
         def mean(rows: Tensor, weight: Tensor) -> Tensor:
@@ -155,7 +155,7 @@ class Draws:
         return torch.stack(sides)
 
     def still(self, x: Float[Tensor, "row d"]) -> bool:
-        """Whether all rows of each class are the same: then resampling shows nothing."""
+        """Return whether all rows of each class are equal. Then a bootstrap interval has no width."""
         return all(bool((x[rows] == x[rows[:1]]).all()) for side in self.index for rows in side)
 
 
@@ -167,7 +167,7 @@ def _multinomial(n: int, rng: np.random.Generator, resamples: int) -> Tensor:
 def codes(
     xs: Mapping[int, Float[Tensor, "_ d"]], draws: Mapping[int, Draws]
 ) -> Iterator[dict[int, Float[Tensor, "half draw class d"]]]:
-    """Class means by length, some draws at a time, which bounds the memory of many classes."""
+    """Yield class means by length, some draws at a time, which bounds the memory for many classes."""
     some = next(iter(draws.values()))
     total, classes = len(some.weight[0][0]), len(some.index[0])
     width = max(x.shape[1] for x in xs.values())
@@ -177,10 +177,10 @@ def codes(
 
 
 def inner(a: Float[Tensor, "half draw class d"], b: Float[Tensor, "half draw class d"]) -> Float[Tensor, "draw"]:
-    """Inner product of two codes, each half of the one with the other half of the other."""
+    """Return the inner product of two codes, each half of one with the other half of the other."""
     return (a[0] * b[1] + a[1] * b[0]).sum((-2, -1)) / 2
 
 
 def centred(means: Float[Tensor, "half draw class d"]) -> Float[Tensor, "half draw class d"]:
-    """Class means less their own mean: what tells the classes apart."""
+    """Return class means minus the mean of all classes: only differences between classes remain."""
     return means - means.mean(2, keepdim=True)

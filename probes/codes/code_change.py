@@ -1,10 +1,10 @@
-"""How much the code of a summary changes with prefix length: C(n), from class means of two halves of the sequences.
+"""How much the code of a task state changes with prefix length: C(n), from class means of two halves.
 
     C(n) = |b(n) - a|^2 / (|b(n)|^2 + |a|^2)
 
-with a the mean over the lengths inside training of the matrices of class means and b(n) that at n, both
-centred at the grand mean inside training. Every squared norm is a product between the halves, so that sampling
-noise adds nothing on average.
+with a the mean over the lengths inside training of the matrices of class means and b(n) that at n, both centred at the
+grand mean inside training. Every squared norm is a product between two halves of the sequences, so that sampling noise
+adds nothing on average.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Change:
     """C(n) of one hook and length.
 
     Attributes:
-        draws: as measured (draw 0) and per resample; NaN where it is not defined.
+        draws: as measured (draw 0) and per resample; NaN where it is undefined.
         problem: why it is undefined, or "".
     """
 
@@ -50,7 +50,7 @@ class Change:
 
     @staticmethod
     def of(difference: Array, size: Array) -> Change:
-        """From the draws of the squared norms above and below the line."""
+        """Return C(n) from the draws of its numerator and denominator."""
         if not np.isfinite(size[0]) or size[0] <= 0 or float(interval(size[1:])[0]) <= 0:
             return Change(np.full_like(size, np.nan), NOISE)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -58,7 +58,7 @@ class Change:
 
 
 def mean_change(changes: Mapping[int, Change]) -> Change:
-    """The mean over lengths; undefined as soon as one of them is."""
+    """Return the mean over lengths; undefined if one of them is."""
     for n, change in changes.items():
         if change.problem:
             return Change(change.draws, f"at length {n}: {change.problem}")
@@ -68,12 +68,12 @@ def mean_change(changes: Mapping[int, Change]) -> Change:
 def norms(
     means: Mapping[int, Float[Tensor, "half draw class d"]], inside: Sequence[int], length: int
 ) -> Float[Tensor, "part draw"]:
-    """|b - a|^2 and |b|^2 + |a|^2 of one length, per draw.
+    """Return |b - a|^2 and |b|^2 + |a|^2 of one length, per draw.
 
     Args:
         means: class means by length.
-        inside: the lengths that a and the grand mean are taken over.
-        length: that of b.
+        inside: the lengths over which a and the grand mean are averaged.
+        length: the length of b.
     """
     trained = torch.stack([means[n] for n in inside]).mean(0)
     grand = trained.mean(2, keepdim=True)
@@ -82,7 +82,7 @@ def norms(
 
 
 class Codes:
-    """The codes of one checkpoint at all lengths, ready to be compared.
+    """The codes of one checkpoint at all lengths.
 
     Args:
         rows: rows per length, from batches that number their sequences alike.
@@ -115,14 +115,14 @@ class Codes:
 
     @cached_property
     def pairs(self) -> dict[tuple[int, bool], list[int]]:
-        """(length, left out of a) -> the lengths that it is compared with."""
+        """(length, whether it is left out of a) -> the lengths with which it is compared."""
         found = {(n, False): self.inside for n in self.draws}
         if len(self.inside) > 1:
             found |= {(n, True): [m for m in self.inside if m != n] for n in self.inside}
         return found
 
     def changes(self, xs: Mapping[int, Float[Tensor, "_ d"]]) -> dict[tuple[int, bool], Change]:
-        """C(n) of every length, and of those inside training also against the others alone (True)."""
+        """Return C(n) of every length. For lengths inside training, also C(n) against only the others (key True)."""
         if not all(bool(x.isfinite().all()) for x in xs.values()):
             lost = np.full(2, np.nan)
             return {pair: Change(lost, "activations are not finite") for pair in self.pairs}
@@ -135,7 +135,7 @@ class Codes:
 
 
 def codes_of(measurement: ResampledMeasurement, study: Study, control: str = "") -> Codes:
-    """The codes of what a measurement observed, for its own labels or those of a label control.
+    """Return the codes of what a measurement observed, for its own labels or those of a label control.
 
     Raises:
         NoCode: where nothing can be compared at any length.

@@ -1,17 +1,17 @@
-"""Is the summary coded in the same directions at other lengths, and since when in training?
+"""Is the task state coded in the same directions at other lengths, and since when in training?
 
-The code at one length and step is the matrix c of class means, less their mean. Two codes are compared by
+The code at one length and step is the matrix c of class means, minus their mean. Two codes are compared by
 
     cos = <c, c'> / sqrt(<c, c> <c', c'>)
 
-every inner product being taken between disjoint halves of the sequences: sampling noise then lowers no
-cosine, and equal codes have cosine 1 at any number of sequences. Scale and offset of a code do not matter
-here; ``length_coupling`` is where they do.
+Every inner product is taken between disjoint halves of the sequences. So sampling noise lowers no cosine, and equal
+codes have cosine 1 at any number of sequences. Scale and offset of a code do not matter here; ``length_coupling``
+measures them.
 
-A code need not be learned to stay: what merely copies the last token has cosine 1 at all lengths, and so has the
-share of ones that an untrained model writes. Both stand beside the cosines after the last block, with those of
-shuffled and of hashed labels. Over steps the untrained control is the cosine with step 0 itself. A code of
-position alone has no class means that differ, and so no cosine.
+A code may stay the same without being learned. A copy of the last token has cosine 1 at all lengths, and so does the
+share of ones that an untrained model writes. Both are controls of the cosines after the last block, together with
+shuffled and hashed labels. Over steps, the untrained control is the cosine with step 0. A code of only position has
+equal class means, and so no cosine.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from workbench.runs.errors import RunError
 from workbench.table.schema import Row, row
 
 KEPT_BYTES = 8 << 20
-"""Activations of another checkpoint larger than this are not kept for the next one, but made again."""
+"""Activations of another checkpoint that are larger than this are not cached."""
 LENGTH, STEP = "length", "step"
 
 Array = NDArray[np.float64]
@@ -48,7 +48,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Cosine:
-    """The cosine of two codes with its interval, or why there is none."""
+    """The cosine of two codes with its interval, or why it is undefined."""
 
     value: float = np.nan
     low: float = np.nan
@@ -57,7 +57,7 @@ class Cosine:
 
     @staticmethod
     def of(products: Float[Tensor, "part draw"]) -> Cosine:
-        """From the draws of <c, c'>, <c, c> and <c', c'>; undefined where a norm is not above its noise."""
+        """Return the cosine from draws of <c, c'>, <c, c> and <c', c'>; undefined if a norm is not above its noise."""
         cross, *norms = products.numpy()
         if any(not n[0] > 0 or not float(interval(n[1:])[0]) > 0 for n in norms):
             return Cosine(problem=NOISE)
@@ -71,7 +71,7 @@ class Cosine:
 def cosines(
     xs: Mapping[Any, Float[Tensor, "_ d"]], draws: Mapping[Any, Draws], pairs: Sequence[tuple[Any, Any]]
 ) -> list[Cosine]:
-    """Cosines between codes, by whatever tells them apart: lengths, or steps."""
+    """Return cosines between pairs of codes. Codes are named by the keys of ``xs``: lengths, or steps."""
     if not all(bool(x.isfinite().all()) for x in xs.values()):
         return [Cosine(problem="activations are not finite")] * len(pairs)
     parts: list[list[Tensor]] = [[] for _ in pairs]
@@ -84,7 +84,7 @@ def cosines(
 
 
 def settled(steps: Sequence[int], found: Sequence[Cosine], here: int) -> int:
-    """The first step from which on the code is that of ``here``; ``here`` itself where it was another until then."""
+    """Return the first step from which on the code equals that of ``here``; ``here`` if no earlier step qualifies."""
     first = here
     for step, cosine in reversed(list(zip(steps, found, strict=True))):
         if cosine.problem or cosine.value < SETTLED:
@@ -94,17 +94,17 @@ def settled(steps: Sequence[int], found: Sequence[Cosine], here: int) -> int:
 
 
 def beyond(trained: int, found: Codes) -> list[tuple[int, int]]:
-    """The pairs of N and each longer length that has a code."""
+    """Return the pairs of N and each longer length that has a code."""
     return [(trained, n) for n in sorted(found.draws) if n > trained] if trained in found.draws else []
 
 
 class Drift(ResampledMeasurement):
-    """Cosines of summary codes between all pairs of lengths, and between this checkpoint and all earlier ones at N.
+    """Measure cosines of task-state codes between lengths, and between this checkpoint and all earlier ones at N.
 
     The embedding and the stream after each block are read.
 
     Args:
-        law: the evaluation law.
+        law: name of the test set.
         resamples: bootstrap resamples, inside class and half.
         layers: layers to read; None = all.
     """
@@ -143,7 +143,7 @@ class Drift(ResampledMeasurement):
     )
 
     def finish(self, study: Study) -> list[Row]:
-        """Cosines over lengths, their controls, then cosines over steps."""
+        """Return cosines over lengths, their controls, then cosines over steps."""
         lengths = sorted(self.rows)
         try:
             found = codes_of(self, study)
@@ -166,7 +166,7 @@ class Drift(ResampledMeasurement):
     def _between(
         self, site: str, xs: Mapping[int, Tensor], found: Codes, pairs: Sequence[tuple[int, int]], control: str = ""
     ) -> list[Row]:
-        """Cosines of pairs of lengths at one site."""
+        """Return cosines of pairs of lengths at one site."""
         if not pairs:
             return []
         note, made = self._note(found.labelling, found.draws, xs), []
@@ -175,7 +175,7 @@ class Drift(ResampledMeasurement):
         return made
 
     def _controls(self, study: Study, found: Codes) -> list[Row]:
-        """Cosines between N and longer lengths, at the last site, that owe nothing to what was learned."""
+        """Return control cosines between N and longer lengths, at the last site."""
         site, trained = self.read[-1], study.grid.trained
         own = {n: rows.x[-1] for n, rows in self.rows.items()}
         made = list[Row]()
@@ -200,7 +200,7 @@ class Drift(ResampledMeasurement):
         return made + self.memo(study, fixed)
 
     def _over_steps(self, study: Study, labelling: Labelling, draws: Draws) -> list[Row]:
-        """This checkpoint's code at N beside those of all earlier ones: the same strings, in the same halves."""
+        """Compare this checkpoint's code at N with those of all earlier ones, on the same sequences and halves."""
         trained, key = study.grid.trained, (self.name, tuple(self.read))
         rows, made = self.rows[trained], list[Row]()
         found: list[list[Cosine]] = []
@@ -221,10 +221,10 @@ class Drift(ResampledMeasurement):
         return made
 
     def _of_step(self, study: Study, step: int, key: tuple[Any, ...]) -> Tensor:
-        """The rows at N of an earlier checkpoint.
+        """Return the rows at N of an earlier checkpoint.
 
-        Always of a pass of their own: what that checkpoint's own measurement saw may come from a longer pass and
-        differ in the last bits, and these rows must not depend on which checkpoints one process happened to measure.
+        They always come from a separate pass. The checkpoint's own measurement may use a longer pass, which changes the
+        last bits. These rows must not depend on which checkpoints a process measures.
         """
         trained = study.grid.trained
 
@@ -237,7 +237,7 @@ class Drift(ResampledMeasurement):
         return make() if self.rows[trained].x.nbytes > KEPT_BYTES else study.memo((*key, step), make)
 
     def _settled(self, study: Study, site: str, x: Tensor, draws: Draws, found: Sequence[Cosine]) -> Row:
-        """When the code at N became what it is."""
+        """Return the step from which on the code at N equals the present one."""
         fields = self._place(site, study.grid.trained) | {"quantity": "settled_step", "target": TARGET}
         (own,) = cosines({0: x, 1: x}, {0: draws, 1: draws}, [(0, 1)])
         if own.problem:
@@ -253,7 +253,7 @@ class Drift(ResampledMeasurement):
         )
 
     def _unsettled(self, study: Study, problem: str) -> list[Row]:
-        """The rows at N where no code of this checkpoint can be had."""
+        """Return the rows at N where this checkpoint has no code."""
         trained = study.grid.trained
         fields = [self._place(site, trained) | {"quantity": "settled_step", "target": TARGET} for site in self.read]
         return [row(**f, status="undefined", note=problem) for f in fields]

@@ -1,19 +1,21 @@
-"""Is it the same code past training? One figure per checkpoint: 0 the same, 1 nothing of it left.
+"""Is it the same code past training? One number per checkpoint: 0 = the same, 1 = nothing of it is left.
 
-C(n) compares the class means of the output summary at prefix length n with those inside training:
+C(n) compares the class means of the task state at the output, at prefix length n, with those inside training:
 
     C(n) = |b(n) - a|^2 / (|b(n)|^2 + |a|^2)
 
-with a the mean over the lengths inside training of the matrices of class means and b(n) that at n, both
-centred at the grand mean inside training. It is 0 where the code is the same, 1 where nothing of it is left or
-where only position is coded, and does not change under rotation, translation and common scale.
+Here a is the mean over the lengths inside training of the matrices of class means, and b(n) is the matrix at n. Both
+are centred at the grand mean inside training. C(n) is 0 if the code is the same, and 1 if nothing of it is left or only
+position is coded. It is invariant under rotation, translation and common scale.
 
-*used* takes the centred logits at the query, *stored* the residual stream: a direction that no later layer
-reads may move without harm. In between, *used_inner* takes the residual stream as the rest of the model reads
-it: pushed to the centred logits through the mean Jacobian inside training. The law must be matched, or the
-summary itself would change with length, and challenging, or a shortcut that holds on easy strings would pass
-for the code. What is measured is sameness and not correctness: a model that has learned nothing keeps its
-code, so the figure means something only beside whether the checkpoint is fitted.
+*used* takes the centred logits at the query, *stored* the residual stream. A direction that no later layer reads may
+change without effect. So *used_inner* takes the residual stream as the rest of the model reads it: mapped to the
+centred logits by the mean Jacobian inside training.
+
+The test set must be matched, or the distribution of the task state would change with length. It must also be
+challenging, or a shortcut for easy sequences would count as the code. The number measures whether the code stays the
+same, not whether it is right. A model that has learned nothing keeps its code, so read the number only for checkpoints
+that solve the training lengths.
 """
 
 from __future__ import annotations
@@ -47,18 +49,18 @@ USED, INNER = "used", "used_inner"
 #: Sequences per length that the mean Jacobian is taken over.
 JACOBIAN_SEQUENCES = 64
 OUTPUTS = -1
-"""The key of what is no site of the stream."""
+"""Key of the outputs, which are not a site of the residual stream."""
 
 
 class LengthCoupling(ResampledMeasurement):
-    """C(n) of the logits (used) and of the residual stream (stored), and their means past and inside training.
+    """Measure C(n) of the logits (used) and of the residual stream (stored), and their means past and inside training.
 
-    Beside the one figure stand those of shuffled and of hashed labels in the same logits, of the untrained model's
-    logits, and of codes that are nothing but the last tokens. A code of position alone has 1 by definition.
+    The controls use shuffled labels and hashed labels in the same logits, the untrained model's logits, and codes that
+    consist of only the last tokens. A code of only position has the value 1 by definition.
 
     Args:
-        law: an evaluation law under which the summary has one law at every length and shortcuts fail; the
-            challenge laws of the tasks here are made for both.
+        law: name of a test set with the same distribution of the task state at every length, on which shortcuts fail.
+            The challenge test sets of the built-in tasks are made for both.
         resamples: bootstrap resamples, inside class and half.
         layers: layers to read; None = all.
     """
@@ -122,7 +124,7 @@ class LengthCoupling(ResampledMeasurement):
         return _WithOutputs(super().collector(length, batch, sites), outputs, keep)
 
     def finish(self, study: Study) -> list[Row]:
-        """Rows of one checkpoint: the one figure first."""
+        """Return the rows of one checkpoint, the number per checkpoint first."""
         wanted = [study.task.next_length(study.grid.trained * factor) for factor in FACTORS]
         report = CouplingRows({n: len(rows) for n, rows in self.rows.items()}, study, wanted)
         used = {n: centred(study, x) for n, x in self._logits.items()}
@@ -138,14 +140,14 @@ class LengthCoupling(ResampledMeasurement):
         return made + [r for place in self._inner(study) for r in report.rows(place, own)]
 
     def _codes(self, study: Study, control: str) -> Codes | str:
-        """The codes of the labels, or of a label control; or why there are none."""
+        """Return the codes of the labels, or of a label control; or why there are none."""
         try:
             return codes_of(self, study, control)
         except NoCode as error:
             return str(error)
 
     def _fixed(self, study: Study) -> Iterator[ComparedCode]:
-        """What does not depend on the checkpoint: the untrained model's logits, and the last tokens alone."""
+        """Yield what does not depend on the checkpoint: the untrained model's logits, codes of only the last tokens."""
         batches = {n: study.batch(self.law, n) for n in self.rows}
         collectors = {n: output_collector(batch, self.places(batch, n)) for n, batch in batches.items()}
         if self.show_untrained(study, collectors):
@@ -158,7 +160,7 @@ class LengthCoupling(ResampledMeasurement):
             yield ComparedCode(self._fields(USED, "logits", control), xs, brief=True, positions=False)
 
     def _inner(self, study: Study) -> Iterator[ComparedCode]:
-        """The embedding and the stream after each block, as the rest of the model reads them inside training."""
+        """Yield the embedding and the stream after each block, as the rest of the model reads them inside training."""
         sites = [site for site in self.read if not site.endswith(MID)]
         found: list[Tensor] = []
         problem = "none of the lengths inside training was measured"
@@ -183,12 +185,12 @@ class LengthCoupling(ResampledMeasurement):
 
 
 def output_collector(batch: Batch, places: RowPlaces) -> RowCollector:
-    """Collects the outputs at those places."""
+    """Return a collector of the outputs at the given positions."""
     return RowCollector(batch, {ROWS: places}, [LOGITS], torch.float64)
 
 
 class _WithOutputs(Observer):
-    """Shows the outputs to one observer, and all else to another."""
+    """Passes outputs to one observer, and all other activations to another."""
 
     def __init__(self, stream: Observer, outputs: RowCollector, keep: Callable[[], None]) -> None:
         self.batch, self._stream, self._outputs, self._keep = stream.batch, stream, outputs, keep
@@ -206,20 +208,20 @@ class _WithOutputs(Observer):
 
 
 def centred(study: Study, outputs: Float[Tensor, "*of out"]) -> Float[Tensor, "*of out"]:
-    """Logits less their mean, for a softmax takes no notice of what is added to all; real outputs are what they are."""
+    """Return logits minus their mean, since softmax ignores a common constant; real outputs are unchanged."""
     return outputs if study.task.real else outputs - outputs.mean(-1, keepdim=True)
 
 
 @dataclass(frozen=True)
 class ComparedCode:
-    """One thing whose code is compared.
+    """An activation whose code is compared over lengths.
 
     Attributes:
-        fields: what its rows share.
-        xs: what it holds at each length.
-        brief: whether C(n) of the single lengths is left out.
-        positions: whether it matters which position ids the checkpoint has seen.
-        problem: why it holds nothing, or "".
+        fields: columns that its rows share.
+        xs: the activation at each length.
+        brief: whether C(n) of single lengths is left out.
+        positions: whether the position ids that the checkpoint has seen matter.
+        problem: why there are no activations, or "".
     """
 
     fields: Row
@@ -236,7 +238,7 @@ class CouplingRows:
     Attributes:
         sizes: sequences per length.
         study: the checkpoint.
-        wanted: the lengths of the one figure.
+        wanted: the lengths of the number per checkpoint.
     """
 
     sizes: Mapping[int, int]
@@ -244,7 +246,7 @@ class CouplingRows:
     wanted: Sequence[int]
 
     def rows(self, place: ComparedCode, found: Codes | str) -> list[Row]:
-        """All rows of one place; ``found`` are its codes, or why there are none."""
+        """Return all rows of one activation; ``found`` is its codes, or why there are none."""
         if place.problem or isinstance(found, str):
             return self._nothing(place, place.problem or str(found))
         changes = found.changes(place.xs)
@@ -268,7 +270,7 @@ class CouplingRows:
         return made + [self._row("length_coupling_at", place, at(n), [n], note, n) for n in every]
 
     def _nothing(self, place: ComparedCode, problem: str) -> list[Row]:
-        """The rows of a place where no code can be had."""
+        """Return the rows of an activation without a code."""
         lost = Change(np.full(2, np.nan), problem)
         made = [self._row(q, place, lost, self.wanted, "") for q in ("length_coupling", "length_coupling_in")]
         every = [] if place.brief else sorted(self.sizes)

@@ -1,8 +1,8 @@
-"""What the rest of a model reads of its residual stream at the query, to first order.
+"""How the rest of a model reads its residual stream at the query, to first order.
 
-The mean Jacobian J = E[d outputs(query) / d x(query)] is the linear map that stands in for all later layers. A
-direction that no later layer reads is in its kernel; one that is read twice as much counts twice as much. It is exact
-where the later layers are linear, and sees nothing where what they do cancels in the mean (an exclusive or).
+The mean Jacobian J = E[d outputs(query) / d x(query)] is a linear approximation of all later layers. A direction that
+no later layer reads is in its kernel. A direction that is read twice as strongly counts twice as much. It is exact
+where the later layers are linear. It misses effects that cancel in the mean, such as an exclusive or.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from workbench.models.base.protocol import HookedModel
 from workbench.tasks.base import Batch
 
 MOST_OUTPUTS = 64
-"""Each output takes a backward pass; models with more of them have no mean Jacobian."""
+"""Maximum number of outputs. Each takes a backward pass, so models with more outputs have no mean Jacobian."""
 
 
 def mean_jacobian(model: HookedModel, batch: Batch, sites: Sequence[str]) -> Float[Tensor, "site out d"]:
-    """Derivatives of the outputs at the last query in the residual stream at that query, mean over the sequences.
+    """Return derivatives of the outputs at the last query with respect to the residual stream there, averaged.
 
-    Only the row of the query is varied: what earlier rows carry reaches it through attention, at a later site.
+    Only the row of the query is varied. Information in earlier rows reaches it through attention, at a later site.
 
     Args:
         model: the model.
@@ -53,6 +53,6 @@ def mean_jacobian(model: HookedModel, batch: Batch, sites: Sequence[str]) -> Flo
 
 
 def _hold(x: Tensor, hook: Any, held: dict[str, Tensor]) -> Tensor:
-    """Keep the activation that the rest of the pass is computed from; the first one is where the graph begins."""
+    """Store the activation from which the rest of the pass is computed; the graph begins at the first one."""
     held[hook.name] = x if x.requires_grad else x.detach().requires_grad_()
     return held[hook.name]

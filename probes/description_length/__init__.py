@@ -1,1 +1,1 @@
-"""How many bits labels cost somebody who has the activations."""
+"""The number of bits that labels cost when the activations are known."""

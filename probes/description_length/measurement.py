@@ -1,9 +1,10 @@
-"""How many bits does it take to send the summaries, to somebody who has the activations?
+"""How many bits does it take to send the task states to a receiver who has the activations?
 
-The online code of :mod:`probes.description_length.online_code`: what few sequences teach a probe makes the code of all
-the later ones short, so that, unlike accuracy, it tells a summary that lies open from one that much data can dig out.
-Compression is how many times shorter it is than a code that knows nothing of the activations: 1 for nothing, and below
-1 where probes are confident of noise.
+The online code is in :mod:`probes.description_length.online_code`. If few sequences suffice to train a probe, the code
+of all later sequences is short. So, unlike accuracy, the code length separates an easily decodable task state from one
+that a probe decodes only with much data. Compression is the ratio between the length of a code that ignores the
+activations and that of the online code. It is 1 if nothing can be decoded, and below 1 if probes are confident about
+noise.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from workbench.table.schema import Row, row
 
 
 class DescriptionLength(ResampledMeasurement):
-    """Online code length of the output summary at every layer, and the accuracy of its last classifier.
+    """Measure the online code length of the task state at every layer, and the accuracy of its last classifier.
 
     Args:
-        law: the evaluation law.
-        resamples: bootstrap resamples behind every interval.
+        law: name of the test set.
+        resamples: bootstrap resamples for every interval.
         layers: layers to read; None = all.
         factors: prefix lengths, as multiples of N; lengths that the caller names are measured as well.
     """
@@ -83,7 +84,7 @@ class DescriptionLength(ResampledMeasurement):
     factors: RealFactors = (1.0, 4.0)
 
     def finish(self, study: Study) -> list[Row]:
-        """Code lengths of all layers, beside those of shuffled and hashed labels and of the untrained model."""
+        """Return code lengths of all layers, with those of shuffled and hashed labels and of the untrained model."""
         lengths = exact_multiples(study.grid, study.task, self.factors)
         self._rows = {n: self.rows[n] for n in lengths if n in self.rows}
         if not self.rows:
@@ -105,13 +106,15 @@ class DescriptionLength(ResampledMeasurement):
         return made + self.memo(study, lambda: list(self._fixed(study, target)))
 
     def _labels(self, study: Study, length: int, target: Target) -> tuple[Tensor, Tensor]:
-        """The labels in the order they are sent in, and that order."""
+        """Return the labels in the order in which they are sent, and that order."""
         rows = self.rows[length]
         order = torch.from_numpy(study.rng(self.name, "order").permutation(self.drawn))[rows.sequence].argsort()
         return target.of(rows)[order], order
 
     def _fixed(self, study: Study, target: Target) -> Iterator[Row]:
-        """What does not depend on the checkpoint: codes given the untrained model, or the last tokens alone."""
+        """Yield rows that do not depend on the checkpoint: code lengths given the untrained model, or only the last
+        tokens.
+        """
         untrained: Mapping[int, ProbeRows] = self.untrained_rows(study) or {}
         for n, rows in self.rows.items():
             y, order = self._labels(study, n, target)
@@ -125,7 +128,7 @@ class DescriptionLength(ResampledMeasurement):
     def _coded(
         self, study: Study, length: int, site: str, x: Tensor, labels: Mapping[str, Tensor], classes: int
     ) -> Iterator[Row]:
-        """Rows of each labelling, by control."""
+        """Yield the rows of each labelling, by control."""
         if classes:
             for control, y in labels.items():
                 try:

@@ -1,17 +1,18 @@
-"""Online codes: labels are sent block by block, each in the code of a probe that was fitted on the blocks before.
+"""Online codes: labels are sent block by block, each in the code of a probe fitted on the earlier blocks.
 
-Online code (Voita and Titov 2020, 2003.12298, equation 3): the first t_1 labels are sent in a plain code that knows
-nothing of x; a probe is fitted on them, and the next block is sent in the code that it gives; and so on with blocks of
-twice the size:
+Source: Voita and Titov 2020, 2003.12298, equation 3. The first t_1 labels are sent in a plain code that ignores x. A
+probe is fitted on them, and the next block is sent in the code that it defines. The following blocks have twice the
+size each:
 
     L = t_1 plain + sum_i -log2 p_i(y_(t_i + 1), .., y_(t_(i+1)) | x)
 
-For *classes* the plain code is log2 C bits each and the probe a logistic regression. *Numbers* are sent to a
-precision of :data:`PRECISION` of their standard deviation, mean and deviation being known to both sides: the plain code
-is that of a normal distribution of this mean and deviation, and the probe a ridge regression, whose prediction is the
-mean of a normal distribution and whose error on held-out folds of the rows it was fitted on is its variance; a cell
-of the precision has the probability that this distribution gives it. Where noise is normal, what is saved per row
-tends to -log2(1 - R^2) / 2 bits. Components of a vector are sent one after the other.
+For *classes*, the plain code takes log2 C bits each, and the probe is a logistic regression.
+
+*Numbers* are sent to a precision of :data:`PRECISION` of their standard deviation. Mean and deviation are known to
+sender and receiver. The plain code is that of a normal distribution with this mean and deviation. The probe is a ridge
+regression. Its prediction is the mean of a normal distribution, and its error on held-out folds of the fitting rows is
+the variance. A cell of the precision has the probability that this distribution gives it. If noise is normal, the
+saving per row approaches -log2(1 - R^2) / 2 bits. Components of a vector are sent one after another.
 """
 
 from __future__ import annotations
@@ -34,22 +35,22 @@ from probes.fitting.probe_rows import ProbeError
 #: Ends of the blocks, as shares of the sequences.
 ENDS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1)
 FEWEST = 64
-"""Fewest sequences: the first block must hold a few."""
+"""Minimum number of sequences, so that the first block is not too small."""
 PRECISION = 1 / 64
-"""Width of the cells that numbers are sent as, in standard deviations of the number."""
+"""Width of the cells in which numbers are sent, in standard deviations of the number."""
 SUREST = PRECISION / 4
-"""Smallest standard deviation of a prediction: nobody is surer than the precision is fine."""
+"""Minimum standard deviation of a prediction: a prediction cannot be more precise than the cells."""
 
 
 @dataclass(frozen=True)
 class Code:
-    """The online code of one labelling of the rows, in the order they are in.
+    """The online code of one labelling of the rows, in their order.
 
     Attributes:
-        bits: of each row.
-        plain: of each row, in the code that knows nothing of x.
-        block: which block each row is in; the first is sent as it is.
-        predicted: of classes, what the last probe answers on the last block; empty of numbers.
+        bits: bits of each row.
+        plain: bits of each row in the code that ignores x.
+        block: block of each row; the first block is sent in the plain code.
+        predicted: for classes, predictions of the last probe on the last block; empty for numbers.
     """
 
     bits: Float[np.ndarray, "row"]
@@ -58,15 +59,15 @@ class Code:
     predicted: Int[np.ndarray, "last"]
 
     def length(self) -> float:
-        """Bits altogether."""
+        """Return the total number of bits."""
         return float(self.bits.sum())
 
     def compression(self) -> float:
-        """How many times shorter than the plain code it is."""
+        """Return the length of the plain code divided by that of this code."""
         return float(self.plain.sum() / self.bits.sum())
 
     def resampled(self, rng: np.random.Generator, resamples: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Lengths and compressions with the rows of each block resampled: how far they may fall, given the probes."""
+        """Return lengths and compressions with the rows of each block resampled; the probes stay the same."""
         total = np.zeros((resamples, 2))
         for b in range(int(self.block.max()) + 1):
             own = np.stack([self.bits, self.plain], 1)[self.block == b]
@@ -75,7 +76,7 @@ class Code:
 
 
 def class_code(x: Float[Tensor, "row d"], y: Int[Tensor, "row"], classes: int) -> Code:
-    """Code classes block by block.
+    """Return the online code of classes.
 
     Args:
         x: activations, one row per sequence, in random order.
@@ -96,7 +97,7 @@ def class_code(x: Float[Tensor, "row d"], y: Int[Tensor, "row"], classes: int) -
 
 
 def number_codes(x: Float[Tensor, "row d"], ys: Sequence[Float[Tensor, "row ..."]]) -> list[Code]:
-    """Code numbers, or vectors of numbers, block by block; several labellings of the same rows at once.
+    """Return the online codes of numbers, or vectors of numbers, for several labellings of the same rows.
 
     Args:
         x: activations, one row per sequence, in random order.
@@ -128,7 +129,7 @@ def number_codes(x: Float[Tensor, "row d"], ys: Sequence[Float[Tensor, "row ..."
 
 
 def _blocks(x: Float[Tensor, "row d"]) -> list[tuple[int, int, int]]:
-    """Number, start and end of every block but the first.
+    """Return number, start and end of every block except the first.
 
     Raises:
         ProbeError: for too few rows, or activations that are not finite.
@@ -142,7 +143,7 @@ def _blocks(x: Float[Tensor, "row d"]) -> list[tuple[int, int, int]]:
 
 
 def _cells(y: Float[Tensor, "row value"]) -> Float[Tensor, "row value"]:
-    """The components that vary, in standard deviations from their mean, rounded to the precision."""
+    """Return the components that vary, in standard deviations from their mean, rounded to the precision."""
     y = y - y.mean(0)
     deviation = y.std(0, correction=0)
     varies = deviation > 0
@@ -153,7 +154,7 @@ def _cells(y: Float[Tensor, "row value"]) -> Float[Tensor, "row value"]:
 def _bits(
     y: Float[Tensor, "row value"], mean: Float[Tensor, "row value"], deviation: Float[Tensor, "value"]
 ) -> Float[Tensor, "row"]:
-    """-log2 of the probability of each row's cells, under normal distributions."""
+    """Return -log2 of the probability of each row's cells, under normal distributions."""
     off = (y - mean).abs()
     near, far = ((-(off + side * PRECISION / 2) / deviation) for side in (-1, 1))
     upper, lower = torch.special.log_ndtr(near), torch.special.log_ndtr(far)

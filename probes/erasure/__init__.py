@@ -1,1 +1,1 @@
-"""Does the model use what a probe reads? Erasing it linearly."""
+"""Does the model use what a probe decodes? Linear erasure of a concept from the residual stream."""

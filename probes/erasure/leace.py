@@ -1,11 +1,11 @@
-"""Erasing a concept linearly and no more than that (LEACE; Belrose et al. 2023, 2306.03819, theorem 4.2).
+"""Linear erasure of a concept with the smallest change (LEACE; Belrose et al. 2023, 2306.03819, theorem 4.2).
 
 With W = Sxx^(-1/2) and U an orthonormal basis of the columns of W Sxz,
 
     r(x) = x - W^+ U U^T W (x - mean)
 
-is the smallest change of x, in mean square, after which no linear predictor of z does better than a constant,
-for any convex loss. This is exact on the rows it was fitted on, and approximate on others.
+is the smallest change of x, in mean square, after which no linear predictor of z does better than a constant, for any
+convex loss. This is exact on the fitting rows, and approximate on others.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ SHUFFLES = 49
 
 
 class LeftOut(NamedTuple):
-    """Directions of the activations in which next to nothing varies: whitening them would blow up rounding.
+    """Directions of the activations with almost no variance. Whitening them would amplify rounding.
 
     Attributes:
-        directions: how many.
+        directions: their number.
         of: the dimension of the activations.
-        share: their share of all variance; 0 where they do not vary at all.
+        share: their share of the total variance; 0 where they do not vary at all.
     """
 
     directions: int
@@ -48,10 +48,10 @@ class Eraser:
     """An oblique projection away from a subspace, about a mean.
 
     Attributes:
-        mean: of the fitted rows; what is left where something is erased.
-        reads: functionals that are erased, of the centred activation.
-        writes: the directions they are taken out of.
-        left_out: what of the activations was not looked at; see :attr:`Whitened.left_out`.
+        mean: mean of the fitting rows.
+        reads: erased linear functionals of the centred activation.
+        writes: the directions along which they are subtracted.
+        left_out: directions that were ignored; see :attr:`Whitened.left_out`.
     """
 
     mean: Float[Tensor, "d"]
@@ -61,38 +61,38 @@ class Eraser:
 
     @property
     def rank(self) -> int:
-        """Number of functionals erased."""
+        """Number of erased functionals."""
         return len(self.reads)
 
     @property
     def variance(self) -> float:
-        """Variance of what is erased from the fitted rows, summed over dimensions; there the functionals are white."""
+        """Variance of the erased part in the fitting rows, summed over dimensions. The functionals are white there."""
         return float(self.writes.pow(2).sum())
 
     def part(self, x: Float[Tensor, "... d"]) -> Float[Tensor, "... d"]:
-        """What is erased from each activation."""
+        """Return the part of each activation that is erased."""
         mean, reads, writes = (t.to(x.dtype) for t in (self.mean, self.reads, self.writes))
         return (x - mean) @ reads.T @ writes.T
 
     def erase(self, x: Float[Tensor, "... d"]) -> Float[Tensor, "... d"]:
-        """The activation without the concept."""
+        """Return the activations without the concept."""
         return x - self.part(x)
 
     def keep(self, x: Float[Tensor, "... d"]) -> Float[Tensor, "... d"]:
-        """The mean activation with the concept and nothing else."""
+        """Return the mean activation plus only the concept."""
         return self.mean.to(x.dtype) + self.part(x)
 
 
 @dataclass(frozen=True)
 class Whitened:
-    """Activations of the fitted rows, with their covariance taken apart.
+    """Activations of the fitting rows, with the eigenvectors of their covariance.
 
     Attributes:
         mean: their mean.
-        basis: directions that vary at all.
-        scale: standard deviation along each.
+        basis: directions that vary.
+        scale: standard deviation along each direction.
         x: the activations.
-        left_out: the other directions. What is coded there alone is not erased.
+        left_out: the other directions. A concept that is coded only there is not erased.
     """
 
     mean: Float[Tensor, "d"]
@@ -121,15 +121,15 @@ class Whitened:
         return Whitened(mean, basis[:, kept], variance[kept].sqrt(), x, left_out)
 
     def leace(self, z: Float[Tensor, "row concept"], rng: np.random.Generator | None = None) -> Eraser:
-        """The eraser of a concept.
+        """Return the eraser of a concept.
 
         Args:
             z: the concept, one row per fitted row.
-            rng: if given, a concept that the activations predict no better than shuffled ones is refused: the
-                eraser of what is not there takes out whatever it covaries with by chance.
+            rng: if given, a concept that the activations predict no better than shuffled concepts is refused. Its
+                eraser would remove directions that covary with it by chance.
 
         Raises:
-            ValueError: for a concept of which nothing is linearly there, or nothing beyond chance.
+            ValueError: for a concept that is not linearly decodable, or not better than chance.
         """
         white, z = self._white(), _whitened(z)
         if not z.shape[1]:
@@ -143,10 +143,10 @@ class Whitened:
         return self._eraser(left[:, kept])
 
     def random(self, rank: int, rng: np.random.Generator) -> Eraser:
-        """The control of an eraser: as many random functionals, of variance 1 on whitened activations as its own are.
+        """Return the control of an eraser: as many random functionals, with variance 1 on whitened activations.
 
-        A random subspace of the activations as they are would hold next to no variance, and erasing it would show
-        nothing.
+        A random subspace of unwhitened activations would contain almost no variance, and its erasure would have no
+        effect.
         """
         drawn = torch.from_numpy(rng.standard_normal((len(self.scale), rank)))
         return self._eraser(torch.linalg.qr(drawn)[0])
@@ -161,7 +161,7 @@ class Whitened:
 
 
 def _whitened(z: Float[Tensor, "row concept"]) -> Float[Tensor, "row k"]:
-    """A basis of what the concept varies in, uncorrelated and of variance 1: erasing either erases both."""
+    """Return a basis of the concept's variation, uncorrelated with variance 1. Erasing either erases both."""
     z = z.double() - z.double().mean(0)
     left, scale, _ = torch.linalg.svd(z, full_matrices=False)
     found: Tensor = left[:, scale > _NO_CORRELATION * max(1.0, float(scale[0]))] * math.sqrt(len(z))
@@ -169,13 +169,13 @@ def _whitened(z: Float[Tensor, "row concept"]) -> Float[Tensor, "row k"]:
 
 
 def _strongest(white: Tensor, z: Tensor) -> float:
-    """The largest canonical correlation."""
+    """Return the largest canonical correlation."""
     values: Tensor = torch.linalg.svdvals(white.T @ z / len(z))
     return float(values[0])
 
 
 def residual(z: Float[Tensor, "row concept"], given: Float[Tensor, "row known"]) -> Float[Tensor, "row concept"]:
-    """What a linear prediction from ``given`` and a constant leaves of a concept."""
+    """Return a concept minus its linear prediction from ``given`` and a constant."""
     known = torch.cat([torch.ones(len(given), 1, dtype=torch.float64), given.double()], 1)
     weights: Tensor = torch.linalg.lstsq(known, z.double(), driver="gelsd").solution
     return z.double() - known @ weights

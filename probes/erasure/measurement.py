@@ -1,16 +1,18 @@
-"""Does the model use it? Accuracy by prefix length with the summary, or position, erased from the residual stream.
+"""``probes.erasure``: accuracy by prefix length with the task state, or position, erased from the residual stream.
 
-The *summary* is erased at the query alone, by an eraser fitted at queries of the same prefix length (mode
-refit) or of the lengths inside training (transfer). *Position* is the same for all queries of one length, so it
-is erased at every token, by an eraser fitted at tokens drawn from the whole prefix; the concept is which of 8
-bins log i falls in, less what the summary at that token predicts of it, for otherwise erasing position would
-erase part of a count. Erasers are fitted on one half of the sequences, accuracies taken on the other.
+The *task state* (target ``summary``) is erased at only the query. Its eraser is fitted at queries of the same prefix
+length (mode refit) or of the lengths inside training (transfer).
 
-Beside each erasure stands a random one of equal rank and variance; an eraser of shuffled labels would be just that, for
-on whitened activations they covary with a random direction. Beside the summary's stand those of the query's token,
-with which it may only go along, and of hashed labels: as many classes that depend on the last tokens and are of no
-use. The last 8 tokens together would take out most of the stream, position is one value at the query, and an
-untrained model has no accuracy to lose: these are no controls here.
+*Position* is the same for all queries of one length, so it is erased at every token. Its eraser is fitted at tokens
+drawn from the whole prefix. The concept is which of 8 bins contains log i, minus the prediction from the task state at
+that token. Otherwise erasing position would erase part of a count. Erasers are fitted on one half of the sequences, and
+accuracies are measured on the other.
+
+Each erasure has a random control of equal rank and variance. Shuffled labels would give the same control, because on
+whitened activations they covary with a random direction. The task state has two more controls. One erases the query's
+token, which may merely correlate with the task state. The other erases hashed labels: as many classes that depend on
+the last tokens and are useless to the model. Three other controls make no sense here. The last 8 tokens together would
+remove most of the stream, position is constant at the query, and an untrained model has no accuracy that could drop.
 """
 
 from __future__ import annotations
@@ -43,16 +45,16 @@ from workbench.tasks.base import Batch
 BINS = 8
 CONTROL = "random_of_equal_rank"
 CONCEPTS = (controls.TOKEN, controls.HASHED)
-"""What is erased in the summary's place to see what its erasure alone does."""
+"""Concepts that are erased instead of the task state, as controls."""
 TOKENS = "tokens"
-"""The places of the rows that erasers of position are fitted on."""
+"""Name of the rows on which erasers of position are fitted."""
 FEWEST = 16
-"""Fewest sequences that an eraser is fitted or an accuracy taken on."""
+"""Minimum number of sequences for fitting an eraser, and for an accuracy."""
 
 
 @dataclass(frozen=True)
 class ErasureArm:
-    """One edit: what is done to which concept, and how the eraser was come by."""
+    """One edit: the concept, what happens to it, and how the eraser was fitted."""
 
     target: str
     mode: str
@@ -62,13 +64,15 @@ class ErasureArm:
 
 
 class Erasure(StreamMeasurement):
-    """Accuracy with the summary or position erased in the embedding and after each block, and with it alone kept.
+    """Measure accuracy with the task state or position erased after each block, and with only the task state kept.
+
+    The embedding is edited, too.
 
     Args:
-        law: the evaluation law.
+        law: name of the test set.
         layers: layers to edit; None = all.
         factors: prefix lengths, as multiples of N; lengths that the caller names are measured as well.
-        positions: tokens per sequence that erasers of position are fitted on.
+        positions: tokens per sequence on which erasers of position are fitted.
     """
 
     name = "probes.erasure"
@@ -142,7 +146,7 @@ class Erasure(StreamMeasurement):
         self._tokens[length] = collector.rows(TOKENS)
 
     def _draw(self, batch: Batch, length: int) -> RowPlaces:
-        """Some tokens of every sequence, anywhere in the prefix, with their position and summary."""
+        """Draw some tokens of every sequence, anywhere in the prefix, with their position and task state."""
         order = np.random.default_rng([1, length]).random((len(batch), length)).argsort(1)
         place = torch.from_numpy(1 + order[:, : self.positions])
         sequence = torch.arange(len(batch))[:, None].expand_as(place).flatten()
@@ -151,13 +155,13 @@ class Erasure(StreamMeasurement):
         return RowPlaces.of(batch, torch.stack([sequence, index], 1), labels)
 
     def finish(self, study: Study) -> list[Row]:
-        """Accuracies of all edits of one checkpoint."""
+        """Return the accuracies of all edits of one checkpoint."""
         fit = halves(self.drawn, study.rng(self.name, "split"))
         lengths = exact_multiples(study.grid, study.task, self.factors)
         return [made for n in lengths if n in self.rows for made in self._length(study, n, fit)]
 
     def _length(self, study: Study, length: int, fit: Bool[Tensor, "sequence"]) -> Iterator[Row]:
-        """All rows of one prefix length."""
+        """Yield all rows of one prefix length."""
         batch = study.batch(self.law, length)
         chosen = (~fit & batch.mask[:, batch.index(length)].cpu()).nonzero()[:, 0]
         if len(chosen) < FEWEST:
@@ -176,7 +180,7 @@ class Erasure(StreamMeasurement):
     def _every_arm(
         self, study: Study, site: int, target: str, length: int, fit: Bool[Tensor, "sequence"]
     ) -> tuple[list[ErasureArm], list[tuple[Row, str]]]:
-        """All edits of one concept at one place; and those that cannot be had, with the reason."""
+        """Return all edits of one concept at one site, and those that are undefined, with the reason."""
         made: dict[tuple[str, str], Callable[[], list[ErasureArm]]] = {
             (mode, ""): partial(self._arms, study, site, target, mode, length, fit) for mode in (REFIT, TRANSFER)
         }
@@ -196,7 +200,7 @@ class Erasure(StreamMeasurement):
     def _arms(
         self, study: Study, site: int, target: str, mode: str, length: int, fit: Bool[Tensor, "sequence"]
     ) -> list[ErasureArm]:
-        """The edits of one concept at one place.
+        """Return the edits of one concept at one site.
 
         Raises:
             ValueError: where no eraser can be fitted.
@@ -222,7 +226,7 @@ class Erasure(StreamMeasurement):
     def _control(
         self, study: Study, site: int, control: str, length: int, fit: Bool[Tensor, "sequence"]
     ) -> list[ErasureArm]:
-        """The erasure, in the summary's place, of something that it is not.
+        """Return the erasure of another concept instead of the task state.
 
         Raises:
             ValueError: where no eraser can be fitted.
@@ -278,7 +282,7 @@ class Erasure(StreamMeasurement):
 
 
 def _fitted(parts: Sequence[ProbeRows], fit: Bool[Tensor, "sequence"]) -> ProbeRows:
-    """The rows that an eraser is fitted on.
+    """Return the rows on which an eraser is fitted.
 
     Raises:
         ValueError: for too few sequences.
@@ -290,7 +294,11 @@ def _fitted(parts: Sequence[ProbeRows], fit: Bool[Tensor, "sequence"]) -> ProbeR
 
 
 def concept(rows: ProbeRows, target: str) -> Float[Tensor, "row concept"]:
-    """What an eraser erases: the summary's indicators or values, or 8 bins of log i less what the summary says."""
+    """Return the concept to erase, ``[row, concept]``.
+
+    For the task state, these are its indicators or values. For position, these are 8 bins of log i minus their linear
+    prediction from the task state.
+    """
     summary = _indicators(rows.labels[TARGET])
     if target == TARGET:
         return summary
@@ -307,7 +315,7 @@ def _indicators(labels: Shaped[Tensor, "row *s"]) -> Float[Tensor, "row value"]:
 
 
 def _edit(arm: ErasureArm, batch: Batch, length: int) -> Callable[..., Any]:
-    """The edit as a hook: at the query for the summary, at every token but BOS for position."""
+    """Return the edit as a hook: at the query for the task state, at every token except BOS for position."""
     where = slice(batch.index(length), None) if arm.target == TARGET else slice(1 if batch.bos else 0, None)
     return partial(_apply, change=arm.eraser.keep if arm.kept else arm.eraser.erase, where=where)
 

@@ -1,1 +1,1 @@
-"""Fitting probes and scoring them beside their controls."""
+"""Fitting probes, and scoring them together with their controls."""

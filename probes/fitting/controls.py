@@ -1,9 +1,9 @@
-"""What a probe would score without reading anything learned: the controls of every decodability.
+"""Controls of decodability: what a probe scores without reading anything learned.
 
-Two controls change the label and keep the activations: *shuffled labels* (chance, with whatever the
-probe can fit of noise) and *hashed labels* (a control task in the sense of Hewitt and Liang 2019: how
-well a random function of the last tokens, which is of no use to the model, is decoded). The others keep
-the label and change what is read: an untrained model, the query token, the last tokens, nothing.
+Two controls change the label and keep the activations. *Shuffled labels* give chance plus overfitting. *Hashed labels*
+are a control task (Hewitt and Liang 2019): a random function of the last tokens, which is useless to the model. The
+others keep the label and change the input of the probe: an untrained model, the query token, the last tokens, or
+nothing.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ CONSTANT = "position_only"
 
 
 def shuffled(y: Shaped[Tensor, "row *s"], rng: np.random.Generator) -> Shaped[Tensor, "row *s"]:
-    """The labels, dealt out anew over the rows of all sequences."""
+    """Return the labels, randomly permuted over the rows of all sequences."""
     return y[torch.from_numpy(rng.permutation(len(y)))]
 
 
 def relabelled(rows: ProbeRows, target: str, control: str, rng: np.random.Generator) -> ProbeRows:
-    """The same rows with the labels of a label control in place of the target's; "" = the target's own."""
+    """Return the same rows with the labels of a label control; "" = the target's own labels."""
     y = rows.labels[target]
     if control == SHUFFLED:
         y = shuffled(y, rng)
@@ -44,7 +44,7 @@ def relabelled(rows: ProbeRows, target: str, control: str, rng: np.random.Genera
 
 
 def hashed(y: Shaped[Tensor, "row *s"], tokens: Int[Tensor, "row window"]) -> Shaped[Tensor, "row *s"]:
-    """A fixed random function of the last tokens, with (nearly) the distribution of ``y``.
+    """Return a fixed random function of the last tokens, with (nearly) the distribution of ``y``.
 
     Equal windows get equal labels, at every length, of every checkpoint and run.
     """
@@ -57,7 +57,7 @@ def hashed(y: Shaped[Tensor, "row *s"], tokens: Int[Tensor, "row window"]) -> Sh
 
 
 def _uniform(tokens: Int[Tensor, "row window"]) -> NDArray[np.float64]:
-    """A hash of each row in [0, 1): one round of the splitmix64 mixer per token."""
+    """Return a hash of each row in [0, 1): one round of the splitmix64 mixer per token."""
     state = np.zeros(len(tokens), dtype=np.uint64)
     for column in tokens.numpy().astype(np.int64).view(np.uint64).T:
         z = state + column + np.uint64(0x9E3779B97F4A7C15)
@@ -68,18 +68,18 @@ def _uniform(tokens: Int[Tensor, "row window"]) -> NDArray[np.float64]:
 
 
 def inputs_by_length(tokens: Mapping[int, Int[Tensor, "_ window"]], control: str) -> dict[int, Tensor]:
-    """What a control that sees no model reads at several lengths, ``[row, feature]``: the same features at each."""
+    """Return the inputs of a control without a model by length, ``[row, feature]``, with the same features."""
     read = inputs(torch.cat(list(tokens.values())), control)[0]
     return dict(zip(tokens, read.split([len(t) for t in tokens.values()]), strict=True))
 
 
 def inputs(tokens: Int[Tensor, "row window"], control: str) -> Float[Tensor, "one row feature"]:
-    """What a control that sees no model reads, as the only site.
+    """Return the inputs of a control without a model, as its only site.
 
     Args:
         tokens: the last tokens of each row, -1 before the start.
-        control: ``token_only``, ``last_8_tokens`` (indicators of which token stands where) or
-            ``position_only`` (one constant feature: at one exact prefix length, position says nothing).
+        control: ``token_only``, ``last_8_tokens`` (one indicator per token and offset) or ``position_only`` (one
+            constant feature, since position is constant at one exact prefix length).
     """
     if control == CONSTANT:
         return torch.zeros(1, len(tokens), 1, dtype=torch.float64)

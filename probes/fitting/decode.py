@@ -28,14 +28,14 @@ Rng = Callable[..., np.random.Generator]
 
 @dataclass(frozen=True)
 class ProbeArm:
-    """What one probe answers on the held-out rows of one length.
+    """The predictions of one probe on the held-out rows of one length.
 
     Attributes:
         mode: ``transfer``, ``recalibrated`` or ``refit``.
         control: name of the control, or "".
         predicted: class, value or vector; a single site where no layer is read.
-        truth: what should have been answered: for a label control, that control's labels.
-        reversed: per site, whether its direction now reads the opposite of what it read where fitted.
+        truth: the right answers; for a label control, that control's labels.
+        reversed: per site, whether its direction has the opposite sign of the one where it was fitted.
     """
 
     mode: str
@@ -47,7 +47,7 @@ class ProbeArm:
 
 @dataclass(frozen=True)
 class UndefinedTarget:
-    """A probe that cannot be fitted or tested at one length, and why."""
+    """A probe that cannot be fitted or tested at one length, and the reason."""
 
     mode: str
     control: str
@@ -56,11 +56,11 @@ class UndefinedTarget:
 
 @dataclass(frozen=True)
 class Target:
-    """What probes read, and how it is labelled over all lengths.
+    """The target of probes, and its labels over all lengths.
 
     Attributes:
         name: its name among the labels of the rows.
-        values: the classes, ascending; probes use their places in this list. None = a real or counting target.
+        values: the classes, ascending; probes predict indices into this list. None = a real or counting target.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Target:
 
     @staticmethod
     def among(name: str, rows: Mapping[int, ProbeRows]) -> Target:
-        """The target whose classes are all those that occur at any of the lengths, unless it is a number."""
+        """Return the target with all classes that occur at any of the lengths, unless it is a number."""
         labels = torch.cat([r.labels[name] for r in rows.values()])
         values = None if labels.is_floating_point() else labels.unique()
         return Target(name, None if values is None or len(values) > MOST_CLASSES else values)
@@ -79,12 +79,12 @@ class Target:
         return 0 if self.values is None else len(self.values)
 
     def of(self, rows: ProbeRows) -> Shaped[Tensor, "row *s"]:
-        """Class indices, or float64 values or vectors."""
+        """Return class indices, or float64 values or vectors."""
         label = rows.labels[self.name]
         return label.double() if self.values is None else torch.searchsorted(self.values, label)
 
     def problem(self, rows: ProbeRows, where: str) -> str:
-        """Why no probe can be fitted or tested on these rows, or ""."""
+        """Return why no probe can be fitted or tested on these rows, or ""."""
         sequences = len(rows.sequence.unique())
         if sequences < FEWEST:
             return f"{sequences} sequences with a supervised query {where}; at least {FEWEST} are needed"
@@ -93,7 +93,7 @@ class Target:
         return self.poor(self.of(rows), where)
 
     def poor(self, y: Shaped[Tensor, "row *s"], where: str) -> str:
-        """Why labels are too poor to be read, be they the target's own or a control's, or ""."""
+        """Return why labels (of the target or of a control) have too few values for a probe, or ""."""
         if self.values is None:
             return "" if bool((y != y[0]).any()) else f"{self.name} does not vary {where}"
         if self.classes == 1:
@@ -105,13 +105,13 @@ class Target:
 class Decoder:
     """Fits and applies the probes of all targets of some rows.
 
-    ``frozen`` holds the probes fitted on the pooled lengths, by target, where they could be fitted.
+    ``frozen`` contains the probes fitted on the pooled lengths, by target, where they could be fitted.
 
     Args:
         rows: rows per prefix length, from batches that number their sequences alike.
-        inside: lengths whose rows ``transfer`` and the directions of ``recalibrated`` are fitted on.
-        fit: which sequences are fitted on, at every length; the others are tested on.
-        rng: where randomness comes from; must not depend on the checkpoint.
+        inside: lengths on whose rows ``transfer`` and the directions of ``recalibrated`` are fitted.
+        fit: which sequences are used for fitting, at every length; the others are used for testing.
+        rng: generators by name; must not depend on the checkpoint.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class Decoder:
         self.frozen, self._unfrozen = self._pool([n for n in inside if n in rows])
 
     def _pool(self, inside: Sequence[int]) -> tuple[dict[str, Probe], dict[str, str]]:
-        """Per target, the probe fitted on the pooled lengths, or why there is none."""
+        """Return, per target, the probe fitted on the pooled lengths, or why there is none."""
         if not inside:
             return {}, {t.name: "none of the lengths to transfer from was measured" for t in self.targets}
         rows = pooled({n: self.fit[n] for n in inside}, self.rng("pool"))
@@ -136,17 +136,17 @@ class Decoder:
         return {t.name: p for t, p in zip(able, found, strict=True)}, problems
 
     def problem(self, length: int, target: Target) -> str:
-        """Why nothing can be decoded at this length, or ""."""
+        """Return why nothing can be decoded at this length, or ""."""
         return target.problem(self.fit[length], "in the half fitted on") or target.problem(
             self.test[length], "in the half tested on"
         )
 
     def able(self, length: int) -> list[Target]:
-        """The targets that can be decoded at this length."""
+        """Return the targets that can be decoded at this length."""
         return [t for t in self.targets if not self.problem(length, t)]
 
     def arms(self, length: int, label_controls: Sequence[str]) -> dict[str, list[ProbeArm | UndefinedTarget]]:
-        """Per target: the three modes, and refits to the labels of each label control."""
+        """Return, per target, the three modes, and refits to the labels of each label control."""
         able = self.able(length)
         made: dict[str, list[ProbeArm | UndefinedTarget]] = {
             t.name: [UndefinedTarget(mode, "", self.problem(length, t)) for mode in MODES] for t in self.targets
@@ -169,7 +169,7 @@ class Decoder:
         return made
 
     def _labels(self, length: int, target: Target, label_controls: Sequence[str]) -> dict[str, tuple[Tensor, Tensor]]:
-        """Labels of the (fit, test) rows: the target's own under "", and those of each label control."""
+        """Return labels of the (fit, test) rows: the target's own under "", and those of each label control."""
         fit, test = self.fit[length], self.test[length]
         pairs = {"": (target.of(fit), target.of(test))}
         both, size = torch.cat(pairs[""]), [len(fit), len(test)]
@@ -197,14 +197,14 @@ class Decoder:
     def input_controls(
         self, length: int, names: Sequence[str], untrained: Mapping[int, ProbeRows] | None
     ) -> dict[str, list[ProbeArm]]:
-        """Per target, refits that read something else than this checkpoint.
+        """Return, per target, refits that read something other than this checkpoint.
 
         They do not depend on the checkpoint, so one call serves a whole run.
 
         Args:
             length: prefix length.
             names: controls that read tokens only.
-            untrained: the same rows taken from the run's step 0, or None where there is none.
+            untrained: the same rows from the run's step 0, or None where there is none.
         """
         fit, test, able = self.fit[length], self.test[length], self.able(length)
         tokens, size = torch.cat([fit.tokens, test.tokens]), [len(fit), len(test)]

@@ -1,12 +1,13 @@
-"""Closed-form linear probes: ridge scores in float64, read by a gain and a threshold.
+"""Closed-form linear probes: ridge scores in float64, and a rule that turns scores into answers.
 
-A probe has two parts, so that they can be refitted separately. The *directions* are a ridge regression
-onto the target (onto class indicators where it is categorical). The *rule* turns their scores into an
-answer: gain and offset for a real target (of each component of a vector, whose directions share one ridge
-strength), linear discriminant analysis of the scores, with equal class priors, for a categorical one. Ridge
-onto indicators followed by discriminant analysis of the fitted values is penalised discriminant analysis
-(Hastie, Buja and Tibshirani 1995); without the second step a class that lies between two others is never
-answered, and rare classes are answered too seldom.
+A probe has two parts, so that they can be refitted separately. The *directions* are a ridge regression onto the target
+(onto class indicators where it is categorical). The *rule* turns their scores into an answer. For a real target, it is
+a gain and an offset. A vector has one gain and offset per component, and its directions share one ridge strength. For a
+categorical target, the rule is linear discriminant analysis of the scores with equal class priors.
+
+Ridge onto indicators followed by discriminant analysis of the fitted values is penalised discriminant analysis (Hastie,
+Buja and Tibshirani 1995). Without the second step, a class between two others is never predicted, and rare classes are
+predicted too seldom.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Directions:
     """Linear scores of the features, one set per site.
 
     Attributes:
-        weight: weights on the features as they are.
+        weight: weights on the unstandardised features.
         bias: constant of each score.
         ridge: the strength chosen at each site.
     """
@@ -49,12 +50,12 @@ def ridge(
     fold: Int[Tensor, "row"],
     strengths: Sequence[float] = RIDGES,
 ) -> list[Directions]:
-    """Ridge regression of every target on the features of every site, with an unpenalised intercept.
+    """Fit ridge regressions of every target on the features of every site, with unpenalised intercepts.
 
-    Minimises mean squared error + strength * |weights on standardised features|^2. All targets share
-    one X^T X per site, and the folds are downdates of it. With several strengths, the one with the
-    least squared error on held-out folds is taken, per site and target: a weak position signal under
-    token noise wants almost none, while near rows = features anything below 1e-2 fits the noise.
+    It minimises mean squared error + strength * |weights on standardised features|^2. All targets share one X^T X per
+    site, and the folds are downdates of it. With several strengths, the one with the least squared error on held-out
+    folds is taken, per site and target. A weak position signal under token noise needs almost no penalty. With about as
+    many rows as features, any strength below 1e-2 fits the noise.
 
     Args:
         x: features; any float type, computed in float64.
@@ -114,7 +115,7 @@ def _solve(grams: Tensor, crosses: Tensor, penalty: Tensor) -> Tensor:
 
 
 def _by_target(error: Tensor, widths: Sequence[int]) -> Tensor:
-    """Sum the errors of the columns that belong to one target: [site, column] -> [site, target]."""
+    """Sum the errors of the columns that belong to one target: ``[site, column]`` -> ``[site, target]``."""
     return torch.stack([columns.sum(1) for columns in error.split(list(widths), 1)], 1)
 
 
@@ -125,7 +126,7 @@ class GainOffset:
     Attributes:
         gain: per component.
         offset: per component.
-        vector: whether answers keep the axis of the components.
+        vector: whether answers have an axis of components.
     """
 
     gain: Float[Tensor, "site target"]
@@ -152,7 +153,7 @@ Rule = GainOffset | Discriminant
 
 
 def gain_offset(scores: Float[Tensor, "site row target"], y: Float[Tensor, "row *s"]) -> GainOffset:
-    """Fit gain and offset; gain 0 where the score does not vary."""
+    """Fit gain and offset; the gain is 0 where the score does not vary."""
     wanted = code(y, 0)
     mean, level = scores.mean(1), wanted.mean(0)
     centred = scores - mean[:, None]
@@ -162,7 +163,7 @@ def gain_offset(scores: Float[Tensor, "site row target"], y: Float[Tensor, "row 
 
 
 def discriminant(scores: Float[Tensor, "site row target"], y: Int[Tensor, "row"], classes: int) -> Discriminant:
-    """Fit linear discriminant analysis with equal priors; a class without rows is never answered."""
+    """Fit linear discriminant analysis with equal priors; a class without rows is never predicted."""
     member = torch.nn.functional.one_hot(y, classes).double()
     size = member.sum(0)
     means = (member.T @ scores) / size.clamp(min=1)[:, None]
@@ -188,17 +189,17 @@ class Probe:
     rule: Rule
 
     def __call__(self, x: Float[Tensor, "site row d"]) -> Shaped[Tensor, "site row *s"]:
-        """Predicted class, or predicted value or vector."""
+        """Return the predicted class, value or vector."""
         return self.rule(self.directions(x))
 
     def recalibrated(self, x: Float[Tensor, "site row d"], y: Shaped[Tensor, "row *s"], classes: int) -> Probe:
-        """The same directions with the rule refitted on other rows."""
+        """Return a probe with the same directions and the rule refitted on other rows."""
         return Probe(self.directions, fit_rule(self.directions(x), y, classes))
 
     def reversed(self, other: Probe) -> list[bool]:
-        """Per site, whether ``other``, on the same directions, reads them with the opposite sign.
+        """Return, per site, whether ``other`` reads the same directions with the opposite sign.
 
-        Defined for one direction (real numbers and two classes); all False beyond.
+        Defined for one direction (real numbers and two classes); all False otherwise.
         """
         mine, theirs = _gain(self.rule), _gain(other.rule)
         if mine is None or theirs is None:
@@ -213,12 +214,12 @@ def _gain(rule: Rule) -> Tensor | None:
 
 
 def fit_rule(scores: Float[Tensor, "site row target"], y: Shaped[Tensor, "row *s"], classes: int) -> Rule:
-    """The rule for ``classes`` classes, or for a real target where ``classes`` is 0."""
+    """Return the rule for ``classes`` classes, or for a real target if ``classes`` is 0."""
     return discriminant(scores, y, classes) if classes else gain_offset(scores, y)
 
 
 def code(y: Shaped[Tensor, "row *s"], classes: int) -> Float[Tensor, "row target"]:
-    """What the ridge is fitted to: the value or vector itself, or the indicators of all classes but the last."""
+    """Return the regression target: the value or vector itself, or the indicators of all classes except the last."""
     if not classes:
         return y.double().reshape(len(y), -1)
     return torch.nn.functional.one_hot(y, classes)[:, :-1].double()
@@ -231,7 +232,7 @@ def fit_probes(
     fold: Int[Tensor, "row"],
     strengths: Sequence[float] = RIDGES,
 ) -> list[Probe]:
-    """One probe per labelling of the same rows (``classes`` 0 = real target); none for no labelling."""
+    """Return one probe per labelling of the same rows (``classes`` 0 = real target)."""
     if not labels:
         return []
     coded = [code(y, c) for y, c in zip(labels, classes, strict=True)]

@@ -1,4 +1,4 @@
-"""Logistic regression that is either converged or an error: where a classifier is reported, not only swept."""
+"""Logistic regression that either converges or raises an error."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NEWTON = 400
 
 
 class Unconverged(ProbeError):
-    """A fit that did not reach its optimum: it is no result."""
+    """A fit that did not reach its optimum, so that it must not be used."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class Classifier:
     """A converged multinomial logistic regression on standardised features.
 
     Attributes:
-        classes: number of classes answered among, those without fitted rows included.
-        iterations: steps that it took.
+        classes: number of classes that it predicts, including those without fitting rows.
+        iterations: number of iterations of the fit.
     """
 
     classes: int
@@ -47,9 +47,10 @@ class Classifier:
     _scale: NDArray[np.float64]
 
     def log2_probabilities(self, x: Float[Tensor, "row d"]) -> Float[np.ndarray, "row class"]:
-        """Log (base 2) probability of every class; each class without fitted rows has that of one row more.
+        """Return the log (base 2) probability of every class.
 
-        A class that is met for the first time then has a finite code length.
+        Each class without fitting rows gets the probability of one additional row. So a class that occurs for the first
+        time has a finite code length.
         """
         z = (x.double().numpy() - self._mean) / self._scale
         unseen = self.classes - len(self._seen)
@@ -64,14 +65,14 @@ class Classifier:
         return found
 
     def __call__(self, x: Float[Tensor, "row d"]) -> Int[np.ndarray, "row"]:
-        """The likeliest class of each row."""
+        """Return the most likely class of each row."""
         return np.asarray(self.log2_probabilities(x).argmax(1))
 
 
 def logistic(
     x: Float[Tensor, "row d"], y: Int[Tensor, "row"], classes: int, inverse_penalty: float = INVERSE_PENALTY
 ) -> Classifier:
-    """Fit a regression, or fail.
+    """Fit a logistic regression until convergence.
 
     Args:
         x: features; standardised here.
@@ -80,7 +81,7 @@ def logistic(
         inverse_penalty: scikit-learn's C.
 
     Raises:
-        Unconverged: where the optimum is not reached.
+        Unconverged: if the optimum is not reached.
         ProbeError: for features that are not finite.
     """
     # Takes a while, and most commands fit none.

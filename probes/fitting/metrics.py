@@ -1,7 +1,7 @@
 """Held-out scores of probes, with intervals from resampling sequences.
 
-A score is computed from sums over rows, so that it and all its resamples come from one product with the
-matrix of how often each sequence was drawn, for all sites together.
+A score is computed from sums over rows. One product with the matrix of draws per sequence gives the score and all its
+resamples, for all sites together.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from workbench.core.thresholds import WIDEST
 from workbench.measure.intervals import clopper_pearson, interval, tango
 
 ROUNDING = 1e-9
-"""An interval narrower than this has no width."""
+"""An interval narrower than this counts as zero width."""
 NO_SPREAD = "no resample differs, so there is no interval"
 
 
 @dataclass(frozen=True)
 class Resamples:
-    """The held-out rows as they are (draw 0), and resampled by whole sequences.
+    """The held-out rows (draw 0), and resamples of whole sequences.
 
     Attributes:
         counts: how often each sequence is drawn, 1 throughout in draw 0.
@@ -37,7 +37,7 @@ class Resamples:
 
     @staticmethod
     def of(sequence: Int[Tensor, "row"], rng: np.random.Generator, resamples: int) -> Resamples:
-        """Resamples of the sequences that the rows belong to."""
+        """Draw resamples of the sequences to which the rows belong."""
         members = sequence.unique()
         n = len(members)
         counts = rng.multinomial(n, np.full(n, 1 / n), size=resamples) if n else np.zeros((resamples, 0))
@@ -49,13 +49,13 @@ class Resamples:
         return self.counts.shape[1]
 
     def by_sequence(self, values: Float[Tensor, "*of row"]) -> Float[Tensor, "*of sequence"]:
-        """Sums over the rows of each sequence."""
+        """Return sums over the rows of each sequence."""
         flat = values.double().reshape(-1, values.shape[-1])
         summed = torch.zeros(len(flat), len(self), dtype=torch.float64).index_add_(1, self.member, flat)
         return summed.reshape(*values.shape[:-1], len(self))
 
     def sums(self, values: Float[Tensor, "*of row"]) -> Float[Tensor, "draw *of"]:
-        """Sum over the drawn rows, of every series of values."""
+        """Return the sum over the drawn rows, for every series of values."""
         by_sequence = self.by_sequence(values).reshape(-1, len(self))
         return (self.counts @ by_sequence.T).reshape(-1, *values.shape[:-1])
 
@@ -66,9 +66,9 @@ def balanced_accuracy(
     classes: int,
     resamples: Resamples,
 ) -> Float[Tensor, "draw site"]:
-    """Mean over classes of the share of their rows that is answered right.
+    """Return the mean over classes of the share of their rows that is right, ``[draw, site]``.
 
-    A class that a resample happens to miss is left out of the mean of that draw.
+    A class that a resample lacks is left out of the mean of that draw.
     """
     member = torch.nn.functional.one_hot(truth, classes).double().T
     hit = (predicted == truth).double()
@@ -81,9 +81,10 @@ def r2(
     truth: Float[Tensor, "row *s"],
     resamples: Resamples,
 ) -> Float[Tensor, "draw site"]:
-    """1 - squared error / squared deviation from the held-out mean; unbounded below.
+    """Return 1 - squared error / squared deviation from the held-out mean, ``[draw, site]``; unbounded below.
 
-    Of vectors both are summed over the components: the mean of the components' R^2, weighted by their variances.
+    For vectors, both are summed over the components. This is the mean of the components' R^2, weighted by their
+    variances.
     """
     centred = code(truth, 0) - code(truth, 0).mean(0)
     rows = resamples.sums(torch.ones_like(centred[:, 0]))
@@ -96,14 +97,14 @@ def rmse(
     truth: Float[Tensor, "row *s"],
     resamples: Resamples,
 ) -> Float[Tensor, "draw site"]:
-    """Root mean squared error, in the units of the target; of vectors, the mean over rows and components."""
+    """Return the root mean squared error, in the target's units; for vectors, over rows and components."""
     wanted = code(truth, 0)
     values = resamples.sums(torch.ones_like(wanted[:, 0])) * wanted.shape[1]
     return (resamples.sums(squared_error(predicted, truth)) / values[:, None]).sqrt()
 
 
 def squared_error(predicted: Float[Tensor, "site row *s"], truth: Float[Tensor, "row *s"]) -> Float[Tensor, "site row"]:
-    """Of every row, summed over the components of a vector."""
+    """Return the squared error of every row, summed over the components of a vector."""
     error = (predicted - truth).pow(2)
     return error if truth.dim() == 1 else error.sum(-1)
 
@@ -118,7 +119,7 @@ class ProbeScore:
 
 
 def estimates(draws: Float[Tensor, "draw site"]) -> list[ProbeScore]:
-    """Value (first draw) and percentile interval (the others) of every site."""
+    """Return the value (first draw) and percentile interval (other draws) of every site."""
     low, high = interval(draws[1:].numpy())
     return [ProbeScore(*(float(v) for v in at)) for at in zip(draws[0], low, high, strict=True)]
 
@@ -126,10 +127,10 @@ def estimates(draws: Float[Tensor, "draw site"]) -> list[ProbeScore]:
 def paired_balanced(
     hit: Bool[Tensor, "row"], other: Bool[Tensor, "row"], truth: Int[Tensor, "row"], classes: int
 ) -> ProbeScore:
-    """Difference of two balanced accuracies on the same rows, one row per sequence.
+    """Return the difference of two balanced accuracies on the same rows, one row per sequence.
 
-    It is the mean over classes of paired differences of 0/1 values. Each class has Tango's interval, and distances from
-    the middle to the ends add up like errors of independent parts (Zou and Donner 2008).
+    It is the mean over classes of paired differences of 0/1 values. Each class has Tango's interval. Distances from the
+    estimate to the ends combine like errors of independent parts (Zou and Donner 2008).
     """
     parts = []
     for c in range(classes):
@@ -144,17 +145,17 @@ def paired_balanced(
 
 
 def fields_of(at: ProbeScore, n: int, note: str = "") -> dict[str, Any]:
-    """Value, interval and number of sequences of a row; without ends where resamples differ by rounding alone."""
+    """Return value, interval and n as columns of a row; no interval if resamples differ only by rounding."""
     if at.high - at.low <= ROUNDING * max(1.0, abs(at.value)):
         return {"value": at.value, "n": n, "note": "; ".join(filter(None, (note, NO_SPREAD)))}
     return {"value": at.value, "low": at.low, "high": at.high, "n": n, "note": note}
 
 
 def says_nothing(at: ProbeScore, errors: Float[Tensor, "row"], resamples: Resamples) -> str:
-    """Why a share of squared error (1 - errors / something) is no result, or "".
+    """Return why a share of squared error (1 - errors / something) is not a result, or "".
 
-    It has no lower bound, and a probe that is nearly exact where it was fitted may be far off on a sequence that lies
-    outside: then that sequence alone decides, and another draw would give something else.
+    Such a share has no lower bound. A probe that is nearly exact on its fitting rows may be far off on an outlying
+    sequence. Then only that sequence determines the share, and another draw would give a different value.
     """
     if at.high - at.low <= WIDEST:
         return ""
@@ -168,9 +169,9 @@ def says_nothing(at: ProbeScore, errors: Float[Tensor, "row"], resamples: Resamp
 def exact_where_uniform(
     found: list[ProbeScore], predicted: Shaped[Tensor, "site row"], truth: Int[Tensor, "row"], classes: int
 ) -> list[ProbeScore]:
-    """Replace the interval of sites that answer each class all right or all wrong: resampling would give width 0.
+    """Replace the interval of sites where each class is all right or all wrong; resampling would give width 0.
 
-    So do perfect probes, and those that always answer the same. There the interval is the mean over classes of the
+    This happens for perfect probes and for constant predictions. The interval is then the mean over classes of the
     Clopper-Pearson limits of each class. A class without rows is left out of the mean, as in :func:`balanced_accuracy`.
     """
     sizes = torch.bincount(truth, minlength=classes).tolist()

@@ -1,4 +1,4 @@
-"""The rows probes are fitted and tested on, and the split of the sequences into the two uses."""
+"""The rows on which probes are fitted and tested, and the split of the sequences into these two uses."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ MID, POST = ".hook_resid_mid", ".hook_resid_post"
 
 
 class ProbeError(LensError, ValueError):
-    """A probe that cannot be had from what was given; the message says why and the way out."""
+    """A probe that cannot be computed; the message states the reason and what to do."""
 
 
 @dataclass(frozen=True)
 class ProbeRows:
-    """Probe rows taken at one prefix length (or, for position, in the band that ends there).
+    """Rows of the residual stream at one prefix length (or, for position, in the band that ends there).
 
     Attributes:
         x: residual stream at every site (the embedding first, then in and after each block), float32.
-        labels: per target name, what a probe is to read; int64 = class, float64 = real, maybe a vector.
+        labels: per target name, the labels for a probe; int64 = class, float64 = real, possibly a vector.
         sequence: which sequence of the batch a row comes from.
         tokens: the last :data:`WINDOW` task tokens up to the query, the query's last; -1 before the start.
     """
@@ -50,14 +50,14 @@ class ProbeRows:
         return bool(self.x.isfinite().all())
 
     def take(self, which: Shaped[Tensor, "chosen"]) -> ProbeRows:
-        """The rows chosen by a mask or by indices."""
+        """Return the rows chosen by a mask or by indices."""
         labels = {name: label[which] for name, label in self.labels.items()}
         return ProbeRows(self.x[:, which], labels, self.sequence[which], self.tokens[which])
 
 
 @dataclass(frozen=True)
 class RowPlaces:
-    """Where rows are taken from a batch, and what probes are to read from them.
+    """The positions in a batch from which rows are taken, and their labels.
 
     Attributes:
         at: (sequence, index on the position axis) of every row.
@@ -71,20 +71,24 @@ class RowPlaces:
 
     @classmethod
     def of(cls, batch: Batch, at: Int[Tensor, "row 2"], labels: dict[str, Shaped[Tensor, "row *s"]]) -> RowPlaces:
-        """Those places of a batch."""
+        """Return the given positions of a batch, with their last tokens."""
         sequence, index = at.cpu().unbind(1)
         window = index[:, None] + torch.arange(1 - WINDOW, 1)
         tokens = batch.tokens.cpu()[sequence[:, None], window.clamp(min=0)]
         return cls(at.cpu(), labels, tokens.masked_fill(window < (1 if batch.bos else 0), -1))
 
     def within(self, rows: slice) -> tuple[Int[Tensor, " of"], Int[Tensor, " of"], Int[Tensor, " of"]]:
-        """The places in some sequences: which of all they are, the sequence counted from the first, and the index."""
+        """Return the positions in some sequences.
+
+        Returns:
+            indices of the rows, sequences counted from the first one in ``rows``, and position indices.
+        """
         sequence, index = self.at.unbind(1)
         which = ((sequence >= rows.start) & (sequence < rows.stop)).nonzero()[:, 0]
         return which, sequence[which] - rows.start, index[which]
 
     def rows(self, x: Float[Tensor, "site row d"]) -> ProbeRows:
-        """The rows that hold ``x``."""
+        """Return the rows with the activations ``x``."""
         return ProbeRows(x, self.labels, self.at[:, 0], self.tokens)
 
 
@@ -92,10 +96,10 @@ class RowCollector(Observer):
     """Copies rows out of a forward pass.
 
     Args:
-        batch: the strings.
-        places: where, by name; of each the same activations.
+        batch: the sequences.
+        places: positions to copy, by name; each name gets the same activations.
         sites: names of the activations.
-        dtype: of the copies.
+        dtype: dtype of the copies.
     """
 
     def __init__(
@@ -115,12 +119,12 @@ class RowCollector(Observer):
             self._x[name][key][which] = found.detach().to("cpu", self._dtype)
 
     def rows(self, name: str) -> ProbeRows:
-        """The rows at those places."""
+        """Return the rows copied under this name."""
         return self._places[name].rows(self._x[name])
 
 
 def join(parts: list[ProbeRows]) -> ProbeRows:
-    """All rows of several lengths, one after the other."""
+    """Return the concatenated rows of several lengths."""
     return ProbeRows(
         torch.cat([p.x for p in parts], 1),
         {name: torch.cat([p.labels[name] for p in parts]) for name in parts[0].labels},
@@ -136,19 +140,19 @@ def gather(
     at: Int[Tensor, "row 2"],
     labels: dict[str, Shaped[Tensor, "row *s"]],
 ) -> ProbeRows:
-    """Rows at given (sequence, index on the position axis) pairs, copied out of the forward pass."""
+    """Return rows at the given (sequence, position index) pairs, copied out of the forward pass."""
     collector = RowCollector(batch, {"": RowPlaces.of(batch, at, labels)}, sites)
     show(collector, cache)
     return collector.rows("")
 
 
 def sites_of(n_layers: int, mids: bool, layers: Sequence[int] | None = None) -> list[str]:
-    """Hook names of the embedding (layer -1) and of the residual stream in and after each block, in order.
+    """Return hook names of the embedding (layer -1) and of the residual stream in and after each block, in order.
 
     Args:
-        n_layers: blocks of the model.
+        n_layers: number of blocks.
         mids: whether blocks have a middle, between attention and MLP.
-        layers: the layers wanted; None = all.
+        layers: the layers; None = all.
 
     Raises:
         ProbeError: for a layer that the model does not have.
@@ -163,22 +167,21 @@ def sites_of(n_layers: int, mids: bool, layers: Sequence[int] | None = None) -> 
 
 
 def sites_in(cache: Mapping[str, Tensor], layers: Sequence[int] | None = None) -> list[str]:
-    """Those names of :func:`sites_of` that ``cache`` holds, at the layers wanted (None = all)."""
+    """Return the names of :func:`sites_of` that ``cache`` contains, at the given layers (None = all)."""
     held = [name for name in cache if name == EMBEDDING or name.endswith((MID, POST))]
     wanted = [name for name in held if layers is None or layer_of(name) in layers]
     return sorted(wanted, key=lambda name: (layer_of(name), name.endswith(POST)))
 
 
 def layer_of(site: str) -> int:
-    """The block a site lies in; -1 for the embedding."""
+    """Return the block of a site; -1 for the embedding."""
     return -1 if site == EMBEDDING else int(site.split(".")[1])
 
 
 def halves(sequences: int, rng: np.random.Generator) -> Bool[Tensor, "sequence"]:
-    """A random half of the sequences, True, is fitted on; the other half is tested on.
+    """Return a mask of a random half of the sequences for fitting; the other half is for testing.
 
-    One split serves every length, since at different lengths the same row of a batch may be the same
-    sequence cut differently.
+    One split serves every length. At different lengths, the same row of a batch may be a prefix of the same sequence.
     """
     fit = torch.zeros(sequences, dtype=torch.bool)
     fit[torch.from_numpy(rng.permutation(sequences)[: (sequences + 1) // 2])] = True
@@ -186,17 +189,17 @@ def halves(sequences: int, rng: np.random.Generator) -> Bool[Tensor, "sequence"]
 
 
 def folds(sequence: Int[Tensor, "row"]) -> Int[Tensor, "row"]:
-    """Fold of each row, whole sequences together, as even as can be."""
+    """Return the fold of each row. Rows of one sequence share a fold, and folds are as equal as possible."""
     members = sequence.unique()
     return torch.searchsorted(members, sequence) % FOLDS
 
 
 def pooled(rows: Mapping[int, ProbeRows], rng: np.random.Generator) -> ProbeRows:
-    """Rows of several lengths together, each sequence at one of them only.
+    """Return rows of several lengths together, each sequence at only one of them.
 
-    The lengths are dealt out evenly, at random, so that the pool has as many rows (and as many different
-    sequences) as one length has, and a probe fitted on it differs from one fitted at a single length by
-    what it saw and not by how much.
+    The lengths are assigned evenly, at random. So the pool has as many rows (and as many different sequences) as one
+    length has. A probe fitted on the pool differs from one fitted at a single length by the lengths, not by the number
+    of rows.
     """
     lengths = sorted(rows)
     members = torch.cat([rows[n].sequence for n in lengths]).unique()

@@ -1,1 +1,1 @@
-"""Why a model fails past its training length, and what mends it."""
+"""Why a model fails past its training length, and which interventions recover its accuracy."""

@@ -1,4 +1,4 @@
-"""How the length gets in: the rule that turns what interventions restore into a name and a grade."""
+"""The rule that turns what interventions recover into a cause and a grade."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from workbench.measure.edits.interventions.intervention import FAMILIES
 
 KEYS = FAMILIES["K"].label
 CLEARLY = 0.15
-"""By how much D must restore more than P, with its interval clear of 0, to be preferred where both pass."""
+"""D must recover this much more than P, with an interval above 0, to be preferred where both pass."""
 JOINT = 0.8
-"""Share that a pair must restore whose members restore less than half each."""
+"""Minimum share that a pair must recover if each member recovers less than half."""
 STRONG, STRONG_LOW = 0.8, 0.65
 """Share, and lower end of its interval, from which on a name is a strong one."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What was named.
+    """The cause that was named.
 
     Attributes:
         label: ``position``, ``keys``, ``steps``, ``keys or content``, ``steps or content``, ``joint``, ``content``,
             ``position or content``, ``position or keys`` or ``not explained``.
         grade: ``strong``, ``partly`` or ``none``.
-        by: the intervention that names it, or the pair; None where none does.
+        by: the intervention, or pair of interventions, that names the cause; None if none does.
         also: the interventions of other families that pass too.
     """
 
@@ -38,13 +38,13 @@ class Entry:
 
 
 def name_entry(found: Findings, recurrent: bool = False) -> Entry:
-    """The first family whose best member restores enough, in the order P, D or K, T, C; else a pair; else nothing.
+    """Return the cause: the first family whose best member recovers enough; else a pair; else not explained.
 
-    The order is how much an edit must know: ids touch nothing else. Where P and the better of D and K both pass, P is
-    named unless the other restores clearly more.
+    The order is P, D or K, T, C. It starts with edits that use the least information: P changes only position ids.
+    Where P and the better of D and K both pass, P is named unless the other recovers clearly more.
 
     Args:
-        found: what interventions show.
+        found: the results of the interventions.
         recurrent: whether the model has steps in place of keys.
     """
     able = {family: one for family, one in found.families.items() if family in found.passed}
@@ -77,14 +77,15 @@ def _joint(found: Findings) -> Entry:
 
 
 def content(entry: Entry, restored: float | None, ruled_out: bool) -> Entry:
-    """The entry where wrong keys are attended to and no label-free intervention explains anything.
+    """Return the cause where wrong keys are attended to and no label-free intervention recovers enough.
 
-    Only the sequence is left then, such as a stronger decoy among more keys, provided that positions are ruled out.
+    Then only the sequence remains as a cause, such as a stronger decoy among more keys, provided that positions are
+    ruled out.
 
     Args:
-        entry: what label-free interventions name.
-        restored: share of the accuracy drop that the answer's key recovers at the head of the site; None where the
-            site is not the selection of a key.
+        entry: the cause that label-free interventions name.
+        restored: share of the accuracy drop that the answer's key recovers at the head of the location; None where the
+            location is not the selection of a key.
         ruled_out: whether positions are ruled out; see :func:`position_ruled_out`.
     """
     if entry.label != NOT_EXPLAINED or restored is None or restored < NAMING_SHARE:
@@ -95,12 +96,12 @@ def content(entry: Entry, restored: float | None, ruled_out: bool) -> Entry:
 
 
 def keys(entry: Entry, untested: bool) -> Entry:
-    """The entry where interventions on scores name keys: ``position or keys`` where positions could not be tested.
+    """Return the cause where interventions on scores name keys: ``position or keys`` if positions could not be tested.
 
     Sharper attention also recovers an answer whose token lost score because of its position.
 
     Args:
-        entry: what label-free interventions name.
+        entry: the cause that label-free interventions name.
         untested: whether positions could not be tested; see :func:`position_untested`.
     """
     if entry.label != KEYS or not untested:
@@ -109,7 +110,7 @@ def keys(entry: Entry, untested: bool) -> Entry:
 
 
 def position_untested(shares: Iterable[float], reads_ids: bool) -> bool:
-    """Whether positions could not be tested: the model reads position ids, and no position intervention is applicable.
+    """Return whether positions could not be tested: the model reads ids, but no position intervention is applicable.
 
     >>> position_untested([], reads_ids=True), position_untested([0.1], reads_ids=True), position_untested([], False)
     (True, False, False)
@@ -122,11 +123,11 @@ def position_untested(shares: Iterable[float], reads_ids: bool) -> bool:
 
 
 def position_ruled_out(shares: Iterable[float], reads_ids: bool) -> bool:
-    """Whether positions are ruled out as the reason why wrong keys are attended to.
+    """Return whether positions are ruled out as the reason why wrong keys are attended to.
 
-    A model that reads no position ids has none to fail on. Any other needs at least one position intervention that is
-    applicable, and all applicable ones must fail: where one recovers half, positions are not ruled out, though its
-    control may recover as much.
+    They are ruled out in a model that reads no position ids. Any other model needs at least one applicable position
+    intervention, and all applicable ones must fail. Where one recovers half, positions are not ruled out, even if its
+    control recovers as much.
 
     >>> position_ruled_out([], reads_ids=True), position_ruled_out([0.1, 0.4], reads_ids=True)
     (False, True)
@@ -140,7 +141,7 @@ def position_ruled_out(shares: Iterable[float], reads_ids: bool) -> bool:
 
 
 def grade(one: Tried) -> str:
-    """How much of the loss the intervention accounts for."""
+    """Return how much of the accuracy drop an intervention recovers: ``strong``, ``partly`` or ``none``."""
     if one.share is None or one.share.value < NAMING_SHARE:
         return "none"
     return "strong" if one.share.value >= STRONG and one.share.low >= STRONG_LOW else "partly"

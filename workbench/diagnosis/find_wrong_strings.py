@@ -1,6 +1,6 @@
-"""The strings that a checkpoint gets most confidently wrong, and what it would take to be right.
+"""The sequences that a checkpoint answers wrong with the largest margin, and their nearest correct inputs.
 
-What the dashboard's worker is asked by name; everything returned is plain data.
+The dashboard's worker calls these functions by name; everything that they return is plain data.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from workbench.tasks.base import Batch, Task
 from workbench.tasks.tokens import write_tokens
 
 STRINGS = 512
-"""Strings that are asked, those of the diagnosis."""
+"""Number of evaluated sequences, as in a diagnosis."""
 MOST = 12
-"""Strings that are shown."""
+"""Maximum number of sequences that are returned."""
 REPLACED = 1024
-"""Tokens replaced one at a time for each string; of more, so many evenly spread ones."""
+"""Maximum number of single-token replacements per sequence; if there are more, this many evenly spread ones."""
 
 
 def find_wrong_strings(
@@ -43,24 +43,24 @@ def find_wrong_strings(
     count: int = MOST,
     progress: Progress = quiet,
 ) -> WrongStrings:
-    """The strings of one length that a checkpoint answers wrong by the largest margins.
+    """Return the sequences of one length that a checkpoint answers wrong by the largest margins.
 
-    Each comes with its nearest right twin: a string with the same right answer that is answered right. That is the
-    string with one token replaced, where there is such a token; of several that with the largest margin. Else it is the
-    string of the sample that differs at the fewest places.
+    Each comes with its nearest correct input, a sequence with the same right answer that the model answers right. This
+    is the sequence with one token replaced, if such a replacement exists; among several, the one with the largest
+    margin. Otherwise it is the sequence of the sample that differs at the fewest positions.
 
     Args:
         run_path: folder of the run.
-        step: of the checkpoint.
+        step: step of the checkpoint.
         length: n.
-        law: of the strings.
-        repair: also try them under this repair; "" = none.
-        count: so many strings.
-        progress: told how many strings are done.
+        law: name of the test set.
+        repair: name of an intervention that is tested on the wrong sequences; "" = none.
+        count: maximum number of sequences.
+        progress: called with the number of finished sequences.
 
     Raises:
         RunError: for a checkpoint that is missing or damaged.
-        EditError: for a repair that the model has no place for.
+        EditError: for an intervention that the model does not support.
     """
     run = Run.open(run_path)
     model, task = run.load(step), run.task
@@ -89,17 +89,17 @@ def wrong_strings(
     count: int = MOST,
     progress: Progress = quiet,
 ) -> WrongStrings:
-    """As :func:`find_wrong_strings`, of a model in memory on given strings of one length.
+    """Return the same as :func:`find_wrong_strings`, for a model in memory and given sequences of one length.
 
     Args:
         model: any model with TransformerLens's hook names.
-        task: says which answers are right.
-        batch: strings that ask something at their own length.
-        edits: at most one repair.
-        trained: what the repair holds a pass to.
-        step: told in the answer.
-        count: so many strings.
-        progress: told how many strings are done.
+        task: the task, which determines the right answers.
+        batch: sequences with a query at their end.
+        edits: at most one intervention.
+        trained: facts about training that the intervention needs.
+        step: step in the result.
+        count: maximum number of sequences.
+        progress: called with the number of finished sequences.
     """
     shared: dict[str, Any] = {"step": step, "length": batch.length, "law": batch.law}
     if task.real or batch.prompt is not None or task.output_names is None:
@@ -142,7 +142,7 @@ def wrong_strings(
 def judged(
     model: HookedModel, task: Task, batch: Batch, edits: tuple[Edit, ...], trained: Trained | None
 ) -> Bool[Tensor, " batch"]:
-    """Which strings are answered right, and by no tie, as the task says."""
+    """Return ``[batch]``, whether each sequence is answered right without a tie, under the edits."""
     right = []
     for one in pieces(batch):
         outputs = edited_forward(model, one, edits, [], None, trained)["logits"]
@@ -151,25 +151,28 @@ def judged(
 
 
 def slack(logits: Float[Tensor, "batch out"]) -> Float[Tensor, " batch"]:
-    """How far the best answer must lead for there to be no tie."""
+    """Return the smallest lead of the best answer that is not a tie, per sequence."""
     return TIE * (1 + logits.abs().amax(1))
 
 
 def last_logits(model: HookedModel, batch: Batch) -> Float[Tensor, "batch out"]:
-    """The answers' logits at the last position, in float64."""
+    """Return the logits of the answers at the last position, in float64."""
     parts = [edited_forward(model, one, (), [])["logits"][:, -1] for one in pieces(batch)]
     return torch.cat(parts).double()
 
 
 def leads(logits: Float[Tensor, "batch out"], answers: Int[Tensor, " batch"]) -> Float[Tensor, " batch"]:
-    """The right answer's logit less the best other one."""
+    """Return the right answer's logit minus the best other one."""
     own = logits.gather(1, answers[:, None])[:, 0]
     return own - logits.scatter(1, answers[:, None], -torch.inf).amax(1)
 
 
 def flipped(model: HookedModel, task: Task, string: Int[Tensor, " length"], answer: int) -> tuple[Twin | None, int]:
-    """The string with one token replaced that keeps the right answer and is answered right by the most, and how many
-    replacements were tried."""
+    """Return the best single-token replacement that the model answers right, and how many replacements were tried.
+
+    The replacement keeps the right answer. Among several, the one with the largest margin is returned; None if there is
+    none.
+    """
     first, length = int(task.bos), len(string)
     swaps = [(at, new) for at in range(length) for new in range(first, task.d_vocab) if new != int(string[at])]
     if len(swaps) > REPLACED:
@@ -198,7 +201,7 @@ def nearest(
     lead: Float[Tensor, " other"],
     bos: bool,
 ) -> Twin | None:
-    """Of other strings the one that differs at the fewest places; of equal ones the first."""
+    """Return the sequence of ``others`` that differs at the fewest positions; among equal ones, the first."""
     if not len(others):
         return None
     differs = others != string
@@ -208,5 +211,5 @@ def nearest(
 
 
 def written(task: Task, string: Int[Tensor, " pos"], bos: bool) -> str:
-    """A string as one types it."""
+    """Return a sequence as a user types it."""
     return write_tokens(string[int(bos) :].tolist(), task.tokens_names)

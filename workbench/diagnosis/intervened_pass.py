@@ -1,8 +1,8 @@
-"""A forward pass under interventions, any number of them at once.
+"""A forward pass under any number of interventions.
 
-Edits take hold in the order ids, scores, head outputs, gates, rows, block by block. Edits that use statistics of the
-run take them under the edits before them, on sequences of their own (:meth:`IntervenedPass.fit`): statistics of the
-clean pass would spoil a row that another intervention has already mended.
+The order of edits is ids, scores, head outputs, gates, rows, block by block. Some edits use statistics of sequences of
+length n. These are taken under the edits before them, on separate sequences (:meth:`IntervenedPass.fit`). Statistics of
+the clean pass would damage a row that another intervention has already corrected.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from workbench.models.transformer.scores import ScoreInputs
 from workbench.tasks.base import Batch, Task
 
 TIE = 1e-5
-"""Answers tie whose logits differ by less than this, or this share of the largest."""
+"""Two answers tie if their logits differ by less than this, absolutely or relative to the largest."""
 
 
 class IntervenedPass:
@@ -51,9 +51,9 @@ class IntervenedPass:
 
     Args:
         model: any model with TransformerLens's hook names.
-        inside: what training was like.
-        interventions: which; at most one of family P. None at all is the clean pass.
-        trial: a trial at N: edits of ids aim at half of it, and ``K.sink`` raises its key as at 4 N.
+        inside: facts about training.
+        interventions: the interventions; at most one of family P. An empty sequence is the clean pass.
+        trial: whether this is a trial at N: edits of ids aim at half of it, and ``K.sink`` raises its key as at 4 N.
 
     Raises:
         ValueError: for two interventions of family P.
@@ -85,7 +85,7 @@ class IntervenedPass:
         return self.inside.last // 2 if self.trial else self.inside.last
 
     def ids(self, batch: Batch) -> Tensor:
-        """The position ids of a batch under the edit of ids."""
+        """Return the position ids of a batch under the edits of ids."""
         ids = evaluation_ids(self.model, batch)
         encoding = self.model.cfg.positions
         top = min(self.inside.top, self.last) if self.trial else self.inside.top
@@ -94,24 +94,24 @@ class IntervenedPass:
         return ids
 
     def fit(self, batch: Batch) -> Statistics:
-        """Take the statistics that its interventions need from sequences of length n, each under those before it."""
+        """Store the statistics that the interventions need from sequences of length n, each after earlier edits."""
         self.outside = Statistics()
         weights = torch.as_tensor(balanced_weights(last_classes(batch)))
         self._run(batch, weights)
         return self.outside
 
     def judge(self, task: Task, batch: Batch) -> Judged:
-        """Which strings are answered right."""
+        """Return which sequences are answered right."""
         right = [clearly_right(task, self._run(piece, None), piece) for piece in pieces(batch)]
         return Judged(np.concatenate(right), last_classes(batch))
 
     def outputs(self, batch: Batch) -> Float[Tensor, "batch pos out"]:
-        """What the model gives out."""
+        """Return the outputs of the model under the interventions."""
         return torch.cat([self._run(piece, None) for piece in pieces(batch)])
 
     # ---- one pass -----------------------------------------------------------------------------
     def _run(self, batch: Batch, weights: Tensor | None) -> Float[Tensor, "batch pos out"]:
-        """One pass; with the weights of strings it takes statistics on its way, without it uses those taken."""
+        """Make one pass. With weights of sequences it takes statistics; without, it uses those taken earlier."""
         ids = self.ids(batch)
         edits: dict[str, Edit] = {}
         for layer in range(self.model.cfg.n_layers):
@@ -175,7 +175,7 @@ class IntervenedPass:
 
 
 def last_classes(batch: Batch) -> NDArray[np.int64]:
-    """``[string]`` the class of the last answer; 0 for all where answers are real or several tokens."""
+    """Return ``[string]``, the class of the last answer; all 0 where answers are real or have several tokens."""
     last = batch.targets[:, -1]
     if last.is_floating_point() or batch.prompt is not None:
         return np.zeros(len(batch), dtype=np.int64)
@@ -183,10 +183,10 @@ def last_classes(batch: Batch) -> NDArray[np.int64]:
 
 
 def clearly_right(task: Task, outputs: Float[Tensor, "batch pos out"], batch: Batch) -> NDArray[np.float64]:
-    """``[string]`` 0/1: the last answer is right, and no other comes up to it.
+    """Return ``[string]``, 1 where the last answer is right and no other answer ties with it, else 0.
 
-    An intervention that makes a wrong answer tie with the right one recovers nothing, though one of two ties reads as
-    right.
+    An intervention that makes a wrong answer tie with the right one recovers nothing, even if the tie counts as right
+    elsewhere.
     """
     right = answers(task, outputs, batch).right
     if task.real or batch.prompt is not None:
@@ -199,17 +199,17 @@ def clearly_right(task: Task, outputs: Float[Tensor, "batch pos out"], batch: Ba
 
 
 def asking(batch: Batch) -> Batch:
-    """The strings that ask something at their own length."""
+    """Return the sequences with a query at their end."""
     asked = batch.mask.any(1) if batch.prompt is not None else batch.mask[:, -1]
     return batch if bool(asked.all()) else batch.take(asked.nonzero()[:, 0])
 
 
 def inside_of(model: HookedModel, batch: Batch, top: int | None = None) -> Inside:
-    """What training was like, from strings of length N.
+    """Compute facts about training from sequences of length N.
 
     Args:
         model: the model.
-        batch: strings of length N, which serve for nothing else.
+        batch: sequences of length N that are used for nothing else.
         top: the largest id seen in training; None = the largest at N.
     """
     ids = evaluation_ids(model, batch)

@@ -1,8 +1,8 @@
-"""Where it first goes wrong: what knows the answer's key locates, what knows the answer bounds; neither names a cause.
+"""The component in which an error first appears. Edits and probes here use the answer, so they name no cause.
 
-Three readings of the last query, block by block: a linear probe fitted at N and applied at n (is the code kept?), one
-fitted at n (is the answer still there?), and, where the task says which token holds the answer, that token put in place
-of what one head reads.
+There are three readings of the last query, block by block. A linear probe fitted at N and applied at n tests whether
+the code stays the same. A probe fitted at n tests whether the answer is still present. Where the task states which
+token contains the answer, that token's value replaces what one head reads.
 """
 
 from __future__ import annotations
@@ -26,33 +26,36 @@ from workbench.models.base.protocol import HookedModel
 from workbench.tasks.base import Batch, Task
 
 CARRIES = 0.8
-"""Share of answers that must turn with what a head reads for it to carry the answer."""
+"""A head carries the answer if at least this share of answers changes with what it reads."""
 KEPT = 0.5
-"""Share of the surplus over chance that a block must have at N for its code to be one, and share of the loss from which
-on a probe that was fitted there shows it; also the share that the own key must restore."""
+"""Minimum share of three quantities.
+
+It is the share of the surplus over chance that a block must have at N for its code to count. It is also the share of
+the accuracy drop from which on a probe shows that drop, and the share that the answer's own key must recover.
+"""
 READABLE = 0.9
-"""Share of the surplus from which on the answer counts as still there, or as kept."""
+"""Share of the surplus over chance from which on the answer counts as present."""
 UNTRAINED = 0.5
-"""Share of the surplus that untrained weights may show, for a reading to count."""
+"""Maximum share of the surplus that untrained weights may have for a reading to count."""
 LEAST_WEIGHT = 1e-6
-"""Weights are held this far from 0 and 1 where their odds are taken."""
+"""Weights are clipped this far from 0 and 1 before their odds are computed."""
 FRESH = 8
-"""Untrained models of the same architecture that stand beside an oracle's keys."""
+"""Number of untrained models of the same architecture in the control of an oracle's keys."""
 
 
 @dataclass(frozen=True)
 class BlockReading:
-    """What probes read off the last row behind one block, as balanced accuracies.
+    """Balanced accuracies of probes of the last row after one block.
 
     Attributes:
-        layer: the block.
-        at_n_trained: fitted at N, other strings at N.
+        layer: index of the block.
+        at_n_trained: fitted at N, tested on other sequences at N.
         kept: fitted at N, applied at n.
-        refit: fitted at n, on other strings.
-        untrained: fitted at n behind the same block of untrained weights.
+        refit: fitted at n, tested on other sequences.
+        untrained: fitted at n after the same block of untrained weights.
         shuffled: fitted at n on shuffled answers.
-        ranked, ranked_untrained: as refit and untrained, of the rank of each dimension among the rows that the probe
-            is fitted on: what a state keeps of the answer's sign, however small it has become.
+        ranked, ranked_untrained: as ``refit`` and ``untrained``, for the rank of each dimension among the fitting rows.
+            Ranks keep the sign of an answer in a state, however small the state has become.
     """
 
     layer: int
@@ -67,13 +70,13 @@ class BlockReading:
 
 @dataclass(frozen=True)
 class HeadReading:
-    """One head with the answer's key in place of what its last query reads.
+    """One head whose last query reads only the answer's key.
 
     Attributes:
-        layer, head: which.
-        carries: share of answers at N that turn to the class of another string's key.
-        right: ``[string]`` 0/1 at n with the own key.
-        gap: median over wrong strings at n of the key's score less the best other score.
+        layer, head: indices of the head.
+        carries: share of answers at N that change to the class of another sequence's key.
+        right: ``[string]``, 0/1 at n with the own key.
+        gap: median over wrong sequences at n of the key's score minus the best other score.
         weight_trained, weight: mean weight on the key at N and at n.
         untrained: largest distance from chance of untrained models at n with the same edit.
     """
@@ -89,23 +92,23 @@ class HeadReading:
 
     @property
     def thinned(self) -> bool:
-        """Whether the key is on top, with less than half of its weight at N."""
+        """Whether the key has the highest score but less than half of its weight at N."""
         return self.gap > 0 and self.weight < 0.5 * self.weight_trained
 
     @property
     def nats_lost(self) -> float:
-        """By how much the odds of the weight on the key have fallen since N, as a logarithm."""
+        """Decrease since N of the log odds of the weight on the key, in nats."""
         return _log_odds(self.weight_trained) - _log_odds(self.weight)
 
 
 @dataclass(frozen=True)
 class Blind:
-    """What label-free interventions say about a site.
+    """What label-free interventions show about a location.
 
     Attributes:
-        passed: families that restore enough.
-        nats_of_keys: logarithm of how many times as many keys there are as at N: so much do the odds of a weight fall
-            when all scores stay as they are.
+        passed: families that recover enough.
+        nats_of_keys: log of the ratio between the numbers of keys at n and at N. The log odds of a weight decrease by
+            this much if all scores stay the same.
     """
 
     passed: frozenset[str] = frozenset()
@@ -113,22 +116,24 @@ class Blind:
 
     @property
     def only_sharpening(self) -> bool:
-        """Whether sharper attention restores it, and neither ids of N nor the number of keys of N do."""
+        """Whether sharper attention recovers accuracy, and neither ids of N nor the number of keys of N do."""
         return "D" in self.passed and not self.passed & {"P", "K"}
 
     @property
     def moments(self) -> bool:
-        """Whether rows with their moments of N restore it: what they hold has moved, and is not gone."""
+        """Whether rows with their mean and scale at N recover accuracy. Then their information has moved, but still
+        exists.
+        """
         return "C" in self.passed
 
 
 @dataclass(frozen=True)
 class Site:
-    """Where it first goes wrong.
+    """The location in which the error first appears.
 
     Attributes:
         label: ``selection``, ``dispersion``, ``code``, ``read-out`` or ``lost``.
-        layer, head: where; None where that is not said.
+        layer, head: indices; None where they are unknown.
         note: one clause of evidence.
     """
 
@@ -144,7 +149,7 @@ def _log_odds(share: float) -> float:
 
 
 def last_rows(model: HookedModel, batch: Batch) -> list[Float[Tensor, "batch d_model"]]:
-    """The last row behind each block."""
+    """Return the last row after each block, each ``[batch, d_model]``."""
     names = [f"blocks.{layer}.hook_resid_post" for layer in range(model.cfg.n_layers)]
     found: list[list[Tensor]] = [[] for _ in names]
     for piece in pieces(batch):
@@ -157,14 +162,14 @@ def last_rows(model: HookedModel, batch: Batch) -> list[Float[Tensor, "batch d_m
 def read_blocks(
     model: HookedModel, untrained: HookedModel, fit: Batch, inside: Batch, batch: Batch, rng: np.random.Generator
 ) -> list[BlockReading]:
-    """The readings of every block.
+    """Return the readings of every block.
 
     Args:
         model: the model.
-        untrained: one of the same architecture before training.
-        fit: strings at N, on which probes are fitted.
-        inside: other strings at N.
-        batch: strings at n.
+        untrained: the same architecture before training.
+        fit: sequences at N, on which probes are fitted.
+        inside: other sequences at N.
+        batch: sequences at n.
         rng: shuffles answers.
     """
     classes = sorted({*last_classes(fit).tolist(), *last_classes(batch).tolist(), *last_classes(inside).tolist()})
@@ -194,7 +199,10 @@ def read_blocks(
 
 
 def crossed(x: Float[Tensor, "row d"], y: NDArray[np.int64], classes: int, ranks: bool = False) -> float:
-    """Balanced accuracy of a probe on each half of the rows, fitted on the other half; of their ranks if asked."""
+    """Return the balanced accuracy of a probe on each half of the rows, fitted on the other half.
+
+    With ``ranks``, the probe reads the rank of each value within its dimension.
+    """
     first, second = halves(len(y))
     right = np.zeros(len(y))
     for fit, test in ((first, second), (second, first)):
@@ -207,7 +215,7 @@ def crossed(x: Float[Tensor, "row d"], y: NDArray[np.int64], classes: int, ranks
 
 
 def ranked(x: Float[Tensor, "row d"], among: Float[Tensor, "other d"]) -> Float[Tensor, "row d"]:
-    """The rank of each value among those of its dimension, from -1/2 to 1/2; equal values share the middle rank."""
+    """Return the rank of each value among those of its dimension, from -1/2 to 1/2; ties share the middle rank."""
     values, ordered = x.T.contiguous(), among.sort(0).values.T.contiguous()
     below = torch.searchsorted(ordered, values) + torch.searchsorted(ordered, values, right=True)
     return (below.T / (2 * len(among)) - 0.5).to(x)
@@ -215,7 +223,7 @@ def ranked(x: Float[Tensor, "row d"], among: Float[Tensor, "other d"]) -> Float[
 
 # ---- heads --------------------------------------------------------------------------------------
 def key_values(model: HookedModel, layer: int, batch: Batch, keys: Tensor) -> Float[Tensor, "batch head d_head"]:
-    """What each head would read if it attended to these keys alone."""
+    """Return what each head would read if it attended only to these keys."""
     name = f"blocks.{layer}.attn.hook_v"
     v = torch.cat([forward(model, piece, [name])[name] for piece in pieces(batch)])
     return v[torch.arange(len(v)), keys]
@@ -224,7 +232,7 @@ def key_values(model: HookedModel, layer: int, batch: Batch, keys: Tensor) -> Fl
 def with_head_reading(
     model: HookedModel, batch: Batch, layer: int, head: int, values: Float[Tensor, "batch d_head"]
 ) -> Float[Tensor, "batch pos out"]:
-    """Outputs when the last query of one head reads these values."""
+    """Return outputs of the model when the last query of one head reads these values."""
     outputs, start = [], 0
     for piece in pieces(batch):
         given = values[start : start + len(piece)]
@@ -251,9 +259,9 @@ def read_heads(
     layers: Sequence[int],
     rng: np.random.Generator,
 ) -> list[HeadReading]:
-    """The heads of some blocks that carry the answer, each with the own key in place of what it reads.
+    """Return the heads of some blocks that carry the answer, each with the own key in place of what it reads.
 
-    Empty where the task names no key, the attention is not by softmax, or no head carries.
+    The list is empty where the task names no key, the attention is not by softmax, or no head carries the answer.
     """
     keys_inside, keys = task.answer_index(inside), task.answer_index(batch)
     if keys_inside is None or keys is None or model.cfg.attention != "softmax":
@@ -283,7 +291,7 @@ def read_heads(
 
 
 def other_class(classes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64] | None:
-    """For each string another one whose class is another; None where there is only one class."""
+    """Return, for each sequence, the index of a random one of another class; None if there is only one class."""
     if len(np.unique(classes)) < 2:
         return None
     return np.array([rng.choice(np.flatnonzero(classes != c)) for c in classes], dtype=np.int64)
@@ -292,7 +300,7 @@ def other_class(classes: NDArray[np.int64], rng: np.random.Generator) -> NDArray
 def key_scores(
     model: HookedModel, batch: Batch, keys: Tensor, layer: int, head: int
 ) -> tuple[Float[Tensor, " batch"], Float[Tensor, " batch"]]:
-    """Score of each string's key less the best other score, and the weight on it, of the last query of a head."""
+    """Return, for the last query of a head, each key's score minus the best other score, and the weight on the key."""
     names = model.cfg.score_hooks(layer)
     gaps, weights, start = [], [], 0
     for piece in pieces(batch):
@@ -316,10 +324,10 @@ def _untrained_distance(model: HookedModel, task: Task, batch: Batch, keys: Tens
 def first_bad_block(
     blocks: Sequence[BlockReading], a_reference: float, a_at: float, guess: float
 ) -> BlockReading | None:
-    """The first block that has the answer at N and whose code loses at n what the model loses; None where none does.
+    """Return the first block that has the answer at N and whose code drops at n as the model does; None if none does.
 
-    What is lost is held against the loss of the model, not against the surplus over chance: a block that loses .24 of
-    .5 is where a model goes wrong that loses .25.
+    The drop of a block is compared with the accuracy drop of the model, not with the surplus over chance. If the
+    model's accuracy drops by 0.25, the block at which a probe drops by 0.24 is the location.
     """
     for block in blocks:
         there = block.at_n_trained - guess >= KEPT * (a_reference - guess)
@@ -337,29 +345,29 @@ def name_site(
     a_at: float,
     guess: float,
 ) -> Site:
-    """The site, from readings: the first of these that holds, for where it first goes wrong is asked.
+    """Return the location: the first of these rules that is true gives where the error first appears.
 
-    1. *selection*: another key is on top where a head reads the answer, and the own key restores.
-    2. *dispersion*: the own key is on top with less than half of its weight at N and restores, and of the interventions
-       sharpening restores and nothing that holds ids or the number of keys: an offset that grows with the keys is
-       outweighed by sharper heads as well, but goes with the number held.
-    3. *read-out*: no block loses what the model loses.
-    4. *code*: a probe that is fitted anew reads the answer at the first bad block, and it is the model that put it
-       there: untrained weights do not show it, or the row with its moments of N is answered right.
-    5. *selection* again: the own key is on top still, and its weight has fallen by more than twice the nats by which
-       more keys alone would thin it, so that scores have moved; *dispersion* where they have not.
-    6. *code* too where a probe of ranks reads the answer at the first bad block and the model put it there: a state
-       that leaks keeps its sign.
+    1. *selection*: another key has the highest score where a head reads the answer, and the own key recovers accuracy.
+    2. *dispersion*: the own key has the highest score, with less than half of its weight at N, and recovers accuracy.
+      Also, sharpening recovers accuracy, and no intervention that keeps ids or the number of keys at N does. (Sharper
+      heads can also outweigh an offset that grows with the keys, but that disappears when their number is kept.)
+    3. *read-out*: no block drops as the model does.
+    4. *code*: a probe fitted at n reads the answer at the first bad block, and training put it there. Training did so
+      if untrained weights do not show it, or if the row with its mean and scale at N is answered right.
+    5. *selection* again: the own key still has the highest score, and its weight has fallen by more than twice the nats
+      that more keys explain. So scores have moved. *dispersion* where they have not.
+    6. *code* again: a probe of ranks reads the answer at the first bad block, and training put it there. A state that
+      leaks keeps its sign.
     7. *lost* before the first bad block.
 
     Args:
-        blocks: of every block.
-        heads: of the heads that carry the answer.
-        shares: what each of them restores with the own key.
+        blocks: readings of every block.
+        heads: readings of the heads that carry the answer.
+        shares: share that each of these heads recovers with the own key.
         blind: what label-free interventions show.
         a_reference: accuracy at N.
         a_at: accuracy at n.
-        guess: that of a guess.
+        guess: accuracy of a guess.
     """
     bad = first_bad_block(blocks, a_reference, a_at, guess)
     last = blocks[-1].layer if bad is None else bad.layer

@@ -1,8 +1,8 @@
 """``diagnosis``: why does a model fail past its training length, and what recovers its accuracy?
 
-It has two separate answers. The *entry* is the cause: how does the length get in? Only label-free interventions name
-it (:mod:`workbench.measure.edits.interventions`), by the rule of :mod:`workbench.diagnosis.cause`. The *site* is the
-component in which the error first appears. Edits and probes that know the answer locate it
+It has two separate answers. The *entry* is the cause: what about a longer input makes the model fail? Only label-free
+interventions name it (:mod:`workbench.measure.edits.interventions`), by the rule of :mod:`workbench.diagnosis.cause`.
+The *site* is the component in which the error first appears. Edits and probes that use the answer locate it
 (:mod:`workbench.diagnosis.location`); they name no cause.
 """
 
@@ -60,9 +60,9 @@ if TYPE_CHECKING:
 
 WRONG_CONSTANT = "wrong_constant"
 INSIDE_STRINGS = 256
-"""Strings of their own for each set of statistics."""
+"""Number of separate sequences for each set of statistics."""
 WORD = "diagnosis"
-"""Names the stream of strings that serve for statistics alone."""
+"""Name of the random stream of sequences that are used for statistics only."""
 
 QUANTITIES = (
     Quantity(
@@ -171,12 +171,12 @@ QUANTITIES = (
 
 
 class Diagnosis(Measurement):
-    """The measurement.
+    """Diagnose why a model fails past its training length.
 
     Args:
-        factors: lengths, as multiples of the longest trained one.
-        law: of the strings; a diagnosis is one of its law.
-        resamples: of the bootstrap.
+        factors: diagnosed lengths, as multiples of the longest trained one.
+        law: name of the test set. A diagnosis is valid for its test set.
+        resamples: number of bootstrap resamples.
     """
 
     name = "diagnosis"
@@ -195,7 +195,7 @@ class Diagnosis(Measurement):
         return []
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """Nothing: every pass of this measurement is one of its own."""
+        """Do nothing: this measurement makes all of its passes in ``finish``."""
 
     def unmeasured(self, grid: Grid) -> str:
         return within_training(grid, self.name, "says why a model fails past its training length")
@@ -223,7 +223,7 @@ class Diagnosis(Measurement):
 
 
 class Diagnosed:
-    """The strings, the model's answers at N and the trials, shared by all lengths of one checkpoint.
+    """The sequences, the model's answers at N and the trials, shared by all lengths of one checkpoint.
 
     Args:
         settings: the measurement.
@@ -240,7 +240,7 @@ class Diagnosed:
         self.trials = Trials(self.model, self.task, self.inside, self.reference, self.at_reference)
 
     def rows(self, length: int) -> list[Row]:
-        """All rows of one length."""
+        """Return all rows of one length."""
         batch, at = self._judged(length, WRONG)
         rng = self.study.rng(WORD, length)
         why = refusal(self.at_reference, at, length)
@@ -268,12 +268,15 @@ class Diagnosed:
 
     # ---- strings ------------------------------------------------------------------------------
     def _own(self, length: int) -> Batch:
-        """Strings that serve for statistics alone."""
+        """Draw sequences that are used for statistics only."""
         blocks = self.study.further(self.law, length, 0, INSIDE_STRINGS, [], WORD)
         return asking(Batch.join([batch for batch, _ in blocks]))
 
     def _judged(self, length: int, wrong: int) -> tuple[Batch, Judged]:
-        """The evaluation strings of a length with the model's answers; more, until so many are wrong."""
+        """Return the evaluation sequences of a length with the model's answers.
+
+        More sequences are drawn until ``wrong`` of them are wrong.
+        """
         batch = asking(self.study.batch(self.law, length))
         judged = self._judge(batch)
         count = len(batch)
@@ -292,7 +295,7 @@ class Diagnosed:
 
     # ---- rows ---------------------------------------------------------------------------------
     def accuracy_row(self, length: int, at: Judged) -> Row:
-        """Class-balanced accuracy at a length."""
+        """Return the class-balanced accuracy at a length."""
         rng = self.study.rng(WORD, "accuracy", length)
         samples = Bootstrap(at, at, rng, self.settings.resamples)
         return samples_row(samples, law=self.law, length=length, n=len(at), quantity="balanced_accuracy")
@@ -305,7 +308,7 @@ class Diagnosed:
         return row(value=loss.value, low=loss.low, high=loss.high, note=note, **shared)
 
     def _refused(self, length: int, why: str, made: Sequence[Row]) -> list[Row]:
-        """A row with the reason for everything that is not asked."""
+        """Return a row with the reason for every quantity that is not computed."""
         done = {r["quantity"] for r in made}
         shared: dict[str, Any] = {"law": self.law, "length": length}
         return [
@@ -425,21 +428,24 @@ def _block_rows(block: BlockReading, shared: Mapping[str, Any]) -> list[Row]:
 
 
 def recovered_at(site: Site | None, heads: Sequence[tuple[HeadReading, float]]) -> float | None:
-    """Share of the drop that the answer's key recovers at the head of a site; None where no key is selected there."""
+    """Return the share of the drop that the answer's key recovers at the head of a location.
+
+    None is returned if the location is not the selection of a key.
+    """
     if site is None or site.label != "selection":
         return None
     return max((share for head, share in heads if (head.layer, head.head) == (site.layer, site.head)), default=None)
 
 
 def untrained_twin(model: HookedModel, seed: int) -> HookedModel:
-    """A model of the same architecture before training."""
+    """Return a model of the same architecture before training."""
     made: HookedModel = type(model)(model.cfg, seed=seed)  # type: ignore[call-arg]
     made.eval()  # type: ignore[attr-defined]
     return made
 
 
 def samples_row(samples: Bootstrap, **fields: Any) -> Row:
-    """A row of the accuracy at n of a bootstrap, with its interval."""
+    """Return a row with the accuracy at n of a bootstrap, with its interval."""
     low, high = interval(samples.accuracies)
     return row(value=samples.a_at, low=min(float(low), samples.a_at), high=max(float(high), samples.a_at), **fields)
 
@@ -454,16 +460,16 @@ def diagnose(
     seed: int = 0,
     **settings: Any,
 ) -> Result:
-    """Why a model fails past its training length, without a run; see :class:`Diagnosis`.
+    """Diagnose why a model fails past its training length, without a run; see :class:`Diagnosis`.
 
     Args:
         model: any model with TransformerLens's hook names.
-        task: what it was trained on.
+        task: the task on which it was trained.
         trained: N, the longest trained length.
-        lengths: lengths that may be asked; None = those of a run.
-        sequences: strings of each length.
-        seed: of strings, choices and bootstrap.
-        settings: of the measurement.
+        lengths: lengths that may be diagnosed; None = those of a run.
+        sequences: sequences per length.
+        seed: seed of sequences, random choices and bootstrap.
+        settings: settings of the measurement.
     """
     made = Diagnosis(**settings)
     return run(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)

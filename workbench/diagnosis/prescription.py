@@ -1,8 +1,8 @@
-"""A change of training that may fix what a diagnosis names: a hypothesis for the next training, as plain data.
+"""A change of training that may fix the cause that a diagnosis names: a suggestion, as plain data.
 
-Ids drawn with gaps and few long sequences were tried on runs for which they are suggested (docs/diagnosis.md): at 4 N
-they did better than another change, and than the same recipe with another seed. The other changes follow from what
-recovers accuracy in the forward pass, and remain to be tried.
+Two changes were tested on runs for which they are suggested (docs/diagnosis.md): ids drawn with gaps, and few long
+sequences. At 4 N they did better than another change, and than the same recipe with another seed. The other changes
+follow from what recovers accuracy in the forward pass, and are not tested yet.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from typing import Any
 from workbench.core.names import POSITION_OR_CONTENT, POSITION_OR_KEYS
 
 REACH = 8
-"""Randomized ids go up to those of sequences this many times as long as N, the longest that are judged by default."""
+"""Randomized ids extend to sequences this many times as long as N, the longest that are tested by default."""
 LONGER = 2
-"""Few long sequences are this many times as long as N."""
+"""Length of the few long sequences, as a multiple of N."""
 SHARE = 0.05
-"""Share of batches of long sequences."""
+"""Share of batches with long sequences."""
 HARDENING = 0.01
 """Coefficient of the penalty on the entropy of attention."""
 READS = ("dispersion", "selection")
-"""Sites at which a head reads too little, or the wrong thing."""
+"""Locations at which a head reads too little, or the wrong token."""
 BOTH = {
     "joint": "each cause alone is enough to fail",
     POSITION_OR_KEYS: "positions could not be tested, and the two changes cover both possible causes",
 }
-"""Entries for which the changes against positions and against keys are suggested together, and why."""
+"""Causes for which the changes against positions and against keys are suggested together, and the reason."""
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,10 @@ class Prescription:
     """A change of training.
 
     Attributes:
-        about: what is changed, in a clause; "" = no change is suggested.
-        why: why, or why nothing is, in a clause.
-        options: options of ``lengthlens train`` that change.
-        settings: its further settings that change, by path.
+        about: the change, in a clause; "" = no change is suggested.
+        why: the reason, or the reason for no suggestion, in a clause.
+        options: changed options of ``lengthlens train``.
+        settings: its further changed settings, by path.
     """
 
     about: str = ""
@@ -48,7 +48,7 @@ class Prescription:
 
 
 def prescribed(entry: str, site: str, run: Mapping[str, Any]) -> Prescription:
-    """The change that a diagnosis suggests.
+    """Return the change that a diagnosis suggests.
 
     Args:
         entry: label of ``entry``.
@@ -81,7 +81,7 @@ def prescribed(entry: str, site: str, run: Mapping[str, Any]) -> Prescription:
 
 
 def _positions(run: Mapping[str, Any]) -> Prescription:
-    """Ids as far apart as they will ever be, in sequences no longer than before; else no positions at all."""
+    """Suggest ids with the gaps of longer sequences, in sequences no longer than before; else no positions at all."""
     longest, ids = run["training"]["trained_length"], run["model"]["ids"]["name"]
     if ids in ("arange", "random_offset"):
         need = REACH * longest + 2  # BOS, and PoSE's ids begin with 1
@@ -100,7 +100,7 @@ def _positions(run: Mapping[str, Any]) -> Prescription:
 
 
 def _keys(site: str, run: Mapping[str, Any]) -> Prescription:
-    """Scores that grow with log n where a head reads too little; otherwise few long sequences."""
+    """Suggest scores that grow with log n where a head reads too little; otherwise few long sequences."""
     model, training = run["model"], run["training"]
     if site not in READS:
         return _few_long(run, "what is computed from 1/K is right at trained lengths alone")

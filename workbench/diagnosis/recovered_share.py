@@ -1,7 +1,8 @@
-"""How much is lost past N, and what share of it an intervention recovers, with intervals; no model is run here.
+"""The accuracy drop past N, and the share of it that an intervention recovers, with intervals; no model runs here.
 
 All accuracies are class-balanced: the mean over the classes of answers of the share that is right in each. Without
-that, an edit that makes a model give one answer alone "repairs" a law in which one answer has become frequent.
+balancing, an edit that makes a model always give one answer would seem to recover accuracy where that answer is
+frequent.
 """
 
 from __future__ import annotations
@@ -17,24 +18,24 @@ from workbench.core.thresholds import SMALLEST_DROP
 from workbench.measure.intervals import interval, tango
 
 LEARNED = 0.9
-"""Balanced accuracy at N below which nothing is diagnosed: what was never learned is not lost past N."""
+"""Balanced accuracy at N below which nothing is diagnosed, because the model has not learned the task."""
 NAMED = 0.2
-"""Accuracy drop below which no cause is named: its shares are too uncertain with the sequences that are drawn."""
+"""Accuracy drop below which no cause is named, because shares of it would be too uncertain."""
 WRONG = 100
-"""Wrong strings that a diagnosis needs."""
+"""Wrong sequences that a diagnosis needs."""
 MOST = 2048
-"""Strings drawn at most to find them."""
+"""Maximum number of sequences drawn to find them."""
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Judged:
-    """Strings of one law and length, and which of them are answered right.
+    """Sequences of one test set and length, and which of them are answered right.
 
     Attributes:
-        right: ``[string]`` 0/1.
-        classes: ``[string]`` the class of the right answer; all equal where answers are no classes.
+        right: ``[string]``, 0/1.
+        classes: ``[string]``, the class of the right answer; all equal where answers are not classes.
     """
 
     right: Array
@@ -44,7 +45,7 @@ class Judged:
         return len(self.right)
 
     def part(self, which: NDArray[np.int64]) -> Judged:
-        """The strings of those indices."""
+        """Return the sequences with these indices."""
         return Judged(self.right[which], self.classes[which])
 
 
@@ -62,13 +63,13 @@ class Estimate95:
 
 
 def balanced_accuracy(right: ArrayLike, classes: ArrayLike) -> float:
-    """Mean over the classes that occur of the share that is right.
+    """Return the mean over the occurring classes of the share that is right.
 
     >>> balanced_accuracy([1, 1, 1, 0], [0, 0, 0, 1])
     0.5
 
     Raises:
-        ValueError: for no strings.
+        ValueError: for no sequences.
     """
     x, y = np.asarray(right, dtype=np.float64), np.asarray(classes)
     if not len(x):
@@ -77,7 +78,7 @@ def balanced_accuracy(right: ArrayLike, classes: ArrayLike) -> float:
 
 
 def balanced_weights(classes: ArrayLike) -> Array:
-    """``[string]`` weights that add up to 1 and give each class that occurs the same weight."""
+    """Return weights ``[string]`` that add up to 1 and give each occurring class the same weight."""
     y = np.asarray(classes)
     _, place, count = np.unique(y, return_inverse=True, return_counts=True)
     weights: Array = 1.0 / (len(count) * count[place])
@@ -85,24 +86,24 @@ def balanced_weights(classes: ArrayLike) -> Array:
 
 
 def chance(classes: ArrayLike) -> float:
-    """Balanced accuracy of a guess: one over the number of classes."""
+    """Return the balanced accuracy of a guess: one over the number of classes."""
     return 1.0 / len(np.unique(np.asarray(classes)))
 
 
 class Bootstrap:
-    """Resamples of the strings at N and of those at n, shared by all interventions: their shares can be compared.
+    """Resamples of the sequences at N and at n, shared by all interventions so that their shares can be compared.
 
-    Accuracies at n with and without an intervention are of the same strings, and resampled together; those at N are of
-    others, and resampled alone.
+    Accuracies at n with and without an intervention use the same sequences, and are resampled together. Those at N use
+    other sequences, and are resampled separately.
 
     Args:
-        reference: the strings at N, as the model answers them.
-        at: the strings at n, as the model answers them.
+        reference: the sequences at N, with the model's answers.
+        at: the sequences at n, with the model's answers.
         rng: the only source of randomness.
-        resamples: how many.
+        resamples: number of resamples.
 
     Raises:
-        ValueError: for no strings.
+        ValueError: for no sequences.
     """
 
     def __init__(self, reference: Judged, at: Judged, rng: np.random.Generator, resamples: int = 1000) -> None:
@@ -118,30 +119,30 @@ class Bootstrap:
 
     @property
     def loss(self) -> Estimate95:
-        """A_ref - A_n."""
+        """A_ref - A_n, the accuracy drop."""
         low, high = interval(self._reference - self.accuracies)
         return Estimate95(self.a_reference - self.a_at, float(low), float(high))
 
     def share(self, repaired: ArrayLike) -> Estimate95:
-        """(A_n^r - A_n) / (A_ref - A_n), neither clipped at 0 nor at 1.
+        """Return (A_n^r - A_n) / (A_ref - A_n), clipped neither at 0 nor at 1.
 
         Args:
-            repaired: ``[string]`` 0/1 under the intervention, of the strings at n.
+            repaired: ``[string]``, 0/1 under the intervention, for the sequences at n.
 
         Raises:
-            ValueError: where nothing is lost.
+            ValueError: if accuracy does not drop.
         """
         gained, samples = self._gained(repaired)
         return self._over_loss(gained, samples)
 
     def gained_share(self, repaired: ArrayLike) -> float:
-        """The value of :meth:`share` alone; NaN where nothing is lost."""
+        """Return only the value of :meth:`share`; NaN if accuracy does not drop."""
         gained = balanced_accuracy(repaired, self.at.classes) - self.a_at
         loss = self.a_reference - self.a_at
         return gained / loss if loss > 0 else float("nan")
 
     def share_difference(self, first: ArrayLike, second: ArrayLike) -> Estimate95:
-        """The share of one intervention less that of another."""
+        """Return the share of one intervention minus that of another."""
         gained, samples = self._gained(first)
         other, others = self._gained(second)
         return self._over_loss(gained - other, samples - others)
@@ -170,7 +171,7 @@ class Bootstrap:
 
 
 def _resampled(weights: Float[np.ndarray, "resample string"], right: Array, classes: NDArray[np.int64]) -> Array:
-    """``[resample]`` balanced accuracies; a class that a resample lacks does not count there."""
+    """Return balanced accuracies ``[resample]``; a class that a resample lacks is left out of its mean."""
     each = (classes[:, None] == np.unique(classes)).astype(np.float64)
     found, count = weights @ (right[:, None] * each), weights @ each
     shares = np.full_like(found, np.nan)
@@ -180,17 +181,17 @@ def _resampled(weights: Float[np.ndarray, "resample string"], right: Array, clas
 
 
 def halves(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Indices of the strings on which members are chosen, and of those on which they are reported: every other one."""
+    """Return the even indices, on which members are chosen, and the odd ones, on which they are reported."""
     every = np.arange(n)
     return every[::2], every[1::2]
 
 
 def refusal(reference: Judged, at: Judged, length: int) -> str:
-    """Why no cause is named at a length, in one clause; "" where one can be.
+    """Return why no cause is named at a length, in one clause; "" if one can be named.
 
     Args:
-        reference: the strings at N.
-        at: the strings at n.
+        reference: the sequences at N.
+        at: the sequences at n.
         length: n.
     """
     a_reference = balanced_accuracy(reference.right, reference.classes)
@@ -208,7 +209,7 @@ def refusal(reference: Judged, at: Judged, length: int) -> str:
 
 
 def below(value: float, limit: float) -> str:
-    """A number below a limit, with as many decimals as it takes to read below it, two at least.
+    """Return a number below a limit as text, with enough decimals (at least two) to be seen below the limit.
 
     >>> below(0.8967, 0.9), below(0.5, 0.9)
     ('0.897', '0.50')
@@ -220,5 +221,5 @@ def below(value: float, limit: float) -> str:
 
 
 def best_member(shares: Mapping[str, float], order: Sequence[str]) -> str:
-    """The name with the largest share; of equal ones the first in order."""
+    """Return the name with the largest share; among equal ones, the first in order."""
     return max(order, key=lambda name: (shares[name], -order.index(name)))

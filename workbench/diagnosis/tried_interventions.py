@@ -1,4 +1,4 @@
-"""Interventions tried on one model at one length: what each recovers, what it costs at N, and what its control does."""
+"""Interventions on one model at one length: what each recovers, its cost at N, and the result of its control."""
 
 from __future__ import annotations
 
@@ -20,22 +20,23 @@ from workbench.models.base.protocol import HookedModel
 from workbench.tasks.base import Batch, Task
 
 PAIR_STRINGS = 128
-"""Strings on which the members of pairs are chosen."""
+"""Number of sequences on which the members of pairs are chosen."""
 
 
 @dataclass(frozen=True)
 class Tried:
-    """One intervention at one length.
+    """The results of one intervention at one length.
 
     Attributes:
-        interventions: it, or a pair of them.
+        interventions: the intervention, or a pair of them.
         why_not: why it is not applicable, in a clause; then there are no shares.
-        harm: what it costs at N, in class-balanced accuracy; None where that was not asked.
-        chosen_by: its share on the strings on which members are chosen.
-        share: its share on the strings on which it is reported.
-        right: ``[string]`` 0/1 on these.
-        control: the share of the same kind of edit with the wrong constant, on the same strings; None where not asked.
-        control_harm: what that costs at N.
+        harm: its cost at N, in class-balanced accuracy; None where it was not measured.
+        chosen_by: its share on the sequences on which members are chosen.
+        share: its share on the sequences on which it is reported.
+        right: ``[string]``, 0/1 on these.
+        control: the share of the same kind of edit with the wrong constant, on the same sequences; None where it was
+            not measured.
+        control_harm: cost of the control at N.
     """
 
     interventions: tuple[Intervention, ...]
@@ -49,19 +50,19 @@ class Tried:
 
     @property
     def name(self) -> str:
-        """As in the column ``target``."""
+        """The name as in the column ``target``."""
         return " and ".join(intervention.name for intervention in self.interventions)
 
 
 @dataclass(frozen=True)
 class Findings:
-    """All that interventions show at one length.
+    """The results of all interventions at one length.
 
     Attributes:
-        members: every intervention alone, also those that are not applicable.
+        members: every single intervention, including those that are not applicable.
         families: by family, its best member; families without an applicable member are left out.
-        pairs: of families, where no family passed.
-        bootstrap: of the strings on which shares are reported.
+        pairs: pairs of interventions of two families, tested if no family passed.
+        bootstrap: resamples of the sequences on which shares are reported.
     """
 
     members: tuple[Tried, ...]
@@ -71,18 +72,18 @@ class Findings:
 
     @property
     def passed(self) -> frozenset[str]:
-        """Families whose best member restores enough."""
+        """Families whose best member recovers enough."""
         return frozenset(family for family, one in self.families.items() if passes(one))
 
 
 class Trials:
-    """Tries interventions on a model; what they cost at N is found once for all lengths.
+    """Tests interventions on a model; their cost at N is computed once for all lengths.
 
     Args:
         model: the model.
-        task: says which answers are right.
-        inside: what training was like.
-        reference: strings at N, others than those of ``inside``.
+        task: the task, which determines the right answers.
+        inside: facts about training.
+        reference: sequences at N, different from those of ``inside``.
         at_reference: which of them the model answers right.
     """
 
@@ -94,7 +95,7 @@ class Trials:
         self.passes = 0
 
     def harm(self, interventions: Sequence[Intervention]) -> float:
-        """What interventions cost at N."""
+        """Return the cost of interventions at N."""
         key = tuple(interventions)
         if key not in self._harms:
             run = IntervenedPass(self.model, self.inside, key, trial=True)
@@ -106,7 +107,7 @@ class Trials:
         return self._harms[key]
 
     def judge(self, interventions: Sequence[Intervention], batch: Batch, fit: Batch) -> Judged:
-        """Which strings are answered right under interventions; statistics at n are taken on ``fit``."""
+        """Return which sequences are answered right under interventions; statistics at n are taken on ``fit``."""
         run = IntervenedPass(self.model, self.inside, interventions)
         if run.fitted:
             run.fit(fit)
@@ -114,7 +115,7 @@ class Trials:
         return run.judge(self.task, batch)
 
     def why_not(self, intervention: Intervention, batch: Batch) -> str:
-        """Why an intervention is not applicable to these strings, in a clause; "" where it is."""
+        """Return why an intervention is not applicable to these sequences, in a clause; "" if it is applicable."""
         if why := intervention.no_place(self.model.cfg) or intervention.no_effect(self.inside):
             return why
         if isinstance(intervention, IdEdit):
@@ -127,14 +128,14 @@ class Trials:
         return ""
 
     def at(self, batch: Batch, at: Judged, fit: Batch, rng: np.random.Generator, resamples: int = 1000) -> Findings:
-        """Everything at one length.
+        """Return the results of all interventions at one length.
 
         Args:
-            batch: strings at n.
+            batch: sequences at n.
             at: which of them the model answers right.
-            fit: further strings at n, for statistics.
-            rng: of the bootstrap.
-            resamples: of the bootstrap.
+            fit: further sequences at n, for statistics.
+            rng: generator of the bootstrap.
+            resamples: number of bootstrap resamples.
         """
         choosing, reporting = halves(len(batch))
         chooses = Bootstrap(self.at_reference, at.part(choosing), rng, 2)
@@ -167,9 +168,9 @@ class Trials:
     def _best_pairs(
         self, alone: Sequence[Tried], batch: Batch, fit: Batch, at: Judged
     ) -> Iterator[tuple[Intervention, Intervention]]:
-        """Of every two families the members that restore most together, on some of the strings that choose.
+        """Yield, for every two families, the members that recover most together, on some of the choosing sequences.
 
-        The best members alone would not do: where each alone restores nothing, which of them is best is noise.
+        The best single members would not do. Where single members recover nothing, which of them is best is noise.
         """
         some = halves(len(batch))[0][:PAIR_STRINGS]
         few, clean = batch.take(torch.as_tensor(some)), at.part(some)
@@ -193,13 +194,13 @@ class Trials:
 
 
 LEAST = 0.25
-"""What the lower end of its interval must exceed."""
+"""The lower end of the share's interval must exceed this."""
 OVER_CONTROL = 0.3
-"""By how much the share must exceed the control's, or 0 where that is below."""
+"""The share must exceed the control's share, or 0 if that is negative, by this much."""
 
 
 def passes(one: Tried) -> bool:
-    """Whether what an intervention restores names its family."""
+    """Return whether an intervention recovers enough to name its family."""
     if one.share is None or one.control is None:
         return False
     over = one.share.value - max(0.0, one.control.value)

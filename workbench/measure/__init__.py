@@ -1,4 +1,4 @@
-"""Measuring: what a measurement is, and any of them on a model in memory. Loaded on first use."""
+"""Measurements, and the function that runs one on a model in memory. Modules are imported on first use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Does learning at short lengths pull the same way as at long ones? The cosine between gradients of the loss."""
+"""``dynamics``: the cosine between gradients of the loss at short and long lengths.
+
+A high cosine means that a training step that helps at one length also helps at the other.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +27,10 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 FACTORS = (0.5, 2, 4, 8)
-"""The lengths compared with N, as multiples of it; lengths that the caller names are compared as well."""
+"""The lengths that are compared with N, as multiples of N. Lengths that the caller names are added."""
 LAW = MATCHED
 CHUNK = 1 << 20
-"""Parameters per piece of an inner product, which bounds its memory."""
+"""Number of parameters in one piece of an inner product. It bounds the memory."""
 
 QUANTITIES = (
     Quantity(
@@ -51,16 +54,16 @@ def _even(batches: int) -> int:
 
 
 class Dynamics(Measurement):
-    """Gradient cosines between N and other lengths, per checkpoint.
+    """Measure the cosine between the gradients at N and at other lengths, per checkpoint.
 
-    The loss is that at the queries of exact prefix length n (all answer tokens, where the answer is
-    several), under the matched law, on sequences drawn for this alone and independently per length: the
-    batches of other measurements are prefixes of each other, and would share their noise.
+    The loss is taken at the queries of exact prefix length n, on the matched test set. Where the answer has several
+    tokens, all of them count. Each length has sequences of its own, drawn for this measurement. The batches of other
+    measurements are prefixes of each other and would share their noise.
 
     Args:
-        batches: gradients per length, an even number; the sequences are shared out among them. Intervals
+        batches: gradients per length, an even number. The sequences are divided equally among the gradients. Intervals
             are bootstraps over batches, within each half.
-        resamples: bootstrap resamples.
+        resamples: number of bootstrap resamples.
     """
 
     name = "dynamics"
@@ -73,7 +76,7 @@ class Dynamics(Measurement):
     resamples: Count = 400
 
     _wanted: int = PrivateAttr(default=0)
-    """Sequences that were shown."""
+    """Number of sequences in the batch that ``observe`` received."""
 
     def hooks(self, cfg: Architecture) -> list[str]:
         return []
@@ -104,7 +107,11 @@ class Dynamics(Measurement):
         return rows + [_missing(n, longest, n in lengths) for n in wanted if n not in known or longest not in known]
 
     def _weights(self, study: Study, length: int) -> Array:
-        """``[1 + resamples, 2, batches]``: the two halves as they are, then resampled; 0 on the other half."""
+        """Return the weights ``[1 + resamples, 2, batches]`` of the batches in the mean gradient of each half.
+
+        The first entry weights the batches of a half equally; the others are resamples. Weights in the other half are
+        0.
+        """
         half = self.batches // 2
         drawn = study.rng("gradient weights", length).multinomial(half, np.full(half, 1 / half), (self.resamples, 2))
         inside = np.concatenate([np.ones((1, 2, half)), drawn]) / half
@@ -113,7 +120,10 @@ class Dynamics(Measurement):
         return weights
 
     def _row(self, values: Array, size: int, n: int, other: int, **fields: str) -> Row:
-        """The first value with the interval of the rest; undefined where it is, or where its interval has no end."""
+        """Return a row with the first value and the interval of the other values.
+
+        The row is undefined if the first value is not finite, or if too many resamples are not finite.
+        """
         shared: dict[str, Any] = {
             "law": LAW, "length": n, "target": str(other), "quantity": "gradient_cosine", "n": size * self.batches,
             **fields,
@@ -133,10 +143,16 @@ def _missing(n: int, longest: int, measured: bool) -> Row:
 
 
 def gradients(study: Study, length: int, batches: int, size: int) -> NDArray[np.float32] | None:
-    """Gradients of the mean loss at ``length``, of ``batches`` independent batches of ``size`` sequences.
+    """Return gradients of the mean loss at ``length``, one for each of ``batches`` independent batches.
+
+    Args:
+        study: the checkpoint.
+        length: the prefix length of the queries.
+        batches: number of batches.
+        size: sequences per batch.
 
     Returns:
-        ``[batches, parameters]``; None where a batch has no supervised query of that length.
+        ``[batches, parameters]``; None if a batch has no supervised query of that length.
     """
     import torch
 
@@ -160,7 +176,7 @@ def gradients(study: Study, length: int, batches: int, size: int) -> NDArray[np.
 
 
 def gram(vectors: Sequence[NDArray[np.float32]]) -> Array:
-    """Inner products of all gradients: ``[length, batch, length, batch]``; no resample needs the vectors again."""
+    """Return the inner products of all gradients, ``[length, batch, length, batch]``. Resamples need only these."""
     k = len(vectors[0]) if vectors else 0
     total = np.zeros((len(vectors), k, len(vectors), k))
     for start in range(0, vectors[0].shape[1] if vectors else 0, CHUNK):
@@ -170,22 +186,25 @@ def gram(vectors: Sequence[NDArray[np.float32]]) -> Array:
 
 
 def products(grams: Array, i: int, j: int, weights_i: Array, weights_j: Array) -> Array:
-    """Inner products of the mean gradients of the halves of lengths i and j: ``[resample, half of i, half of j]``."""
+    """Return the inner products of mean gradients, ``[resample, half of length i, half of length j]``."""
     return np.asarray(weights_i @ grams[i, :, j] @ weights_j.transpose(0, 2, 1))
 
 
 def ceiling(aa: Array) -> Array:
-    """Per resample, the cosine between the mean gradients of the two halves of one length; NaN where one is zero."""
+    """Return, per resample, the cosine between the mean gradients of the two halves of one length.
+
+    The cosine is NaN where one of the gradients is zero.
+    """
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(aa[:, 0, 1] / np.sqrt(aa[:, 0, 0] * aa[:, 1, 1]))
 
 
 def cosines(aa: Array, bb: Array, ab: Array) -> dict[str, Array]:
-    """Raw and corrected cosine of two lengths per resample, from inner products between their halves.
+    """Return the raw and the corrected cosine of two lengths per resample, from inner products between their halves.
 
-    Two halves share no sequence, and two lengths share none either. So every product but the squared
-    norms of ``raw`` is between independent gradients, and its expectation is that of the true ones. NaN
-    where a squared norm is not positive.
+    The two halves of a length share no sequence, and two lengths share no sequence. So every product is between
+    independent gradients, except the squared norms of ``raw``. The expectation of such a product is the product of the
+    true gradients. A cosine is NaN where a squared norm is not positive.
     """
     norms = np.einsum("rh,rg->rhg", np.einsum("rhh->rh", aa), np.einsum("rgg->rg", bb))
     free = np.where((aa[:, 0, 1] > 0) & (bb[:, 0, 1] > 0), aa[:, 0, 1] * bb[:, 0, 1], np.nan)

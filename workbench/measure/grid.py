@@ -21,18 +21,24 @@ _OUTSIDE = (2, 4, 8)
 
 
 def make_grid(task: Task, trained: int, lengths: Sequence[int] | None = None, shortest: int = 1) -> Grid:
-    """The grid of a run with longest training length ``trained``.
+    """Return the prefix lengths at which a run with longest training length ``trained`` is measured.
 
-    Lengths inside lie in the trained range: where N/4 or N/2 is shorter than ``shortest``, the length of the shortest
-    trained strings, that stands in its place, and N/4 or N/2 is measured beside.
+    The lengths inside are N/4, N/2 and N. The lengths outside are 2N, 4N and 8N. N/8, 3N/2, 3N and 6N are added for a
+    smoother curve. Each is rounded up to the next length that the task has.
 
-    By default N/4, N/2, N inside and 2N, 4N, 8N outside, each rounded up to the next admissible length,
-    with N/8, 3N/2, 3N and 6N between for a smoother curve. ``lengths`` replaces the lengths outside and
-    between; those inside always stay, for skill in training is what everything is compared with. A task that is put to
-    a model which was never trained on it has lengths of its own, and N is the longest that fits into its window.
+    Where N/4 or N/2 is below ``shortest``, the length ``shortest`` takes its place inside, and N/4 or N/2 is measured
+    in addition. ``lengths`` replaces all lengths except those inside, because skill at trained lengths is the reference
+    for everything else. A task with fixed lengths is used on models that were not trained on it. There N is the longest
+    length that the model's window holds.
+
+    Args:
+        task: the task.
+        trained: N, the longest training length.
+        lengths: lengths that the caller names; None = the default ones.
+        shortest: length of the shortest training sequences.
 
     Raises:
-        TaskError: for a length that the task does not admit, or that no string is drawn at.
+        TaskError: for a length that the task does not have.
     """
 
     def at(factors: Sequence[float]) -> set[int]:
@@ -55,11 +61,11 @@ def make_grid(task: Task, trained: int, lengths: Sequence[int] | None = None, sh
 
 
 def named_lengths(task: Task | None, lengths: Sequence[Any]) -> list[int]:
-    """The lengths that a caller names, each once and ascending.
+    """Return the lengths that a caller names, each once, in ascending order.
 
     Args:
-        task: whose sequences are drawn; None = a task that is not known.
-        lengths: whole numbers from 1 on.
+        task: the task whose sequences are drawn; None = unknown.
+        lengths: whole numbers, at least 1.
 
     Raises:
         TaskError: for any other number, or a length that the task does not have.
@@ -75,31 +81,38 @@ def named_lengths(task: Task | None, lengths: Sequence[Any]) -> list[int]:
 
 
 def lengths_for(grid: Grid, factors: Sequence[float], *, beyond: bool = False) -> list[int]:
-    """The lengths of a grid at which a measurement of a few lengths is made, ascending.
+    """Return the lengths, ascending, for a measurement that uses only a few lengths of the grid.
 
     Args:
-        grid: of the checkpoint.
-        factors: multiples of N: the measured length nearest to each; but where the caller named lengths, these.
-        beyond: only lengths past N.
+        grid: the grid of the checkpoint.
+        factors: multiples of N; the nearest measured length to each is taken. Where the caller named lengths, the named
+            lengths are taken instead.
+        beyond: whether to return only lengths past N.
     """
     pool = grid.outside if beyond else grid.lengths
     return [n for n in grid.named if n in pool] if grid.named else near_multiples(pool, grid.trained, factors)
 
 
 def exact_multiples(grid: Grid, task: Task, factors: Sequence[float]) -> list[int]:
-    """The lengths of a grid that are multiples of N, rounded up to admissible lengths, and those named; ascending.
+    """Return the lengths of a grid that are multiples of N or were named by the caller, ascending.
 
     Args:
-        grid: of the checkpoint.
-        task: whose lengths are admissible.
-        factors: multiples of N; one whose length the grid lacks is left out.
+        grid: the grid of the checkpoint.
+        task: the task; multiples are rounded up to lengths that it has.
+        factors: multiples of N. A multiple that the grid lacks is left out.
     """
     multiples = {task.next_length(grid.trained * factor) for factor in factors}
     return [n for n in grid.lengths if n in multiples or n in grid.named]
 
 
 def within_training(grid: Grid, measurement: str, does: str) -> str:
-    """Why a measurement of lengths past N refuses named lengths up to N, except the longest; "" where none is named."""
+    """Return why a measurement of lengths past N refuses named lengths below N; "" if no such length is named.
+
+    Args:
+        grid: the grid of the checkpoint.
+        measurement: the measurement's name.
+        does: what the measurement does, as a clause of the message.
+    """
     home = max(grid.inside, default=None)
     short = [n for n in grid.named if n <= grid.trained and n != home]
     if not short:
@@ -109,17 +122,17 @@ def within_training(grid: Grid, measurement: str, does: str) -> str:
 
 
 def near_multiples(lengths: Sequence[int], trained: int, factors: Sequence[float]) -> list[int]:
-    """The length nearest to each multiple of the trained one, on a logarithmic scale, ascending; none of none."""
+    """Return the length nearest to each multiple of ``trained`` on a logarithmic scale, ascending."""
     if not lengths:
         return []
     return sorted({min(lengths, key=lambda n: abs(math.log(n / (trained * factor)))) for factor in factors})
 
 
 def readable(grid: Grid, task: Task, cfg: Architecture, *, strict: bool) -> tuple[Grid, str]:
-    """The part of a grid that the position scheme can read, and a sentence about the rest ("" if none).
+    """Return the part of a grid that the position encoding can read, and a sentence about the rest ("" if none).
 
     Raises:
-        PositionError: with ``strict``, if any length cannot be read.
+        PositionError: with ``strict``, if the encoding cannot read a length.
     """
     kept, why = [], ""
     for n in grid.lengths:

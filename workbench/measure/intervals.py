@@ -1,12 +1,11 @@
 """Intervals at 95 %, with the sequence as the unit of replication.
 
-Wilson and Clopper-Pearson are for exactly one 0/1 value per sequence, Tango for the difference of two such values
-of the same sequences, Newcombe for that of different ones. Whatever has several positions per sequence is averaged
-within the sequence first and then bootstrapped over sequences, unless all are equal: then a bootstrap shows nothing,
-and the interval follows from the bounds of the values, or there is none.
+Wilson and Clopper-Pearson are for exactly one 0/1 value per sequence. Tango is for the difference of two such values of
+the same sequences, Newcombe for different sequences. A value with several positions per sequence is averaged within the
+sequence first, and then bootstrapped over sequences. If all values are equal, a bootstrap has no width. The interval
+then follows from the bounds of the values, or there is none.
 
-Quantiles are those of ``scipy.special``: ``scipy.stats`` says the same to the last bit, and takes half a second to
-import.
+Quantiles are those of ``scipy.special``. ``scipy.stats`` gives bit-identical values, but takes half a second to import.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from scipy.special import betainc, betaincinv, ndtri, stdtrit
 from workbench.core.thresholds import LEVEL as LEVEL
 
 HALVINGS = 60
-"""Of a bisection: from a width of 1 down to the last bits."""
+"""Number of bisection steps: from a width of 1 down to the last bits."""
 Array = NDArray[np.float64]
 Bounds = tuple[float, float]
 """Smallest and largest possible value."""
 
 
 class Ends(NamedTuple):
-    """An interval, and what is to be said beside it; no ends where none can be had."""
+    """An interval with a note about it. The ends are None where no interval exists."""
 
     low: float | None
     high: float | None
@@ -64,7 +63,7 @@ def clopper_pearson(k: int, n: int, level: float = LEVEL) -> tuple[float, float]
 
 @lru_cache(1 << 16)
 def lower_limit(k: int, n: int, error: float) -> float:
-    """Exact one-sided lower limit of a share: it lies above the truth with probability at most ``error``.
+    """Exact one-sided lower limit of a share: it is above the truth with probability at most ``error``.
 
     Raises:
         ValueError: unless 0 <= k <= n and n >= 1.
@@ -75,7 +74,7 @@ def lower_limit(k: int, n: int, error: float) -> float:
 
 @lru_cache(1 << 16)
 def upper_limit(k: int, n: int, error: float) -> float:
-    """Exact one-sided upper limit of a share: it lies below the truth with probability at most ``error``.
+    """Exact one-sided upper limit of a share: it is below the truth with probability at most ``error``.
 
     Raises:
         ValueError: unless 0 <= k <= n and n >= 1.
@@ -94,9 +93,9 @@ def at_least(k: int, n: int, share: float) -> float:
 def tango(b: int, c: int, n: int, level: float = LEVEL) -> tuple[float, float]:
     """Score interval of (b - c) / n, the mean difference of paired 0/1 values (Tango 1998).
 
-    All D with abs(T(D)) at most the normal quantile, T(D) = (b - c - n D) / sqrt(n (2 q + D (1 - D))), where q is the
-    most likely share of the second kind of discordant pair if the difference is D. For b = c = 0 it is
-    +-z^2 / (n + z^2).
+    The interval contains all D with abs(T(D)) at most z, the normal quantile. Here T(D) = (b - c - n D) / sqrt(n (2 q +
+    D (1 - D))). The q in it is the most likely share of the second kind of discordant pair if the difference is D. For
+    b = c = 0 the interval is +-z^2 / (n + z^2).
 
     Args:
         b: pairs that are 1 and 0.
@@ -158,10 +157,10 @@ def newcombe(k: int, n: int, other_k: int, other_n: int, level: float = LEVEL) -
 
 
 def all_equal(value: float, n: int, bounds: Bounds, level: float = LEVEL) -> tuple[float, float]:
-    """Interval of the mean of values in [lo, hi] of which n draws are all ``value``.
+    """Return the interval of a mean of values in [lo, hi], from ``n`` draws that all equal ``value``.
 
-    With u = 1 - tail^(1/n), the largest share of other values that is still likely to show none:
-    [v - (v - lo) u, v + (hi - v) u].
+    Let u = 1 - tail^(1/n): the largest share of other values under which n draws may still all be equal. The interval
+    is [v - (v - lo) u, v + (hi - v) u].
     """
     u = 1.0 - ((1.0 - level) / 2) ** (1.0 / n)
     return value - (value - bounds[0]) * u, value + (bounds[1] - value) * u
@@ -174,7 +173,7 @@ def mean_ends(values: ArrayLike, rng: np.random.Generator, resamples: int = 400,
         values: ``[sequences]``, at least one, none NaN.
         rng: the only source of randomness.
         resamples: number of resamples.
-        bounds: between which every value lies; None = nothing is known.
+        bounds: smallest and largest possible value; None = unknown.
     """
     x = np.asarray(values, dtype=np.float64)
     if x.min() == x.max():
@@ -184,7 +183,7 @@ def mean_ends(values: ArrayLike, rng: np.random.Generator, resamples: int = 400,
 
 
 def equal_ends(value: float, n: int, bounds: Bounds | None) -> Ends:
-    """What can be said of a mean where all n values are equal; no interval without bounds."""
+    """Return the interval of a mean whose n values are all equal; there is no interval without bounds."""
     note = f"all {n} equal"
     return Ends(None, None, note) if bounds is None else Ends(*all_equal(value, n, bounds), note)
 
@@ -198,7 +197,7 @@ def resampled_means(values: ArrayLike, rng: np.random.Generator, resamples: int 
         resamples: number of resamples; all trailing entries share the same resampled sequences.
 
     Returns:
-        ``[resamples, ...]``; NaN where a resample holds no defined value.
+        ``[resamples, ...]``; NaN where a resample contains no defined value.
 
     Raises:
         ValueError: for no sequences, or fewer than two resamples.
@@ -236,13 +235,14 @@ def interval(means: ArrayLike, level: float = LEVEL) -> tuple[Array, Array]:
 
 
 def jackknife(without: ArrayLike, level: float = LEVEL) -> Array:
-    """Half the width of an interval for what is no mean, from the estimates without each group of sequences.
+    """Return half the width of an interval for a statistic that is not a mean.
 
-    The delete-a-group jackknife: variance (G - 1) / G times the squared deviations, with Student's t of G - 1 degrees.
+    It uses the estimates without each group of sequences (delete-a-group jackknife). The variance is (G - 1) / G times
+    the sum of squared deviations, and the quantile is Student's t with G - 1 degrees of freedom.
 
     Args:
         without: ``[groups, ...]``.
-        level: of the interval.
+        level: coverage of the interval.
 
     Raises:
         ValueError: for fewer than two groups.
@@ -257,7 +257,7 @@ def jackknife(without: ArrayLike, level: float = LEVEL) -> Array:
 
 
 def _boundary(beyond: Callable[[float], bool], low: float, high: float) -> float:
-    """Where a condition that holds from some place on begins to hold."""
+    """Return the point at which a monotone condition begins to be true, by bisection."""
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         low, high = (low, middle) if beyond(middle) else (middle, high)

@@ -1,4 +1,4 @@
-"""The measurements by name. No torch: a name is known before its file is read."""
+"""The built-in measurements by name. A name can be tested without importing torch or the measurement's module."""
 
 from __future__ import annotations
 
@@ -43,18 +43,20 @@ BUILT_IN: Mapping[str, str] = {
     "circuits.swaps": "circuits.interventions.attention_swaps:Swaps",
     "diagnosis": "workbench.diagnosis.measurement:Diagnosis",
 }
-"""Name -> where its class is; in the order in which they are shown."""
+"""Name -> address of the class, in the order in which measurements are listed."""
 FEW = 4
-"""Names that are told where none is near."""
+"""Number of example names in the error for an unknown name that is near to no measurement."""
 GROUP = "lengthlens.measurements"
 """Entry-point group under which other packages announce measurements: ``name = "package.module:Class"``."""
 
 
 def refuse_unknown(names: Sequence[str]) -> None:
-    """Refuse names and families (``probes.``) that are none of ours, where no other package announces any.
+    """Refuse names and families (``probes.``) that no built-in measurement has.
+
+    Nothing is refused if other packages announce measurements: their names are known only after import.
 
     Raises:
-        MeasurementError: naming the first, with near names.
+        MeasurementError: naming the first unknown name, with near names.
     """
     if entry_points(GROUP):  # their names are known once they are imported
         return
@@ -64,12 +66,12 @@ def refuse_unknown(names: Sequence[str]) -> None:
 
 
 def unknown(name: object, known: Mapping[str, object], more: str = "") -> MeasurementError:
-    """The error for a name that no measurement has: what it is near, or a few of those there are.
+    """Return the error for an unknown measurement name, with near names or a few examples.
 
     Args:
-        name: what was given.
+        name: the unknown name.
         known: the measurements by name.
-        more: what else is to be said.
+        more: further text at the end of the message.
     """
     near = near_names(name, known)
     few = f"; there are {', '.join(list(known)[:FEW])} and {len(known) - FEW} more" if not near else ""

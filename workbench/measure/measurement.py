@@ -1,4 +1,4 @@
-"""What a measurement is, and what it is handed: the study of one checkpoint."""
+"""The base class of measurements, and the study of one checkpoint that a measurement receives."""
 
 from __future__ import annotations
 
@@ -30,18 +30,17 @@ class Quantity:
     """One measured quantity, described well enough for a glossary entry.
 
     Attributes:
-        name: the binding name, as in the ``quantity`` column.
+        name: the stored name, as in the ``quantity`` column.
         definition: one line, with the formula where there is one.
         unit: unit or scale, e.g. "share", "nats", "tokens", "label".
         low: smallest possible value, or None.
         high: largest possible value, or None.
         about: ``summary`` or ``position`` where the quantity is about one of the two, else "".
-        formula: what the definition says in words, or "" for a label, or a count that words say best. Written plainly,
-            ``p_{(j)}`` and ``x^{2}`` for what stands below and above the line; the glossary sets it, and says what the
-            letters are that all formulas share.
-        where: what its other letters are; in the same notation.
-        controls: what stands in the column ``control`` of the rows beside its own.
-        interval: whether its values have one; one value without says in its note why it has none.
+        formula: the definition as a formula, or "" for labels and simple counts. Subscripts are written ``p_{(j)}``,
+            superscripts ``x^{2}``. The glossary typesets the formula and explains the letters that all formulas share.
+        where: the meaning of the other letters, in the same notation.
+        controls: values of the column ``control`` that its rows may have.
+        interval: whether its values have intervals. A value without an interval states the reason in its note.
     """
 
     name: str
@@ -57,26 +56,26 @@ class Quantity:
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """Between which all its values lie; None where an end is open."""
+        """The smallest and the largest possible value; None if either is unbounded."""
         return None if self.low is None or self.high is None else (float(self.low), float(self.high))
 
 
 @dataclass(frozen=True)
 class Spec:
-    """What a measurement is, as plain data: no model and no torch is needed to read it.
+    """The description of a measurement as plain data, readable without a model and without torch.
 
     Attributes:
         name: e.g. ``circuits.hardmax``.
         version: raised whenever its numbers may change, so that old shards become stale.
         title: a short human name.
         settings: every setting with its value, JSON-able; part of the shard's key.
-        quantities: what its rows hold.
-        laws: evaluation laws whose batches it wants to observe.
-        sequences: number of sequences per law and length it wants by default.
-        needs: what a model must have to be measured: ``attention``, a ``scan`` over states, or "" = nothing
-            that some architecture lacks. Without it every quantity is a row of status *not_applicable*.
-        deepens: whether it draws further strings where the first ones leave a question open. That is done at the
-            last checkpoint, and elsewhere where it is asked for.
+        quantities: the quantities of its rows.
+        laws: names of the test sets whose batches it observes.
+        sequences: default number of sequences per test set and length.
+        needs: what a model must have: ``attention``, a ``scan`` over states, or "" for nothing special. Without it
+            every quantity becomes a row of status *not_applicable*.
+        deepens: whether it draws more sequences where the first ones are inconclusive. It does so at the last
+            checkpoint, and at others on request.
     """
 
     name: str
@@ -95,12 +94,12 @@ class Grid:
     """The prefix lengths of a study.
 
     Attributes:
-        trained: N, the longest prefix length seen in training; 0 of a model in memory of which it is not known.
+        trained: N, the longest prefix length seen in training; 0 for a model in memory whose N is unknown.
         lengths: all measured lengths, ascending.
-        inside: G_in: those of N/4, N/2, N (each rounded up to an admissible length).
+        inside: G_in: N/4, N/2 and N, each rounded up to a length that the task has.
         outside: G_out: the measured lengths beyond N.
         named: the lengths that the caller named, which every measurement measures or refuses; empty = none.
-        shortest: length of the shortest trained strings; no length inside is shorter.
+        shortest: length of the shortest training sequences; no length inside is shorter.
     """
 
     trained: int
@@ -113,7 +112,7 @@ class Grid:
 
 @runtime_checkable
 class Study(Protocol):
-    """One checkpoint under study, as ``finish`` sees it."""
+    """One checkpoint under study, as the method ``finish`` receives it."""
 
     run: str
     step: int
@@ -124,16 +123,16 @@ class Study(Protocol):
     seed: int
     """The run's evaluation seed."""
     deep: bool
-    """Whether further strings may be drawn where the first ones leave a question open."""
+    """Whether more sequences may be drawn where the first ones are inconclusive."""
     trained_ids: Any
-    """Position ids seen in training, as intervals [first, last], or None where not recorded."""
+    """Position ids seen in training, as intervals [first, last]; None if they were not recorded."""
     earlier: Sequence[int]
     """Steps of the run's checkpoints before this one, ascending."""
     passes: int
-    """Further forward passes made in ``finish``; whoever makes one without :meth:`cache` adds it here."""
+    """Number of further forward passes made in ``finish``. Code that makes one without :meth:`cache` adds it here."""
 
     def reads_unseen(self, length: int) -> bool:
-        """Whether a query at ``length`` reads position ids that training never showed, absolutely."""
+        """Return whether a query at ``length`` reads absolute position ids that training never used."""
         ...
 
     def rng(self, *parts: object) -> np.random.Generator:
@@ -141,15 +140,23 @@ class Study(Protocol):
         ...
 
     def batch(self, law: str, length: int) -> Batch:
-        """The evaluation batch that ``observe`` saw for this law and length."""
+        """Return the evaluation batch that ``observe`` received for this test set and length."""
         ...
 
     def cache(
         self, law: str, length: int, names: Sequence[str], untrained: bool = False, step: int | None = None
     ) -> Mapping[str, Tensor] | None:
-        """A further forward pass (counted and reported) of this checkpoint, of another step, or of the run's step 0.
+        """Make a further forward pass, and return the named activations; the pass is counted.
 
-        Returns None for ``untrained`` where the run has no step 0.
+        Args:
+            law: name of the test set.
+            length: prefix length.
+            names: hook names of the activations.
+            untrained: use the run's checkpoint at step 0.
+            step: use the checkpoint of this step; None = this one.
+
+        Returns:
+            activations by name; None for ``untrained`` if the run has no checkpoint at step 0.
 
         Raises:
             RunError: for a ``step`` that the run lacks, or whose checkpoint is damaged.
@@ -159,40 +166,44 @@ class Study(Protocol):
     def further(
         self, law: str, length: int, start: int, stop: int, names: Sequence[str], word: str = "evaluate"
     ) -> Iterator[tuple[Batch, Mapping[str, Tensor]]]:
-        """Strings ``start`` to ``stop`` of the sequence that begins with :meth:`batch`, in blocks with their caches.
+        """Yield sequences ``start`` to ``stop`` of the random stream that begins with :meth:`batch`, and their
+        activations.
 
-        Counts as one further forward pass. Another ``word`` gives strings that are independent of those.
+        They come in blocks. The call counts as one further forward pass. Another ``word`` names an independent random
+        stream.
         """
         ...
 
     def show(
         self, law: str, length: int, observers: Sequence[Observer], untrained: bool = False, step: int | None = None
     ) -> bool:
-        """A further forward pass as of :meth:`cache`, shown to observers of its strings or their beginnings.
+        """Make a further forward pass as :meth:`cache` does, and show it to observers of its sequences or of their
+        prefixes.
 
-        Returns False, and makes none, where :meth:`cache` returns None.
+        Returns:
+            False, without a pass, in the cases in which :meth:`cache` returns None.
         """
         ...
 
     def answers(self, batch: Batch, names: Sequence[str]) -> Mapping[str, Tensor]:
-        """A further forward pass, of strings of the measurement's own: ``names`` and the logits."""
+        """Make a further forward pass over the measurement's own sequences; return ``names`` and the logits."""
         ...
 
     def memo(self, key: tuple[object, ...], make: Callable[[], T]) -> T:
-        """Keep what depends on the run and the grid but not on the step, e.g. the untrained control."""
+        """Return ``make()``, cached under ``key``; for values that depend on the run and grid but not on the step."""
         ...
 
 
 class Observer(ABC):
-    """Reduces one batch while a forward pass goes over it: some sequences and some activations at a time.
+    """Reduces one batch during a forward pass, some sequences and some activations at a time.
 
-    What it is shown is freed as soon as all who asked for it have seen it, so that the memory of a pass is bounded
-    by what observers keep.
+    Activations are freed as soon as every observer that listed them has received them. So the memory of a pass is
+    bounded by what observers keep.
 
     Attributes:
-        batch: the strings it is about: the first ones of those that the pass reads, and their beginnings.
-        groups: what it wants to see together, names of activations by a key of its own (the layer, where there is
-            one); ``logits`` is a name too. Nothing = it needs no pass.
+        batch: the observed sequences. They are the first sequences of those in the pass, or prefixes of them.
+        groups: names of activations that must arrive together, by a key of the observer (the layer, where there is
+            one). ``logits`` is a valid name. If empty, no pass is needed.
     """
 
     batch: Batch
@@ -200,26 +211,28 @@ class Observer(ABC):
 
     @abstractmethod
     def see(self, key: int, rows: slice, part: Batch, seen: Mapping[str, Tensor]) -> None:
-        """Reduce one group of some sequences; these come in their order, the groups of each in that of the model.
+        """Reduce one group of activations for some sequences.
+
+        Sequences arrive in order. For each part of the sequences, groups arrive in the model's order.
 
         Args:
-            key: which group.
+            key: the group.
             rows: which sequences of :attr:`batch`.
-            part: these.
+            part: these sequences.
             seen: the activations, each ``[sequence, pos, ...]``. They must not be changed.
         """
 
     def close(self) -> Observer | None:
-        """Everything was seen; shorter lengths of the same law are closed before longer ones.
+        """Finish, after all sequences have arrived. Shorter lengths of the same test set are closed before longer ones.
 
         Returns:
-            what must see the same strings again, now that all of them are known; None = nothing.
+            an observer that must see the same sequences again, or None.
         """
         return None
 
 
 def show(observer: Observer, cache: Mapping[str, Tensor]) -> None:
-    """Show an observer activations of its whole batch.
+    """Give an observer the activations of its whole batch.
 
     Raises:
         KeyError: for an activation that the cache lacks.
@@ -233,37 +246,39 @@ def show(observer: Observer, cache: Mapping[str, Tensor]) -> None:
 
 
 class Measurement(BaseModel):
-    """Observes forward passes, reduces them at once, and ends in rows.
+    """The base class of measurements. A measurement observes forward passes, reduces them at once, and returns rows.
 
-    A subclass is a frozen pydantic model: its fields are its settings, and all have defaults. It states the class
-    variables below and implements :meth:`hooks`, :meth:`observe` and :meth:`finish`; what it keeps between these is
-    private (``_seen: ... = PrivateAttr(default_factory=dict)``). :attr:`spec` follows from both. The engine makes a
-    fresh instance per checkpoint, calls ``start``, then ``observe`` once per law in ``spec.laws`` and length in the
-    grid, lengths ascending, and ``finish`` at the end. One that would rather not be handed the activations of all
-    sequences and layers at once gives an :meth:`observer`, which is shown them bit by bit instead.
+    A subclass is a frozen pydantic model. Its fields are its settings, and all have defaults. It sets the class
+    variables below and implements :meth:`hooks`, :meth:`observe` and :meth:`finish`. What it keeps between these calls
+    is private (``_seen: ... = PrivateAttr(default_factory=dict)``). :attr:`spec` follows from the class variables and
+    settings.
+
+    The engine makes a fresh instance per checkpoint and calls ``start``. It then calls ``observe`` once per test set in
+    ``spec.laws`` and length in the grid, lengths ascending, and finally ``finish``. A measurement that must not hold
+    the activations of all sequences and layers at once overrides :meth:`observer`, which receives them in parts.
 
     Raises:
-        MeasurementError: on construction, for a setting that there is not or a value that it cannot have.
+        MeasurementError: on construction, for an unknown setting or an invalid value.
     """
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
 
     name: ClassVar[str]
-    """E.g. ``circuits.hardmax``: as in the column ``measurement``."""
+    """E.g. ``circuits.hardmax``, as in the column ``measurement``."""
     title: ClassVar[str]
     """A short human name."""
     quantities: ClassVar[tuple[Quantity, ...]]
-    """What its rows hold."""
+    """The quantities of its rows."""
     version: ClassVar[int] = 1
     """Raised whenever its numbers may change, so that old shards become stale."""
     laws: ClassVar[tuple[str, ...]] = ("matched",)
-    """Evaluation laws whose batches it wants to observe."""
+    """Names of the test sets whose batches it observes."""
     any_law: ClassVar[bool] = False
-    """Whether it can observe batches of any law that it is given, and says in its rows which."""
+    """Whether it can observe batches of any test set; its rows name the test set."""
     unlabelled: ClassVar[bool] = False
-    """Whether it reads neither answers nor summaries, so that plain tokens without labels will do."""
+    """Whether it reads neither answers nor task states, so that plain tokens without labels suffice."""
     sequences: ClassVar[int] = 256
-    """Sequences per law and length that it wants by default."""
+    """Default number of sequences per test set and length."""
     needs: ClassVar[Needs] = ""
     """See :class:`Spec`."""
     deepens: ClassVar[bool] = False
@@ -271,19 +286,19 @@ class Measurement(BaseModel):
     lists: ClassVar[bool] = False
     """Whether it evaluates each sequence once where the task lists a test set."""
     on_request: ClassVar[bool] = False
-    """Whether it is made only where it is named: one that costs much, or that has yet to be proven."""
+    """Whether it runs only if it is named, because it costs much or is not yet validated."""
     presented: ClassVar[Literal["no", "also", "only"]] = "no"
-    """Whether it is made of models that were given a task in their prompt, and of no others."""
+    """Whether it runs on models that were given a task in their prompt: never, also, or only on these."""
     not_presented: ClassVar[str] = (
         "it compares lengths with those of training, prefix by prefix, and this model was given the task in its prompt "
         "alone; behaviour.in_context, circuits.heads and circuits.hardmax are made of it, and where they are named "
         "circuits.in_context, circuits.in_context_rows and probes.in_context"
     )
-    """Why it is not made of models that were given a task in their prompt, where it is not."""
+    """Why it does not run on models that were given a task in their prompt."""
     in_prompt: ClassVar[str] = ""
-    """Which measurement takes its place where it is named for a model that was given the task in its prompt."""
+    """Name of the measurement that replaces it on a model that was given the task in its prompt."""
     about: ClassVar[tuple[str, ...]] = ()
-    """Which targets it is about, ``summary`` and ``position``: what ``python -m probes --targets`` chooses by."""
+    """The targets it is about, ``summary`` and ``position``; ``python -m probes --targets`` selects by them."""
 
     def __init__(self, /, **settings: Any) -> None:
         try:
@@ -293,13 +308,13 @@ class Measurement(BaseModel):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Every setting with its value, JSON-able; ``type(m)(**m.settings)`` makes it again."""
+        """Every setting with its value, JSON-able; ``type(m)(**m.settings)`` makes an equal measurement."""
         values = {name: getattr(self, name) for name in type(self).model_fields}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
     @property
     def spec(self) -> Spec:
-        """What it is, as plain data."""
+        """The description of this measurement as plain data."""
         return Spec(
             name=self.name,
             version=self.version,
@@ -313,35 +328,35 @@ class Measurement(BaseModel):
         )
 
     def unmeasured(self, grid: Grid) -> str:
-        """Why it cannot measure a length that the caller named, in a sentence; "" where it measures all of them."""
+        """Return why it cannot measure a length that the caller named; "" if it can measure all of them."""
         return ""
 
     @abstractmethod
     def hooks(self, cfg: Architecture) -> list[str]:
-        """Names of the activations ``observe`` wants in ``cache`` (``logits`` is always there)."""
+        """Return the names of the activations that ``observe`` needs in ``cache``. ``logits`` is always included."""
 
     @abstractmethod
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """Reduce one batch. Position axis of every cached tensor = that of ``batch.tokens``."""
+        """Reduce one batch. Every cached tensor has the position axis of ``batch.tokens``."""
 
     def start(self, study: Study) -> None:
-        """What it is about to observe; called once, before anything is. Nothing, unless overridden."""
+        """Prepare for the study; called once, before the first batch. By default this does nothing."""
 
     def observer(self, study: Study, law: str, length: int, batch: Batch) -> Observer:
-        """What takes in the batch of one law and length while a pass goes over it, some sequences at a time.
+        """Return the observer for the batch of one test set and length, which receives some sequences at a time.
 
-        Unless overridden, by one that would rather never hold the activations of all sequences and layers at once,
-        they are put together for :meth:`observe`.
+        By default it joins all activations and calls :meth:`observe`. Override it if the activations of all sequences
+        and layers must not be in memory at once.
         """
         return _Whole(self, law, length, batch, self.hooks(study.cfg))
 
     @abstractmethod
     def finish(self, study: Study) -> list[Row]:
-        """Rows made with ``schema.row``; the engine adds run, step, measurement and setting."""
+        """Return rows made with ``schema.row``; the engine adds run, step, measurement and setting."""
 
 
 class _Whole(Observer):
-    """Puts the activations of a batch together, for a measurement that wants them so."""
+    """Joins the activations of a batch for a measurement that needs them all at once."""
 
     def __init__(self, measurement: Measurement, law: str, length: int, batch: Batch, names: Sequence[str]) -> None:
         self.batch, self.groups = batch, {0: tuple(dict.fromkeys([*names, "logits"]))}
@@ -357,7 +372,7 @@ class _Whole(Observer):
 
 
 def joined(parts: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """The activations of parts of a batch, at least one, as those of the whole."""
+    """Join the activations of consecutive parts of a batch (at least one part) along the first axis."""
     import torch
 
     first, *others = parts

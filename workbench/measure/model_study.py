@@ -1,4 +1,4 @@
-"""Any measurement on a model in memory, without a run: ``run(measurement, model, task, trained=50)``."""
+"""Run any measurement on a model in memory, without a run: ``run(measurement, model, task, trained=50)``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class _NoTask:
-    """Stands where batches were given without their task: nothing is known of it, and prefixes are not shared."""
+    """A placeholder for an unknown task, where batches were given without it. Prefixes are not shared."""
 
     presented = False
 
@@ -47,16 +47,16 @@ class _NoTask:
 
 
 class ModelStudy:
-    """What ``finish`` is handed of a model in memory; see :class:`workbench.measure.measurement.Study`.
+    """The study of a model in memory, as ``finish`` receives it; see :class:`workbench.measure.measurement.Study`.
 
     Args:
         model: any model with TransformerLens's hook names.
-        task: the task whose strings are drawn, or of which ``given`` ones are; None = not known.
+        task: the task whose sequences are drawn, or to which the ``given`` batches belong; None = unknown.
         grid: prefix lengths.
-        sequences: strings per law and length, where they are drawn.
-        seed: of strings, choices and bootstrap.
+        sequences: drawn sequences per test set and length.
+        seed: seed of sequences, random choices and bootstrap.
         untrained: the same architecture before training, or None.
-        given: batches by law and length, in place of drawn ones.
+        given: batches by test set and length, used instead of drawn ones.
     """
 
     def __init__(
@@ -78,17 +78,17 @@ class ModelStudy:
         self._evaluation = Evaluation(self.task, grid, seed, sequences, consistent=model.cfg.ids.consistent)
 
     def reads_unseen(self, length: int) -> bool:
-        """Whether a question reaches beyond the model's window; else it is not known which ids were trained."""
+        """Return whether a query at ``length`` exceeds the model's window. The trained ids are unknown here."""
         return bool(self.task.beyond_window(length))
 
     def rng(self, *parts: object) -> np.random.Generator:
         return np.random.default_rng(generator("probe", self.seed, *parts).initial_seed())
 
     def batch(self, law: str, length: int) -> Batch:
-        """The strings of exactly this law and length.
+        """Return the sequences of exactly this test set and length.
 
         Raises:
-            MeasurementError: if batches were given, and none of these.
+            MeasurementError: if batches were given, but none for this test set and length.
         """
         if self._given is None:
             return self._evaluation.batch(law, length).rows(0, self.task.affordable(length, self._sequences))
@@ -149,37 +149,37 @@ def run(
     """Run one measurement on a model in memory.
 
     Args:
-        measurement: a fresh one.
-        model: one of ours, of TransformerLens, or any module with its hook names (docs/your_own_model.md), which is
-            tested first.
-        data: the task whose strings are drawn; or a batch, or one per law and length; or plain token ids
+        measurement: a measurement that was not used before.
+        model: a model of this package, of TransformerLens, or any module with the same hook names
+            (docs/your_own_model.md), which is tested first.
+        data: the task whose sequences are drawn; or a batch, or one per test set and length; or plain token ids
             ``[batch, pos]``, or such a tensor per length.
-        labels: of plain tokens; see :func:`workbench.measure.running.plain_tokens.batches_of`.
-        task: of given batches, for the measurements that ask it; of plain tokens, in place of labels.
-        trained: N, the longest trained length; of given batches it may be left out.
-        lengths: all prefix lengths of drawn strings; None = the grid of a run. Each is measured, or refused with the
+        labels: labels of plain tokens; see :func:`workbench.measure.running.plain_tokens.batches_of`.
+        task: for given batches: the task, if the measurement needs it. For plain tokens: the source of labels.
+        trained: N, the longest trained length; optional for given batches.
+        lengths: all prefix lengths of drawn sequences; None = the grid of a run. Each is measured, or refused with the
             reason.
         inside: the lengths inside training; None = those up to N.
-        sequences: drawn strings per law and length; None = what the measurement wants.
+        sequences: drawn sequences per test set and length; None = the measurement's default.
         untrained: the same architecture before training, for controls.
-        seed: of strings, choices and bootstrap; another one than 0 stands in the rows' setting as ``evaluation_seed``
-            where strings are drawn.
-        step: what the rows say as their step; None = that of the checkpoint that the model was loaded from, else 0.
-            Their run is the one that it was loaded from, or empty.
+        seed: seed of sequences, random choices and bootstrap. For drawn sequences, a seed other than 0 is stored in the
+            rows' setting as ``evaluation_seed``.
+        step: the step in the rows; None = that of the checkpoint that the model was loaded from, else 0. The run in the
+            rows is the one that the model was loaded from, or empty.
 
     Example:
-
         >>> from workbench.models.handmade.transformers import majority
         >>> from workbench.measure.behaviour.measurement import Behaviour
         >>> from workbench.tasks import make_task
-        >>> found = run(Behaviour(), majority(), make_task("majority"), trained=9, sequences=64)
-        >>> found.value("accuracy", law="matched", length=9, mode="teacher_forced")
+        >>> result = run(Behaviour(), majority(), make_task("majority"), trained=9, sequences=64)
+        >>> result.value("accuracy", law="matched", length=9, mode="teacher_forced")
         1.0
 
     Raises:
-        MeasurementError: for no batch, two of one law and length, a law that the measurement does not read, a task
-            without ``trained``, or tokens without the labels that the measurement reads.
-        TaskError: for a length that is no whole number from 1 on, or that the task does not have.
+        MeasurementError: if no batch is given, or two of one test set and length. Also for a test set that the
+            measurement does not read, a task without ``trained``, or tokens without the labels that the measurement
+            reads.
+        TaskError: for a length that is not a whole number from 1 on, or that the task does not have.
     """
     given = None if isinstance(data, Task) else _by_law(_given(measurement, data, labels, task))
     if isinstance(data, Task):
@@ -209,11 +209,11 @@ def run(
 
 
 def readable_model(model: Any, task: Task | None = None) -> HookedModel:
-    """A model as measurements read it: one of ours as it is, another one once it is known to be what it shows.
+    """Return a model that measurements can read: a model of this package unchanged, another one wrapped after tests.
 
     Args:
-        model: the model; a module without hooks is read for what it answers, if the task is given.
-        task: which says how many tokens and outputs such a module has.
+        model: the model. For a module without hooks, only its outputs are read, which needs the task.
+        task: the task, which gives the numbers of tokens and outputs of such a module.
 
     Raises:
         NotebookModelError: as :func:`workbench.models.interop.notebook_model.notebook_model`.
@@ -226,7 +226,7 @@ def readable_model(model: Any, task: Task | None = None) -> HookedModel:
 
 
 def observe(measurement: Measurement, study: ModelStudy, given: Iterable[tuple[str, int]] | None = None) -> None:
-    """Show a measurement its laws and lengths, or the given ones; lengths ascending."""
+    """Give a measurement its batches, lengths ascending: those in ``given``, or all its test sets and lengths."""
     laws = measurement.spec.laws
     every = [(law, n) for law in laws for n in study.grid.lengths]
     measurement.start(study)
@@ -241,7 +241,11 @@ def _given(
     labels: Tensor | Sequence[Tensor] | None,
     task: Task | None,
 ) -> list[Batch]:
-    """What was given, as batches; plain tokens only with all that the measurement reads of them."""
+    """Convert the given data to batches.
+
+    Raises:
+        MeasurementError: for plain tokens without the labels that the measurement reads.
+    """
     listed = [data] if isinstance(data, Batch | Tensor) else list(data)
     plain = any(isinstance(one, Tensor) for one in listed)
     if plain and labels is None and task is None and not measurement.unlabelled:
@@ -253,7 +257,7 @@ def _given(
 
 
 def drawn_grid(task: Task, trained: int | None, lengths: Sequence[int] | None) -> Grid:
-    """The lengths at which sequences of a task are drawn: those named, or the grid of a run."""
+    """Return the lengths at which sequences of a task are drawn: the named lengths, or the grid of a run."""
     if trained is None:
         raise MeasurementError("sequences of a task are drawn around N: give trained=N, the longest trained length")
     if lengths is None:
@@ -262,7 +266,7 @@ def drawn_grid(task: Task, trained: int | None, lengths: Sequence[int] | None) -
 
 
 def _parted(trained: int | None, lengths: Sequence[int]) -> Grid:
-    """Lengths inside and outside training; none is known to be either without N, which then is 0."""
+    """Split lengths into those inside and outside training. Without ``trained``, N is 0 and both are empty."""
     n = trained or 0
     inside, outside = tuple(x for x in lengths if x <= n), tuple(x for x in lengths if x > n)
     return Grid(n, tuple(lengths), inside, outside if n else (), tuple(lengths))

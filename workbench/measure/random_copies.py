@@ -1,7 +1,7 @@
 """``behaviour.copies``: does a language model copy random tokens, and how far back?
 
-Random tokens tell nothing about what follows but that they were there before: what a model gains from the first to the
-second copy it gains by copying (Olsson et al. 2022, "In-context Learning and Induction Heads").
+Random tokens are unpredictable except by copying. So the gain from the first to the second copy measures copying
+(Olsson et al. 2022, "In-context Learning and Induction Heads").
 """
 
 from __future__ import annotations
@@ -57,14 +57,15 @@ QUANTITIES = (
 
 
 class Copies(Measurement):
-    """Loss and accuracy on random tokens, and on the same ones when they come again, at every length of the grid.
+    """Measure loss and accuracy on random tokens and on their repetition, at every length of the grid.
 
-    A string of length n is n / 2 random tokens, or a held-out passage of so many, twice. The first token of a copy is
-    left out: nothing foretells it.
+    A sequence of length n consists of n / 2 random tokens, or a held-out passage of n / 2 tokens, twice. The first
+    token of each copy is left out, because nothing predicts it.
 
     Args:
-        token_laws: of the tokens, each asked for itself: a model of text finds tokens foreign that its text never has.
-        resamples: bootstrap resamples, over strings.
+        token_laws: distributions of the tokens, each measured separately. Tokens that never occur in a model's training
+            text are harder for it.
+        resamples: number of bootstrap resamples, over sequences.
     """
 
     name = "behaviour.copies"
@@ -81,7 +82,7 @@ class Copies(Measurement):
         return []
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """Nothing: the strings of this measurement are its own."""
+        """Do nothing: this measurement draws sequences of its own."""
 
     def finish(self, study: Study) -> list[Row]:
         rows: list[Row] = []
@@ -112,7 +113,7 @@ class Copies(Measurement):
     def _copies(
         self, study: Study, token_law: TokenLaw, length: int
     ) -> dict[str, tuple[Float[Tensor, " batch"], Float[Tensor, " batch"]]]:
-        """Mean loss, and share of right tokens, of each string: of its first and of its second copy."""
+        """Return mean loss and share of right tokens, each ``[batch]``, of the first and of the second copy."""
         asked = study.batch(LAW, length)
         generator = torch.Generator().manual_seed(int(study.rng(self.name, token_law, length).integers(2**31)))
         weights = token_weights(study.task, token_law)
@@ -125,12 +126,12 @@ class Copies(Measurement):
 def of_copies(
     logits: Float[Tensor, "batch pos out"], tokens: Tensor, bos: bool
 ) -> dict[str, tuple[Float[Tensor, " batch"], Float[Tensor, " batch"]]]:
-    """Loss and accuracy of each string on both copies, from what was predicted.
+    """Return loss and accuracy of each sequence, each ``[batch]``, for both copies.
 
     Args:
-        logits: what follows each position; class c is token c + 1 where there is BOS.
-        tokens: BOS, if there is one, then a copy and the same again.
-        bos: whether there is.
+        logits: prediction of the next token at each position; with BOS, class c is token c + 1.
+        tokens: BOS, if there is one, then a copy and its repetition.
+        bos: whether the sequences begin with BOS.
     """
     first = int(bos)
     half = (tokens.shape[1] - first + 1) // 2

@@ -1,4 +1,4 @@
-"""Finding measurements: those built in, and those that other packages announce."""
+"""Finding measurements by name: the built-in ones, and those of other packages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class PlugIns:
 
     Attributes:
         classes: by name, in the order of their entry points.
-        broken: one sentence for each plug-in that is passed over.
+        broken: one sentence for each plug-in that cannot be used.
     """
 
     classes: dict[str, type[Measurement]]
@@ -33,7 +33,7 @@ class PlugIns:
 
 
 def measurements(family: str = "") -> dict[str, type[Measurement]]:
-    """Measurement classes by name, built-in ones first; plug-ins that are :func:`broken` are left out.
+    """Return measurement classes by name, built-in ones first. Plug-ins listed by :func:`broken` are left out.
 
     Args:
         family: the beginning of their names, e.g. ``probes.``; no other built-in measurement is imported. "" = all.
@@ -43,7 +43,7 @@ def measurements(family: str = "") -> dict[str, type[Measurement]]:
 
 
 def broken() -> tuple[str, ...]:
-    """One sentence for each plug-in that announces a measurement and cannot be used, naming it."""
+    """Return one sentence for each plug-in that announces a measurement but cannot be used."""
     return _plug_ins().broken
 
 
@@ -76,10 +76,10 @@ def _built_in(name: str) -> type[Measurement]:
 
 
 def _plugged_in(entry: EntryPoint) -> type[Measurement]:
-    """The class that an entry point announces, itself or as the ``MEASUREMENT`` of its module.
+    """Return the class that an entry point announces, directly or as the ``MEASUREMENT`` of its module.
 
     Raises:
-        MeasurementError: for anything else. Whatever the plug-in itself raises is passed on.
+        MeasurementError: for anything else. Errors of the plug-in itself are passed on.
     """
     found = entry.load()
     if isinstance(found, ModuleType):
@@ -101,10 +101,10 @@ def _plugged_in(entry: EntryPoint) -> type[Measurement]:
 
 
 def make_measurement(name: str, settings: Mapping[str, Any] | None = None) -> Measurement:
-    """A measurement with settings; imports the module of no other built-in one.
+    """Return a measurement with settings. No other built-in measurement is imported.
 
     Raises:
-        MeasurementError: for an unknown name or setting, with the nearest ones, or a value that it cannot have.
+        MeasurementError: for an unknown name or setting, with the nearest ones, or an invalid value.
     """
     measurement = measurement_class(name)(**(settings or {}))
     for law in measurement.spec.laws:
@@ -116,7 +116,7 @@ def make_measurement(name: str, settings: Mapping[str, Any] | None = None) -> Me
 
 
 def measurement_class(name: str) -> type[Measurement]:
-    """The class of a measurement; imports the module of no other built-in one.
+    """Return the class of a measurement. No other built-in measurement is imported.
 
     Raises:
         MeasurementError: for an unknown name, with the nearest ones.
@@ -130,11 +130,11 @@ def measurement_class(name: str) -> type[Measurement]:
 
 
 def choose(only: Sequence[str] | None) -> list[str]:
-    """The names of the requested measurements, each once.
+    """Return the names of the requested measurements, each once.
 
     Args:
         only: names, or families with a trailing dot (``probes.``); None = all. Families and None leave out the
-            measurements that are made on request only.
+            measurements that run on request only.
 
     Raises:
         MeasurementError: for a name or family that does not exist.

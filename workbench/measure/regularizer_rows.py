@@ -1,4 +1,4 @@
-"""What the idealized learner makes small, on a checkpoint's weights: R(T) and its parts."""
+"""``regularizer``: the norm regularizer R(T) of a checkpoint's weights, and its parts."""
 
 from __future__ import annotations
 
@@ -42,10 +42,12 @@ QUANTITIES = (
 
 
 class InferenceRegularizer(Measurement):
-    """The norm regularizer of Huang et al. (arXiv 2410.02140), whose learner takes the fit with the least of it.
+    """Compute the norm regularizer of Huang et al. (arXiv 2410.02140) from a checkpoint's weights.
+
+    Their idealized learner chooses, among all models that solve the training data, one with the smallest R(T).
 
     Args:
-        bits: precision; 24 is the significand of float32.
+        bits: precision in bits; 24 is the significand of float32.
     """
 
     name = "regularizer"
@@ -61,7 +63,7 @@ class InferenceRegularizer(Measurement):
         return []
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """The weights say it all."""
+        """Do nothing: the measurement reads only the weights."""
 
     def finish(self, study: Study) -> list[Row]:
         from workbench.models.transformer.model import HookedTransformer

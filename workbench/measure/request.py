@@ -1,4 +1,4 @@
-"""What is to be measured and how: one object that goes through all layers. No torch."""
+"""A request to measure: one object that all layers pass on. It needs no torch."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class MeasureRequest:
         lengths: prefix lengths; None = the default grid of each run.
         sequences: per test set and length, for all or by measurement name; None = the default of each measurement.
         settings: by measurement name.
-        deepen: the checkpoints at which more sequences may be drawn where the first ones leave a question open: each
-            run's ``last`` one, ``all``, or those of the ``bracket`` within which its last verdict began. Of a bracket
-            one checkpoint of a run is planned at a time. Its rows decide whether another one is needed, so plan again
-            until nothing is missing.
+        deepen: the checkpoints at which more sequences may be drawn where the first ones are inconclusive. ``last``:
+            each run's last one; ``all``; ``bracket``: those between which its last verdict began. For a bracket, one
+            checkpoint of a run is planned at a time. Its rows decide whether another one is needed, so plan again until
+            nothing is missing.
         share: the checkpoints to measure, each chosen by its run's id and its step; with ``bracket``, whole runs.
-        evaluation_seed: the seed of the sequences; None = each run's own. Rows of another seed are stored next to
-            those of the run's own sequences, and are read by their seed only.
+        evaluation_seed: the seed of the sequences; None = each run's own. Rows of another seed are stored next to those
+            of the run's own sequences, and are read by their seed only.
         task_parameters: parameters of each run's task that keep its tokens and answers; None = its own. Their rows are
             stored apart in the same way.
         executor: name of an executor; see :func:`workbench.jobs.choose.make_executor`.

@@ -1,4 +1,4 @@
-"""What a measurement found on one model in memory: rows, as a table and as a figure."""
+"""The result of a measurement on a model in memory: rows, as a table and as a figure."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Result:
-    """Rows of the table's format; ``run`` and ``step`` are those that the model was loaded from, else empty and 0.
+    """Rows in the format of the table. ``run`` and ``step`` name the loaded checkpoint, else they are "" and 0.
 
     Attributes:
-        measurement: its name.
-        rows: what it found.
-        trained: longest training length, or None where it was not given.
+        measurement: the measurement's name.
+        rows: the rows.
+        trained: N, the longest training length, or None if it was not given.
     """
 
     measurement: str
     rows: list[Row]
     trained: int | None
     figure_address: ClassVar[str] = "workbench.figures:causes"
-    """The function that :meth:`figure` draws with. It is imported when called: measuring needs no figures."""
+    """Address of the function that :meth:`figure` draws with; imported when called, as measuring needs no figures."""
 
     def frame(self) -> pd.DataFrame:
         """The rows as a DataFrame with the columns of the table."""
@@ -37,10 +37,10 @@ class Result:
         return pd.DataFrame(self.rows, columns=list(FIELDS))
 
     def value(self, quantity: str, **where: Any) -> float:
-        """The one value of a quantity at a place.
+        """Return the value of the only row with this quantity and these column values.
 
         Raises:
-            KeyError: if not exactly one row is there, or it has no value.
+            KeyError: if there is not exactly one such row, or it has no value.
         """
         found = [r for r in self.rows if r["quantity"] == quantity and all(r[k] == v for k, v in where.items())]
         if len(found) != 1 or found[0]["value"] is None:
@@ -49,25 +49,25 @@ class Result:
         return float(found[0]["value"])
 
     def to_markdown(self) -> str:
-        """The rows as a table in Markdown: the columns that say something, numbers to four digits."""
+        """Return the rows as a Markdown table without uninformative columns, numbers to four digits."""
         return markdown(self._cells())
 
     def to_latex(self) -> str:
-        """The rows as a ``tabular`` with the rules of booktabs: columns and numbers as in :meth:`to_markdown`."""
+        """Return the rows as a booktabs ``tabular``, with columns and numbers as in :meth:`to_markdown`."""
         return latex(self._cells())
 
     def _cells(self) -> list[list[str]]:
         return text_cells(self.rows, list(FIELDS))
 
     def figure(self, quantity: str | None = None, **style: Any) -> go.Figure:
-        """The quantity over what it varies with; see :func:`workbench.figures.causes`.
+        """Draw a quantity over the columns in which its rows differ; see :func:`workbench.figures.causes`.
 
         Args:
             quantity: None = the first one that has a value.
-            style: ``theme``, ``size`` and column values that pick rows.
+            style: ``theme``, ``size`` and column values that select rows.
 
         Raises:
-            ValueError: if nothing has a value.
+            ValueError: if no row has a value.
         """
         named = quantity or next((r["quantity"] for r in self.rows if r["value"] is not None), None)
         if named is None:
@@ -80,5 +80,5 @@ class Result:
         return figure
 
     def _repr_html_(self) -> str:
-        """The table, as notebooks show it."""
+        """Return the table as HTML, for notebooks."""
         return str(self.frame().to_html(max_rows=20, index=False))

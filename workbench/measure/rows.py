@@ -1,4 +1,4 @@
-"""Rows from one value per sequence: one way to make an interval for each kind of value."""
+"""Rows computed from one value per sequence, with the interval that suits each kind of value."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from workbench.measure.measurement import Quantity
 from workbench.table.schema import Row, row
 
 P = "_p"
-"""What the p of a paired difference is called, behind the name of the difference."""
+"""Suffix of the quantity that contains the p value of a paired difference."""
 
 
 def share_row(flags: ArrayLike, why_none: str, **fields: Any) -> Row:
-    """A share of sequences, from one 0/1 value each (Wilson interval); undefined without any."""
+    """Return a row with a share of sequences, from one 0/1 value each (Wilson interval); undefined for no sequence."""
     x = np.asarray(flags, dtype=bool)
     if not len(x):
         return row(status="undefined", **noted(fields, why_none))
@@ -33,9 +33,9 @@ def mean_row(
     bounds: Bounds | None = None,
     **fields: Any,
 ) -> Row:
-    """A mean over sequences of one number each, NaN = not defined there.
+    """Return a row with the mean over sequences of one number each; NaN values are left out.
 
-    The interval is a bootstrap's; where all are equal it follows from ``bounds``, or there is none.
+    The interval is a bootstrap. If all values are equal, it follows from ``bounds``, or there is none.
     """
     x = np.asarray(values, dtype=np.float64)
     x = x[~np.isnan(x)]
@@ -47,13 +47,15 @@ def mean_row(
 
 
 def difference_rows(first: ArrayLike, second: ArrayLike, why_none: str, *, quantity: str, **fields: Any) -> list[Row]:
-    """The mean of first - second, two 0/1 values of each sequence (Tango's interval), and the p of the sign test.
+    """Return two rows: the mean of first - second, and the p value of the sign test.
+
+    Both inputs have one 0/1 value per sequence. The interval of the difference is Tango's.
 
     Args:
         first, second: ``[sequence]``.
-        why_none: note where there is no sequence.
-        quantity: the name of the difference; the p is called as :func:`p_quantity` says.
-        fields: of both rows.
+        why_none: note of the rows if there is no sequence.
+        quantity: name of the difference; :func:`p_quantity` gives the name of the p value.
+        fields: columns of both rows.
     """
     gap = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     if not len(gap):
@@ -68,7 +70,7 @@ def difference_rows(first: ArrayLike, second: ArrayLike, why_none: str, *, quant
 
 
 def p_quantity(of: str, what: str, controls: tuple[str, ...] = ()) -> Quantity:
-    """The quantity that goes with a paired difference."""
+    """Return the quantity for the p value of a paired difference."""
     return Quantity(
         of + P,
         f"two-sided p of the exact sign test on the sequences that differ: {what}; above {CLAIM:g} nothing is claimed",
@@ -83,11 +85,11 @@ def p_quantity(of: str, what: str, controls: tuple[str, ...] = ()) -> Quantity:
 
 
 def missing_row(status: str, why: str, **fields: Any) -> Row:
-    """A row without a value, and why."""
+    """Return a row without a value, with the reason as its note."""
     return row(status=status, **noted(fields, why))
 
 
 def noted(fields: dict[str, Any], note: str) -> dict[str, Any]:
-    """The fields of a row with a further clause in its note."""
+    """Return the fields of a row with a further clause in its note."""
     notes = [part for part in (fields.get("note", ""), note) if part]
     return {**fields, "note": "; ".join(notes)}

@@ -1,4 +1,4 @@
-"""Settings of measurements: what a field may hold, and the sentence that refuses anything else."""
+"""Settings of measurements: the types of their fields, and the error for any other value."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _that(holds: Callable[[float], bool], what: str) -> AfterValidator:
 
 
 def _as_given(value: Any, check: Callable[[Any], float]) -> float:
-    """A number as it was given, for 1 and 1.0 are two settings to a stored row."""
+    """Return a number with its type unchanged, because 1 and 1.0 are two settings to a stored row."""
     check(value)
     if isinstance(value, int) and abs(value) > DRAWN:
         raise ValueError(f"must be at most {DRAWN:,}, not {shown(value)}")
@@ -52,25 +52,25 @@ def _as_given(value: Any, check: Callable[[Any], float]) -> float:
 
 
 Count = Annotated[int, _within(1, DRAWN)]
-"""How many of something."""
+"""A number of things, at least 1."""
 Seed = Annotated[int, _within(0, (1 << 63) - 1)]
 Real = Annotated[float, WrapValidator(_as_given)]
-"""Any finite number; a whole one stays whole."""
+"""Any finite number; a whole number stays whole."""
 Positive = Annotated[Real, _that(lambda x: x > 0, "must be above 0")]
 NotNegative = Annotated[Real, _that(lambda x: x >= 0, "must not be negative")]
 Share = Annotated[Real, _that(lambda x: 0 < x < 1, "must lie between 0 and 1")]
 LargerPart = Annotated[Real, _that(lambda x: 0.5 < x < 1, "must lie between 1/2 and 1")]
-"""A share of which there is one alone."""
+"""A share above 1/2."""
 Counts = Annotated[Sequence[Count], AfterValidator(tuple)]
 Reals = Annotated[Sequence[Real], AfterValidator(tuple)]
 Factors = Annotated[Sequence[Positive], AfterValidator(tuple)]
 """Multiples of N, the longest trained length."""
 Layers = Annotated[Sequence[int], AfterValidator(tuple)]
-"""Numbers of layers, -1 = the embedding."""
+"""Layer indices; -1 = the embedding."""
 
 
 def refusal(measurement: str, settings: Sequence[str], error: ValidationError) -> MeasurementError:
-    """The first thing wrong with settings, in one sentence that names it; a setting that there is not comes first."""
+    """Return the error for the first invalid setting. Unknown settings come first."""
     errors = error.errors(include_url=False)
     first = next((one for one in errors if one["type"] == "extra_forbidden"), errors[0])
     place = str(first["loc"][0]) if first["loc"] else ""

@@ -1,4 +1,4 @@
-"""One checkpoint under study: evaluation batches, shared forward passes, and further ones on request."""
+"""One checkpoint under study: evaluation batches, shared forward passes, and further passes on request."""
 
 from __future__ import annotations
 
@@ -25,24 +25,27 @@ from workbench.tasks.random_generator import generator
 T = TypeVar("T")
 
 CHUNK_TOKENS = 16_384
-"""Tokens per forward pass: bounds the memory of what is not cached."""
+"""Tokens per forward pass. It bounds the memory of activations that are not cached."""
 
 BLOCK = 64
-"""Sequences are drawn, and run, in blocks of so many: a power of two.
+"""Number of sequences that are drawn, or run, at once; a power of two.
 
-What is drawn, and the last bits of what a model computes, depend on how many sequences are drawn or run
-at once. In whole blocks they do not depend on what else is measured in the same pass, and a measurement
-that was interrupted goes on to the same bits.
+Drawn sequences, and the last bits of activations, depend on how many sequences are drawn or run at once. With whole
+blocks they do not depend on the other measurements in the same pass. So an interrupted measurement resumes
+bit-identically.
 """
 
 MATERIALISING = (
     "hook_attn_scores", "hook_pattern", "hook_scale", "hook_normalized",
     "hook_ssm_gates", "hook_ssm_write", "hook_ssm_state",
 )  # fmt: skip
-"""Hooks that make a model compute in the open what it else computes fused, which changes the last bits."""
+"""Hooks that make a model compute step by step what it otherwise computes in one fused kernel.
+
+The last bits of the activations then differ.
+"""
 
 LOGITS = "logits"
-"""What the outputs are called beside the activations."""
+"""Name of the outputs among the activations."""
 
 _MEMO: dict[tuple[object, ...], Any] = {}
 _MEMO_SIZE = 256
@@ -55,18 +58,18 @@ def forward(
     hooks: Sequence[tuple[str, Callable[..., Any]]] = (),
     ids: Tensor | None = None,
 ) -> dict[str, Tensor]:
-    """Named activations and ``logits`` of a batch, in chunks of sequences, with evaluation ids.
+    """Return named activations and ``logits`` of a batch, computed in chunks of sequences with evaluation ids.
 
     Args:
         model: the model.
         batch: the sequences.
         names: activations to return, as they are after the edits.
-        hooks: edits: per hook name, a function of the activation and its hook that returns what to go on with. It
-            sees a chunk of the sequences at a time.
+        hooks: edits. Each is a hook name with a function of the activation and its hook; the pass continues with the
+            returned value. A function receives a chunk of the sequences at a time.
         ids: position ids ``[batch or 1, pos]`` instead of those of evaluation.
 
     Raises:
-        KeyError: for a name the model does not have; an edit there would silently do nothing.
+        KeyError: for a hook name that the model does not have. An edit there would silently do nothing.
     """
     unknown = [name for name in (*names, *(name for name, _ in hooks)) if name not in model.hook_dict]
     if unknown:
@@ -82,9 +85,13 @@ def forward(
 def chunks(
     model: HookedModel, batch: Batch, ids: Tensor | None = None, chunk: int | None = None
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """Tokens and ids (None = those of evaluation) of a batch, ``chunk`` sequences at a time.
+    """Yield the tokens and position ids of a batch, ``chunk`` sequences at a time.
 
-    None = as many as one pass takes.
+    Args:
+        model: the model.
+        batch: the sequences.
+        ids: position ids; None = those of evaluation.
+        chunk: sequences at a time; None = as many as one pass takes.
     """
     positions = batch.tokens.shape[1]
     if ids is None:
@@ -96,19 +103,19 @@ def chunks(
 
 
 def _chunk(positions: int) -> int:
-    """Sequences per forward pass: the largest power of two that CHUNK_TOKENS and BLOCK admit."""
+    """Return the sequences per forward pass: the largest power of two that CHUNK_TOKENS and BLOCK permit."""
     most = min(BLOCK, max(1, CHUNK_TOKENS // positions))
     return 1 << (most.bit_length() - 1)
 
 
 @dataclass
 class Shown:
-    """An observer in a pass.
+    """An observer in a forward pass.
 
     Attributes:
-        observer: it.
-        guard: what each call of it is made inside; else what it raises ends the pass.
-        lost: whether it raised something, and is shown no more.
+        observer: the observer.
+        guard: a context manager around each call of the observer. Without one, an error of the observer ends the pass.
+        lost: whether the observer raised an error; it then receives nothing more.
     """
 
     observer: Observer
@@ -116,7 +123,7 @@ class Shown:
     lost: bool = False
 
     def close(self) -> list[Shown]:
-        """Close the observer; what must see the strings again."""
+        """Close the observer, and return the observer that must see the sequences again, if any."""
         if not self.lost:
             with self.guard():
                 following = self.observer.close()
@@ -125,19 +132,19 @@ class Shown:
 
 
 def show_pass(model: HookedModel, batch: Batch, shown: Sequence[Shown], chunk: int | None = None) -> int:
-    """One forward pass over a batch, shown to all who observe it, and what must be seen again once more.
+    """Make one forward pass over a batch for all observers, and another one as long as observers need it.
 
     Args:
         model: the model.
-        batch: the sequences; those at the end that nobody observes are not run.
-        shown: the observers, of shorter lengths before those of longer ones.
+        batch: the sequences. Sequences at the end that no observer reads are not run.
+        shown: the observers, those of shorter lengths first.
         chunk: sequences at a time; None = as many as one pass takes.
 
     Returns:
-        the number of passes: none where nobody wants anything.
+        the number of passes; 0 if no observer needs activations.
 
     Raises:
-        KeyError: for a name the model does not have.
+        KeyError: for a hook name that the model does not have.
     """
     passes = 0
     while shown:
@@ -156,7 +163,7 @@ def show_pass(model: HookedModel, batch: Batch, shown: Sequence[Shown], chunk: i
 def _parts(
     model: HookedModel, batch: Batch, shown: Sequence[Shown], chunk: int | None
 ) -> Iterator[tuple[Tensor, Tensor, _PassPart]]:
-    """Tokens, ids and observers of some sequences of a pass at a time, as far as anybody observes them."""
+    """Yield tokens, ids and observers for some sequences at a time, as far as an observer reads them."""
     names = {name for one in shown for group in one.observer.groups.values() for name in group}
     if unknown := sorted(names - {*model.hook_dict, LOGITS}):
         raise KeyError(f"the model has no hook {unknown[0]!r}")
@@ -170,10 +177,10 @@ def _parts(
 
 
 class _PassPart:
-    """Some sequences of a pass: hands on what was computed as soon as a group is whole, and then lets go of it.
+    """Some sequences of a pass. It passes on activations as soon as a group is complete, then frees them.
 
     Attributes:
-        waiting: by name, how many groups it is still wanted for.
+        waiting: by activation, the number of groups that still need it.
     """
 
     def __init__(self, shown: Sequence[Shown], rows: slice) -> None:
@@ -189,11 +196,11 @@ class _PassPart:
 
     @property
     def hooks(self) -> list[tuple[str, Callable[..., None]]]:
-        """The forward hooks of the activations that are waited for."""
+        """The forward hooks of the activations that are still needed."""
         return [(name, partial(self.take, name)) for name in self.waiting if name != LOGITS]
 
     def take(self, name: str, value: Tensor, hook: object = None) -> None:
-        """An activation, which may complete some groups; ``hook`` is given by a model and not read."""
+        """Store an activation, and pass on the groups that it completes. The model supplies ``hook``; it is unused."""
         self._held[name] = value.detach()
         for one, key, names, rows, part in self._open:
             if name not in names or not all(n in self._held for n in names):
@@ -208,21 +215,21 @@ class _PassPart:
 
 
 def _cut(tensor: Tensor, shape: Sequence[int]) -> Tensor:
-    """The first sequences and positions of an activation: exact, for a causal model."""
+    """Return the first sequences and positions of an activation. This is exact for a causal model."""
     return tensor[: shape[0], : shape[1]]
 
 
 @dataclass
 class Evaluation:
-    """The evaluation batches of one run and grid, made once and shared by all measurements.
+    """The evaluation batches of one run and grid, drawn once and shared by all measurements.
 
     Attributes:
-        task, grid: what is drawn, and at which lengths.
+        task, grid: the task, and the prefix lengths.
         seed: the run's evaluation seed.
-        sequences: how many are wanted; whole blocks are drawn.
-        consistent: whether a prefix has the same position ids alone as inside a longer string; else each
-            length needs a forward pass of its own.
-        made: what was drawn, by law and length.
+        sequences: the required number of sequences; whole blocks are drawn.
+        consistent: whether a prefix has the same position ids as a separate sequence and inside a longer one. If not,
+            each length needs a forward pass of its own.
+        made: the drawn batches, by test set and length.
     """
 
     task: Task
@@ -233,11 +240,14 @@ class Evaluation:
     made: dict[tuple[str, int], Batch] = field(default_factory=dict)
 
     def source_length(self, law: str, length: int) -> int:
-        """Length of the strings that serve ``length``: the longest of all where prefixes of those are as good."""
+        """Return the length of the sequences whose prefixes serve ``length``.
+
+        This is the longest length of the grid if its prefixes have the right distribution and ids, else ``length``.
+        """
         return max(self.grid.lengths) if self.consistent and self.task.prefix_closed(law) else length
 
     def source(self, law: str, length: int) -> Batch:
-        """The strings that serve ``length``, uncut."""
+        """Return the sequences that serve ``length``, not cut to it."""
         n = self.source_length(law, length)
         if (law, n) not in self.made:
             blocks = range(math.ceil(self.sequences / BLOCK))
@@ -249,9 +259,9 @@ class Evaluation:
         return self.task.sample(BLOCK, length, g, law, window=self.grid.trained)
 
     def further(self, law: str, length: int, start: int, stop: int, word: str = "evaluate") -> Iterator[Batch]:
-        """Strings ``start`` to ``stop`` of the sequence whose first ones :meth:`batch` gives, in blocks; none is kept.
+        """Yield sequences ``start`` to ``stop`` of the random sequence that begins with :meth:`batch`, in blocks.
 
-        Another ``word`` gives an independent sequence.
+        They are not kept. Another ``word`` names an independent random stream.
         """
         for block in range(start // BLOCK, math.ceil(stop / BLOCK)):
             whole = self._block(law, self.source_length(law, length), block, word)
@@ -260,13 +270,13 @@ class Evaluation:
             yield rows if rows.length == length else rows.prefix(length)
 
     def batch(self, law: str, length: int) -> Batch:
-        """The strings of exactly ``length``."""
+        """Return the sequences of exactly ``length``."""
         source = self.source(law, length)
         return source if source.length == length else source.prefix(length)
 
 
 class CheckpointStudy:
-    """What ``finish`` is handed; see :class:`workbench.measure.measurement.Study`."""
+    """The study of a run's checkpoint, as ``finish`` receives it; see :class:`workbench.measure.measurement.Study`."""
 
     def __init__(
         self, run: Run, step: int, model: HookedModel, evaluation: Evaluation, sequences: int, deep: bool = False
@@ -279,7 +289,7 @@ class CheckpointStudy:
         self.trained_ids = run.meta(step).get("trained_ids")
 
     def reads_unseen(self, length: int) -> bool:
-        """Whether a query at ``length`` reads position ids that training never showed, absolutely."""
+        """Return whether a query at ``length`` reads absolute position ids that training never used."""
         if self.task.beyond_window(length):
             return True
         if not self.cfg.positions.absolute or self.trained_ids is None:
@@ -315,7 +325,7 @@ class CheckpointStudy:
         return True
 
     def _model(self, untrained: bool, step: int | None) -> HookedModel | None:
-        """This checkpoint, another one, or the run's step 0 where it has one."""
+        """Return the model of this checkpoint, of another step, or of step 0 (None if the run has no step 0)."""
         if untrained:
             return self.memo(("untrained",), lambda: self._run.load(0)) if 0 in self._run.steps else None
         return self.model if step is None else self._run.load(step)
@@ -342,12 +352,12 @@ class CheckpointStudy:
 
 
 def within(ids: NDArray[np.int64], intervals: Sequence[Sequence[int]]) -> bool:
-    """Whether all ids lie in some of the intervals [first, last]."""
+    """Return whether each id is in at least one of the intervals [first, last]."""
     return bool(covered(ids, intervals).all())
 
 
 def covered(ids: NDArray[np.int64], intervals: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
-    """Whether each id lies in some of the intervals [first, last], which may be wide: they are not written out."""
+    """Return, per id, whether it is in at least one of the intervals [first, last]. Wide intervals cost no memory."""
     firsts, lasts = np.array(sorted(map(tuple, intervals)), dtype=np.int64).reshape(-1, 2).T
     before = np.searchsorted(firsts, ids, side="right")  # so many intervals begin at an id or before it
     reached = np.concatenate([[-1], np.maximum.accumulate(lasts)])

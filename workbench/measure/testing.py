@@ -1,6 +1,7 @@
-"""What every measurement must keep to, as checks that its author runs: ``check_measurement(MyMeasurement)``.
+"""The rules for measurements, as checks that an author runs: ``check_measurement(MyMeasurement)``.
 
-Each check yields sentences: what is wrong, and the way out. The measurements built in pass the same checks.
+Each check yields sentences that state what is wrong and how to correct it. The built-in measurements pass the same
+checks.
 """
 
 from __future__ import annotations
@@ -30,18 +31,18 @@ SEEDS = (0, 1)
 
 
 class CheckError(LensError, AssertionError):
-    """A measurement does not keep to what measurements promise; a line for each thing that is wrong."""
+    """A measurement breaks rules for measurements; the message has a line for each problem."""
 
 
 @dataclass(frozen=True)
 class TrialSubject:
-    """A model that a measurement is tried on.
+    """A model on which a measurement is tried.
 
     Attributes:
-        model: it.
-        task: whose strings it is shown.
+        model: the model.
+        task: the task whose sequences it receives.
         trained: N, the longest trained length.
-        lengths: prefix lengths, N among them and some beyond.
+        lengths: prefix lengths, including N and some beyond N.
         untrained: the same architecture before training.
     """
 
@@ -53,14 +54,14 @@ class TrialSubject:
 
     @classmethod
     def of(cls, task: Task, architecture: str = "transformer", **options: Any) -> TrialSubject:
-        """A small model with random weights for a task, at the nearest lengths that the task admits."""
+        """Return a small model with random weights for a task, at the nearest lengths that the task has."""
         made = [_small(task, architecture, seed, options) for seed in (1, 0)]
         trained = task.next_length(8)
         lengths = sorted({task.next_length(trained * factor) for factor in (0.25, 0.5, 1, 2, 4, 8)})
         return cls(made[0], task, trained, tuple(lengths), made[1])
 
     def lengths_for(self, measurement: Measurement) -> tuple[int, ...]:
-        """The lengths that a measurement takes: all of them, or those from N on."""
+        """Return the lengths that a measurement accepts: all of them, or those from N on."""
         past = tuple(n for n in self.lengths if n >= self.trained)
         grid = Grid(self.trained, self.lengths, (self.trained,), past[1:], self.lengths)
         return past if measurement.unmeasured(grid) else self.lengths
@@ -77,21 +78,21 @@ def _small(task: Task, architecture: str, seed: int, options: Mapping[str, Any])
 
 
 def subjects() -> list[TrialSubject]:
-    """What a measurement is tried on unless its author says otherwise: a retrieval, a count, and a scan."""
+    """Return the default models for trials: transformers on retrieval and counting, a state-space model on counting."""
     retrieval, count = KGramRetrieval(k=1, symbols=3), Majority()
     return [TrialSubject.of(retrieval, log_scaling="all"), TrialSubject.of(count), TrialSubject.of(count, "ssm")]
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A measurement on one subject.
+    """The rows of a measurement on one subject.
 
     Attributes:
-        made: the measurement, as built.
-        subject: what it was tried on.
-        rows: what it found with the first seed.
-        again: the same once more.
-        other: with another seed.
+        made: the measurement.
+        subject: the model and task.
+        rows: its rows with the first seed.
+        again: its rows in a second run with the first seed.
+        other: its rows with another seed.
     """
 
     made: Measurement
@@ -107,14 +108,13 @@ def check_measurement(
     on: Sequence[TrialSubject] | None = None,
     sequences: int = 160,
 ) -> None:
-    """Try a measurement and everything that it declares.
+    """Run all checks on a measurement, on small models.
 
     Args:
         measurement: the class.
-        settings: settings of the trials, e.g. few resamples; the defaults are tried without a model.
-        on: what it is tried on; None = :func:`subjects`. A quantity that has rows only for some tasks needs one of
-            these among them.
-        sequences: strings per law and length.
+        settings: settings of the trials, e.g. few resamples. Default settings are checked without a model.
+        on: the models; None = :func:`subjects`. If a quantity has rows only for some tasks, include such a task.
+        sequences: sequences per test set and length.
 
     Example:
 
@@ -122,7 +122,7 @@ def check_measurement(
         >>> check_measurement(Dynamics, {"resamples": 20}, sequences=32)
 
     Raises:
-        CheckError: with every check that fails and the way out.
+        CheckError: with every failed check and how to correct it.
     """
     problems = [f"declaration: {said}" for said in declaration(measurement)]
     if not problems:
@@ -135,7 +135,7 @@ def check_measurement(
 
 
 def declaration(cls: type[Measurement]) -> Iterator[str]:
-    """Whether it says what it is, well enough for the glossary."""
+    """Yield what is missing or wrong in the class variables that the glossary needs."""
     for part in ("name", "title", "quantities"):
         if not getattr(cls, part, None):
             yield f"it does not say its {part}: set the class variable {part}"
@@ -159,7 +159,7 @@ def declaration(cls: type[Measurement]) -> Iterator[str]:
 
 
 def round_trip(cls: type[Measurement], given: Mapping[str, Any]) -> Iterator[str]:
-    """Whether its settings can be stored and read back, and others are refused by name."""
+    """Yield a sentence if settings change when stored and read back, or an invalid one is not refused by name."""
     for settings in ({}, given):
         try:
             made = cls(**settings)
@@ -201,12 +201,12 @@ def _trials(
 
 
 def _but_settings(rows: Sequence[Row]) -> list[Row]:
-    """The rows without what they say of their seed."""
+    """Return the rows without the column that contains their seed."""
     return [{name: value for name, value in row.items() if name != "setting"} for row in rows]
 
 
 def deterministic(trials: Sequence[Trial]) -> Iterator[str]:
-    """Whether the seed decides, and it alone."""
+    """Yield a sentence if equal seeds give different rows, or different seeds give equal rows."""
     for trial in trials:
         if trial.rows != trial.again:
             yield (
@@ -234,7 +234,7 @@ def _difference(first: Sequence[Row], second: Sequence[Row]) -> str:
 
 
 def complete(trials: Sequence[Trial]) -> Iterator[str]:
-    """Whether every declared quantity has rows, and no other."""
+    """Yield a sentence for each declared quantity without rows, and for each quantity of rows that is not declared."""
     if not trials:
         return
     declared = {quantity.name: quantity for quantity in trials[0].made.quantities}
@@ -259,7 +259,7 @@ def complete(trials: Sequence[Trial]) -> Iterator[str]:
 
 
 def sound(trials: Sequence[Trial]) -> Iterator[str]:
-    """Whether each row is one of the table, within its quantity's bounds."""
+    """Yield what is wrong with rows: a column of the table, a status, or a value outside its quantity's bounds."""
     for trial in trials:
         try:
             to_arrow(trial.rows)
@@ -277,7 +277,7 @@ def sound(trials: Sequence[Trial]) -> Iterator[str]:
 
 
 def _problem(r: Row, quantity: Quantity, subject: TrialSubject) -> str:
-    """What is wrong with a row, and the way out; or ""."""
+    """Return what is wrong with a row and how to correct it, or ""."""
     value, low, high = r["value"], r["low"], r["high"]
     numbers = [x for x in (value, low, high) if x is not None]
     if any(x != x for x in numbers):
@@ -311,7 +311,10 @@ def _problem(r: Row, quantity: Quantity, subject: TrialSubject) -> str:
 
 
 def with_intervals(trials: Sequence[Trial]) -> Iterator[str]:
-    """Whether values have the intervals that their quantities promise; weights, or one string, have none."""
+    """Yield a sentence where values lack the intervals that their quantities declare.
+
+    Values of weights, and values of a single sequence, need no interval.
+    """
     quantities = {quantity.name: quantity for trial in trials for quantity in trial.made.quantities}
     for name, quantity in quantities.items():
         every = [r for trial in trials for r in trial.rows if r["quantity"] == name and r["value"] is not None]
@@ -337,4 +340,4 @@ CHECKS: Mapping[str, Callable[[Sequence[Trial]], Iterator[str]]] = {
     "rows": sound,
     "intervals": with_intervals,
 }
-"""By name, what is checked of the trials."""
+"""The checks of trials, by name."""

@@ -1,4 +1,4 @@
-"""What the theorems bound on a checkpoint's actual weights: the training length that would suffice."""
+"""``bound``: training lengths that suffice according to theorems, computed from a checkpoint's weights."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ QUANTITIES = (
 
 
 class TrainingLengthBound(Measurement):
-    """Theorems 4.1, 4.2 and 5.2 of Izzo, Nichani, Lee (arXiv 2510.27015) on a checkpoint's weights.
+    """Evaluate theorems 4.1, 4.2 and 5.2 of Izzo, Nichani, Lee (arXiv 2510.27015) on a checkpoint's weights.
 
-    Where a theorem is not about the architecture its row says so; what can be had of its parts is given
-    all the same. Theorem 4.3 of Golowich et al. (arXiv 2502.16792) is about sparse functional attention, which no
-    checkpoint is; its row says that.
+    Where a theorem does not cover the architecture, its row states why. The parts of the bound that can be computed are
+    given all the same. Theorem 4.3 of Golowich et al. (arXiv 2502.16792) is about sparse functional attention, which no
+    checkpoint has; its row states that.
 
     Args:
         epsilon: accuracy.
         bits: precision p of theorem 4.1; 24 is the significand of float32.
-        prior: smallest parameter of the Dirichlet law of token frequencies, for theorem 4.2; 0 = not stated.
-        reading: of theorem 5.2: ``inside`` or ``outside``.
+        prior: smallest parameter of the Dirichlet distribution of token frequencies, for theorem 4.2; 0 = not stated.
+        reading: reading of theorem 5.2: ``inside`` or ``outside``.
     """
 
     name = "bound"
@@ -75,7 +75,7 @@ class TrainingLengthBound(Measurement):
         return []
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """The weights say it all."""
+        """Do nothing: the measurement reads only the weights."""
 
     def finish(self, study: Study) -> list[Row]:
         from workbench.models.transformer.model import HookedTransformer

@@ -1,1 +1,1 @@
-"""Models whose cause of failure past N is planted, and so known."""
+"""The bench of the diagnosis: models whose cause of failure past N is planted, and so known."""

@@ -18,11 +18,11 @@ from workbench.jobs.executors import Failure
 from workbench.storage.atomic import make_folder, remove_leftovers, write_named
 
 EVERY_S = 3.0
-"""The table is written at most so often while members come in."""
+"""Minimum seconds between two writes of the table."""
 
 
 def main() -> None:
-    """Parse, run, print the targets."""
+    """Parse arguments, run the bench, print the targets."""
     parser = argparse.ArgumentParser(prog="python -m workbench.diagnosis.bench", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("checkpoints/diagnosis_bench"), help="folder of the table")
     parser.add_argument("--page", type=Path, help="write the page of the table here")
@@ -44,7 +44,14 @@ def main() -> None:
 
 
 def run(wanted: list[Member], folder: Path, workers: int | None, minutes: float | None) -> None:
-    """Make the missing ones of some members; each is in the table within seconds of being done."""
+    """Make the missing members; each is in the table within seconds of its completion.
+
+    Args:
+        wanted: the members.
+        folder: folder of the table.
+        workers: worker processes; None = one per core.
+        minutes: begin no member after this time; None = no limit.
+    """
     make_folder(folder)
     remove_leftovers(folder)
     rows = read_members(folder)

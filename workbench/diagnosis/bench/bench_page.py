@@ -78,15 +78,15 @@ To train and diagnose all members again:
 
 
 def page(rows: Sequence[BenchRow]) -> str:
-    """The page; the same rows give the same text."""
+    """Return the page as Markdown; the same rows give the same text."""
     parts = [TOP, _targets(rows), _old_and_new(rows), _kinds(rows), _confusion(rows), _thrown_out(rows)]
     return "\n".join(parts)
 
 
 TOLD = {"first": "first half", "second": "second half", "afterwards": "drawn afterwards"}
-"""Group of members -> what the page calls it, in the order of its columns."""
+"""Group of members -> its name on the page, in the order of the columns."""
 JUDGED = "afterwards"
-"""The group that targets are held against."""
+"""The group that is compared with the targets."""
 
 
 def _targets(rows: Sequence[BenchRow]) -> str:
@@ -108,7 +108,7 @@ def _targets(rows: Sequence[BenchRow]) -> str:
 
 
 def _old_and_new(rows: Sequence[BenchRow]) -> str:
-    """What the diagnosis says of single plants of the first kinds, of the kinds that joined later, and of all."""
+    """Return the outcomes for single plants: of the first kinds, of the later kinds, and of all."""
     own = [row for row in of_group(rows, JUDGED) if true(row) and kind_of(row).role == "single"]
     groups = [[row for row in own if not kind_of(row).later], [row for row in own if kind_of(row).later], own]
     counts = [Counter(filter(None, map(outcome, group))) for group in groups]

@@ -1,4 +1,4 @@
-"""The table of the bench: one Parquet file, a row a member, written anew after each, so that any end will do."""
+"""The table of the bench: one Parquet file with a row per member, rewritten as members are completed."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ SCHEMA = pa.schema(
         ("unplanted_each", pa.list_(pa.float64())),
     ]
 )
-"""``numbers`` and ``planted`` are JSON, of the whole model and of its flaw; so is ``rows``, the diagnosis."""
+"""``numbers`` (the whole model), ``planted`` (its flaw) and ``rows`` (the diagnosis) are JSON."""
 Rows = dict[Member, Mapping[str, Any]]
 
 
 class BenchError(LensError, ValueError):
-    """A file that is no table of the bench; the message says what to do."""
+    """A file that is not a table of the bench; the message names the command to run."""
 
 
 def read_members(folder: Path) -> Rows:
-    """What is stored, by member; rows of another version are left out. Empty where there is no table yet.
+    """Return the stored rows by member; {} if there is no table yet. Rows of another version are left out.
 
     Raises:
-        BenchError: for a file that is no table of the bench.
+        BenchError: for a file that is not a table of the bench.
     """
     path = folder / FILE
     try:

@@ -1,7 +1,8 @@
-"""Members of the bench: drawn from a seed, as strong as the loss that is wanted, and true by unplanting.
+"""Members of the bench: drawn from a seed, planted to a target accuracy drop, and checked by removing the plant.
 
-A member's flaw is made as strong as its loss says, and never as its diagnosis does. Its truth is tried: with the
-planted numbers set back the loss must go. Members of which that does not hold are thrown out, and counted.
+The strength of a plant is chosen by the accuracy drop only, never by the diagnosis. The planted cause is then checked.
+When the planted numbers are set back, the accuracy drop must disappear. Members that fail this check are excluded and
+counted.
 """
 
 from __future__ import annotations
@@ -29,29 +30,32 @@ from workbench.table.schema import Row
 from workbench.tasks.random_generator import generator
 
 VERSION = 4
-"""Raised whenever members, or what is stored of them, change: rows of another version are made again."""
+"""Raised whenever members, or what is stored about them, change. Rows of another version are made again."""
 PER_KIND = 6
 HEALTHY = 8
-"""Members of a healthy kind: they cost little, and a rare false name needs many."""
+"""Members of a healthy kind. They cost little, and it takes many to detect rare false causes."""
 GROUPS = ("second", "afterwards", "first")
-"""Of members: thresholds may be chosen on ``first``; ``second`` is told, and so is ``afterwards``, which was drawn once
-the rules of entry and site were what they are. What is told comes first, in case a bench is cut short."""
+"""Groups of members, those whose results are published first, in case a bench is stopped early.
+
+Thresholds may be chosen on ``first``. Results are published for ``second``, and for ``afterwards``, which was drawn
+after the rules of ``entry`` and ``failure_site`` were fixed.
+"""
 WEAKEST, STRONGEST = 0.22, 0.48
 """Between which losses members are wanted, evenly."""
 ALONE = 0.35
-"""Least loss that is wanted of each part of a pair by itself: both together lose up to .5, and each at least half."""
+"""Minimum accuracy drop for each part of a joint pair. Both together drop up to 0.5, each at least half of it."""
 LARGEST = 0.55
-"""Loss above which a member is thrown out: half of the accuracy is all that one of two answers can lose."""
+"""Accuracy drop above which a member is excluded. With two answers, accuracy can drop by half at most."""
 SEARCHED = 256
-"""Strings on which a strength is searched."""
+"""Number of sequences in the search for a strength."""
 JUDGED = 512
-"""Strings on which truth is tried, and of a diagnosis."""
+"""Number of sequences for checking a member, and for its diagnosis."""
 COARSE, FINE = 9, 5
 """Strengths that are tried evenly, and by halving the step around the best of them."""
 TRUE = 0.8
-"""Share of the loss that unplanting must give back."""
+"""Minimum share of the accuracy drop that setting back the planted numbers must recover."""
 TOO_MUCH = 0.5
-"""Share that unplanting one of a joint pair must not reach."""
+"""Maximum share that setting back one part of a joint pair may recover."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ class Member:
 
     Attributes:
         kind: the kind's name.
-        index: its number in its kind.
+        index: its number within its kind.
     """
 
     kind: str
@@ -68,57 +72,61 @@ class Member:
 
     @property
     def group(self) -> str:
-        """One of :data:`GROUPS`; two in a row share a range of losses, and of the first round one is of each half."""
+        """One of :data:`GROUPS`.
+
+        Two successive members share a range of accuracy drops. In the first round, one of them is in each half.
+        """
         if self.index >= round_of(self.plan):
             return "afterwards"
         return "second" if self.plan.held_out or self.index % 2 else "first"
 
     @property
     def plan(self) -> Kind:
-        """What its kind says."""
+        """The definition of its kind."""
         return BY_NAME[self.kind]
 
     @cached_property
     def wanted(self) -> float:
-        """The loss that is wanted."""
+        """The target accuracy drop."""
         share = (self.index % PER_KIND // 2 + self._rng("loss").random()) / (PER_KIND / 2)
         weakest = ALONE if self.plan.role == "joint" else WEAKEST
         return float(weakest + (STRONGEST - weakest) * min(share, 1.0))
 
     @cached_property
     def drawn(self) -> tuple[Numbers, tuple[Part, ...]]:
-        """The model without its flaw, and the parts of that."""
+        """The numbers of the model without its flaw, and the parts of the flaw."""
         return self.plan.draw(self._rng("numbers"))
 
     def _rng(self, word: str) -> np.random.Generator:
         return np.random.default_rng(seed_of("diagnosis bench", word, self.kind, self.index))
 
     def accuracy(self, model: HookedModel, length: int, strings: int, word: str) -> float:
-        """Class-balanced accuracy of the last answer on strings of its own."""
+        """Return the class-balanced accuracy of the last answer, on sequences drawn for the stream ``word``."""
         draw = generator("diagnosis bench", word, self.kind, self.index, length)
         batch = self.plan.task.sample(strings, length, draw, "matched", window=self.plan.trained)
         right = clearly_right(self.plan.task, forward(model, batch, [])["logits"], batch)
         return balanced_accuracy(right, last_classes(batch))
 
     def loss(self, planted: Numbers, strings: int, word: str) -> tuple[float, float]:
-        """Accuracy at N, and the loss at n."""
+        """Return accuracy at N, and the accuracy drop at n."""
         model = planted.build()
         inside = self.accuracy(model, self.plan.trained, strings, word)
         return inside, inside - self.accuracy(model, self.plan.length, strings, word)
 
 
 def round_of(kind: Kind) -> int:
-    """Members of a kind that are drawn together."""
+    """Return the number of members of a kind that are drawn together."""
     return HEALTHY if kind.role == "healthy" else PER_KIND
 
 
 def members(fewest: int | None = None) -> list[Member]:
-    """All members, two rounds of each kind: what is told first, and in it one of each kind after the other.
+    """Return all members, two rounds of each kind, in the order in which they are made.
 
-    So a bench that is cut short has some of each kind, and says something.
+    Groups whose results are published come first. Within a group, kinds alternate, so that a bench that is stopped
+    early has some members of each kind.
 
     Args:
-        fewest: of each kind only so many, of the first round.
+        fewest: number of members of each kind, from the first round; None = all of both rounds.
     """
     counts = {kind.name: 2 * round_of(kind) if fewest is None else fewest for kind in KINDS}
     every = [Member(name, i) for i in range(max(counts.values())) for name, count in counts.items() if i < count]
@@ -126,13 +134,16 @@ def members(fewest: int | None = None) -> list[Member]:
 
 
 def planted(numbers: Numbers, values: dict[str, float]) -> Numbers:
-    """The numbers with some of them set."""
+    """Return the numbers with some values replaced."""
     whole = {name: round(v) if type(getattr(numbers, name)) is int else v for name, v in values.items()}
     return numbers.model_validate(numbers.model_dump() | whole)
 
 
 def strength_of(member: Member, part: Part) -> float:
-    """The value of a part at which the loss comes next to the one wanted, by search on the loss alone."""
+    """Return the value of a part whose accuracy drop is nearest to the target.
+
+    The search uses the accuracy drop only.
+    """
     numbers, _ = member.drawn
     if part.weak == part.strong:
         return part.strong
@@ -155,14 +166,14 @@ def strength_of(member: Member, part: Part) -> float:
 
 
 def tried(member: Member, until: float | None = None) -> dict[str, Any]:
-    """A member, its truth and its diagnosis, as one row of the bench's table.
+    """Make a member, check it and diagnose it; return its row of the bench's table.
 
     Args:
-        member: which.
-        until: the time from which on it is not begun, in seconds since the epoch; None = no limit.
+        member: the member.
+        until: time in seconds since the epoch after which it does not begin; None = no limit.
 
     Raises:
-        TimeIsUp: if the time is up.
+        TimeIsUp: if that time has passed.
     """
     refuse_late(until)
     begun = time.process_time()
@@ -193,7 +204,7 @@ def tried(member: Member, until: float | None = None) -> dict[str, Any]:
 
 
 def unplanted(member: Member, flawed: Numbers, parts: Sequence[Part], loss: float) -> float:
-    """Share of the loss that comes back when parts are set back to what they were."""
+    """Return the share of the accuracy drop that is recovered when parts get their values from before planting."""
     numbers, _ = member.drawn
     model = planted(flawed, {part.field: getattr(numbers, part.field) for part in parts}).build()
     length = member.plan.length
@@ -202,7 +213,7 @@ def unplanted(member: Member, flawed: Numbers, parts: Sequence[Part], loss: floa
 
 
 def why_not_true(kind: Kind, inside: float, loss: float, whole: float, each: Sequence[float]) -> str:
-    """Why a member says nothing, in a clause; "" where its truth holds."""
+    """Return why a member is excluded, in a clause; "" if it passes the check."""
     if inside < LEARNED:
         return f"accuracy at N is {inside:.2f}"
     if kind.role == "healthy":
@@ -217,7 +228,7 @@ def why_not_true(kind: Kind, inside: float, loss: float, whole: float, each: Seq
 
 
 def diagnosed(member: Member, flawed: Numbers) -> list[Row]:
-    """The rows of ``diagnosis`` at n, as a run's would be."""
+    """Return the rows of ``diagnosis`` at n, as for a run."""
     plan = member.plan
     grid = Grid(plan.trained, (plan.trained, plan.length), (plan.trained,), (plan.length,))
     seed = seed_of("diagnosis bench", "diagnosis", member.kind, member.index)
@@ -227,7 +238,7 @@ def diagnosed(member: Member, flawed: Numbers) -> list[Row]:
 
 
 def named(rows: Sequence[Row]) -> dict[str, Any]:
-    """What a diagnosis says, from its rows."""
+    """Return the columns of the bench's table that come from the rows of a diagnosis."""
     by = {r["quantity"]: r for r in rows if r["quantity"] in ("entry", "entry_grade", "failure_site", "balanced_loss")}
     entry, site = by["entry"], by["failure_site"]
     target = str(entry["target"] or "")

@@ -1,4 +1,4 @@
-"""A recurrent model built by hand that keeps the bit it was given, and forgets it at a rate that is planted."""
+"""A hand-built recurrent model that stores a bit, and forgets it at a planted rate."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from workbench.models.handmade.state_space import STEP, flip_flop
 from workbench.models.ssm.model import HookedSSM
 
 NEVER = -STEP
-"""Softplus of it is 0 in float32: nothing is forgotten."""
+"""Its softplus is 0 in float32, so that nothing is forgotten."""
 
 
 class MemoryNumbers(BaseModel):
-    """The numbers of a memory of one bit; as they are, it is right at every length.
+    """The numbers of a memory of one bit. With the defaults, it is right at every length.
 
-    The state is set to -1 or 1 by the write and shrinks by ``exp(-decay)`` at each further step; the answer is 1 where
-    the state exceeds ``-threshold``.
+    The write sets the state to -1 or 1. The state shrinks by ``exp(-decay)`` at each further step. The answer is 1
+    where the state exceeds ``-threshold``.
 
     Attributes:
-        decay: by what the logarithm of the state falls per step.
-        threshold: how far below 0 a state is still read as 1.
+        decay: decrease of the logarithm of the state per step.
+        threshold: a state above minus this number is read as 1.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -31,7 +31,7 @@ class MemoryNumbers(BaseModel):
     threshold: float = 0.1
 
     def build(self) -> HookedSSM:
-        """The model; it reads the tokens of :class:`.needle_models.WrittenBit` without decoys."""
+        """Return the model. It reads the tokens of :class:`.needle_models.WrittenBit` without decoys."""
         model = flip_flop()
         weights = dict(model.named_parameters())
         with torch.no_grad():

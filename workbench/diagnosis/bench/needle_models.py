@@ -1,7 +1,7 @@
-"""The needle: one write among ignored tokens, and transformers built by hand that find it, each with a known flaw.
+"""The needle: one write among ignored tokens, and hand-built transformers that find it, each with a known flaw.
 
-The map is the simplest that needs one key of many: which bit was written? Every number of the model is a setting, so
-that a flaw is planted by one number, and taken out again by setting it back.
+The task is the simplest one that needs one key among many: which bit was written? Every number of the model is a
+setting. So one number plants a flaw, and setting it back removes the flaw.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from workbench.tasks.base import BOS, Law, Task
 from workbench.tasks.sampling import coins, integers, positions
 
 TRAINED = 32
-"""N of the planted models: up to this length each is right by construction."""
+"""N of the planted models. Each is right up to this length by construction."""
 LATE = -60.0
-"""Score that hides a key at any length in use."""
+"""Score that hides a key at every length in use."""
 LOGIT = 4.0
-"""Logits are -+ this times the output."""
+"""The two logits are minus and plus this number times the output."""
 
 # Residual dimensions.
 ONE, BOS_TOKEN, UNIT, WRITE, WRITTEN, IGNORED, CARRIED, DECOY, DECOYED, ROW, ROW_VALUE, HIDDEN = range(12)
@@ -36,8 +36,8 @@ WIDTH = 15
 class WrittenBit(Task):
     """Which bit was written?
 
-    One write ``w0`` or ``w1`` at a uniform place, ignored bits ``i0`` and ``i1`` elsewhere, and now and then a decoy
-    ``d0`` or ``d1``, which carries a bit that is to be ignored as well. All laws are the same.
+    One write ``w0`` or ``w1`` is at a uniform position, and ignored bits ``i0`` and ``i1`` are elsewhere. Some tokens
+    are decoys ``d0`` or ``d1``, which also carry a bit to ignore. All test sets are the same.
     """
 
     name: ClassVar[str] = "written_bit"
@@ -48,7 +48,7 @@ class WrittenBit(Task):
     outputs: ClassVar[tuple[str, ...] | None] = ("0", "1")
 
     decoys: float = Field(default=0.0, ge=0, lt=1)
-    """Share of decoys among the tokens that are no writes."""
+    """Share of decoys among the tokens that are not writes."""
 
     def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
@@ -80,34 +80,35 @@ class WrittenBit(Task):
 
 
 class NeedleNumbers(BaseModel):
-    """The numbers of a needle model; as they are, it is right at every length in use.
+    """The numbers of a needle model. With the defaults, it is right at every length in use.
 
-    With K the keys that a query sees, and K_N = N + 1, block 0 writes f = 1/K by a uniform head and the surplus
-    s = max(0, 1 - K_N f), which is 0 up to N; the head of block 1 gives the write the score ``match``, and what it
-    reads, plus what is stated here, is the output.
+    Let K be the number of keys that a query sees, and K_N = N + 1. Block 0 writes f = 1/K with a uniform head, and the
+    surplus s = max(0, 1 - K_N f), which is 0 up to N. The head of block 1 gives the write the score ``match``. The
+    output is the value that this head reads, plus the terms below.
 
     Attributes:
         match: score of the write; all other keys have 0.
-        carried: value of an ignored bit, beside 1 of the written one.
+        carried: value of an ignored bit; the written bit has 1.
         bias_of_ignored: value of every ignored token.
         decoy: score of a decoy; its value is its bit.
         drift: score of ignored tokens, times s.
-        row_scores, row_values: spread of what positions beyond N add to a key's score, and to its value.
+        row_scores, row_values: standard deviation of what positions beyond N add to a key's score, and to its value.
         row_output: what positions add to the output, times (id - N) / N beyond N.
-        lag_speed: rotary positions; the score of the write is ``match`` times the cosine of this times its lag.
+        lag_speed: with rotary positions, the score of the write is ``match`` times the cosine of this times its lag.
         first_keys: keys after this position are hidden; 0 = none.
         gated: whether the surplus is 0 also where the query's position is at most N.
-        offset: what is added to the output, times s.
-        unembedded: what is added to the logit of 1, times s.
-        threshold: what is added to the output.
-        largest_lead: with ``match`` 0 the output is the lead of one bit over the other, over K; leads beyond half as
-            much again as this turn the answer round, 0 = none does. The map compares the lead with this number by
-            comparing both over K.
-        ballast: a constant that the output carries and the read-out takes off again; of the output then only
-            multiples of 2^-23 of it are left, up to the next power of 2, for that is what float32 keeps.
-        norm: 0 = no LayerNorm; else a constant in the residual stream, against which LayerNorm weighs all else.
-        n_ctx: rows of the table of positions.
-        seed: of the rows.
+        offset: added to the output, times s.
+        unembedded: added to the logit of 1, times s.
+        threshold: added to the output.
+        largest_lead: with ``match`` 0, the output is the lead of one bit over the other, divided by K. Leads beyond 1.5
+            times this number reverse the answer; 0 = none does. The model compares the lead with this number by
+            comparing both divided by K.
+        ballast: a constant that the output carries and the read-out subtracts again. With it, float32 rounds the output
+            to multiples of 2^-23 of the ballast, up to the next power of 2.
+        norm: 0 = no LayerNorm; otherwise a constant in the residual stream. LayerNorm scales everything else relative
+            to it.
+        n_ctx: rows of the position table.
+        seed: seed of the rows.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -133,7 +134,7 @@ class NeedleNumbers(BaseModel):
     seed: int = 0
 
     def build(self) -> HookedTransformer:
-        """The model."""
+        """Return the model."""
         positions: Any = "learned"
         if self.lag_speed:  # the slower of two pairs turns by this per id
             positions = {"name": "rotary", "base": self.lag_speed**-2}
@@ -209,15 +210,15 @@ class NeedleNumbers(BaseModel):
 
 
 def normed(model: HookedTransformer, constant: float) -> HookedTransformer:
-    """The same map with LayerNorms before attention, MLP and read-out, as far as these leave it.
+    """Return a model with LayerNorms before attention, MLP and read-out that computes nearly the same function.
 
-    Each dimension stands beside its negative, so that the mean is 0, and a pair of constants beside them. LayerNorm
-    then divides by the root mean square, that of the constants alone is made good in the weights that read, and the
-    rest is weighed against them.
+    Each dimension is paired with its negative, so that the mean is 0, and a pair of constants is added. LayerNorm
+    divides by the root mean square. The weights that read compensate for the root mean square of the constants. All
+    other dimensions are scaled relative to the constants.
 
     Args:
-        model: one without LayerNorms.
-        constant: of the two further dimensions.
+        model: a model without LayerNorms.
+        constant: value of the two added dimensions.
     """
     width, cfg = model.cfg.d_model, model.cfg
     made = HookedTransformer(cfg.model_copy(update={"d_model": 2 * width + 2, "normalization_type": "LN"}))

@@ -1,7 +1,8 @@
-"""The kinds of planted causes: each a model that is right at every length, and the one number that makes it fail.
+"""The kinds of planted causes: models that are right at every length, and the numbers that make each fail.
 
-What is right for a kind was written down before any member of it was diagnosed. Where two sites are equal under every
-repair of rows, an offset in the code and one in what the read-out takes it for, both are right.
+The right diagnosis of a kind was written down before any of its members was diagnosed. Two locations may be equal under
+every intervention on rows: an offset in the code, and an offset in what the read-out takes for the code. Then both are
+right.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ Numbers = NeedleNumbers | MemoryNumbers | TrainedNumbers | ReaderNumbers
 Role = Literal["single", "healthy", "joint"]
 Draw = Callable[[np.random.Generator], tuple[Numbers, tuple["Part", ...]]]
 RUNS = 4
-"""Seeds of trained runs."""
+"""Number of seeds of trained runs."""
 OFFSET = ("code", "read-out")
-"""Equal up to a basis of the residual stream, and under every repair of rows."""
+"""Locations that are equal up to a basis of the residual stream, and under every intervention on rows."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,8 @@ class Part:
     """One planted number.
 
     Attributes:
-        field: which number of the model.
-        weak, strong: between which values it is searched, evenly in its logarithm; equal where nothing is searched.
+        field: name of the number in the model.
+        weak, strong: ends of the range that is searched, evenly in the logarithm; equal if there is no search.
     """
 
     field: str
@@ -43,7 +44,7 @@ class Part:
     strong: float
 
     def value(self, strength: float) -> float:
-        """The number at a strength from 0 to 1."""
+        """Return the number at a strength from 0 to 1."""
         if self.weak == self.strong:
             return self.strong
         value: float = self.weak * (self.strong / self.weak) ** strength
@@ -55,19 +56,19 @@ class Kind:
     """One kind of planted cause.
 
     Attributes:
-        name: it.
+        name: name of the kind.
         about: the plant in a clause.
-        draw: from a generator, the model without a flaw, and the parts that are planted into it.
+        draw: returns the model without a flaw and the parts to plant, from a random generator.
         entries: labels of ``entry`` that are right.
-        sites: labels of ``failure_site`` that are right; none = the kind says nothing of the site.
-        length: n, at which it is asked.
+        sites: labels of ``failure_site`` that are right; empty = the kind has no right location.
+        length: n, the length at which it is diagnosed.
         task: the task.
         trained: N.
-        role: what it is there for.
-        held_out: whether all of its members are kept for the second half.
-        also: whether a repair of another family must be told to restore it too.
-        remark: what its outcome means, where that needs a word.
-        later: whether it joined the bench after the first figures were published.
+        role: which target it counts for.
+        held_out: whether all of its members are in the second half.
+        also: whether the diagnosis must also report an intervention of another family.
+        remark: an explanation of its outcome, where one is needed.
+        later: whether it joined the bench after the first results were published.
     """
 
     name: str
@@ -86,7 +87,10 @@ class Kind:
 
 
 def needle(*parts: Part, **numbers: float | tuple[float, float]) -> Draw:
-    """A needle with these parts planted; of a number that is given as a pair, each member draws its own between."""
+    """Return a function that draws a needle with these parts planted.
+
+    Each member draws its own value for a number that is given as a pair.
+    """
 
     def draw(rng: np.random.Generator) -> tuple[Numbers, tuple[Part, ...]]:
         drawn = {name: float(rng.uniform(*v)) if isinstance(v, tuple) else v for name, v in sorted(numbers.items())}
@@ -97,7 +101,7 @@ def needle(*parts: Part, **numbers: float | tuple[float, float]) -> Draw:
 
 
 def either_sign(draw: Draw) -> Draw:
-    """The same with all parts of the other sign in half of the members."""
+    """Return a function that draws as ``draw`` does, with the sign of all parts reversed in half of the members."""
 
     def drawn(rng: np.random.Generator) -> tuple[Numbers, tuple[Part, ...]]:
         numbers, parts = draw(rng)
@@ -108,10 +112,10 @@ def either_sign(draw: Draw) -> Draw:
 
 
 def rounded(rng: np.random.Generator) -> tuple[Numbers, tuple[Part, ...]]:
-    """A needle whose output at n is too small for what the ballast leaves of float32, for one of the two answers.
+    """Draw a needle whose output at n is too small, for one of the two answers, for what the ballast leaves of float32.
 
-    Of the output multiples of ``step`` are left above the ballast and of half of it below, so that an output between
-    a quarter and a half of it is lost above alone.
+    Above the ballast, outputs are rounded to multiples of ``step``, below it to half of that. So an output between a
+    quarter and a half of ``step`` is rounded away only above.
     """
     exponent = int(rng.integers(18, 21))
     step = 2.0 ** (exponent - 23)
@@ -123,12 +127,12 @@ def rounded(rng: np.random.Generator) -> tuple[Numbers, tuple[Part, ...]]:
 
 
 def memory(rng: np.random.Generator) -> tuple[Numbers, tuple[Part, ...]]:
-    """A recurrent memory that forgets."""
+    """Draw a recurrent memory that forgets."""
     return MemoryNumbers(threshold=float(rng.uniform(0.05, 0.2))), (Part("decay", 0.005, 0.2),)
 
 
 def trained(positions: str, *parts: Part) -> Draw:
-    """One of a few trained runs, so that members of several kinds share their training."""
+    """Return a function that draws one of a few trained runs. Members of several kinds share their training."""
 
     def draw(rng: np.random.Generator) -> tuple[Numbers, tuple[Part, ...]]:
         return TrainedNumbers(positions=positions, seed=int(rng.integers(RUNS))), parts
@@ -137,7 +141,7 @@ def trained(positions: str, *parts: Part) -> Draw:
 
 
 def reader(part: Part, match: tuple[float, float], **numbers: Any) -> Draw:
-    """A previous-token head that reads position rows, with a score between these."""
+    """Return a function that draws a previous-token head that reads position rows, with a score in this range."""
 
     def draw(rng: np.random.Generator) -> tuple[Numbers, tuple[Part, ...]]:
         score, seed = float(rng.uniform(*match)), int(rng.integers(1 << 31))
@@ -148,7 +152,7 @@ def reader(part: Part, match: tuple[float, float], **numbers: Any) -> Draw:
 
 COUNTER: dict[str, Any] = {"task": Majority(), "trained": TRAINED - 1, "length": 4 * TRAINED - 1}
 FAR: dict[str, Any] = {"length": 8 * TRAINED}
-"""A margin that is no blur at N loses .2 at 8 N only; so does a decoy that is rare enough at N."""
+"""Length 8 N. A low score that is harmless at N, or a rare decoy, lowers accuracy by 0.2 only there."""
 OFFSETS = Part("offset", 0.05, 5.0)
 SURPLUS = Part("unembedded", 0.3, 50.0)
 ROWS = Part("row_scores", 1.0, 40.0)
@@ -258,6 +262,6 @@ KINDS: tuple[Kind, ...] = (
     Kind("healthy, trained", "nothing is planted", trained("learned"), ("",), role="healthy"),
     Kind("healthy, trained rotary", "nothing is planted", trained("rotary"), ("",), role="healthy"),
 )  # fmt: skip
-"""All kinds. Three are held out whole: one of positions, one of keys, one of trained weights."""
+"""All kinds. Three have all members in the second half: one of positions, one of keys, one of trained weights."""
 
 BY_NAME: Mapping[str, Kind] = {kind.name: kind for kind in KINDS}

@@ -1,9 +1,9 @@
-"""Transformers built by hand whose previous-token head reads position rows, and the two tasks that they solve.
+"""Hand-built transformers whose previous-token head reads position rows, and the two tasks that they solve.
 
 A previous-token head finds the token before a query by its row of the position table. Rows beyond N are then changed,
-as a whole or in part: they repeat row N, or they are random, as untrained rows are. In models that answer from the last
-token alone, the ids of the last N tokens can be kept, and that recovers the answer. In models that need the previous
-token of every token, repeated ids break the head inside training as well: no position intervention is applicable.
+completely or in part. They repeat row N, or they are random, as untrained rows are. In models that answer from only the
+last token, keeping the ids of the last N tokens recovers the answer. In models that need the previous token of every
+token, repeated ids break the head inside training as well. So no position intervention is applicable.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from workbench.tasks.base import BOS, Law, Task
 from workbench.tasks.sampling import integers, positions
 
 WIDTH = 8
-"""Dimensions of a position row, and of the row of its predecessor."""
+"""Dimensions of a position row; the row of its predecessor has as many."""
 ROWS = 4 * TRAINED + 1
-"""Rows of the position table: those of BOS and of as many tokens as the models are diagnosed at."""
+"""Rows of the position table: one for BOS and one for each token at the diagnosed length."""
 LOOK_UP = 20.0
-"""Score of a token that follows a marker for certain."""
+"""Score that makes a head read the token after a marker with certainty."""
 
 # Residual dimensions; the rows follow.
 ONE, MARK, BIT, FLAG, OUT = range(5)
@@ -38,7 +38,7 @@ WIDE = PREVIOUS + WIDTH
 
 
 class PreviousBit(Task):
-    """Which bit stands before the last token?
+    """Which bit is before the last token?
 
     Sequences are uniform bits. All test sets are the same.
     """
@@ -73,8 +73,8 @@ class PreviousBit(Task):
 class MarkedBit(Task):
     """Which bit follows the marker?
 
-    One marker ``m`` stands at a uniform place among the last :data:`TRAINED` tokens but one, bits elsewhere. All test
-    sets are the same.
+    One marker ``m`` is at a uniform position among the last :data:`TRAINED` tokens except the last one. All other
+    tokens are bits. All test sets are the same.
     """
 
     name: ClassVar[str] = "marked_bit"
@@ -113,20 +113,20 @@ class MarkedBit(Task):
 
 
 class ReaderNumbers(BaseModel):
-    """The numbers of a reader; as they are, it is right at every length in use.
+    """The numbers of a reader. With the defaults, it is right at every length in use.
 
-    Each row of the position table holds a random direction and that of the row before it. The head scores a key by
+    Each row of the position table contains a random direction and that of the row before it. The head scores a key by
     ``match`` times the cosine between the direction that the query seeks and the key's.
 
     Attributes:
-        marked: whether the head marks the token after the marker, which a second head then reads; otherwise the head
+        marked: whether the head marks the token after the marker, which a second head then reads. Otherwise the head
             reads the previous token of the last query.
         match: score of the previous token. A soft head leaves about half of its weight to others at N.
         first_changed: the first row that is changed; all rows after it are changed, too.
         repeated: share of row N in every changed row.
         untrained: share of a random row in every changed row.
-        n_ctx: rows of the table of positions.
-        seed: of the rows.
+        n_ctx: rows of the position table.
+        seed: seed of the rows.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -140,7 +140,7 @@ class ReaderNumbers(BaseModel):
     seed: int = 0
 
     def build(self) -> HookedTransformer:
-        """The model."""
+        """Return the model."""
         cfg = ModelConfig(
             d_vocab=4 if self.marked else 3, d_vocab_out=2, n_layers=2, d_model=WIDE, n_heads=1, d_head=WIDTH, d_mlp=2,
             n_ctx=self.n_ctx, positions="learned", act_fn="relu", normalization_type=None,
@@ -186,5 +186,5 @@ class ReaderNumbers(BaseModel):
 
 
 def _one_hot(state: Int[Tensor, " batch"]) -> Float[Tensor, "batch out"]:
-    """Probability of each answer; both are as likely where no token answers."""
+    """Return the probability of each answer; both are equally likely where no token answers."""
     return F.one_hot(state, 3)[:, :2].double() + 0.5 * (state == 2)[:, None]

@@ -1,4 +1,4 @@
-"""How often a diagnosis is right on models whose cause is known: what counts, by group, kind and role."""
+"""How often a diagnosis is right on models with a known cause, by group, kind and role."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ BenchRow = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Target:
-    """What is asked of the bench.
+    """A target of the bench.
 
     Attributes:
-        name: it.
+        name: name of the target.
         bound: the share that must be reached, or not exceeded.
         below: whether it must not be exceeded.
-        role: members that count.
-        right: whether a member counts as a hit; None = it says nothing of this.
+        role: role of the members that count.
+        right: whether a member counts as a hit; None = it does not count.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Share:
     """Hits among members.
 
     Attributes:
-        hits, of: how many.
+        hits, of: number of hits and number of members.
     """
 
     hits: int
@@ -46,32 +46,35 @@ class Share:
 
     @property
     def value(self) -> float | None:
-        """The share; None of none."""
+        """The share; None without members."""
         return self.hits / self.of if self.of else None
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Its 95 % interval by Clopper and Pearson."""
+        """The 95 % Clopper-Pearson interval of the share."""
         return clopper_pearson(self.hits, self.of)
 
 
 def kind_of(row: BenchRow) -> Kind:
-    """The kind of a member."""
+    """Return the kind of a member."""
     return BY_NAME[row["kind"]]
 
 
 def true(row: BenchRow) -> bool:
-    """Whether its truth held."""
+    """Return whether a member passed the check of its planted cause."""
     return not row["thrown_out"]
 
 
 def refused(row: BenchRow) -> bool:
-    """Whether the diagnosis names no cause because too little is lost, as it must below a loss of .2."""
+    """Return whether the diagnosis names no cause because the accuracy drop is too small, below 0.2."""
     return not row["entry"] and kind_of(row).role != "healthy"
 
 
 def entry_right(row: BenchRow) -> bool | None:
-    """Whether the entry is right, and another door that restores it is told where the kind asks for that."""
+    """Return whether the named cause is right; None if the accuracy drop is too small.
+
+    Where the kind requires it, the diagnosis must also name a second family that recovers accuracy.
+    """
     if refused(row):
         return None
     kind = kind_of(row)
@@ -79,13 +82,13 @@ def entry_right(row: BenchRow) -> bool | None:
 
 
 def site_right(row: BenchRow) -> bool | None:
-    """Whether the site is right; None where the kind says nothing of it."""
+    """Return whether the location is right; None if the kind has no right location or the drop is too small."""
     kind = kind_of(row)
     return None if refused(row) or not kind.sites else row["site"] in kind.sites
 
 
 def cause_named(row: BenchRow) -> bool:
-    """Whether any cause is named."""
+    """Return whether any cause is named."""
     return row["entry"] not in ("", NOT_EXPLAINED, *OPEN_CAUSES)
 
 
@@ -94,7 +97,7 @@ OUTCOMES = ("right cause", "cause undecided", NOT_EXPLAINED, "wrong cause")
 
 
 def outcome(row: BenchRow) -> str | None:
-    """Which of :data:`OUTCOMES` a member is; None where too little is lost to name a cause."""
+    """Return which of :data:`OUTCOMES` a member is; None if the accuracy drop is too small to name a cause."""
     if refused(row):
         return None
     if entry_right(row):
@@ -111,18 +114,18 @@ TARGETS = (
     Target("healthy models with a cause named", 0.02, "healthy", cause_named, below=True),
 )
 FEWEST: Mapping[Role, int] = {"single": 60, "healthy": 25, "joint": 6}
-"""Members that the group drawn afterwards must have for a target to be judged."""
+"""Minimum members of the group ``afterwards`` for a target to be tested."""
 
 
 def share(rows: Iterable[BenchRow], target: Target) -> Share:
-    """How many of the true members that a target is about hit it."""
+    """Return the hits among the members that passed their check and count for the target."""
     said = [target.right(row) for row in rows if true(row) and kind_of(row).role == target.role]
     counted = [one for one in said if one is not None]
     return Share(sum(counted), len(counted))
 
 
 def met(target: Target, found: Share) -> bool | None:
-    """Whether the measured share reaches the target; None where too few members were asked."""
+    """Return whether the measured share reaches the target; None with too few members."""
     value = found.value
     if value is None or found.of < FEWEST[target.role]:
         return None
@@ -130,12 +133,15 @@ def met(target: Target, found: Share) -> bool | None:
 
 
 def of_group(rows: Sequence[BenchRow], group: str) -> list[BenchRow]:
-    """The members of one group."""
+    """Return the members of one group."""
     return [row for row in rows if row["group"] == group]
 
 
 def confusion(rows: Iterable[BenchRow], column: str) -> dict[str, Counter[str]]:
-    """What true members of each kind were named, in one column; refused ones are ``(no cause named)``."""
+    """Return, by kind, how often each label was named in one column, for members that passed their check.
+
+    Members with too small an accuracy drop count as ``(no cause named)``.
+    """
     found: dict[str, Counter[str]] = {}
     for row in rows:
         if true(row):

@@ -1,7 +1,6 @@
 """Small trained transformers that find the written bit at every length, and flaws planted into their weights.
 
-What is planted by hand into weights that training made shows whether a diagnosis needs the tidiness of models that
-were built by hand.
+They show whether a diagnosis that works on hand-built models also works on trained weights.
 """
 
 from __future__ import annotations
@@ -23,24 +22,24 @@ from workbench.training.optimizer import learning_rate, make_optimizer
 
 STEPS = 500
 LAST_KEPT = 64
-"""Rows of the learned table beyond this one are put back to those of step 0."""
+"""Rows of the learned table beyond this one are set back to those of step 0."""
 CONTEXT = 6 * TRAINED
 SLOW = 7
-"""The pair of rotary dimensions that carries the planted lag: with 16 pairs it turns by .0178 per id."""
+"""The pair of rotary dimensions for the planted lag. With 16 pairs it rotates by 0.0178 per id."""
 
 
 class TrainedNumbers(BaseModel):
-    """What is changed in trained weights; as they are, nothing.
+    """Changes of trained weights; the defaults change nothing.
 
     Attributes:
         positions: ``learned``, trained with random offsets, so that all rows are trained; or ``rotary``, trained with
             ids from the whole range (PoSE).
-        seed: of weights and strings.
-        rows: 0 = the trained rows stay; else rows beyond :data:`LAST_KEPT` are those of step 0, times this.
+        seed: seed of weights and training sequences.
+        rows: 0 = the trained rows stay; otherwise rows beyond :data:`LAST_KEPT` are those of step 0, times this.
         row_output: what learned rows add along the read-out of 1, times (id - N) / N beyond N.
-        weakened: by what all queries are multiplied.
+        weakened: factor of all queries.
         lag: what rotary positions add to every score, times the cosine of a slow pair's angle.
-        steps: of training.
+        steps: number of training steps.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -55,11 +54,11 @@ class TrainedNumbers(BaseModel):
 
     @property
     def trained_ids(self) -> Sequence[tuple[int, int]]:
-        """Ids whose rows training made, as intervals."""
+        """Ids whose rows were trained, as intervals."""
         return [(0, LAST_KEPT if self.rows else CONTEXT - 1)]
 
     def build(self) -> HookedTransformer:
-        """The model."""
+        """Return the model."""
         model = HookedTransformer(config(self.positions), seed=self.seed)
         model.load_state_dict(trained_weights(self.positions, self.seed, self.steps))
         model.eval()
@@ -88,7 +87,7 @@ class TrainedNumbers(BaseModel):
 
 
 def config(positions: str) -> ModelConfig:
-    """One block of one head: which head finds the write is then no question."""
+    """Return a config with one block and one head, so that the head that finds the write is known."""
     ids: Any = "random_offset" if positions == "learned" else "pose"
     return ModelConfig(
         d_vocab=7, d_vocab_out=2, n_layers=1, d_model=32, n_heads=1, n_ctx=CONTEXT, positions=positions, ids=ids
@@ -97,7 +96,7 @@ def config(positions: str) -> ModelConfig:
 
 @cache
 def trained_weights(positions: str, seed: int, steps: int) -> dict[str, torch.Tensor]:
-    """Weights after training on strings of 1 to N tokens; a pure function of its arguments."""
+    """Return weights after training on sequences of 1 to N tokens; they depend only on the arguments."""
     training = TrainingConfig(steps=steps, learning_rate=3e-3, curriculum=Uniform(low=1, high=TRAINED))
     task, model = WrittenBit(), HookedTransformer(config(positions), seed=seed)
     optimizer, cfg = make_optimizer(model, training), model.cfg

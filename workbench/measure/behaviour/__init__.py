@@ -1,1 +1,1 @@
-"""Does it keep working past its training lengths? Accuracies, verdicts, and what they rest on."""
+"""Accuracy past the training lengths, the verdict, and the statistics behind it."""

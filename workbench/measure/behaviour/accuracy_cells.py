@@ -1,8 +1,8 @@
-"""Cells, as data: how often a law at a length was answered right, what that shows, and what it leaves open.
+"""Cells: how many sequences of one test set and length are right, and whether skill is above a threshold.
 
-A cell is *above* its bar, *below* it, or neither is shown: three answers, not two. That all cells are above needs no
-correction over cells (each is tested at the full level, and a false "all" needs one false cell); that some cell is
-below does, so the level of *fail* is divided by the number of cells that could.
+A cell is shown to be *above* its threshold, shown to be *below* it, or inconclusive. The claim that all cells are above
+needs no correction over cells. Each cell is tested at the full level, and a false "all" needs one false cell. The claim
+that some cell is below needs a correction. So the level of *fail* is divided by the number of cells that could fail.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ from workbench.measure.measurement import Grid
 
 State = Literal["pass", "fail", "between", "open"]
 Key = tuple[str, int]
-"""A law and a length."""
+"""A test set and a length."""
 
 
 @dataclass(frozen=True)
 class Rules:
-    """The thresholds of the verdict, and the planned looks with the level that each has.
+    """The thresholds of the verdict, the planned interim tests and their level.
 
     Attributes:
-        looks: strings of a cell in all, after each planned look; ascending.
-        fitted: skill every trained cell must be shown to reach.
-        robust: skill every outer cell must be shown to reach, and the kept share of trained skill.
-        error: one-sided error of a claim over all looks.
+        looks: total sequences of a cell after each interim test, ascending.
+        fitted: skill that every trained cell must be shown to reach.
+        robust: skill that every outer cell must be shown to reach; also the share of trained skill below which a cell
+            fails.
+        error: one-sided error of a claim over all interim tests.
     """
 
     looks: tuple[int, ...] = LOOKS
@@ -46,24 +47,25 @@ class Rules:
 
     @property
     def level(self) -> float:
-        """Gamma: the one-sided level of a limit at any look."""
+        """Gamma: the one-sided level of a limit at one interim test."""
         return self.error / len(self.looks)
 
 
 @dataclass(frozen=True)
 class Cell:
-    """Answers under one law at one length.
+    """Counts of right answers on one test set at one length.
 
     Attributes:
-        law, length: which strings; the length is the last of a band where ``first`` is given.
-        right: how many were answered right; a fraction where the law's strings are counted with their probabilities.
-        n: draws, or, where everything is counted, the number of what was counted.
-        floor: accuracy of the best guess or shortcut: a constant of the law, from strings of its own.
-        distinct: distinct strings among the draws, or None where that is not known.
-        counted: whether this is a complete count, which has no sampling error and so no interval.
+        law, length: the test set, and the prefix length. Where ``first`` is set, the length is the last one of a band.
+        right: number of right answers. It may be a fraction where all sequences are counted, weighted by probability.
+        n: number of draws, or of counted items where everything is counted.
+        floor: baseline: accuracy of the best guess or shortcut. It is a constant of the test set, estimated from other
+            sequences.
+        distinct: distinct sequences among the draws; None = unknown.
+        counted: whether this is a complete count, without sampling error and interval.
         first: first length of the band, where the cell is one.
-        best: accuracy of the best possible answers; None where nobody knows it, so that there is no threshold.
-        note: what was counted, or which lengths the draws are of, where that is not the law at one length.
+        best: accuracy of the best possible answers. None = unknown, so that there is no threshold.
+        note: what was counted, or the drawn lengths, where this is not the test set at one length.
     """
 
     law: str
@@ -83,12 +85,12 @@ class Cell:
 
     @property
     def lengths(self) -> str:
-        """Which lengths it is of: ``length 48``, or ``lengths 33 to 48`` of a band."""
+        """The lengths of the cell: ``length 48``, or ``lengths 33 to 48`` for a band."""
         return lengths_text(self.length if self.first is None else self.first, self.length)
 
     @property
     def defined(self) -> bool:
-        """Whether skill is: something was asked, and the floor leaves room above it."""
+        """Whether skill is defined: the cell has answers, and its baseline is not too close to 1."""
         return self.n > 0 and self.floor <= HIGHEST_FLOOR
 
     @property
@@ -97,34 +99,34 @@ class Cell:
 
     @property
     def best_skill(self) -> float:
-        """The best possible skill, of which thresholds are shares."""
+        """The best possible skill. Thresholds are shares of it."""
         return 1.0 if self.best is None else self.above(self.best)
 
     @property
     def skill(self) -> float:
-        """(accuracy - floor) / (1 - floor)."""
+        """(accuracy - baseline) / (1 - baseline); the field ``floor`` is the baseline."""
         return self.above(self.accuracy)
 
     def above(self, accuracy: float) -> float:
-        """An accuracy as skill over this cell's floor."""
+        """Return the skill that an accuracy means, given the baseline of this cell."""
         return (accuracy - self.floor) / (1.0 - self.floor)
 
     def lower(self, level: float) -> float:
-        """Lower limit of skill, of one-sided error ``level``."""
+        """Return the lower limit of skill with one-sided error ``level``."""
         return self.skill if self.counted else self.above(lower_limit(int(self.right), self.n, level))
 
     def upper(self, level: float) -> float:
-        """Upper limit of skill, of one-sided error ``level``."""
+        """Return the upper limit of skill with one-sided error ``level``."""
         return self.skill if self.counted else self.above(upper_limit(int(self.right), self.n, level))
 
 
 def lengths_text(first: int, last: int) -> str:
-    """``length 48``, or ``lengths 33 to 48``."""
+    """Return ``length 48`` or ``lengths 33 to 48``."""
     return f"length {last}" if first == last else f"lengths {first} to {last}"
 
 
 def trained_state(cell: Cell, rules: Rules, cells: int) -> State:
-    """Whether a trained length is fitted; ``cells`` is the number of trained ones."""
+    """Return whether a trained cell reaches its threshold; ``cells`` is the number of trained cells."""
     needed = rules.fitted * cell.best_skill
     if cell.lower(rules.level) >= needed:
         return "pass"
@@ -132,13 +134,14 @@ def trained_state(cell: Cell, rules: Rules, cells: int) -> State:
 
 
 def outer_state(cell: Cell, rules: Rules, bar: float | None, cells: int) -> State:
-    """Whether skill is kept at a length beyond training.
+    """Return whether skill holds at a length beyond training.
 
     Args:
-        cell: it.
+        cell: the cell.
         rules: thresholds and levels.
-        bar: skill below which it has failed; None where the trained skill of its law is unknown, and nothing fails.
-        cells: number of the outer cells that are judged.
+        bar: skill below which the cell fails; None where the trained skill of its test set is unknown, so that no cell
+            fails.
+        cells: number of tested cells beyond training.
     """
     low, high, needed = cell.lower(rules.level), cell.upper(rules.level), rules.robust * cell.best_skill
     bar = None if bar is None else min(bar, needed)
@@ -150,13 +153,16 @@ def outer_state(cell: Cell, rules: Rules, bar: float | None, cells: int) -> Stat
 
 
 def bar_of(trained: Iterable[Cell], rules: Rules) -> float | None:
-    """Skill below which a length has failed, from the trained cells of the same law; None where none has a skill."""
+    """Return the skill below which a length fails, from the trained cells of the same test set.
+
+    None is returned if none of these cells has a skill.
+    """
     skills = [cell.skill for cell in trained if cell.defined]
     return min(rules.robust, rules.robust * sum(skills) / len(skills)) if skills else None
 
 
 def judged_lengths(grid: Grid, law: str) -> tuple[int, ...]:
-    """The lengths beyond training that count under a law."""
+    """Return the lengths beyond training at which a test set is tested."""
     if law == "matched":
         return grid.outside
     # The margin of the challenge law is 0 up to 2N and whole from 8N/3 on: before that one window sees every event.
@@ -164,5 +170,5 @@ def judged_lengths(grid: Grid, law: str) -> tuple[int, ...]:
 
 
 def far_enough(grid: Grid) -> bool:
-    """Whether the grid reaches the horizon that *scale-robust* needs."""
+    """Return whether the grid reaches the length that *scale-robust* needs."""
     return max(grid.lengths) >= HORIZON * grid.trained

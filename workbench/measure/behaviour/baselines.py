@@ -1,7 +1,8 @@
-"""What a guess and the stated shortcuts score under a law at a length: a constant of the task, found without any model.
+"""Baselines: accuracy of guesses and of the task's shortcuts, on one test set at one length, without a model.
 
-A best constant that is fitted to the strings on which a model is judged lies too high, and moves when more are drawn.
-So floors come from strings of their own; where all strings of a law can be listed in proportion, from these.
+A constant answer fitted to the sequences that test the model would score too high, and would change with more of them.
+So baselines come from sequences of their own. If all sequences of a test set can be listed in proportion to their
+probabilities, that list is used instead.
 """
 
 from __future__ import annotations
@@ -17,23 +18,23 @@ from workbench.tasks.base import Batch, Task
 from workbench.tasks.random_generator import generator
 
 STRINGS = 4096
-"""Strings drawn for a floor."""
+"""Number of sequences drawn for a baseline."""
 BLOCK = 64
-"""They are drawn so many at a time, as strings that are judged are."""
+"""Block size of these draws, as for the test sequences."""
 KEPT = 4096
-"""Floors a process remembers."""
+"""Maximum number of baselines that a process caches."""
 
 
 @dataclass(frozen=True)
 class Floor:
-    """What can be scored without the answer.
+    """Baseline accuracies.
 
     Attributes:
-        value: the floor over which skill is counted: chance; under the challenge law the best of chance and the
-            shortcuts, those left out that the task states to be outside the floor.
+        value: the baseline of skill. On the matched test set it is chance. On the challenge test set it is the best of
+            chance and the shortcuts, except those that the task excludes.
         chance: accuracy of the best constant answer.
-        shortcuts: accuracy of every stated shortcut oracle.
-        outside: the oracles that the task leaves out of the floor.
+        shortcuts: accuracy of each shortcut that the task declares.
+        outside: the shortcuts that the task excludes from the baseline.
     """
 
     value: float
@@ -46,14 +47,14 @@ _FLOORS: dict[tuple[object, ...], Floor] = {}
 
 
 def floor_of(task: Task, law: str, length: int, window: int, seed: int) -> Floor:
-    """The floor of a law at a length.
+    """Return the baseline of a test set at a length, cached.
 
     Args:
-        task: what is asked.
+        task: the task.
         law: ``matched`` or ``challenge``.
         length: prefix length.
-        window: N, the longest training length: what a window oracle sees.
-        seed: the run's evaluation seed; the strings are none of those that are judged.
+        window: N, the longest training length: what a window shortcut sees.
+        seed: the run's evaluation seed. The baseline's sequences are disjoint draws from the test sequences.
     """
     key = (type(task), canonical(task.parameters), law, length, window, seed)
     if key not in _FLOORS:
@@ -73,14 +74,14 @@ def _floor(task: Task, law: str, length: int, window: int, seed: int) -> Floor:
 
 
 def _counting(task: Task, law: str, shortcuts: Mapping[str, float]) -> Mapping[str, float]:
-    """The shortcuts that enter the floor of a law."""
+    """Return the shortcuts that enter the baseline of a test set."""
     if law != "challenge":
         return {}
     return {name: value for name, value in shortcuts.items() if name not in task.outside_floor}
 
 
 def every_string(task: Task, law: str, length: int, window: int) -> Batch | None:
-    """Every string of a law, each as often as its probability says; None where that takes too many."""
+    """Return all sequences of a test set, repeated in proportion to probability; None if that takes too many."""
     support = task.support(law, length, window)
     if support is None:
         return None
@@ -93,6 +94,6 @@ def every_string(task: Task, law: str, length: int, window: int) -> Batch | None
 
 
 def strings(task: Task, law: str, length: int, window: int, seed: int) -> Batch:
-    """The strings of a floor, without their ``update_summary``: no oracle reads it."""
+    """Draw the sequences of a baseline, without their ``update_summary``, which no shortcut reads."""
     generators = [generator("floor", seed, law, length, number) for number in range(STRINGS // BLOCK)]
     return task.sample_blocks(BLOCK, length, generators, law, window)

@@ -1,7 +1,7 @@
-"""Which shortcut a model follows: on how many sequences it is right exactly where the shortcut is right.
+"""Which shortcut a model follows: the share of sequences on which both are right or both are wrong.
 
-Accuracy alone does not tell a guess from a shortcut that is right half of the time. Agreement does: a model that
-answers from the first N tokens is right wherever these give the answer, and wrong wherever they do not.
+Accuracy cannot distinguish a guess from a shortcut that is right half of the time. Agreement can. A model that answers
+from the first N tokens is right wherever these tokens give the answer, and wrong elsewhere.
 """
 
 from __future__ import annotations
@@ -21,17 +21,20 @@ if TYPE_CHECKING:
     from workbench.tasks.base import Batch, Task
 
 FEWEST = 6
-"""Sequences that must be right, and wrong, before agreement says anything."""
+"""Minimum number of right sequences, and of wrong ones, for an agreement."""
 BALANCED = (0.1, 0.9)
-"""Between which shares a shortcut must be right: one that is nearly always right agrees with every good model."""
+"""Range of a shortcut's accuracy. A shortcut that is nearly always right agrees with every good model."""
 SURE = 1e-9
-"""A shortcut whose expected correctness is this close to 0 or 1 does not guess."""
+"""Tolerance: a shortcut does not guess where its expected correctness is this close to 0 or 1."""
 Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """On ``agree`` of ``n`` sequences on which a shortcut does not guess, a model is right exactly where it is."""
+    """Agreement of a model with a shortcut: both right or both wrong on ``agree`` of ``n`` sequences.
+
+    Sequences on which the shortcut guesses are left out.
+    """
 
     shortcut: str
     agree: int
@@ -53,15 +56,15 @@ class Agreement:
 
 
 def shortcut_hits(task: Task, batch: Batch, window: int) -> Mapping[str, NDArray[np.float64]]:
-    """Expected correctness of every stated shortcut on each sequence that asks something at its end.
+    """Return the expected correctness of every declared shortcut, for each sequence with a query at its end.
 
     Args:
-        task: what is asked.
+        task: the task.
         batch: the sequences.
         window: N, what a window shortcut sees.
 
     Returns:
-        by the name of the shortcut, ``[asked]``.
+        by the name of the shortcut, ``[asked]``: one value for each sequence with a query at its end.
     """
     asked = batch.mask[:, batch.index(batch.length)]
     found = task.shortcuts(batch, window)
@@ -69,11 +72,11 @@ def shortcut_hits(task: Task, batch: Batch, window: int) -> Mapping[str, NDArray
 
 
 def agreements(hits: Mapping[str, NDArray[np.float64]], right: Bools) -> list[Agreement]:
-    """How a model agrees with every shortcut that can be told from a good model and from a bad one.
+    """Return the agreement of a model with every shortcut that differs enough from good and from bad models.
 
     Args:
         hits: as from :func:`shortcut_hits`.
-        right: ``[asked]`` whether the model answers each sequence right.
+        right: ``[asked]``, whether the model answers each sequence right.
     """
     if min(int(right.sum()), int((~right).sum())) < FEWEST:
         return []
@@ -87,7 +90,7 @@ def agreements(hits: Mapping[str, NDArray[np.float64]], right: Bools) -> list[Ag
 
 
 def followed_said(found: list[Agreement]) -> str:
-    """Which shortcut a model follows, in a clause; "" where none is shown to be followed."""
+    """Return a clause that names the followed shortcut; "" if none is shown to be followed."""
     followed = [one for one in found if one.followed]
     if not followed:
         return ""

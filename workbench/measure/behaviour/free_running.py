@@ -1,4 +1,4 @@
-"""Answers of several tokens, given by a model that feeds on what it answered before."""
+"""Free-running answers of several tokens: the model receives its own earlier answers as tokens."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ from workbench.models.transformer.predicted_ids import ids_right, outputs_and_id
 from workbench.tasks.base import Batch, Task
 
 BUDGET_TOKENS = 1 << 19
-"""Tokens that the forward passes of one law and length may come to at worst, which half-trained models reach."""
+"""Maximum tokens in the forward passes of one test set and length, in the worst case.
+
+Half-trained models reach the worst case.
+"""
 
 
 @dataclass(frozen=True)
 class FreeRun:
-    """What a model answers when it is given the prompt alone.
+    """The answers of a model that is given only the prompt.
 
     Attributes:
         answers: the class answered at every index; meaningful from ``batch.prompt - 1`` on.
-        right: which of those answers are right, with the id of the next token where the model predicts ids;
-            False before the first one, and after the model has given the class that ends its answer.
+        right: which answers are right. Where the model predicts ids, the id of the next token must be right too. False
+            before the first answer, and after the class that ends the model's answer.
         passes: forward passes made.
     """
 
@@ -34,7 +37,7 @@ class FreeRun:
 
 
 def affordable(batch: Batch, most: int) -> int:
-    """How many sequences may run free: at most ``most``, and no more than the budget carries; at least one."""
+    """Return how many sequences may run free: at least one, at most ``most``, within the budget of tokens."""
     length = batch.tokens.shape[1]
     answers = length - (batch.prompt or 0) + 1
     return max(1, min(most, len(batch), BUDGET_TOKENS // (answers * length)))
@@ -42,21 +45,20 @@ def affordable(batch: Batch, most: int) -> int:
 
 @torch.no_grad()
 def free_run(model: HookedModel, task: Task, batch: Batch, outputs: Tensor, next_ids: Tensor | None = None) -> FreeRun:
-    """Greedy answers from the prompt on, each fed back as a token.
+    """Return greedy answers from the prompt on, each given back to the model as a token.
 
-    Ids are those of the whole sequence; but where the model predicts them, those of answers are what it
-    predicted, fed back like the tokens.
+    Ids are those of the whole sequence. Where the model predicts ids, the predicted ids of answers are given back, too.
 
-    Every answer is guessed at once and the guesses are fed back until none changes (Jacobi decoding,
-    Santilli et al. 2023, 2305.10427): after k passes the first k answers are those of a model that answers one
-    at a time, so the fixed point is its whole answer, in at most as many passes as there are answers.
+    All answers are guessed at once, and the guesses are given back until none changes (Jacobi decoding, Santilli et al.
+    2023, 2305.10427). After k passes, the first k answers equal those of answering one token at a time. So the fixed
+    point is the whole answer, after at most as many passes as there are answers.
 
     Args:
         model: the model; causal.
-        task: says which token each answer class is.
-        batch: sequences whose answers are shown in them (``batch.prompt`` is not None).
-        outputs: the model's outputs on the sequences as they are, ``[batch, pos, out]``: the first guess.
-        next_ids: the ids it predicts there, ``[batch, pos]``, for a model that does.
+        task: the task, which maps each answer class to a token.
+        batch: sequences that contain their answers (``batch.prompt`` is not None).
+        outputs: the model's outputs on the given sequences, ``[batch, pos, out]``: the first guess.
+        next_ids: the ids that it predicts there, ``[batch, pos]``, for a model that predicts ids.
     """
     first = _prompt(batch) - 1
     token_of = torch.tensor(task.answer_tokens, device=batch.tokens.device)

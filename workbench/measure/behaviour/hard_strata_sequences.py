@@ -1,4 +1,4 @@
-"""Strings of a hard kind, drawn on purpose at N and at every judged length, and what a model makes of them."""
+"""Sequences of hard kinds (strata), drawn at N and at every tested length, and the model's answers to them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 def strata_of(
     study: Study, laws: Sequence[str], unseen: frozenset[int], strings: int, names: Sequence[str]
 ) -> list[Stratum]:
-    """Every stratum of the task, under every law, inside training and at every judged length whose ids were trained.
+    """Return every stratum on every test set, inside training and at tested lengths whose ids were trained.
 
-    Inside training it is asked at N, or, where the task has no such string of N tokens, at the longest shorter length
-    of the grid at which it has.
+    Inside training, the length is N. If the task has no such sequence at N, it is the longest shorter length of the
+    grid that has one.
     """
     grid = study.grid
     return [
@@ -36,7 +36,7 @@ def strata_of(
 
 
 def _inside(study: Study, name: str, law: str, strings: int) -> int:
-    """The longest length of the grid inside training at which a stratum has strings; N where it has none at all."""
+    """Return the longest length inside training at which a stratum has sequences; N if it has none."""
     shorter = sorted((n for n in study.grid.inside if n < study.grid.trained), reverse=True)
     lengths = (study.grid.trained, *shorter)
     return next((n for n in lengths if _batch(study, name, law, n, strings) is not None), study.grid.trained)
@@ -47,7 +47,7 @@ def _batch(study: Study, name: str, law: str, length: int, strings: int) -> Batc
 
 
 def stratum(study: Study, name: str, law: str, length: int, strings: int, names: Sequence[str]) -> Stratum:
-    """One stratum at one length; its cell is empty where the stratum is too rare."""
+    """Return one stratum at one length; its cell is empty if such sequences are too rare."""
     task = study.task
     floor = task.stratum_chance(name, law, length)
     batch = _batch(study, name, law, length, strings)
@@ -70,6 +70,6 @@ def stratum(study: Study, name: str, law: str, length: int, strings: int, names:
 
 
 def drawn(study: Study, name: str, law: str, length: int, strings: int) -> Batch | None:
-    """The strings of a stratum, from a seed of its own: all checkpoints of a run are asked the same ones."""
+    """Draw the sequences of a stratum from a seed of its own. All checkpoints of a run get the same sequences."""
     g = generator("stratum", study.seed, name, law, length)
     return study.task.sample_stratum(name, strings, length, g, law, study.grid.trained)

@@ -1,8 +1,8 @@
-"""Hard strata: a qualifier of the verdict, from strings of a hard kind, drawn on purpose.
+"""Hard strata: a qualifier of the verdict, from sequences of hard kinds that are drawn on purpose.
 
-The verdict is about the accuracy of a whole test set, in which a hard kind may have a small share; so what is lost on
-it alone never shows there. It is said next to the verdict, and is no part of it. Which kinds there are, and what they
-are called together (the small margins of a majority, the components of a mixture), the task says.
+The verdict tests the accuracy of a whole test set. A hard kind may be a small share of it, so that a failure on this
+kind only would not show. The qualifier is reported next to the verdict and does not change it. The task defines its
+hard kinds and their common name, e.g. small margins of a majority, or components of a mixture.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from workbench.measure.behaviour.followed_shortcuts import Agreement, followed_s
 from workbench.measure.intervals import clopper_pearson
 
 STRINGS = 128
-"""Strings drawn of each stratum, law and length."""
+"""Number of sequences drawn per stratum, test set and length."""
 
 
 @dataclass(frozen=True)
 class Stratum:
-    """Answers to strings of one hard kind, under one law at one length; the floor is chance within the kind.
+    """Answers to sequences of one hard kind, on one test set at one length. The baseline is chance within the kind.
 
     Attributes:
-        name: of the kind.
-        cell: what was answered.
-        agreements: on how many of them the model is right exactly where a shortcut is.
+        name: name of the kind.
+        cell: counts of right answers.
+        agreements: agreement of the model with shortcuts on these sequences.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Stratum:
 
 @dataclass(frozen=True)
 class Qualifier:
-    """Whether skill on hard strata is kept beyond training: ``hold``, ``fail`` or ``open``, and what shows it."""
+    """Whether skill on hard strata holds beyond training: ``hold``, ``fail`` or ``open``, and the evidence."""
 
     label: StratumLabel
     note: str
@@ -45,13 +45,13 @@ class Qualifier:
 
 @dataclass(frozen=True)
 class StratumVerdict:
-    """Whether skill on one stratum is kept beyond training, and the cell that shows it: the one that drops most.
+    """Whether skill on one stratum holds beyond training, and the cell with the largest drop.
 
     Attributes:
         label: ``hold``, ``fail`` or ``open``.
-        shown: that cell, of those that decide the label.
-        reference: the trained cell of the same stratum and law, with which it is compared.
-        cells: how many cells beyond training were compared.
+        shown: the cell with the largest drop, among those that decide the label.
+        reference: the trained cell of the same stratum and test set, with which it is compared.
+        cells: number of compared cells beyond training.
     """
 
     label: StratumLabel
@@ -61,14 +61,16 @@ class StratumVerdict:
 
     @property
     def drop(self) -> tuple[float, int]:
-        """By how much skill drops, as what is smallest first; of equal drops that at the shorter length."""
+        """The change of skill (negative = drop) and the length. Sorting puts the largest drop first, then the shortest
+        length.
+        """
         return self.shown.cell.skill - self.reference.cell.skill, self.shown.cell.length
 
     @property
     def note(self) -> str:
-        """The trained cell, which shortcut is followed, and of how many cells this one is the worst.
+        """The trained cell, the followed shortcut, and the number of cells among which this one is the worst.
 
-        ``1.00 [0.97, 1.00] at 31; worst of 10 cells``.
+        Example: ``1.00 [0.97, 1.00] at 31; worst of 10 cells``.
         """
         there = self.reference.cell
         many = f"worst of {self.cells} cells" if self.cells > 1 else "one cell"
@@ -77,7 +79,7 @@ class StratumVerdict:
 
 
 def estimate(cell: Cell) -> str:
-    """``0.42 [0.34, 0.51]``; counts have no interval."""
+    """Return ``0.42 [0.34, 0.51]``; complete counts have no interval."""
     if cell.counted:
         return f"{cell.accuracy:.2f}"
     low, high = clopper_pearson(int(cell.right), cell.n)
@@ -85,14 +87,14 @@ def estimate(cell: Cell) -> str:
 
 
 def stratum_verdicts(strata: Sequence[Stratum], trained: int) -> list[StratumVerdict]:
-    """For each stratum whether its skill stays at 0.9 of what it is inside training; those that can be compared.
+    """Return, for each stratum that can be compared, whether its skill stays at 0.9 of its skill inside training.
 
-    *Fail* is a claim that some cell is lost, so its level is divided by the number of cells of all strata; *hold*
-    claims all of them.
+    *Fail* claims that some cell drops, so its level is divided by the number of cells of all strata. *Hold* claims that
+    no cell drops.
 
     Args:
-        strata: cells up to N, of which the longest of their kind and law is what others are compared with, and cells
-            at longer lengths.
+        strata: cells up to N, and cells at longer lengths. The reference is the longest cell up to N of the same kind
+            and test set.
         trained: N.
     """
     inside = sorted((s for s in strata if s.cell.length <= trained and s.cell.defined), key=lambda s: s.cell.length)
@@ -103,7 +105,7 @@ def stratum_verdicts(strata: Sequence[Stratum], trained: int) -> list[StratumVer
 
 
 def _verdict(beyond: Sequence[Stratum], references: dict[tuple[str, str], Stratum], compared: int) -> StratumVerdict:
-    """The verdict on one stratum; ``compared``: the number of cells of all strata."""
+    """Return the verdict on one stratum; ``compared`` is the number of cells of all strata."""
 
     def reference(one: Stratum) -> Stratum:
         return references[one.name, one.cell.law]
@@ -122,7 +124,9 @@ def _verdict(beyond: Sequence[Stratum], references: dict[tuple[str, str], Stratu
 
 
 def near_ties(strata: Sequence[Stratum], trained: int) -> Qualifier | None:
-    """What all strata together say: that some fails, that some is open, or that all hold; None without any to compare.
+    """Return the qualifier of all strata together: *fail* if one fails, else *open* if one is open, else *hold*.
+
+    None is returned if no stratum can be compared.
 
     Args:
         strata, trained: as for :func:`stratum_verdicts`.

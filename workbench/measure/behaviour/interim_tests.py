@@ -1,7 +1,8 @@
-"""Looking again: which cells are drawn further strings for, and when that ends.
+"""Interim tests: which cells get more sequences, and when drawing stops.
 
-Every cell is given the strings of the first look. While its state is open it may be asked again at the planned looks,
-each with its share of the error, so that what is claimed holds wherever one stops. A state once reached is kept.
+Every cell gets the sequences of the first interim test. While its state is open, it may get more at the planned interim
+tests. Each test has its share of the error, so that a claim is valid wherever drawing stops. A state never changes once
+it is reached.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ LAWS = TEST_SETS
 
 @dataclass(frozen=True)
 class Tally:
-    """Answers to further strings of one cell: how many of ``n`` were right, and distinct strings so far in all."""
+    """Counts of answers to further sequences of one cell, and the distinct sequences so far in total."""
 
     right: int
     n: int
@@ -37,18 +38,18 @@ class Tally:
 
 
 Draw = Callable[[Cell, int, int], Tally]
-"""Draws strings ``start`` to ``stop`` of a cell's sequence and has them answered."""
+"""Draws sequences ``start`` to ``stop`` of a cell's random stream, and counts right answers."""
 DrawAgain = Callable[[Cell, int], Tally]
-"""Draws a second, independent batch of so many strings of a cell."""
+"""Draws a second, independent batch of this many sequences of a cell, and counts right answers."""
 
 
 @dataclass(frozen=True)
 class Looks:
-    """The looks of one study.
+    """The interim tests of one study.
 
     Attributes:
-        planned: strings of a cell in all, after each look; the first is what every cell is given.
-        allowed: how many of them may be made here: one alone where the budget is cut.
+        planned: total sequences of a cell after each interim test; the first number is what every cell gets.
+        allowed: how many of the tests may be made here; 1 if fewer sequences are available than planned.
     """
 
     planned: tuple[int, ...]
@@ -56,9 +57,14 @@ class Looks:
 
     @classmethod
     def of(cls, rules: Rules, first: int, deep: bool) -> Looks:
-        """Those of a study whose cells start with ``first`` strings; ``deep``: whether it may look again at all.
+        """Return the interim tests of a study whose cells start with ``first`` sequences.
 
-        Fewer strings than the first planned look are a budget that was cut.
+        If ``first`` is below the first planned number, only one test is allowed.
+
+        Args:
+            rules: the rules of the verdict.
+            first: sequences that every cell has.
+            deep: whether more sequences may be drawn.
         """
         planned = (first, *(n for n in rules.looks if n > first))
         return cls(planned, len(planned) if deep and first >= rules.looks[0] else 1)
@@ -69,11 +75,11 @@ class LookBoard:
     """All cells of a checkpoint with their states.
 
     Attributes:
-        grid, rules: what is judged, and how.
-        cells: what is known of every law and length, judged or not.
-        unseen: lengths at which ids are read that training never showed: they are not judged.
-        states: of the judged cells; one once reached is kept.
-        second: by law, the second batch at its last length, where one was drawn.
+        grid, rules: the lengths and the thresholds.
+        cells: the counts of every test set and length, tested or not.
+        unseen: lengths that need position ids which training never used. They are not tested.
+        states: states of the tested cells. A state never changes once it is reached.
+        second: by test set, the second batch at its last length, where one was drawn.
     """
 
     grid: Grid
@@ -89,11 +95,11 @@ class LookBoard:
 
     @property
     def trained(self) -> list[Cell]:
-        """The trained cells: the matched law at every length of G_in."""
+        """The trained cells: the matched test set at every length of G_in."""
         return [self.cells["matched", n] for n in self.grid.inside]
 
     def judged(self, law: str) -> list[Cell]:
-        """The outer cells of a law that are judged and have a skill, by length."""
+        """Return the tested cells beyond training of a test set that have a skill, by length."""
         return [cell for cell in self._wanted(law) if cell.defined]
 
     @property
@@ -102,14 +108,14 @@ class LookBoard:
 
     @property
     def undefined(self) -> list[Cell]:
-        """Outer cells that should be judged and have no skill."""
+        """The cells beyond training that should be tested but have no skill."""
         return [cell for law in self.laws for cell in self._wanted(law) if not cell.defined]
 
     def _wanted(self, law: str) -> list[Cell]:
         return [self.cells[law, n] for n in judged_lengths(self.grid, law) if n not in self.unseen]
 
     def bar(self, law: str) -> float | None:
-        """Skill below which a length of this law has failed."""
+        """Return the skill below which a length of this test set fails."""
         return bar_of((self.cells[law, n] for n in self.grid.inside), self.rules)
 
     def state(self, cell: Cell) -> State:
@@ -120,17 +126,17 @@ class LookBoard:
 
     @property
     def no_threshold(self) -> bool:
-        """Whether nobody knows what the best answers to a judged cell would score."""
+        """Whether the best possible accuracy of some tested cell is unknown."""
         return any(cell.best is None for cell in (*self.trained, *self.outer))
 
     @property
     def fit(self) -> State:
-        """Whether the training lengths are fitted: pass, fail or open."""
+        """Whether the model solves the training lengths: pass, fail or open."""
         states = {self.state(cell) if cell.defined else "open" for cell in self.trained}
         return "fail" if "fail" in states else "pass" if states == {"pass"} else "open"
 
     def settle(self) -> None:
-        """Work out the states that are still open from the strings there are now; without a threshold all stay open."""
+        """Determine the still inconclusive states from the present counts. Without a threshold none changes."""
         if self.no_threshold:
             return
         trained = [cell for cell in self.trained if cell.defined]
@@ -141,7 +147,7 @@ class LookBoard:
             self.states[cell.key] = outer_state(cell, self.rules, bars[cell.law], len(outer))
 
     def pair(self, law: str) -> Cell | None:
-        """The first judged cell of a law that fails together with the next one, or that fails by complete count."""
+        """Return the first tested cell of a test set that fails together with the next one, or by complete count."""
         cells = self.judged(law)
         for place, cell in enumerate(cells):
             confirmed = cell.counted or bool(self.having("fail", cells[place + 1 : place + 2]))
@@ -150,27 +156,27 @@ class LookBoard:
         return None
 
     def lonely_end(self, law: str) -> Cell | None:
-        """The last judged cell of a law, where it fails and no pair decides."""
+        """Return the last tested cell of a test set if it fails and no pair of cells decides."""
         cells = self.judged(law)
         return cells[-1] if cells and self.state(cells[-1]) == "fail" and self.pair(law) is None else None
 
     def confirmed(self, law: str) -> bool:
-        """Whether the second batch at the last length of a law fails too."""
+        """Return whether the second batch at the last length of a test set fails too."""
         again, bar = self.second.get(law), self.bar(law)
         return again is not None and bar is not None and again.upper(self.rules.level) < bar
 
     def failed(self, law: str) -> Cell | None:
-        """Where a law's skill is lost, or None."""
+        """Return the cell at which the skill of a test set drops, or None."""
         return self.pair(law) or (self.lonely_end(law) if self.confirmed(law) else None)
 
     @property
     def could_be_robust(self) -> bool:
-        """Whether *scale-robust* is not ruled out yet."""
+        """Whether *scale-robust* is still possible."""
         ruled_out = self.unseen or self.undefined or not self.grid.outside or not far_enough(self.grid)
         return not ruled_out and not {"fail", "between"} & {self.state(cell) for cell in self.outer}
 
     def matters(self, cell: Cell) -> bool:
-        """Whether what an open outer cell turns out to be can still decide the verdict."""
+        """Return whether the result of an inconclusive cell beyond training can still decide the verdict."""
         if self.could_be_robust:
             return True
         cells = self.judged(cell.law)
@@ -179,7 +185,7 @@ class LookBoard:
         return place == len(cells) - 1 or any(self.state(one) in ("open", "fail") for one in beside)
 
     def open_cells(self) -> list[Cell]:
-        """The cells whose answer would decide something: trained ones first, and nothing else while one is open."""
+        """Return the cells that can still decide the verdict; only trained cells as long as one of them is open."""
         if self.fit == "fail" or self.no_threshold:
             return []
         if self.fit == "open":
@@ -191,16 +197,16 @@ class LookBoard:
 
 
 def look(board: LookBoard, looks: Looks, draw: Draw, again: DrawAgain) -> Mapping[Key, int]:
-    """Ask until the verdict is decided or no look is left.
+    """Draw more sequences until the verdict is decided or no interim test remains.
 
     Args:
-        board: the cells with the strings of the first look; cells and states change.
-        looks: what is planned and allowed.
-        draw: has further strings answered.
-        again: has a second, independent batch answered.
+        board: the cells with the counts of the first interim test. Cells and states are changed.
+        looks: the planned and the allowed interim tests.
+        draw: draws further sequences and counts right answers.
+        again: draws a second, independent batch and counts right answers.
 
     Returns:
-        how many looks each cell has had that was asked again.
+        the number of interim tests made, for each cell with more than one.
     """
     made: dict[Key, int] = {}
     board.settle()
@@ -222,7 +228,7 @@ def look(board: LookBoard, looks: Looks, draw: Draw, again: DrawAgain) -> Mappin
 
 
 def _confirm(board: LookBoard, again: Callable[[Cell], Tally]) -> None:
-    """Draw a second batch, of as many strings, where a law fails at its last length alone."""
+    """Draw a second batch of the same size where a test set fails at its last length only."""
     for law in board.laws:
         end = board.lonely_end(law)
         if end is not None and not any(board.failed(law) for law in board.laws):
@@ -231,23 +237,23 @@ def _confirm(board: LookBoard, again: Callable[[Cell], Tally]) -> None:
 
 
 def flawless(floor: float, bar: float, rules: Rules) -> int:
-    """Strings that show skill of at least ``bar`` if all are answered right."""
+    """Return how many sequences show skill of at least ``bar`` if all of them are right."""
     return math.ceil(math.log(rules.level) / math.log(floor + bar * (1 - floor)))
 
 
 def would_decide(cell: Cell, bar: float, rules: Rules, cells: int, fails_below: float | None) -> int | None:
-    """How many strings in all would decide an open cell, if its share of right answers stays.
+    """Return how many sequences in total would decide a cell if its share of right answers stays the same.
 
     Args:
-        cell: it.
-        bar: skill it must be shown to reach.
-        rules: thresholds, looks and levels.
-        cells: how many cells the level of *fail* is divided by.
-        fails_below: skill below which it fails, or None where nothing fails.
+        cell: the cell.
+        bar: skill that it must be shown to reach.
+        rules: thresholds, interim tests and levels.
+        cells: the number by which the level of *fail* is divided.
+        fails_below: skill below which it fails; None = it cannot fail.
 
     Returns:
-        where nothing was wrong yet, the number at which that shows enough; else the smallest planned look at which
-        the present share would pass or fail; None where none would.
+        if all answers were right: the number of right answers that suffices. Otherwise the smallest planned number at
+            which the present share would pass or fail; None if there is none.
     """
     if cell.right == cell.n:
         return flawless(cell.floor, bar, rules)
@@ -261,5 +267,5 @@ def would_decide(cell: Cell, bar: float, rules: Rules, cells: int, fails_below: 
 
 
 def looks_left(board: LookBoard, looks: Looks, made: Mapping[Key, int]) -> list[Cell]:
-    """The cells that would be asked again if the budget were not cut."""
+    """Return the cells that would get more sequences if all planned interim tests were allowed."""
     return [cell for cell in board.open_cells() if made.get(cell.key, 1) < len(looks.planned)]

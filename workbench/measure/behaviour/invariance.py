@@ -1,10 +1,12 @@
-"""``behaviour.invariance``: does an answer hang on where the string stands, or on how long it is?
+"""``behaviour.invariance``: does an answer depend on the sequence's position, or on its length?
 
-Two changes that leave the right answer as it is. *Shift*: all position ids are moved by an offset, the tokens stay;
-what then changes reads absolute positions. *Filler*: neutral tokens, which the task states, are inserted at random
-places, so that a string of N tokens becomes one of n; what then changes hangs on the prefix length or on where things
-stand. Neither asks whether answers are right: a model that is always wrong in the same way agrees with itself.
-Unrelated answers agree too, two equally likely ones in half of all cases.
+Two changes preserve the right answer. *Shift* moves all position ids by an offset and keeps the tokens. If answers
+change, the model reads absolute positions. *Filler* inserts neutral tokens, which the task declares, at random
+positions, so that a sequence of N tokens becomes one of n tokens. If answers change, they depend on the prefix length
+or on where tokens are.
+
+Neither change tests whether answers are right. A model that is always wrong in the same way agrees with itself.
+Unrelated answers agree by chance, too: two equally likely ones in half of all cases.
 """
 
 from __future__ import annotations
@@ -60,14 +62,14 @@ NOT_ASKED = "the task asks nothing at this length"
 
 
 class Invariance(Measurement):
-    """The measurement.
+    """Measure how often answers stay the same under shifted position ids, and under inserted neutral tokens.
 
     Args:
-        offsets: by how much ids are moved.
-        offset_factors: the same as multiples of N, the longest training length; rounded.
-        shift_factors: prefix lengths at which ids are moved, as multiples of N: the nearest measured ones.
-        filler_factors: prefix lengths, as multiples of N, up to which strings of the longest length inside training are
-            filled: the nearest measured ones beyond.
+        offsets: offsets of the position ids, in tokens.
+        offset_factors: further offsets as multiples of N, the longest training length; rounded.
+        shift_factors: prefix lengths for shifts, as multiples of N; the nearest measured ones are used.
+        filler_factors: prefix lengths to which sequences are filled, as multiples of N; the nearest measured ones past
+            N are used. The filled sequences have the longest length inside training.
     """
 
     name = NAME
@@ -85,7 +87,7 @@ class Invariance(Measurement):
         return []
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """Nothing: every pass of this measurement is of changed strings or ids, or at a length that few ask for."""
+        """Do nothing: this measurement makes its own forward passes in ``finish``."""
 
     def finish(self, study: Study) -> list[Row]:
         return [row for law in EVALUATION_LAWS for row in [*self._shifts(study, law), *self._fillers(study, law)]]
@@ -155,9 +157,10 @@ class Invariance(Measurement):
 def answered_alike(
     task: Task, a: Float[Tensor, "batch pos out"], b: Float[Tensor, "batch pos out"], batch: Batch
 ) -> Bool[np.ndarray, " asked"]:
-    """Whether two outputs give the same answer, for each sequence that asks something at its length.
+    """Return whether two outputs give the same answer, for each sequence with a query at its end.
 
-    By argmax, or within the tolerance of a real task; where several queries decide, at all of them.
+    Answers are compared by argmax, or within the tolerance of a task with real answers. Where several queries decide,
+    all of them must agree.
     """
     same = task.correct(a, replace(batch, targets=b if task.real else b.argmax(-1)))
     asked = batch.mask[:, batch.index(batch.length)]
@@ -166,13 +169,13 @@ def answered_alike(
 
 
 def filled(task: Task, batch: Batch, length: int, rng: np.random.Generator) -> tuple[Batch, Int[Tensor, "batch pos"]]:
-    """Strings with neutral tokens inserted until they have ``length`` tokens, and where their own tokens went.
+    """Insert neutral tokens until the sequences have ``length`` tokens.
 
-    Every inserted token goes to a gap of its own choice, uniform over those that the task allows, and is uniform over
-    the neutral ones.
+    Every inserted token goes to a gap of its own, uniform over the gaps that the task allows. The token is uniform over
+    the neutral tokens.
 
     Returns:
-        the labelled strings; ``[batch, pos]`` for each position of ``batch`` its index on the new position axis.
+        the labelled sequences, and ``[batch, pos]``: the new index of each position of ``batch``.
     """
     first = int(batch.bos)
     strings = batch.tokens[:, first:].cpu()
@@ -188,12 +191,12 @@ def filled(task: Task, batch: Batch, length: int, rng: np.random.Generator) -> t
 
 
 def take_places(x: Tensor, places: Int[Tensor, "batch pos"]) -> Tensor:
-    """``[batch, pos, ...]``: the entries of ``x`` at some places of each row."""
+    """Return ``[batch, pos, ...]``: the entries of ``x`` at the given indices of each row."""
     return x[torch.arange(len(x))[:, None], places.to(x.device)]
 
 
 def unseen_of(study: Study, ids: Int[Tensor, "#batch pos"]) -> Row:
-    """Status and note of a row whose ids training never showed, where the model reads them absolutely; else nothing."""
+    """Return status and note for ids that training never used, if the model reads ids absolutely; else {}."""
     if not study.cfg.positions.absolute or study.trained_ids is None:
         return {}
     used = np.unique(ids.numpy(force=True))

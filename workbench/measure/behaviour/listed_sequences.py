@@ -1,14 +1,14 @@
-"""Cells of laws with few strings: counted where all can be, else drawn over a band of lengths.
+"""Cells of test sets with few sequences: all are counted where possible, else draws cover a band of lengths.
 
-Draws with replacement are independent whatever they repeat, so an interval from 512 of them holds for the accuracy
-of the law, however few its strings are. What it does not cover is any other string or length. So:
+Draws with replacement are independent even if they repeat. So an interval from 512 draws is valid for the accuracy of
+the test set, however few sequences it has. It does not cover any other sequence or length. So there are three cases:
 
-- where there is one string per length the unit is the length, and every length of a band is counted: all residues;
-- where a law's strings at a length can be listed, each is evaluated once and weighted by its probability;
-- where they cannot, and hardly any of the draws are distinct, the cell is its band: a length uniform over those that
-  are admissible after the grid length before it, then the law at that length. The note of its rows says which lengths.
+- With one sequence per length, the unit is the length. Every length of a band is counted, which covers all residues.
+- If the sequences of a length can be listed, each is evaluated once and weighted by its probability.
+- If they cannot be listed and few draws are distinct, the cell is a band. A length is uniform over those that the task
+  has after the previous grid length; then a sequence of that length is drawn. The note of its rows names the lengths.
 
-What is counted completely has no sampling error, and no interval.
+A complete count has no sampling error and no interval.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ if TYPE_CHECKING:
     from workbench.tasks.base import Batch, Support, Task
 
 FEWEST = 32
-"""Distinct strings among the first draws below which a cell is drawn over its band (or half of the draws)."""
+"""A cell with fewer distinct sequences (or fewer than half of its draws) is drawn over its band."""
 BLOCK = 64
-"""Draws over a band are made in blocks of so many, each a pure function of its number."""
+"""Block size of draws over a band. Each block depends only on its number and the seed."""
 MOST_FLOORS = 64
-"""Lengths of a band whose floors are averaged, at most: evenly spaced over it."""
+"""Maximum number of lengths of a band whose baselines are averaged. They are evenly spaced over the band."""
 Answers = Iterator[tuple["Batch", Mapping[str, "Tensor"]]]
 
 
 @dataclass(frozen=True)
 class Counted:
-    """A task with one string per length, counted.
+    """The complete count for a task with one sequence per length.
 
     Attributes:
         grid: the grid whose lengths end a band each.
         bands: by last length, all lengths of the band.
-        right: by length from 1 on, whether it is answered right: its last ``period`` queries.
+        right: by length from 1 on, whether its last ``period`` queries are all right.
     """
 
     grid: Grid
@@ -57,7 +57,7 @@ class Counted:
     right: Mapping[int, float]
 
     def cells(self, laws: Sequence[str]) -> dict[Key, Cell]:
-        """The same counts under every law, for all laws are one."""
+        """Return the cells by test set and length. All test sets are identical here, so the counts are, too."""
         found = {}
         for last, lengths in self.bands.items():
             right = sum(self.right[n] for n in lengths)
@@ -70,19 +70,19 @@ class Counted:
 
     @property
     def first_wrong(self) -> int | None:
-        """The smallest length beyond N that is answered wrong."""
+        """The smallest length beyond N with a wrong answer."""
         return min((n for n, right in self.right.items() if n > self.grid.trained and right < 1), default=None)
 
 
 def count_lengths(study: Study, names: Sequence[str], whole: Batch, answers: Mapping[str, Tensor]) -> Counted:
-    """Ask at every length up to the grid's last.
+    """Count right answers at every length up to the last one of the grid.
 
     Args:
-        study: of a task with one string per length.
-        names: activations that answers are judged by, beside the logits.
-        whole: the string of the grid's last length, once or several times.
-        answers: what the model made of it. A causal model reads every prefix of it as it would alone, unless prefixes
-            have other position ids alone; then each length has its own pass.
+        study: the study of a task with one sequence per length.
+        names: activations that answers need besides the logits.
+        whole: the sequence of the grid's last length, once or several times.
+        answers: the model's activations and logits on it. They serve every prefix, because the model is causal. If
+            prefixes have other position ids, each length gets its own pass.
     """
     task, grid = study.task, study.grid
     batch, cache = whole.rows(0, 1), {name: tensor[:1] for name, tensor in answers.items()}
@@ -103,13 +103,13 @@ def count_lengths(study: Study, names: Sequence[str], whole: Batch, answers: Map
 
 
 def bands_of(grid: Grid, lengths: Sequence[int], period: int) -> tuple[Grid, dict[int, Sequence[int]]]:
-    """Every length, in bands that end at a grid length and hold two periods at least.
+    """Put all lengths into bands that end at a grid length and contain at least two periods.
 
-    A shorter band joins the next one, the last of the trained ones and the last of all the one before; no band holds
-    both trained and longer lengths.
+    A shorter band joins the next one. The last trained band and the last band of all join the previous one. No band
+    contains both trained and longer lengths.
 
     Returns:
-        the grid of the lengths that end a band, and the bands by these.
+        the grid of the lengths that end a band, and the bands by these lengths.
     """
     found: dict[int, Sequence[int]] = {}
     for start, stop in ((0, grid.trained), (grid.trained, max(grid.lengths))):
@@ -128,14 +128,14 @@ def bands_of(grid: Grid, lengths: Sequence[int], period: int) -> tuple[Grid, dic
 
 
 def is_few(cell: Cell) -> bool:
-    """Whether hardly any of a cell's draws are distinct."""
+    """Return whether few of a cell's draws are distinct."""
     return cell.distinct is not None and cell.distinct < min(FEWEST, cell.n / 2)
 
 
 def band(task: Task, grid: Grid, length: int) -> list[int]:
-    """The admissible lengths of the band that ends at a grid length; the first one begins where training does.
+    """Return the lengths of the band that ends at a grid length.
 
-    At shorter lengths a task may ask nothing.
+    The first band begins at the shortest training length. At shorter lengths a task may have no query.
     """
     before = max((n for n in grid.lengths if n < length), default=min(grid.shortest, length) - 1)
     return [n for n in range(before + 1, length + 1) if task.admissible(n)]
@@ -143,10 +143,10 @@ def band(task: Task, grid: Grid, length: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Band:
-    """A law at several lengths, each as likely.
+    """A test set at several equally likely lengths.
 
     Attributes:
-        law: the law.
+        law: name of the test set.
         lengths: the lengths, ascending.
     """
 
@@ -154,14 +154,14 @@ class Band:
     lengths: Sequence[int]
 
     def floor(self, study: Study) -> float:
-        """The mean of the floors of the lengths."""
+        """Return the mean of the baselines over the lengths."""
         places = np.linspace(0, len(self.lengths) - 1, min(len(self.lengths), MOST_FLOORS)).round().astype(int)
         lengths = [self.lengths[place] for place in places]
         floors = [floor_of(study.task, self.law, n, study.grid.trained, study.seed).value for n in lengths]
         return sum(floors) / len(floors)
 
     def draws(self, study: Study, start: int, stop: int, names: Sequence[str], word: str = "band") -> Answers:
-        """Draws ``start`` to ``stop`` of a sequence of (length, string), answered; by length, not in their order."""
+        """Yield draws ``start`` to ``stop`` of (length, sequence) with the model's answers, grouped by length."""
         drawn: dict[int, list[Batch]] = {}
         for block in range(start // BLOCK, -(-stop // BLOCK)):
             seed = (word, study.seed, self.law, self.lengths[-1], block)
@@ -178,7 +178,7 @@ class Band:
 
 
 def exact(study: Study, cell: Cell, support: Support, names: Sequence[str]) -> Cell:
-    """A cell whose strings are all evaluated once: its accuracy is that of the law, exactly."""
+    """Return a cell with all sequences evaluated once. Its accuracy is exactly that of the test set."""
     batch = support.batch
     answered = study.task.answered(right_queries(study, batch, study.answers(batch, names))[0], batch)
     odds = support.probabilities * batch.mask[:, batch.index(batch.length)]
@@ -189,7 +189,7 @@ def exact(study: Study, cell: Cell, support: Support, names: Sequence[str]) -> C
 
 
 def over_band(cell: Cell, of: Band, floor: float) -> Cell:
-    """A cell with nothing asked yet, that stands for its band."""
+    """Return an empty cell for a band."""
     return replace(
         cell, right=0, n=0, distinct=0, floor=floor, first=of.lengths[0],
         note=lengths_text(of.lengths[0], of.lengths[-1]),
@@ -197,12 +197,12 @@ def over_band(cell: Cell, of: Band, floor: float) -> Cell:
 
 
 def one_string(batch: Batch) -> bool:
-    """Whether all strings of a batch are the same one."""
+    """Return whether all sequences of a batch are identical."""
     return bool((batch.tokens == batch.tokens[:1]).all())
 
 
 def with_few(verdict: Verdict, board: LookBoard) -> Verdict:
-    """The verdict; its note says so where it knows of a judged law only what its few strings tell."""
+    """Return the verdict, with a note if it rests on few distinct sequences of a test set."""
     few = [
         cell
         for cell in (*board.trained, *board.outer)

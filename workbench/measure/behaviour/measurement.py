@@ -1,11 +1,12 @@
-"""Behaviour: accuracy and loss as the prefix grows past the training lengths, and the verdict.
+"""``behaviour``: accuracy and loss as the prefix grows past the training lengths, and the verdict.
 
-Two modes. *teacher_forced*: every query sees the right answers before it. *free_running*, for answers of
-several tokens: the model is given the prompt alone and feeds on what it answered. A greedy model gets a
-whole answer right in both modes or in neither, for up to its first error it has seen the same tokens (and
-ids, where it predicts these: an answer is then right only with the id of the next token); what free running
-shows is what becomes of an answer after an error (``token_accuracy``), and the accuracy of
-tasks that ask for a final answer only. The verdict is teacher-forced.
+There are two modes. *teacher_forced*: every query sees the right answers before it. *free_running*, for answers of
+several tokens: the model is given only the prompt and receives its own answers.
+
+A greedy model gets a whole answer right in both modes or in neither, because up to its first error it has seen the same
+tokens. The same holds for ids where the model predicts them: an answer is then right only with the id of the next
+token. Free running shows what happens after an error (``token_accuracy``), and the accuracy of tasks that need only a
+final answer. The verdict is teacher-forced.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ if TYPE_CHECKING:
     from workbench.tasks.base import Batch
 
 SECOND = "second batch"
-"""Seed word of the strings that confirm a failure at the last length."""
+"""Seed word of the sequences that confirm a failure at the last length."""
 
 _BAR = f"min({ROBUST:g}, {ROBUST:g} s)"
 QUANTITIES = (
@@ -222,17 +223,18 @@ QUANTITIES = (
 
 
 class Behaviour(Measurement):
-    """Accuracy, loss, skill, failure length and verdict, teacher-forced, on both evaluation laws.
+    """Measure accuracy, loss, skill, failure length and verdict on both test sets.
 
     Args:
-        resamples: bootstrap resamples behind the intervals of means.
-        free_running: sequences per law and length that run free, at most; fewer where long answers make
-            it dear. ``n`` of the row says how many.
-        looks: strings of a law at a length in all, after each planned look; where the first ones leave the verdict
-            open, and the study may look again, the cells that decide it are given more.
+        resamples: bootstrap resamples for the intervals of means.
+        free_running: maximum number of free-running sequences per test set and length. Long answers are expensive, so
+            fewer may run; ``n`` of the row is the number.
+        looks: total sequences of a test set at a length, after each planned interim test. Where the first ones leave
+            the verdict open, the cells that decide it get more, if the study permits it.
         fitted: skill that must be shown at N/4, N/2 and N.
-        robust: skill that every longer length must be shown to reach, and the kept share of trained skill.
-        strata: strings of each hard kind, law and length; no more than of a cell at the first look.
+        robust: skill that every longer length must be shown to reach; also the share of trained skill below which a
+            length fails.
+        strata: sequences per hard kind, test set and length; at most as many as a cell has at the first interim test.
     """
 
     name = "behaviour"
@@ -330,14 +332,14 @@ class Behaviour(Measurement):
         return Cell(*key, right=right, n=n, floor=floor.value, distinct=distinct, best=best)
 
     def _counted(self, study: Study) -> Counted | None:
-        """All lengths, where each has one string."""
+        """Return the count of all lengths, if each length has one sequence."""
         if not study.task.one_string_per_length:
             return None
         longest = self._seen["matched", max(study.grid.lengths)]
         return count_lengths(study, self.hooks(study.cfg), longest.batch, longest.first)
 
     def _few(self, study: Study, cell: Cell, first: int) -> Cell:
-        """The cell, or in its place one that is counted, or drawn over its band, where its law has few strings."""
+        """Return the cell, or its replacement where its test set has few sequences: a complete count, or a band."""
         names = self.hooks(study.cfg)
         support = study.task.support(cell.law, cell.length, study.grid.trained)
         if support is not None:
@@ -352,7 +354,7 @@ class Behaviour(Measurement):
         return replace(cell, right=found.right, n=found.n, distinct=found.distinct)
 
     def _near_ties(self, study: Study, board: LookBoard, strings: int) -> list[Row]:
-        """The hard strings, and what they say next to the verdict: of each kind, and of all together."""
+        """Return rows about hard sequences: accuracy, agreement with shortcuts, and qualifiers of the verdict."""
         if not study.task.strata_names:
             return []
         found = strata_of(study, board.laws, board.unseen, strings, self.hooks(study.cfg))
@@ -367,7 +369,7 @@ class Behaviour(Measurement):
         return rows
 
     def _agreement_rows(self, study: Study, key: Key, seen: Observed, shared: Mapping[str, Any]) -> list[Row]:
-        """Which shortcut is followed past training, from the strings of the first look."""
+        """Return which shortcut is followed past training, on the sequences of the first interim test."""
         if key[1] <= study.grid.trained or study.task.one_string_per_length:
             return []
         batch, window = self._seen[key].batch, study.grid.trained
@@ -375,7 +377,7 @@ class Behaviour(Measurement):
         return [agreement_row(one, shared) for one in agreements(hits, seen.correct > 0.5)]
 
     def _look(self, study: Study, board: LookBoard, looks: Looks) -> Mapping[Key, int]:
-        """Ask the open cells again; of what they answer, counts alone are kept."""
+        """Draw more sequences for open cells; only counts of the answers are kept."""
 
         def answers(cell: Cell, start: int, stop: int, band_word: str, word: str) -> Answers:
             of, names = self._bands.get(cell.key), self.hooks(study.cfg)
@@ -392,7 +394,7 @@ class Behaviour(Measurement):
         return look(board, looks, draw, again)
 
     def _rows(self, study: Study, seen: Observed, where: Mapping[str, Any]) -> list[Row]:
-        """What is told of the strings of the first look alone."""
+        """Return the rows that use the sequences of the first interim test only."""
         count = len(seen.correct)
         if not count:
             return []
@@ -416,7 +418,7 @@ class Behaviour(Measurement):
         return mean_of("token_accuracy", tokens, mean_ends(tokens, rng, self.resamples, (0.0, 1.0)), shared)
 
     def _free_rows(self, study: Study, law: str, n: int) -> list[Row]:
-        """The rows of the mode ``free_running``, for tasks whose answers are part of the sequence."""
+        """Return the rows of the mode ``free_running``, for tasks whose answers are part of the sequence."""
         batch, cache = self._seen[law, n].batch, self._seen[law, n].first
         if batch.prompt is None:
             return []
@@ -442,6 +444,9 @@ class Behaviour(Measurement):
 
 
 def mean_of(quantity: str, values: np.ndarray, ends: Ends, shared: Mapping[str, Any]) -> Row:
-    """A mean over sequences; where all are equal it has the interval of its bounds, or none, and says so."""
+    """Return a row with a mean over sequences.
+
+    If all values are equal, the interval follows from their bounds, or there is none; the note states this.
+    """
     note = {"note": ends.note} if ends.note else {}
     return row(quantity=quantity, value=float(values.mean()), low=ends.low, high=ends.high, **{**shared, **note})

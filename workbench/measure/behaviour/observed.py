@@ -1,4 +1,4 @@
-"""What a model answered: per sequence of one law and length, and as counts alone."""
+"""Answers of a model: results per sequence of one test set and length, and counts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class ObservedModel(Protocol):
-    """What answers are judged by: the task, and how the model reads ids. A study is one."""
+    """What answers are scored with: the task, and how the model reads ids. A study has both."""
 
     @property
     def task(self) -> Task: ...
@@ -33,9 +33,10 @@ class ObservedModel(Protocol):
 
 @dataclass(frozen=True)
 class Observed:
-    """Per-sequence results of one law and length.
+    """Results per sequence of one test set and length, each ``[sequence]``.
 
-    ``tokens`` only where the answer is several tokens; ``parts`` (all tokens, all ids) only where ids are predicted.
+    ``tokens`` is set only where the answer has several tokens. ``parts`` (all tokens, all ids) is filled only where ids
+    are predicted.
     """
 
     correct: np.ndarray
@@ -46,13 +47,16 @@ class Observed:
 
 
 def reduce_batch(study: ObservedModel, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> Observed:
-    """Per-sequence correctness and loss at the query whose prefix length is exactly ``length``.
+    """Return correctness and loss per sequence at the query whose prefix length is exactly ``length``.
 
-    ``cache`` holds ``logits``, and the predicted ids where the model predicts them.
+    Where the answer has several tokens, a sequence is right if all of them are, and its loss is their mean. Sequences
+    whose query there is not supervised (an undefined answer) do not count.
 
-    Where the answer is several tokens, a sequence is right if all of them are, and its loss is their mean.
-
-    Sequences whose query there is not supervised (an undefined answer) do not count.
+    Args:
+        study: the task and architecture.
+        length: prefix length of the query.
+        batch: the sequences.
+        cache: ``logits``, and the predicted ids where the model predicts them.
     """
     at = batch.index(length)
     right, parts = right_queries(study, batch, cache)
@@ -75,9 +79,9 @@ class Answered:
     """What is kept of the answers to one batch.
 
     Attributes:
-        batch: the strings.
-        parts: their results, some sequences each.
-        first: outputs, and predicted ids where there are, of the first few sequences, as they are.
+        batch: the sequences.
+        parts: results of consecutive parts of the batch.
+        first: outputs, and predicted ids where they exist, of the first few sequences.
     """
 
     batch: Batch
@@ -86,14 +90,14 @@ class Answered:
 
 
 class AnswerObserver(Observer):
-    """Judges answers as they come.
+    """Scores answers during a pass.
 
     Args:
-        study: says what is right.
-        length: at whose query.
-        batch: the strings.
-        names: activations that answers are judged by, beside the outputs.
-        kept: of how many sequences the outputs are kept.
+        study: the task and architecture, which define what is right.
+        length: prefix length of the query.
+        batch: the sequences.
+        names: activations that scoring needs besides the outputs.
+        kept: number of sequences whose outputs are kept.
     """
 
     def __init__(self, study: ObservedModel, length: int, batch: Batch, names: Sequence[str], kept: int) -> None:
@@ -110,7 +114,7 @@ class AnswerObserver(Observer):
 
 
 def join_observed(parts: Sequence[Observed]) -> Observed:
-    """The results of parts of a batch, at least one, as those of the whole."""
+    """Join the results of consecutive parts of a batch (at least one part)."""
     tokens = [part.tokens for part in parts if part.tokens is not None]
     return Observed(
         correct=np.concatenate([part.correct for part in parts]),
@@ -124,7 +128,10 @@ def join_observed(parts: Sequence[Observed]) -> Observed:
 def right_queries(
     study: ObservedModel, batch: Batch, cache: Mapping[str, Tensor]
 ) -> tuple[Tensor, Mapping[str, Tensor]]:
-    """Which queries are right, and where ids are predicted, which have the right token and which the right id."""
+    """Return which queries are right, ``[batch, pos]``.
+
+    Where ids are predicted, also return which tokens and which ids are right; a query then needs both.
+    """
     right = study.task.correct(cache["logits"], batch)
     if NEXT_IDS not in cache:
         return right, {}
@@ -134,13 +141,16 @@ def right_queries(
 
 
 def share_right(right: Tensor, batch: Batch) -> np.ndarray:
-    """Per sequence, the share of its supervised queries that are right."""
+    """Return, per sequence, the share of its supervised queries that are right."""
     share: np.ndarray = ((right & batch.mask).sum(1).double() / batch.mask.sum(1)).cpu().numpy()
     return share
 
 
 def tally(study: ObservedModel, answers: Iterable[tuple[Batch, Mapping[str, Tensor]]], strings: set[int]) -> Tally:
-    """Counts of what was asked and right at the end of strings, batch by batch; ``strings`` takes in what was asked."""
+    """Count the queries at the ends of sequences and the right answers, batch by batch.
+
+    ``strings`` collects hashes of the sequences with a query.
+    """
     right = n = 0
     for batch, cache in answers:
         asked = batch.mask[:, batch.index(batch.length)]
@@ -151,5 +161,5 @@ def tally(study: ObservedModel, answers: Iterable[tuple[Batch, Mapping[str, Tens
 
 
 def string_hashes(batch: Batch, asked: Tensor) -> set[int]:
-    """A number for each distinct string among those asked about."""
+    """Return a hash for each distinct sequence with a query."""
     return {hash(string.tobytes()) for string in batch.tokens[asked].cpu().numpy()}

@@ -1,4 +1,4 @@
-"""What behaviour found, as rows."""
+"""Rows of the measurement ``behaviour``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from workbench.table.schema import Row, row
 
 
 def cell_rows(cell: Cell, rules: Rules, shared: Mapping[str, Any], untrained: bool = False) -> list[Row]:
-    """Accuracy and skill of a cell, over all strings it was given; whether it is shorter than all trained strings."""
+    """Return accuracy and skill of a cell, over all its sequences.
+
+    ``untrained`` adds a note that the length is shorter than all training sequences.
+    """
     note = ": ".join(filter(None, (UNTRAINED * untrained, cell.note)))
     own = {**shared, "n": cell.n, "distinct": cell.distinct, "note": note}
     if cell.n == 0:
@@ -30,7 +33,7 @@ def cell_rows(cell: Cell, rules: Rules, shared: Mapping[str, Any], untrained: bo
 
 
 def skill_row(cell: Cell, rules: Rules, own: Mapping[str, Any]) -> Row:
-    """Skill with its limits over all looks; undefined where the floor leaves no room above it."""
+    """Return skill with its limits over all interim tests; undefined where the baseline is too close to 1."""
     if not cell.defined:
         note = f"chance or a shortcut scores above {HIGHEST_FLOOR}"
         return row(quantity="skill", **{**own, "status": "undefined", "note": note})
@@ -39,7 +42,7 @@ def skill_row(cell: Cell, rules: Rules, own: Mapping[str, Any]) -> Row:
 
 
 def floor_rows(floor: Floor, shared: Mapping[str, Any]) -> list[Row]:
-    """Chance and the shortcuts: constants, without an interval; a shortcut outside the floor says so."""
+    """Return chance and the shortcuts, without intervals. A note marks a shortcut excluded from the baseline."""
     shortcuts = [
         row(quantity="shortcut", target=name, value=value, note=OUTSIDE_BASELINE * (name in floor.outside), **shared)
         for name, value in floor.shortcuts.items()
@@ -48,14 +51,14 @@ def floor_rows(floor: Floor, shared: Mapping[str, Any]) -> list[Row]:
 
 
 def share_row(quantity: str, target: str, hits: np.ndarray, shared: Mapping[str, Any]) -> Row:
-    """A share of sequences, at least one, with its interval."""
+    """Return a share of sequences (at least one) with its Wilson interval."""
     low, high = wilson(int(hits.sum()), len(hits))
     own = {**shared, "n": len(hits), "quantity": quantity, "target": target}
     return row(value=float(hits.mean()), low=low, high=high, **own)
 
 
 def stratum_row(name: str, cell: Cell) -> Row:
-    """Accuracy within a stratum, with its own strings; undefined where too few were found."""
+    """Return the accuracy within a stratum; undefined where it has too few sequences."""
     own: dict[str, Any] = {
         "quantity": "stratum_accuracy",
         "target": name,
@@ -73,12 +76,12 @@ def stratum_row(name: str, cell: Cell) -> Row:
 
 
 def near_ties_row(found: Qualifier, kind: str, length: int) -> Row:
-    """What hard strata say next to the verdict; ``kind`` is what the task calls them together."""
+    """Return the qualifier of the verdict from hard strata; ``kind`` is the task's name for them."""
     return row(quantity="near_ties", target=kind, label=found.label, length=length, note=found.note)
 
 
 def stratum_verdict_row(found: StratumVerdict) -> Row:
-    """Whether one stratum is kept beyond training, with the accuracy in the cell that shows it."""
+    """Return whether skill on one stratum holds beyond training, with the accuracy in its deciding cell."""
     cell = found.shown.cell
     low, high = (None, None) if cell.counted else clopper_pearson(int(cell.right), cell.n)
     where = {"law": cell.law, "length": cell.length, "mode": "teacher_forced", "n": cell.n, "distinct": cell.distinct}
@@ -87,19 +90,19 @@ def stratum_verdict_row(found: StratumVerdict) -> Row:
 
 
 def agreement_row(found: Agreement, shared: Mapping[str, Any]) -> Row:
-    """How a model agrees with a shortcut; ``shared``: law, length, and the stratum as mode."""
+    """Return the agreement of a model with a shortcut; ``shared``: test set, length, and the stratum as mode."""
     low, high = found.limits
     own = {"target": found.shortcut, "value": found.share, "low": low, "high": high, "n": found.n}
     return row(quantity="shortcut_agreement", **{**shared, **own})
 
 
 def composition_rows(shares: Mapping[str, float], shared: Mapping[str, Any]) -> list[Row]:
-    """The share of each stratum among the strings of a length; ``shares`` may be empty."""
+    """Return the share of each stratum among the sequences of a length; ``shares`` may be empty."""
     return [row(quantity="composition", target=name, value=share, **shared) for name, share in shares.items()]
 
 
 def first_wrong_row(found: int | None, shared: Mapping[str, Any], tested: int) -> Row:
-    """The first wrong length beyond N, of all."""
+    """Return the first wrong length beyond N, among all lengths."""
     own = {**shared, "quantity": "first_wrong", "length": tested}
     if found is None:
         return row(status="censored", low=float(tested), note="no length up to this one is wrong", **own)
@@ -107,7 +110,7 @@ def first_wrong_row(found: int | None, shared: Mapping[str, Any], tested: int) -
 
 
 def verdict_rows(verdict: Verdict, board: LookBoard) -> list[Row]:
-    """The verdict, and the failure length per law."""
+    """Return the verdict, and the failure length per test set."""
     n = _fewest([*board.trained, *board.outer])
     rows = [
         row(
@@ -140,6 +143,6 @@ def verdict_rows(verdict: Verdict, board: LookBoard) -> list[Row]:
 
 
 def _fewest(cells: Sequence[Cell]) -> int | None:
-    """The fewest strings behind any of some cells; where some are drawn and some counted, behind those drawn."""
+    """Return the smallest number of sequences of any given cell; if some cells are drawn, of these only."""
     drawn = [cell for cell in cells if not cell.counted]
     return min((cell.n for cell in drawn or cells), default=None)

@@ -1,4 +1,4 @@
-"""Whether a trained run fits its own training lengths, in one sentence."""
+"""Whether a trained run solves its own training lengths, in one sentence."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from workbench.runs.run import Run
 
 
 def fit_sentence(run: Run, sequences: int | None = None) -> str:
-    """Accuracy of the last checkpoint at the longest training length, and whether that counts as fitted.
+    """Return a sentence with the last checkpoint's accuracy at N, and whether the model solves the training lengths.
 
-    By the rule of the verdict at its first look: skill over chance, on the matched law, at every one of N/4, N/2 and
-    N. Nothing beyond the training lengths is looked at, and *not fitted* is said only of what is shown not to be.
+    The rule is the one of the verdict at its first interim test: skill over chance, on the matched test set, at N/4,
+    N/2 and N. Nothing beyond the training lengths is evaluated. *Not fitted* is reported only if it is shown.
 
     Args:
         run: a run with a checkpoint.
-        sequences: strings per length; None = those of the first look.
+        sequences: sequences per length; None = those of the first interim test.
     """
     rules, task, longest = Rules(), run.task, run.trained_length
     whole = make_grid(task, longest, shortest=run.shortest_trained)

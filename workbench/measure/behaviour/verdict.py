@@ -1,4 +1,4 @@
-"""The verdict on a checkpoint, from behaviour alone: five labels, and why where none is known."""
+"""The verdict on a checkpoint, from behaviour only: five labels, and the reason where it is undecided."""
 
 from __future__ import annotations
 
@@ -24,18 +24,19 @@ from workbench.measure.behaviour.accuracy_cells import Cell, Key
 from workbench.measure.behaviour.interim_tests import LookBoard, Looks, looks_left, would_decide
 
 NO_THRESHOLD_NOTE = "the best possible accuracy is not known, so there is no threshold; {}"
-"""The note of a verdict on a task such as text, where answers are not settled by what came before."""
+"""The note of a verdict on a task such as text, where the prefix does not determine the answers."""
 
 
 @dataclass(frozen=True)
 class FailureLength:
-    """Where skill is lost under one law.
+    """The length at which skill drops on one test set.
 
     Attributes:
-        length: the first judged length that is shown to fail, with the next or with a second batch; None = none.
-        low: the largest judged length below it (or of all) up to which every judged cell passes; N if none.
-        tested: the largest judged length, or None where none was judged.
-        note: what a reader should know of it.
+        length: the first tested length that is shown to fail, confirmed by the next one or by a second batch; None = no
+            failure.
+        low: the largest tested length below it (or of all) up to which every tested cell passes; N if there is none.
+        tested: the largest tested length, or None where none was tested.
+        note: a remark for readers.
     """
 
     length: int | None
@@ -46,7 +47,7 @@ class FailureLength:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A verdict with its horizon, the failure length per law, one clause of explanation, and why it is undecided."""
+    """A verdict with the longest tested length, failure length per test set, explanation, and reason if undecided."""
 
     label: str
     horizon: int
@@ -55,7 +56,7 @@ class Verdict:
     reason: str = ""
 
     def _repr_html_(self) -> str:
-        """What notebooks show."""
+        """Return a card for notebooks."""
         ends = [
             (f"fails on {law}", f"at {end.length}, not yet at {end.low}")
             for law, end in self.failures.items()
@@ -66,10 +67,10 @@ class Verdict:
 
 
 def failure_length(board: LookBoard, law: str) -> FailureLength:
-    """Where skill is lost under a law, interval-censored.
+    """Return the length at which skill drops on a test set, interval-censored.
 
-    A length fails where skill is shown to be below 0.9 times the mean trained skill of the same law. It counts if the
-    next judged length fails too; at the last one, if a second batch of strings does.
+    A length fails where skill is shown to be below 0.9 times the mean trained skill of the same test set. The failure
+    counts if the next tested length fails too. At the last length, a second batch of sequences must fail.
     """
     cells = board.judged(law)
     tested = cells[-1].length if cells else None
@@ -92,23 +93,23 @@ def failure_length(board: LookBoard, law: str) -> FailureLength:
 
 
 def isolated(board: LookBoard, law: str) -> list[Cell]:
-    """Judged cells that fail while the next does not; the last one where a second batch was not drawn."""
+    """Return tested cells that fail while the next one does not; the last one if no second batch was drawn."""
     failing = board.having("fail", board.judged(law))
     return [cell for cell in failing if board.failed(law) is None and cell is not _doubted(board, law)]
 
 
 def _doubted(board: LookBoard, law: str) -> Cell | None:
-    """The last cell of a law, where one batch failed and a second one did not."""
+    """Return the last cell of a test set if one batch failed and a second one did not."""
     return board.lonely_end(law) if law in board.second else None
 
 
 def decide(board: LookBoard, looks: Looks, made: Mapping[Key, int]) -> Verdict:
-    """The verdict: not fitted, length-coupled, unseen position, scale-robust to H, or undecided.
+    """Return the verdict: not fitted, length-coupled, unseen position, scale-robust to H, or undecided.
 
     Args:
         board: the cells with their states.
-        looks: what was planned and allowed.
-        made: how many looks each cell has had, where more than one.
+        looks: the planned and the allowed interim tests.
+        made: number of interim tests made, for each cell with more than one.
     """
     horizon = max(board.grid.lengths)
     failures = {law: failure_length(board, law) for law in board.laws}
@@ -132,7 +133,7 @@ def decide(board: LookBoard, looks: Looks, made: Mapping[Key, int]) -> Verdict:
 
 
 def interval_text(cell: Cell, level: float) -> str:
-    """``skill 0.951 [0.944, 0.957]``: the limits are those of the skill row; counts have none."""
+    """Return ``skill 0.951 [0.944, 0.957]``. The limits are those of the skill row; complete counts have none."""
     if cell.counted:
         of = cell.note if cell.first is None and cell.note else f"{cell.right:g} of {cell.n} counted"
         return f"skill {cell.skill:.3f} ({of})"
@@ -140,14 +141,14 @@ def interval_text(cell: Cell, level: float) -> str:
 
 
 def longest_trained(trained: Sequence[Cell]) -> str:
-    """Accuracy at the longest trained length, beside that of the best constant answer."""
+    """Return a clause with the accuracy at the longest trained length and that of the best constant answer."""
     last = trained[-1]
     constant = f"the best constant answer scores {last.floor:.3f}"
     return f"accuracy is {last.accuracy:.3f} at trained {last.lengths}, where {constant}"
 
 
 def fit_note(board: LookBoard) -> str:
-    """Why the training lengths count as not fitted, or what is not known yet of them: one clause."""
+    """Return a clause: why the training lengths count as not fitted, or what is still unknown about them."""
     return _not_fitted(board) if board.fit == "fail" else _fit_open(board, board.having("open", board.trained))[0]
 
 
@@ -159,7 +160,7 @@ def _not_fitted(board: LookBoard) -> str:
 
 
 def _fit_open(board: LookBoard, left: Sequence[Cell]) -> tuple[str, str]:
-    """Note and reason where it is not known whether the training lengths are fitted."""
+    """Return note and reason where it is undecided whether the model solves the training lengths."""
     if board.no_threshold:
         return NO_THRESHOLD_NOTE.format(longest_trained(board.trained)), NO_THRESHOLD
     undefined = [cell for cell in board.trained if not cell.defined]
@@ -180,7 +181,7 @@ def _fit_open(board: LookBoard, left: Sequence[Cell]) -> tuple[str, str]:
 
 
 def _enough(needed: Sequence[int | None], looks: Sequence[int]) -> str:
-    """How many strings would decide, over several open cells."""
+    """Return a clause on how many sequences would decide several open cells."""
     known = [n for n in needed if n is not None]
     if len(known) < len(needed):
         return f"at this share {looks[-1]:,} strings would not decide"
@@ -201,7 +202,7 @@ def _robust(board: LookBoard, horizon: int) -> str:
 
 
 def _undecided(board: LookBoard, left: Sequence[Cell], horizon: int) -> tuple[str, str]:
-    """Note and reason where the training lengths are fitted and nothing beyond them decides."""
+    """Return note and reason where the model solves the training lengths and nothing beyond them decides."""
     rules, needed = board.rules, HORIZON * board.grid.trained
     if not board.grid.outside:
         return f"no length beyond the {board.grid.trained} trained ones was measured", TOO_SHORT

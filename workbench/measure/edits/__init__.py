@@ -1,1 +1,1 @@
-"""Passes with edits: of one sequence, and the interventions that a diagnosis tries."""
+"""Forward passes with edits: edits of one sequence, and the interventions that a diagnosis tests."""

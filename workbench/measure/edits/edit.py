@@ -1,9 +1,9 @@
-"""Edits of a forward pass as plain data: what is changed, where, and how a link writes it. No torch.
+"""Edits of a forward pass as plain data: what is changed, where, and its text in a link. No torch.
 
-A link writes one edit as words joined by dots: ``zero.0.1`` and ``mean.0.1`` ablate head 1 of layer 0,
-``hardmax.0.1`` makes its attention hard, ``hardmax.all`` that of every head, and ``patch.1.20`` puts the
-residual row of prefix 20 after block 1 into the last query (``patch.1.20.64``: into the query of prefix 64).
-An intervention of a diagnosis is written by its name: ``P.int``, ``D.logn``.
+A link writes one edit as words joined by dots. ``zero.0.1`` and ``mean.0.1`` ablate head L0H1. ``hardmax.0.1`` replaces
+its attention by hardmax, and ``hardmax.all`` that of every head. ``patch.1.20`` copies the residual row of prefix 20
+after block 1 into the last query; ``patch.1.20.64`` copies it into the query of prefix 64. An intervention of a
+diagnosis is written by its name: ``P.int``, ``D.logn``.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from workbench.measure.edits.interventions.intervention import Intervention
 Kind = Literal["zero", "mean", "hardmax", "patch", "repair"]
 
 KINDS: tuple[Kind, ...] = ("zero", "mean", "hardmax", "patch")
-"""Kinds that a link writes with their places."""
+"""Kinds of edits whose link text contains a layer, head or prefix."""
 SINGLE_PASS = tuple(intervention.name for intervention in INTERVENTIONS if intervention.single_pass)
-"""Interventions that edit a pass at every query alike and need no statistics of other sequences."""
+"""Interventions that edit every query alike and need no statistics of other sequences."""
 MOST = 8
-"""Edits of one pass; more than a reader can tell apart."""
+"""Maximum number of edits in one pass."""
 _FORMS = (
     "zero.LAYER.HEAD, mean.LAYER.HEAD, hardmax.LAYER.HEAD, hardmax.all, patch.LAYER.FROM, "
     f"or a repair: {', '.join(SINGLE_PASS)}"
@@ -31,7 +31,7 @@ _FORMS = (
 
 
 class EditError(LensError, ValueError):
-    """An edit that cannot be made; the message names it and the way out."""
+    """An edit that cannot be made; the message names the edit and what to do instead."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,10 @@ class Edit:
     Attributes:
         kind: ``zero`` or ``mean`` ablation of a head, ``hardmax`` attention, ``patch`` of a residual row, or a
             ``repair``: an intervention of a diagnosis on the whole pass.
-        layer: which block; None = every one (hardmax only).
-        head: which head; None = every one (hardmax) or none (patch).
+        layer: index of the block; None = every one (hardmax only).
+        head: index of the head; None = every one (hardmax) or not used (patch).
         donor: patch: prefix length whose residual row is copied.
-        query: patch: prefix length whose row is overwritten; None = the whole sequence's.
+        query: patch: prefix length whose row is overwritten; None = that of the whole sequence.
         repair: name of the intervention, one of :data:`SINGLE_PASS`.
     """
 
@@ -57,12 +57,12 @@ class Edit:
 
     @property
     def intervention(self) -> Intervention | None:
-        """The intervention that a ``repair`` names; None for other kinds."""
+        """The intervention that the field ``repair`` names; None for other kinds."""
         return by_name(self.repair) if self.repair else None
 
     @property
     def text(self) -> str:
-        """As a link writes it; :func:`parse_edit` reads it back."""
+        """The text of the edit in a link; :func:`parse_edit` reads it."""
         if self.repair:
             return self.repair
         if self.kind == "hardmax" and self.layer is None:
@@ -72,7 +72,7 @@ class Edit:
 
     @property
     def name(self) -> str:
-        """As a chip says it."""
+        """The text of the edit on a chip of the dashboard."""
         if self.intervention:
             return f"{self.intervention.words} ({self.repair})"
         head = f"L{self.layer} H{self.head}"
@@ -85,10 +85,10 @@ class Edit:
 
 
 def parse_edit(text: str) -> Edit:
-    """The edit that a link's text means.
+    """Return the edit that a link's text describes.
 
     Raises:
-        EditError: for text that is none.
+        EditError: for text that does not describe an edit.
     """
     kind, _, rest = text.partition(".")
     if text == "hardmax.all":
@@ -106,10 +106,10 @@ def parse_edit(text: str) -> Edit:
 
 
 def parse_edits(text: str) -> tuple[Edit, ...]:
-    """Several edits joined by commas, each once, in the order given.
+    """Return the edits in a text, joined by commas; each once, in their order.
 
     Raises:
-        EditError: for text that is none, or more than :data:`MOST`.
+        EditError: for text that does not describe an edit, more than :data:`MOST` edits, or two edits of position ids.
     """
     edits = tuple(dict.fromkeys(parse_edit(part) for part in text.split(",") if part))
     if len(edits) > MOST:
@@ -121,10 +121,10 @@ def parse_edits(text: str) -> tuple[Edit, ...]:
 
 
 def check_edits(edits: Sequence[Edit], layers: int, heads: int, length: int) -> None:
-    """Refuse edits that a model, or a sequence of ``length`` task tokens, has no place for.
+    """Refuse edits of layers, heads or prefixes that the model, or a sequence of ``length`` task tokens, does not have.
 
     Raises:
-        EditError: naming the edit and what there is.
+        EditError: naming the edit and the valid range.
     """
     for edit in edits:
         if edit.layer is not None and edit.layer >= layers:

@@ -1,7 +1,7 @@
 """Forward passes with edits: each :class:`workbench.measure.edits.edit.Edit` as hooks on the model.
 
-Every edit takes hold at the last moment: an ablated head's output before ``W_O``, hard attention on the
-scores, a patched row on the residual stream after its block. Edits compose; each sees the others' effects.
+Each edit changes one activation: an ablated head's output before ``W_O``, the attention scores for hardmax, or the
+residual stream after the block of a patched row. Edits compose, and each sees the effects of earlier ones.
 Interventions (:mod:`workbench.measure.edits.interventions`) change the ids of the whole pass, or the scores of every
 head.
 """
@@ -30,10 +30,11 @@ Hook = Callable[..., Tensor]
 
 @dataclass(frozen=True)
 class Trained:
-    """What training was like, as far as interventions on a single pass need it.
+    """Facts about training that interventions on a single pass need.
 
     Attributes:
-        positions: of a string of length N, BOS counted: as many keys as its last query sees.
+        positions: positions of a sequence of length N, including BOS. This is also the number of keys that its last
+            query sees.
         top: the largest id seen in training; None = the largest at N.
     """
 
@@ -42,8 +43,10 @@ class Trained:
 
 
 def largest_id(trained_ids: Sequence[Sequence[int]] | None) -> int | None:
-    """The largest position id seen in training, of intervals [first, last]; None before the first update, when none
-    was, and where that is not recorded."""
+    """Return the largest position id in intervals [first, last] seen in training.
+
+    None is returned before the first update, when no id was seen, and where ids were not recorded.
+    """
     return max(int(last) for _, last in trained_ids) if trained_ids else None
 
 
@@ -55,20 +58,20 @@ def edited_forward(
     reference: Batch | None = None,
     trained: Trained | None = None,
 ) -> dict[str, Tensor]:
-    """Named activations and ``logits`` of a batch under edits.
+    """Return named activations and ``logits`` of a batch under edits.
 
     Args:
         model: any hooked model.
         batch: the sequences.
-        edits: what is changed; none = the clean pass.
+        edits: the changes; none = the clean pass.
         names: activations to return, as they are after the edits.
-        reference: strings at least as long as the batch's, whose mean output per position stands in for a
-            head's in mean ablation.
-        trained: what training was like; needed by interventions.
+        reference: sequences at least as long as those of the batch. In mean ablation, their mean output per position
+            replaces the head's output.
+        trained: facts about training; required by interventions.
 
     Raises:
-        EditError: for a head in a model without attention, mean ablation without a reference, or an intervention
-            that the model has no place for.
+        EditError: for a head in a model without attention, mean ablation without a reference, or an intervention that
+            the model does not support.
     """
     interventions = [edit for edit in edits if edit.intervention]
     if interventions and trained is None:
@@ -87,17 +90,17 @@ def edited_forward(
 
 
 def check_intervention(model: HookedModel, edit: Edit) -> None:
-    """Refuse an intervention that a model has no place for.
+    """Refuse an intervention that a model does not support.
 
     Raises:
-        EditError: naming the intervention and why.
+        EditError: naming the intervention and the reason.
     """
     if edit.intervention and (why := edit.intervention.no_place(model.cfg)):
         raise EditError(f"{edit.name}: {why}")
 
 
 def ids_inside(model: HookedModel, batch: Batch, edit: Edit, trained: Trained) -> Tensor:
-    """Position ids ``[batch or 1, pos]`` under an intervention on them."""
+    """Return position ids ``[batch or 1, pos]`` under an intervention on them."""
     cfg, positions = model.cfg, batch.tokens.shape[1]
     ids = cfg.ids.evaluation(positions, cfg.n_ctx, batch.position_ids)
     # The tasks whose strings bring ids of their own have no place for these interventions.
@@ -108,23 +111,23 @@ def ids_inside(model: HookedModel, batch: Batch, edit: Edit, trained: Trained) -
 
 
 def rescale_scores(scores: Float[Tensor, "batch head query key"], hook: Any, scaling: ScaleScores, keys: int) -> Tensor:
-    """A layer's scores under an intervention that multiplies them."""
+    """Return a layer's scores under an intervention that multiplies them."""
     return scores * score_factor(scaling, scores.shape[2], keys).to(scores)[:, None]
 
 
 def score_factor(scaling: ScaleScores, positions: int, keys: int) -> Float[Tensor, " query"]:
-    """What an intervention multiplies the scores of each query with.
+    """Return the factor by which an intervention multiplies the scores of each query.
 
     Args:
         scaling: the intervention, e.g. ``D.logn``.
-        positions: of the sequence.
-        keys: K_N, the keys that the last query at N sees.
+        positions: number of positions of the sequence.
+        keys: K_N, the number of keys that the last query at N sees.
     """
     return scaling.factor(torch.arange(1, positions + 1, dtype=torch.float32, device="cpu"), keys)
 
 
 def edit_hooks(model: HookedModel, batch: Batch, edit: Edit, reference: Batch | None) -> list[tuple[str, Hook]]:
-    """The hooks that make one edit."""
+    """Return the hooks that make one edit, as (hook name, function)."""
     if edit.kind == "patch":
         assert edit.layer is not None
         assert edit.donor is not None
@@ -146,14 +149,14 @@ def edit_hooks(model: HookedModel, batch: Batch, edit: Edit, reference: Batch | 
 
 
 def copy_row(x: Float[Tensor, "batch pos d"], hook: Any, source: int, target: int) -> Tensor:
-    """The residual stream with the row at ``target`` replaced by the one at ``source``."""
+    """Return the residual stream with the row at ``target`` replaced by the one at ``source``."""
     x = x.clone()
     x[:, target] = x[:, source]
     return x
 
 
 def replace_head(z: Float[Tensor, "batch pos head d"], hook: Any, head: int, value: Tensor) -> Tensor:
-    """A layer's head outputs with one head's replaced by a value per position."""
+    """Return a layer's head outputs with those of one head replaced by a value per position."""
     z = z.clone()
     z[:, :, head] = value
     return z
@@ -162,7 +165,7 @@ def replace_head(z: Float[Tensor, "batch pos head d"], hook: Any, head: int, val
 def replace_scores(
     scores: Float[Tensor, "batch head query key"], hook: Any, head: int | None, make: Callable[[Tensor], Tensor]
 ) -> Tensor:
-    """A layer's scores with those of one head (None = of all) replaced."""
+    """Return a layer's scores with those of one head replaced (``head`` None = of all heads)."""
     if head is None:
         return make(scores)
     scores = scores.clone()

@@ -1,4 +1,4 @@
-"""One sequence of a run's task, typed or drawn, with the checkpoint that is to read it."""
+"""One sequence of a run's task, typed or drawn, with the checkpoint that reads it."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from workbench.tasks.random_generator import generator
 from workbench.tasks.tokens import parse_tokens, write_tokens
 
 LONGEST = 16_384
-"""Most positions of one sequence that is looked at; scores cost its square."""
+"""Maximum number of positions of the sequence. The cost of attention scores grows with its square."""
 
 EXPLICIT = 4_096
-"""Most positions under hard or sharpened attention, whose scores are held all at once."""
+"""Maximum number of positions for hardmax or rescaled attention, where all scores are in memory at once."""
 
 MEAN_STRINGS = 64
-"""Strings of the matched law that the mean of mean ablation is taken over, fewer for long ones."""
+"""Number of matched sequences for the mean of mean ablation; fewer for long sequences."""
 
 _MEAN_TOKENS = 1 << 16
 
@@ -33,17 +33,17 @@ Progress = Callable[[int, int, str], None]
 
 
 def quiet(done: int, total: int, doing: str = "") -> None:
-    """A progress callback for callers that show none."""
+    """Do nothing; a progress callback for callers that show no progress."""
 
 
 @dataclass(frozen=True)
 class OneSequence:
-    """A batch of one sequence, what it was drawn for, and the model that reads it.
+    """A batch with one sequence, its task, and the model that reads it.
 
     Attributes:
         run, step, task, model: the checkpoint, verified.
         batch: the labelled sequence.
-        text: the sequence as it would be typed, BOS left out.
+        text: the sequence as a user types it, without BOS.
     """
 
     run: Run
@@ -65,17 +65,17 @@ class OneSequence:
         return ids
 
     def forward(self, edits: Sequence[Edit], names: Sequence[str]) -> dict[str, Tensor]:
-        """Named activations and ``logits`` under edits; see :func:`edited_forward`."""
+        """Return named activations and ``logits`` under edits; see :func:`edited_forward`."""
         reference = self.reference() if any(edit.kind == "mean" for edit in edits) else None
         return edited_forward(self.model, self.batch, edits, names, reference, self.trained)
 
     @property
     def trained(self) -> Trained:
-        """What training was like, for interventions."""
+        """Facts about training for interventions."""
         return trained_of(self.run, self.step, self.batch.bos)
 
     def reference(self) -> Batch:
-        """Strings of the matched law, at least as long as the sequence, for means per position."""
+        """Draw matched sequences, at least as long as this one, for means per position."""
         length = self.task.next_length(self.batch.length)
         count = max(8, min(MEAN_STRINGS, _MEAN_TOKENS // length))
         seed = self.run.config["seeds"]["evaluation"]
@@ -84,23 +84,23 @@ class OneSequence:
 
 
 def trained_of(run: Run, step: int, bos: bool) -> Trained:
-    """What training was like for a checkpoint, for interventions; ``bos``: whether its strings begin with one."""
+    """Return facts about a checkpoint's training for interventions; ``bos``: whether its sequences begin with BOS."""
     return Trained(run.trained_length + int(bos), largest_id(run.meta(step).get("trained_ids")))
 
 
 def one_sequence(run_path: str, step: int, sequence: Mapping[str, Any], edits: Sequence[Edit] = ()) -> OneSequence:
-    """Open a checkpoint with one sequence, and check that it can be read.
+    """Open a checkpoint with one sequence, and check that the model can read it.
 
     Args:
         run_path: folder of the run.
         step: step of the checkpoint.
         sequence: ``{"text": ...}``, typed tokens; or ``{"law": ..., "length": ..., "seed": ...}``, drawn.
-        edits: what will be done to the pass, checked against the model and the sequence.
+        edits: edits of the pass, checked against the model and the sequence.
 
     Raises:
         RunError: for a checkpoint that is missing or damaged.
-        TaskError: for tokens or lengths that the task does not have, or too many of them.
-        EditError: for an edit that there is no place for.
+        TaskError: for tokens or lengths that the task does not have, or too many tokens.
+        EditError: for an edit that the model or the sequence does not support.
     """
     run = Run.open(run_path)
     task = run.task

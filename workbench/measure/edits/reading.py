@@ -1,4 +1,4 @@
-"""What a checkpoint does on single sequences, as plain values and arrays: readings of a pass, probes and wrong answers.
+"""What a checkpoint does on single sequences, as plain data: forward passes, probes and wrong answers.
 
 Measurements make these objects and figures draw them. This module imports no torch, so that the dashboard can load it.
 """
@@ -14,18 +14,18 @@ from numpy.typing import NDArray
 
 PassName = Literal["clean", "edited"]
 Answer = int | float | list[float] | None
-"""A right answer: a class, a number, or several; None where nothing is asked."""
+"""A right answer: a class, a number, or several numbers; None at positions without a query."""
 
 
 @dataclass(frozen=True)
 class Pass:
-    """One pass of the model over the sequence; without attention everything about a pattern is None.
+    """One pass of the model over the sequence. Without attention, all attributes about a pattern are None.
 
     Attributes:
         outputs: ``[pos, out]`` float32; probabilities of the answer classes, or real outputs.
-        correct: per position, None where nothing is asked.
+        correct: per position; None at positions without a query.
         pattern: ``[query cell, key cell]`` float32, the highest weight of each cell, NaN where no key is visible.
-        scores: likewise, the highest score before softmax.
+        scores: ``[query cell, key cell]`` float32, the highest score of each cell before softmax.
         row_top: ``[query cell]`` float32, the highest score of a cell's queries over all their keys.
         row: ``[key]`` float32, the chosen query's weights.
     """
@@ -40,27 +40,27 @@ class Pass:
 
 @dataclass(frozen=True)
 class SequenceReading:
-    """Outputs and one head's attention on one sequence, as the checkpoint is and under edits.
+    """Outputs and one head's attention on one sequence, in the clean pass and under edits.
 
     Attributes:
-        clean: the model as it is.
-        edited: under the edits; None without any.
+        clean: the pass without edits.
+        edited: the pass with edits; None if there are none.
         tokens: one name per position.
-        text: the sequence as one types it.
+        text: the sequence as a user types it.
         bos: whether the first position is ``<bos>``.
-        length: of the string, in tokens.
+        length: length of the sequence, in tokens.
         oracle: the answer of the task's own algorithm per position.
-        outputs_names: of the answer classes; None = real answers.
-        asked: per position, whether the task asks there.
-        query: index of the query whose whole row is given.
-        queries: first position and the one after the last that the cells cover.
-        keys: likewise of the keys.
+        outputs_names: names of the answer classes; None = real answers.
+        asked: per position, whether it has a query.
+        query: index of the query whose weights are in ``row``.
+        queries: first position of the cells, and the one after their last.
+        keys: the same for keys.
         pool: positions per cell.
         trained: N, the longest prefix length seen in training.
-        step, layer, head: of which checkpoint and head; None = the mean over all heads.
-        edits: as a link writes them.
-        components: names of the components of a vector answer; none of other answers.
-        within: how near numbers must come to the oracle's to be right, in words; "" where answers are classes.
+        step, layer, head: the checkpoint and the head; None = the mean over all heads.
+        edits: the edits as text of a link.
+        components: names of the components of a vector answer; empty for other answers.
+        within: in words, how close numbers must be to the oracle's to be right; "" where answers are classes.
     """
 
     clean: Pass
@@ -89,29 +89,29 @@ class SequenceReading:
         """The edited pass.
 
         Raises:
-            ValueError: where nothing was edited.
+            ValueError: if there were no edits.
         """
         if self.edited is None:
             raise ValueError("nothing was edited in this pass; pass edits to look()")
         return self.edited
 
     def of(self, part: PassName) -> Pass:
-        """A pass by its name; raises as :attr:`changed`."""
+        """Return a pass by its name; raises as :attr:`changed`."""
         return self.clean if part == "clean" else self.changed
 
     @property
     def classes(self) -> list[str]:
-        """Names of the answer classes; none where answers are real."""
+        """Names of the answer classes; empty where answers are real."""
         return self.outputs_names or []
 
     def right(self, index: int) -> int | None:
-        """The right class at a position; None where nothing is asked, or answers are real."""
+        """Return the right class at a position; None without a query, or where answers are real."""
         answer = self.oracle[index]
         return None if answer is None or isinstance(answer, list) or not self.classes else int(answer)
 
     @property
     def passes(self) -> Iterator[tuple[PassName, Pass]]:
-        """Every pass there is, the clean one first."""
+        """The existing passes by name, the clean one first."""
         yield "clean", self.clean
         if self.edited is not None:
             yield "edited", self.edited
@@ -119,17 +119,18 @@ class SequenceReading:
 
 @dataclass(frozen=True)
 class ConceptReading:
-    """What a probe reads of one concept along the sequence.
+    """The values of one concept that a probe decodes along the sequence.
 
     Attributes:
-        true: ``[pos]``; of classes their places in ``classes``, -1 for one that the probe does not know.
-        clean: ``[site, pos]``; None without a probe.
-        edited: likewise, under the edits; None without any.
+        true: ``[pos]``, the true value. For classes it is an index into ``classes``, -1 for a class unknown to the
+            probe.
+        clean: ``[site, pos]``, decoded from the clean pass; None without a probe.
+        edited: ``[site, pos]``, decoded from the edited pass; None without edits.
         rmse: ``[site]``, held-out root mean squared error; all zeros for classes.
-        strings: sequences it was fitted on.
+        strings: number of sequences in the probe's training set.
         problem: why there is no probe, or "".
-        classes: their names; None for a number (of several, the first is read).
-        name: of the concept in its task.
+        classes: names of the classes; None for a number (the first one, if there are several).
+        name: the concept's name in its task.
     """
 
     true: NDArray[np.float64]
@@ -143,19 +144,19 @@ class ConceptReading:
 
     @property
     def passes(self) -> dict[str, NDArray[np.float64]]:
-        """Every pass that was read."""
+        """The decoded values by the name of the pass."""
         return {name: one for name, one in (("clean", self.clean), ("edited", self.edited)) if one is not None}
 
 
 @dataclass(frozen=True)
 class ProbeReading:
-    """What probes read at every prefix of one sequence.
+    """Values that probes decode at every prefix of one sequence.
 
     Attributes:
-        sites: layer of each place in the residual stream, -1 for the embedding.
+        sites: layer of each row of the readings; -1 = the embedding.
         prefix: prefix length of each position.
-        asked: per position, whether the task asks there.
-        summary: the frozen probe of the output's summary.
+        asked: per position, whether it has a query.
+        summary: the frozen probe of the task state at the output.
         position: a probe of position, refitted at this length.
     """
 
@@ -166,7 +167,7 @@ class ProbeReading:
     position: ConceptReading
 
     def concept(self, name: str) -> ConceptReading:
-        """``summary`` or ``position``."""
+        """Return the reading ``summary`` or ``position``."""
         return self.summary if name == "summary" else self.position
 
 
@@ -175,13 +176,13 @@ class HeadMaps:
     """The attention of every head on one sequence.
 
     Attributes:
-        maps: ``[layer, head, query cell, key cell]`` float32, the highest weight of each cell, NaN where no key is
-            visible and where a layer has no attention.
+        maps: ``[layer, head, query cell, key cell]`` float32, the highest weight of each cell. NaN where no key is
+            visible, and in layers without attention.
         tokens: one name per position.
         bos: whether the first position is ``<bos>``.
-        length: of the string, in tokens.
+        length: length of the sequence, in tokens.
         pool: positions per cell.
-        step: of which checkpoint.
+        step: step of the checkpoint.
     """
 
     maps: NDArray[np.float32]
@@ -194,14 +195,14 @@ class HeadMaps:
 
 @dataclass(frozen=True)
 class Twin:
-    """The nearest string of the same length and the same right answer that is answered right.
+    """The nearest correct input: a sequence of the same length and the same right answer that the model answers right.
 
     Attributes:
-        text: as one types it.
-        differs: places at which it differs, as prefix lengths: 1 is the first token.
-        margin: the right answer's logit less the best other one, nats.
-        made: whether it is the string with one token replaced; else it is of the sample.
-        was, becomes: the replaced token and what replaces it; "" where it was not made.
+        text: the sequence as a user types it.
+        differs: prefix lengths of the tokens that differ; 1 is the first token.
+        margin: the right answer's logit minus the best other one, nats.
+        made: whether it was made by replacing one token; otherwise it is from the sample.
+        was, becomes: the replaced token and its replacement; "" if it is from the sample.
     """
 
     text: str
@@ -214,14 +215,14 @@ class Twin:
 
 @dataclass(frozen=True)
 class WrongString:
-    """One string.
+    """One sequence with a wrong answer.
 
     Attributes:
-        text: as one types it.
-        right, answered: names of the answers.
-        margin: the given answer's logit less the right one's, nats.
-        twin: its nearest right twin; None where the sample has none.
-        repaired: whether the repair makes the answer right; None = no repair was tried.
+        text: the sequence as a user types it.
+        right, answered: names of the right answer and of the model's answer.
+        margin: the model's answer's logit minus the right one's, nats.
+        twin: the nearest correct input; None if none was found.
+        repaired: whether the intervention makes the answer right; None = no intervention was tried.
     """
 
     text: str
@@ -234,15 +235,15 @@ class WrongString:
 
 @dataclass(frozen=True)
 class WrongStrings:
-    """The most confidently wrong strings of a sample, the worst first.
+    """The most confidently wrong sequences of a sample, the largest margin first.
 
     Attributes:
-        strings: them.
-        wrong, asked: how many of the sample are wrong, and its size.
-        step, length, law: of which checkpoint and which strings.
-        repair: the name of the repair that was tried; "" = none.
-        repaired: how many of the wrong ones it makes right; None where none was tried.
-        tried: tokens replaced, one at a time, for each string.
+        strings: the sequences.
+        wrong, asked: number of wrong sequences in the sample, and sample size.
+        step, length, law: the checkpoint, the prefix length and the test set.
+        repair: name of the tested intervention; "" = none.
+        repaired: how many wrong sequences the intervention makes right; None = none was tested.
+        tried: number of single-token replacements tried per sequence.
         problem: why there are none, or "".
     """
 

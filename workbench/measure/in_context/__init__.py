@@ -1,1 +1,1 @@
-"""Behaviour of models that were never trained on a task and are given it in their prompt."""
+"""Behaviour of models that are given a task in their prompt and were not trained on it."""

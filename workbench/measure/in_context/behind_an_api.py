@@ -1,4 +1,4 @@
-"""Models behind an API: prompts of a presentation as lines of JSON, and their answers taken in as a run's rows."""
+"""Models behind an API: prompts as JSON lines, and the model's answers as rows of a run."""
 
 from __future__ import annotations
 
@@ -33,36 +33,36 @@ from workbench.tasks.registry import find_task, present, stored, task_of
 
 ONSETS, VOWELS = "bdfgklmnprstvz", "aeiou"
 LARGEST = 256 << 20
-"""Bytes of a file of prompts or answers."""
+"""Maximum size in bytes of a file of prompts or answers."""
 MOST_PROMPTS = 200_000
-"""Prompts of one file."""
+"""Maximum number of prompts in one file."""
 LARGEST_WINDOW = 10_000_000
-"""Words; a run's lengths may not be larger."""
+"""Maximum window in words. A run's lengths may not be larger."""
 MOST_SHOTS = 100
 STEP = 1
 
 
 def spoken_words(count: int | None) -> tuple[str, ...]:
-    """Made-up words of four letters, all different: no tokenizer is known, so they may be of several tokens each.
+    """Return made-up words of four letters, all different. A word may be several tokens, as the tokenizer is unknown.
 
     Args:
-        count: how many; None = all there are.
+        count: number of words; None = all.
     """
     every = [a + b + c + d for c in ONSETS for d in VOWELS for a in ONSETS for b in VOWELS if (a, b) != (c, d)]
     return tuple(every[:count])
 
 
 def spoken(inner: Task, told: Presentation, lengths: tuple[int, ...], window: int) -> Presented:
-    """A task in words, for a model whose tokens nobody knows: a word counts as one.
+    """Return a task in words, for a model with an unknown tokenizer: each word counts as one token.
 
     Args:
         inner: the task.
-        told: how it is put.
-        lengths: items at which it is asked.
-        window: the model's, in words.
+        told: the presentation of the task.
+        lengths: numbers of items at which the model is evaluated.
+        window: the model's window, in words.
 
     Raises:
-        TaskError: if it cannot be told so.
+        TaskError: if the task cannot be presented in words.
     """
     count = len(getattr(inner, "alphabet", ()))
     texts = {"answer" if part == "answer mark" else part: text for part, text in told.texts.items()}
@@ -78,14 +78,14 @@ def spoken(inner: Task, told: Presentation, lengths: tuple[int, ...], window: in
 
 
 def prompts(task: Presented, strings: int, seed: int = 0) -> Iterator[dict[str, Any]]:
-    """A prompt for each answer that is asked last, with the answer: ``id``, ``n``, ``prompt`` and ``answer``.
+    """Yield one prompt per sequence: ``id``, ``n``, ``prompt`` and the right ``answer``.
 
-    A sequence is asked for its last item, behind the right ones before it.
+    A prompt ends with the query of the sequence's last item, after the right answers to earlier items.
 
     Args:
         task: see :func:`spoken`.
-        strings: of each length.
-        seed: of the strings.
+        strings: number of sequences per length.
+        seed: seed of the sequences.
     """
     told = task.presentation
     words = {task.wording.part(name)[0]: text for name, text in told.texts.items() if text}
@@ -103,15 +103,15 @@ def prompts(task: Presented, strings: int, seed: int = 0) -> Iterator[dict[str, 
 
 
 def heading(task: Presented, strings: int, seed: int) -> dict[str, Any]:
-    """The first line of a file of prompts: all that makes them."""
+    """Return the first line of a file of prompts, which determines all other lines."""
     return {"lengthlens": "prompts", "task": stored(task), "strings": strings, "seed": seed}
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The objects of a file, a line each, one after another.
+    """Yield the JSON objects of a file, one per line.
 
     Raises:
-        RunError: for a file that cannot be read, or a line that is no JSON object, naming it.
+        RunError: for a file that cannot be read, or a line that is not a JSON object; the message names the line.
     """
     try:
         with open_regular(path, LARGEST) as file:
@@ -128,14 +128,15 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def read_prompts(path: Path) -> tuple[Presented, int, int]:
-    """The task of a file of prompts, how many of each length it holds, and the seed that they are drawn with.
+    """Return the task of a file of prompts, the number of prompts per length, and the seed of the sequences.
 
-    The first line says how all others are drawn. It is believed as far as they bear it out: a task that is not the one
-    that :func:`spoken` makes, and more or longer prompts than the file holds, are refused before anything is drawn.
+    The first line states how the prompts are drawn. It is compared with the prompts before anything is drawn. Refused
+    are a task that differs from the one that :func:`spoken` makes, and a statement of more or longer prompts than the
+    file contains.
 
     Raises:
         RunError: for any other file.
-        LensError: for a task that there is not, or whose code nobody trusted.
+        LensError: for an unknown task, or one whose code is not trusted.
     """
     lines = read_lines(path)
     first = next(lines, {})
@@ -166,7 +167,7 @@ def _whole(value: Any, least: int, most: int) -> bool:
 
 
 def _compare_prompts(path: Path, lines: Iterator[dict[str, Any]], spec: Mapping[str, Any], strings: int) -> None:
-    """Refuse prompts that are others, fewer or more than the first line says, or shorter than their items are."""
+    """Refuse prompts that differ in number from the first line, have other ids, or are too short for their items."""
     told = spec["presented"]["presentation"]
     lengths, shots, shot_items = spec["presented"]["asked_lengths"], told["shots"], told["shot_items"]
     for name, value, least, most in (("shots", shots, 0, MOST_SHOTS), ("shot_items", shot_items, 0, LARGEST)):
@@ -188,7 +189,7 @@ def _compare_prompts(path: Path, lines: Iterator[dict[str, Any]], spec: Mapping[
 
 
 def refuse_many(strings: int, lengths: Sequence[int]) -> None:
-    """Refuse more prompts than one file holds.
+    """Refuse more prompts than one file may contain.
 
     Raises:
         RunError: naming both numbers.
@@ -201,7 +202,7 @@ def refuse_many(strings: int, lengths: Sequence[int]) -> None:
 
 
 def _refuse_large(path: Path, spec: Mapping[str, Any]) -> None:
-    """Refuse a task that takes more symbols or tokens than there are words and windows."""
+    """Refuse a task with more symbols than there are words, or with too large a window."""
     if "source" not in spec and not hasattr(find_task(spec["name"]), "alphabet"):
         raise RunError(f"{path} names the task {shown(spec['name'])}, which cannot be put in words")
     symbols, window = spec["parameters"].get("symbols", 1), spec["presented"]["window"]
@@ -211,12 +212,12 @@ def _refuse_large(path: Path, spec: Mapping[str, Any]) -> None:
 
 
 def judged(asked: Path, answered: Path) -> tuple[Presented, dict[int, list[float]], bytes]:
-    """The task, by length 1 for each right answer and 0 for each wrong one, and what was answered.
+    """Return the task, the scores of answers by length (1 = right, 0 = wrong), and the answers as canonical JSON.
 
-    An answer is right if its first word is the wanted one, whatever its case and what stands around it.
+    An answer is right if its first word is the right one, ignoring case and surrounding punctuation.
 
     Raises:
-        RunError: for files that are none of prompts and of answers to them, or a prompt without an answer.
+        RunError: for files that do not contain prompts and their answers, or a prompt without an answer.
     """
     task, strings, seed = read_prompts(asked)
     ids = dict.fromkeys(f"{n}-{i}" for n in task.asked_lengths for i in range(strings))
@@ -243,31 +244,31 @@ def _first_word(text: str) -> str:
 
 
 class AnswersStudy:
-    """What rows of answers are made with: the task, and the streams of random numbers."""
+    """The parts of a study that rows of answers need: the task, and random streams."""
 
     def __init__(self, task: Presented) -> None:
         self.task = task
 
     def reads_unseen(self, length: int) -> bool:
-        """Whether a question of so many items reaches beyond the window."""
+        """Return whether a question with this many items exceeds the window."""
         return self.task.beyond_window(length)
 
     def rng(self, *parts: object) -> np.random.Generator:
-        """As that of a study with the probe seed 0."""
+        """Return the random stream of a study whose probe seed is 0."""
         return np.random.default_rng(seed_of("probe", 0, *parts))
 
 
 def take_in(asked: Path, answered: Path, model: str, out: Path) -> Run:
-    """A run of what a model behind an API answered, with its rows and verdict.
+    """Write a run with the answers of a model behind an API, its rows and its verdict.
 
     Args:
-        asked: the prompts, as :func:`prompts` gave them.
-        answered: a line each with ``id`` and ``answer``.
-        model: what the model is called.
-        out: the run's folder.
+        asked: file of prompts, as :func:`prompts` makes them.
+        answered: file with one line per answer: ``id`` and ``answer``.
+        model: name of the model.
+        out: folder of the run.
 
     Raises:
-        RunError: for files that are not these, an answer that is missing, or another run there.
+        RunError: for other files, a missing answer, or an existing run in the folder.
     """
     task, right, answers = judged(asked, answered)
     run = answered_run(task, answers, model, out)
@@ -285,10 +286,10 @@ def take_in(asked: Path, answered: Path, model: str, out: Path) -> Run:
 
 
 def answered_run(task: Presented, answers: bytes, model: str, out: Path) -> Run:
-    """A run without weights, of what a model behind an API answered.
+    """Write a run without weights for the answers of a model behind an API.
 
     Raises:
-        RunError: if another run is there.
+        RunError: if the folder contains another run.
     """
     parts: dict[str, Any] = {
         "task": stored(task),

@@ -1,10 +1,10 @@
-"""Which layers of a deep model are read, and by which name."""
+"""The layers of a deep model whose activations are read, and their hook names."""
 
 from __future__ import annotations
 
 
 def spread(layers: int, count: int) -> list[int]:
-    """``count`` of so many layers at even distances, the last one among them; all where there are no more.
+    """Return ``count`` layers at even distances, including the last one; all layers if there are no more.
 
     >>> spread(30, 5)
     [5, 11, 17, 23, 29]
@@ -14,5 +14,5 @@ def spread(layers: int, count: int) -> list[int]:
 
 
 def stream(layer: int) -> str:
-    """The residual stream behind a layer."""
+    """Return the hook name of the residual stream after a layer."""
     return f"blocks.{layer}.hook_resid_post"

@@ -1,7 +1,7 @@
-"""``behaviour.in_context``: how often a model answers a task that it is given in its prompt, as the prompt grows.
+"""``behaviour.in_context``: how often a model solves a task that is given in its prompt, as the prompt grows.
 
-Lengths count items of the question; tokens stand beside them. A model is asked by teacher forcing: of an answer of
-several tokens each one is asked behind the right ones before it. Only the asked positions are read out.
+Lengths count items of the question; rows also contain the number of tokens. Evaluation is teacher-forced: each token of
+an answer is predicted after the right tokens before it. Only the positions of answers are decoded.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 NAME = "behaviour.in_context"
 LAW = MATCHED
 FINAL = "ln_final.hook_normalized"
-"""What is read out where a model can do so for chosen positions alone."""
+"""Activation that is decoded, in models that can decode selected positions only."""
 ROWS = 512
-"""Positions read out at once: a vocabulary is wide."""
+"""Positions decoded at once. It bounds memory, because a vocabulary is large."""
 
 QUANTITIES = (
     Quantity(
@@ -111,14 +111,14 @@ QUANTITIES = (
 )  # fmt: skip
 
 Shares = dict[str, NDArray[np.float64]]
-"""Quantity -> mean over the answers of each string."""
+"""Quantity -> mean over the answers of each sequence, ``[sequence]``."""
 
 
 class InContext(Measurement):
-    """The measurement.
+    """Measure accuracy, skill and a verdict on a task that is given in the prompt.
 
     Args:
-        resamples: bootstrap resamples behind the intervals of means.
+        resamples: bootstrap resamples for the intervals of means.
     """
 
     name = NAME
@@ -136,7 +136,7 @@ class InContext(Measurement):
         return []
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """Refused: what is right is known with the study alone, which :meth:`observer` is given."""
+        """Raise an error: scoring needs the study, which only :meth:`observer` receives."""
         raise MeasurementError(f"{NAME} is shown a model by its observer")
 
     def observer(self, study: Study, law: str, length: int, batch: Batch) -> Observer:
@@ -150,7 +150,7 @@ class InContext(Measurement):
 
 
 class AnswerShares(Observer):
-    """What a model answers to the strings of one length, by string."""
+    """Scores the model's answers on the sequences of one length, per sequence."""
 
     def __init__(self, study: Study, batch: Batch) -> None:
         self.batch, self._model = batch, study.model
@@ -183,7 +183,7 @@ class AnswerShares(Observer):
         }
 
     def shares(self) -> Shares:
-        """Of all strings that were seen."""
+        """Return the scores of all observed sequences."""
         return {name: np.concatenate([part[name] for part in self._parts]) for name in QUANTITIES_SEEN}
 
 
@@ -191,12 +191,12 @@ QUANTITIES_SEEN = ("answer_accuracy", "candidate_accuracy", "answer_log_probabil
 
 
 def in_context_rows(study: Study, found: Mapping[int, Shares], resamples: int = 400) -> list[Row]:
-    """Rows of all lengths, and the verdict.
+    """Return the rows of all lengths, and the verdict.
 
     Args:
-        study: gives the task, and the streams of random numbers.
-        found: by length, what was found of each string; a quantity may be left out.
-        resamples: of the bootstrap.
+        study: supplies the task and the random streams.
+        found: by length, the scores per sequence; some quantities may be missing.
+        resamples: number of bootstrap resamples.
     """
     task: Any = study.task
     title = task.presentation.title
@@ -224,7 +224,7 @@ def in_context_rows(study: Study, found: Mapping[int, Shares], resamples: int = 
 
 
 def longer_question(task: Any, length: int) -> int | None:
-    """The most items, up to twice as many, of a question that the task has and that fits into the window."""
+    """Return the most items, at most twice ``length``, of a question that fits into the window, or None."""
     fits = (n for n in range(2 * length, length, -1) if task.admissible(n) and not task.beyond_window(n))
     return next(fits, None)
 
@@ -250,13 +250,13 @@ def _skill(
 
 
 def verdict_rows(rows: Sequence[Row], window: int, title: str, strings: int, longer: int | None = None) -> list[Row]:
-    """The verdict with its two lengths, from the rows of ``judged_skill`` and ``prompt_tokens`` alone.
+    """Return the verdict with its two lengths, from the rows of ``judged_skill`` and ``prompt_tokens`` only.
 
     Args:
-        rows: of one checkpoint.
-        window: tokens that the model was trained on.
-        title: of the presentation.
-        strings: the fewest behind any length.
+        rows: the rows of one checkpoint.
+        window: number of tokens in the training window of the model.
+        title: title of the presentation.
+        strings: the smallest number of sequences at any length.
         longer: see :func:`decide_in_context`.
     """
     where: dict[str, Any] = {"law": LAW, "target": title, "n": strings}

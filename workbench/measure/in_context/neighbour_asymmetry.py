@@ -1,7 +1,7 @@
-"""``behaviour.asymmetry``: whether a model finds the right neighbour of a word in its prompt oftener than the left.
+"""``behaviour.asymmetry``: does a model find the right neighbour of a word more often than the left one?
 
-Both are asked of the same strings but for the query, which stands one place on where its left neighbour is wanted: so
-each pair has the same answers to choose from, and the difference is one of pairs.
+Both tasks use the same prompts except for the query. For the left neighbour, the query is one position later. So each
+pair has the same possible answers, and the difference is a paired one.
 """
 
 from __future__ import annotations
@@ -25,13 +25,16 @@ if TYPE_CHECKING:
     from workbench.tasks.batch import Batch
 
 SIDES = ("ur", "ul")
-"""Tasks that ask the right neighbour, and the left one."""
+"""Tasks whose answer is the right neighbour, and the left one."""
 OF = {"neighbour_asymmetry": "answer_accuracy", "candidate_asymmetry": "candidate_accuracy"}
-"""Quantity -> what is right of a string."""
+"""Quantity -> the score per sequence whose difference it is."""
 
 
 class NeighbourAsymmetry(Measurement):
-    """The measurement. Both sides are asked here, of the strings that either run's behaviour was measured on."""
+    """Measure the accuracy on right minus left neighbours.
+
+    Both tasks are evaluated here, on the sequences of ``behaviour.in_context`` of either run.
+    """
 
     name = "behaviour.asymmetry"
     title = "Right against left neighbour"
@@ -60,7 +63,7 @@ class NeighbourAsymmetry(Measurement):
         return []
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """Refused: both sides are asked at the end."""
+        """Raise an error: both tasks are evaluated in ``finish``."""
         raise MeasurementError(f"{self.name} measures both sides itself")
 
     def finish(self, study: Study) -> list[Row]:
@@ -79,7 +82,7 @@ class NeighbourAsymmetry(Measurement):
         return rows
 
     def _shares(self, study: Study, side: str, length: int, count: int) -> Mapping[str, Any]:
-        """Whether each string is answered, asked for one side."""
+        """Return the scores of each sequence for one of the two tasks."""
         own: Any = study.task
         task = own.model_copy(update={"inner": task_of({"name": side, "parameters": own.inner.parameters})})
         evaluation = Evaluation(task, study.grid, study.seed, count)

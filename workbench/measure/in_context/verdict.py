@@ -1,8 +1,8 @@
 """The verdict on a model that is evaluated in its prompt: holds, decays, partial, not capable, or undecided.
 
-It is computed from stored limits alone. With m judged lengths, each limit of skill is wrong with probability at most
-0.025 / m: *shown to be at least x* means that the lower limit is at least x, *shown to be below x* that the upper limit
-is below x.
+It is computed from stored limits only. With m tested lengths, each limit of skill is wrong with probability at most
+0.025 / m. *Shown to be at least x* means that the lower limit is at least x. *Shown to be below x* means that the upper
+limit is below x.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from workbench.core.verdicts import (
 from workbench.measure.intervals import all_equal, lower_limit, upper_limit
 
 DRAWS = 20_000
-"""Random weightings behind the limits of a mean of shares."""
+"""Number of random weightings for the limits of a mean."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class Point:
         length: items of the question.
         tokens: tokens of the prompt.
         skill: the estimate.
-        low: lower limit, wrong with probability at most 0.025 / (number of judged lengths).
+        low: lower limit, wrong with probability at most 0.025 / (number of tested lengths).
         high: upper limit, wrong with the same probability.
-        unseen: whether the prompt reaches beyond the window, so that the length is not judged.
+        unseen: whether the prompt exceeds the window, so that the length is not tested.
     """
 
     length: int
@@ -54,16 +54,16 @@ class Point:
 
 @dataclass(frozen=True)
 class InContextVerdict:
-    """What is shown of a model that is evaluated in its prompt.
+    """The verdict on a model that is evaluated in its prompt.
 
     Attributes:
         label: ``holds``, ``decays``, ``partial``, ``not capable`` or ``undecided``.
-        length: items that the label is about: H up to which skill holds, K from which it decays or is undecided, or the
-            longest judged length.
-        capable_from: K0, the smallest judged length at which skill is shown to be at least FITTED; None = at none.
-        decays_from: the first of the two lengths in a row that show a decay; None = no decay is shown.
-        kept_to: the longest length before that up to which skill is shown to be kept; None = there is no reference.
-        judged: the longest judged length.
+        length: number of items that the label is about: H up to which skill holds, K from which it decays or is
+            undecided, or the longest tested length.
+        capable_from: K0, the smallest tested length at which skill is shown to be at least FITTED; None = at no length.
+        decays_from: the first of the two successive lengths that show a decay; None = no decay is shown.
+        kept_to: the longest length before that up to which skill is shown to hold; None = there is no reference.
+        judged: the longest tested length.
         note: one clause.
         reason: why it is undecided, else "".
     """
@@ -79,20 +79,20 @@ class InContextVerdict:
 
 
 def limits(values: NDArray[np.float64], error: float, rng: np.random.Generator) -> tuple[float, float]:
-    """One-sided limits of the mean over sequences of values in [0, 1].
+    """Return one-sided limits of the mean over sequences of values in [0, 1].
 
-    The upper limit is a quantile of the mean under random weights, uniform over the simplex, where one sequence with
-    the value 1 is added to the sample; for the lower limit one with the value 0 is added. For 0/1 values these are
-    exactly the Clopper-Pearson limits, which are computed without random weights. Unlike those of a bootstrap, they
-    stay apart from the mean where a sample misses rare values.
+    The upper limit is a quantile of the mean under random weights, uniform over the simplex, after one sequence with
+    the value 1 is added to the sample. For the lower limit, a sequence with the value 0 is added. For 0/1 values these
+    are exactly the Clopper-Pearson limits, which are computed without random weights. Where a sample misses rare
+    values, a bootstrap interval may shrink to the mean; these limits do not.
 
     Source: Gaffke 2005, "Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative
-    variable"; Learned-Miller and Thomas 2019, "A new confidence interval for the mean of a bounded random variable".
-    That the limits are valid for all distributions is a conjecture; our tests simulate them.
+    variable". Learned-Miller and Thomas 2019, "A new confidence interval for the mean of a bounded random variable". It
+    is a conjecture that the limits are valid for all distributions; our tests simulate them.
 
     Args:
         values: ``[sequence]``, at least one.
-        error: probability at most with which each limit is wrong.
+        error: maximum probability that a limit is wrong.
         rng: draws the weights.
 
     Returns:
@@ -111,17 +111,17 @@ def limits(values: NDArray[np.float64], error: float, rng: np.random.Generator) 
 
 
 def limits_of_mean(mean: float, n: int, error: float) -> tuple[float, float]:
-    """One-sided limits of the mean of values in [0, 1] of which only the mean of ``n`` is known.
+    """Return one-sided limits of the expectation of values in [0, 1], from only the mean of ``n`` values.
 
-    They hold whatever the spread of the values: Hoeffding's bound in its sharp form, n KL(mean, limit) =
-    log(1 / error). They are wider than those of :func:`limits`, which needs the values.
+    They are valid for any spread of the values. They are Hoeffding's bound in its sharp form: n KL(mean, limit) = log(1
+    / error). They are wider than those of :func:`limits`, which needs the values.
 
     Source: Hoeffding 1963, "Probability inequalities for sums of bounded random variables", theorem 1.
 
     Args:
-        mean: of the values.
-        n: how many there are.
-        error: probability at most with which each limit is wrong.
+        mean: mean of the values.
+        n: number of values.
+        error: maximum probability that a limit is wrong.
 
     Returns:
         lower and upper limit.
@@ -143,28 +143,29 @@ def limits_of_mean(mean: float, n: int, error: float) -> tuple[float, float]:
 
 
 def decide_in_context(points: Sequence[Point], window: int, longer: int | None = None) -> InContextVerdict:
-    """The verdict on a curve of skill over length, from its limits alone; lengths beyond the window are not judged.
+    """Return the verdict on a curve of skill over length, from its limits only. Lengths beyond the window are ignored.
 
     K0 is the smallest length at which skill is shown to be at least FITTED. The reference of a longer length is the
     largest lower limit from K0 up to the length before. With K0:
 
-    - *decays*: two lengths in a row are shown to be below ROBUST of their references; from the first of them on.
+    - *decays*: two successive lengths are shown to be below ROBUST of their references. It decays from the first of
+      them.
     - *holds*: every length beyond K0 is shown to be at least ROBUST of its reference, up to the longest.
-    - *undecided*: anything else, from the first length beyond K0 that is not shown to be kept.
+    - *undecided*: anything else, from the first length beyond K0 at which skill is not shown to hold.
 
-    Without K0, r being the largest lower limit of all:
+    Without K0, let r be the largest lower limit of all:
 
-    - *partial*: r is at least PARTIAL, and two later lengths in a row are shown to be below r / 2.
-    - *not capable*: else, where every length is shown to be below FITTED.
+    - *partial*: r is at least PARTIAL, and two later successive lengths are shown to be below r / 2.
+    - *not capable*: otherwise, if every length is shown to be below FITTED.
     - *undecided*: anything else.
 
     Args:
-        points: of ascending length.
-        window: tokens that the model was trained on.
+        points: in the order of lengths.
+        window: number of tokens in the training window of the model.
         longer: items of a longer question that fits into the window, for the note; None = there is none.
 
     Raises:
-        ValueError: if no length lies inside the window.
+        ValueError: if no length is inside the window.
     """
     judged = [point for point in points if not point.unseen]
     if not judged:
@@ -174,7 +175,7 @@ def decide_in_context(points: Sequence[Point], window: int, longer: int | None =
 
 
 def _capable(judged: Sequence[Point], start: int, window: int, longer: int | None) -> InContextVerdict:
-    """The verdict where skill is shown to reach FITTED at the judged length with the index ``start``."""
+    """Return the verdict where skill is shown to reach FITTED at the tested length with index ``start``."""
     first, last, later = judged[start], judged[-1], judged[start + 1 :]
     references = [max(judged[start:place], key=lambda point: point.low) for place in range(start + 1, len(judged))]
     kept = [point.low >= ROBUST * best.low for point, best in zip(later, references, strict=True)]
@@ -213,7 +214,7 @@ def _capable(judged: Sequence[Point], start: int, window: int, longer: int | Non
 
 
 def _partly(judged: Sequence[Point], window: int) -> InContextVerdict:
-    """The verdict where no length is shown to reach FITTED."""
+    """Return the verdict where no length is shown to reach FITTED."""
     best = max(judged, key=lambda point: point.low)
     place = judged.index(best)
     later = judged[place + 1 :]
@@ -236,12 +237,12 @@ def _partly(judged: Sequence[Point], window: int) -> InContextVerdict:
 
 
 def _pair(falling: Sequence[bool]) -> int | None:
-    """The index of the first of two in a row that are true."""
+    """Return the index of the first of two successive values that are true, or None."""
     return next((place for place, both in enumerate(pairwise(falling)) if all(both)), None)
 
 
 def _add(judged: Sequence[Point], longer: int | None) -> str:
-    """How to add a longer length, as an option of the command that measures."""
+    """Return a clause with the command-line option that adds a longer length."""
     if longer is None:
         return "no longer question fits"
     lengths = ",".join(str(n) for n in (*(point.length for point in judged), longer))
@@ -253,11 +254,11 @@ def _said(point: Point, window: int) -> str:
 
 
 def _place(point: Point, window: int) -> str:
-    """Items, tokens, and their share of the window."""
+    """Return items, tokens, and their share of the window as text."""
     share = 100 * point.tokens / window
     return f"{point.length:,} items ({point.tokens:,} tokens, {share:.2g} % of the window)"
 
 
 def level(lengths: int) -> float:
-    """Probability at most with which each limit is wrong that the verdict on so many judged lengths rests on."""
+    """Return the maximum probability that each limit is wrong, for a verdict on this many tested lengths."""
     return ERROR / max(1, lengths)

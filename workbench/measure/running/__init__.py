@@ -1,1 +1,1 @@
-"""Measuring runs on disk: what is missing, what applies, and writing it beside the run."""
+"""Measuring runs on disk: which measurements are missing, which apply, and writing their shards."""

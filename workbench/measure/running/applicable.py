@@ -1,4 +1,4 @@
-"""Which measurements a model can be given, and what is said of the others: rows, not failures."""
+"""Which measurements apply to a model; the others become rows of status *not_applicable*, not failures."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ INSTEAD = {
     "scan": "circuits.hardmax is about its attention",
 }
 ANSWERS_ALONE = "behaviour"
-"""The family of measurements that look at what a model answers, and at nothing in it."""
+"""The family of measurements that read only a model's answers, not its activations."""
 NOUNS = {"attention": "attention", "scan": "the scan of a state-space model"}
 
 
 def lacking(measurement: Measurement, model: HookedModel, task: Task | None = None) -> str:
-    """Why a model cannot be given a measurement, in one clause that says what fits it; "" where it can."""
+    """Return why a measurement does not apply to a model, in one clause that names alternatives; "" if it applies."""
     if why := (task is not None and misplaced(measurement, task)) or unmet(measurement.spec, model.cfg):
         return why
     if not model.hook_dict and measurement.name.partition(".")[0] != ANSWERS_ALONE:
@@ -35,7 +35,7 @@ def lacking(measurement: Measurement, model: HookedModel, task: Task | None = No
 
 
 def misplaced(measurement: Measurement, task: Task) -> str:
-    """Why a measurement does not go with how models get to know a task; "" where it does."""
+    """Return why a measurement does not apply to models that get, or do not get, the task in a prompt; else ""."""
     if task.presented and measurement.presented == "no":
         return measurement.not_presented
     if measurement.presented == "only" and not task.presented:
@@ -44,7 +44,7 @@ def misplaced(measurement: Measurement, task: Task) -> str:
 
 
 def unmet(spec: Spec, cfg: Architecture) -> str:
-    """Why models of this config lack what a measurement says it needs; "" where they have it."""
+    """Return why models of this config lack a component that the measurement needs, in a clause; else ""."""
     has = "attention" if cfg.attention != "none" else "scan"
     if not spec.needs or spec.needs == has:
         return ""
@@ -52,7 +52,7 @@ def unmet(spec: Spec, cfg: Architecture) -> str:
 
 
 def not_applicable(spec: Spec, why: str) -> list[Row]:
-    """One row per quantity and law."""
+    """Return one row of status *not_applicable* per quantity and test set."""
     return [
         row(quantity=quantity.name, law=law, status="not_applicable", note=why)
         for law in spec.laws or ("",)

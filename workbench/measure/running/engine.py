@@ -1,4 +1,4 @@
-"""Measuring one checkpoint: one forward pass per law and length, shared by all measurements."""
+"""Measuring one checkpoint: one forward pass per test set and length, shared by all measurements."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class MeasurementJob:
     """One measurement of one checkpoint.
 
     Attributes:
-        name, settings: which measurement.
-        sequences: per law and length, to begin with.
-        key: of the shard.
-        deep: whether further sequences may be drawn where those leave a question open.
+        name, settings: the measurement.
+        sequences: number of first sequences per test set and length.
+        key: key of the shard.
+        deep: whether more sequences may be drawn where the first ones are inconclusive.
     """
 
     name: str
@@ -54,15 +54,16 @@ class MeasurementJob:
 
 @dataclass(frozen=True)
 class CheckpointJob:
-    """What one checkpoint lacks: files in (a run and a step), files out (a shard per measurement); idempotent.
+    """The missing measurements of one checkpoint. The job reads a run and writes a shard per measurement; it is
+    idempotent.
 
     Attributes:
         run_path, run_name, step: the checkpoint.
         grid: prefix lengths.
-        measurements: those that are missing.
-        trusted: files whose code may be run as that of the run's task: a worker process knows no others.
+        measurements: the missing ones.
+        trusted: files whose code may run as that of the run's task. A worker process trusts no others.
         device: where the model computes.
-        strings: what about the strings is not the run's own.
+        strings: how the evaluation sequences differ from the run's own.
     """
 
     run_path: str
@@ -77,7 +78,7 @@ class CheckpointJob:
 
 @dataclass(frozen=True)
 class JobResult:
-    """What a checkpoint's job did; ``problems`` has a sentence for each measurement that failed."""
+    """The result of a checkpoint's job; ``problems`` has a sentence for each measurement that failed."""
 
     run: str
     step: int
@@ -90,7 +91,7 @@ class JobResult:
 
 @dataclass(frozen=True)
 class ObservedMeasurement:
-    """A measurement that is shown a checkpoint, the study it is handed, and what it is called when it fails."""
+    """A measurement during a pass, its study, and the name in its error message."""
 
     measurement: Measurement
     study: Study
@@ -99,16 +100,16 @@ class ObservedMeasurement:
 
 @dataclass
 class Isolation:
-    """Calls measurements so that one that fails leaves the others alone.
+    """Calls measurements so that the failure of one does not stop the others.
 
     Attributes:
-        failures: by measurement, what it raised first.
+        failures: by measurement, a sentence about its first error.
     """
 
     failures: dict[str, str] = field(default_factory=dict)
 
     def of(self, name: str) -> AbstractContextManager[None]:
-        """What is raised inside fails this measurement only; a full disk fails them all."""
+        """Return a context in which an error fails this measurement only. A full disk fails all of them."""
 
         def tell(sentence: str) -> None:
             self.failures.setdefault(name, f"{name} failed: {sentence}")
@@ -117,7 +118,7 @@ class Isolation:
 
 
 def spec_json(spec: Spec) -> str:
-    """A spec as it travels in Parquet metadata, where the glossary reads it."""
+    """Return a spec as JSON for Parquet metadata, where the glossary reads it."""
     return json.dumps(asdict(replace(spec, settings=dict(spec.settings))))
 
 
@@ -132,10 +133,11 @@ def shard_key(
     task_parameters: Mapping[str, Any] | None = None,
     listing: int = 0,
 ) -> str:
-    """Hash of everything the numbers depend on: the rule of how many sequences there are, not the number reached.
+    """Return a hash of everything that the numbers depend on.
 
-    The device enters by its type unless it is the CPU, and by the dtype if one was set. The task enters by parameters
-    that differ from the run's, and by how often its listed test sets changed.
+    The number of sequences enters by its rule, not by the number that was reached. The device enters by its type unless
+    it is the CPU, and by the dtype if one was set. The task enters by parameters that differ from the run's, and by how
+    often its listed test sets changed.
     """
     parts: dict[str, Any] = {
         "measurement": spec.name,
@@ -170,15 +172,15 @@ def measurement_job(
     strings: OtherStrings = OWN_STRINGS,
     device: ComputeDevice = USUAL_DEVICE,
 ) -> MeasurementJob:
-    """The job of one measurement at one checkpoint.
+    """Return the job of one measurement at one checkpoint.
 
     Args:
-        measurement: it.
+        measurement: the measurement.
         run, step: the checkpoint.
         grid: prefix lengths.
-        sequences: per test set and length; None = what the measurement asks for.
+        sequences: per test set and length; None = the measurement's default.
         deep: whether a measurement that deepens may do so here.
-        strings: what about them is not the run's own.
+        strings: how the evaluation sequences differ from the run's own.
         device: where the model computes.
     """
     spec = measurement.spec
@@ -192,17 +194,17 @@ def measurement_job(
 
 
 def evaluation_seed_of(run: Run, strings: OtherStrings) -> int:
-    """What a run's evaluation strings are drawn from: its own evaluation seed, unless another one is asked for."""
+    """Return the seed of a run's evaluation sequences: the requested one, or the run's own."""
     own: int = run.config["seeds"]["evaluation"]
     return own if strings.seed is None else strings.seed
 
 
 def requested_task(run: Run, strings: OtherStrings) -> Task:
-    """The run's task, or the same under the parameters that are asked for.
+    """Return the run's task, with the requested parameters if there are any.
 
     Raises:
-        MeasurementError: for a parameter that it lacks, a value that it refuses, and parameters under which it has
-            other tokens or answers than the model was made for.
+        MeasurementError: for an unknown parameter, an invalid value, or parameters under which the task has other
+            tokens or answers than the model was made for.
     """
     own, parameters = run.task, strings.parameters
     if not parameters:
@@ -227,11 +229,11 @@ def measure_checkpoint(job: CheckpointJob, until: float | None = None) -> JobRes
     """Run the measurements of one checkpoint and write their shards.
 
     Args:
-        job: what is measured.
-        until: the time from which on it is not begun, in seconds since the epoch; None = no limit.
+        job: the job.
+        until: time in seconds since the epoch after which the job does not begin; None = no limit.
 
     Raises:
-        TimeIsUp: if the time is up.
+        TimeIsUp: if that time has passed.
         RunError: if the checkpoint is damaged.
         StorageError: if a shard cannot be written.
     """
@@ -280,9 +282,10 @@ def measure_checkpoint(job: CheckpointJob, until: float | None = None) -> JobRes
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Torch and the linear algebra of numpy and scipy on one thread: sums in another order have other last bits.
+    """Limit torch and the linear algebra of numpy and scipy to one thread, because the order of sums changes the last
+    bits.
 
-    Worker processes begin so. This one may have been told otherwise, by OMP_NUM_THREADS or its number of cores.
+    Worker processes start with one thread. This process may have more, by OMP_NUM_THREADS or its number of cores.
     """
     import scipy.linalg  # noqa: F401 - it has a BLAS of its own, which is held only once it is loaded
     import torch
@@ -298,7 +301,7 @@ def one_thread() -> Iterator[None]:
 
 
 def _is_measured(run: Run, step: int, job: MeasurementJob) -> bool:
-    """Whether another process has written a shard since it was planned: a plan holds none that is there and sound."""
+    """Return whether another process has written this shard since it was planned."""
     path = shard_path(run.path, job.name, step, job.key)
     if not path.exists():
         return False
@@ -312,7 +315,7 @@ def _is_measured(run: Run, step: int, job: MeasurementJob) -> bool:
 def observe_all(
     model: Any, evaluation: Evaluation, observed: Sequence[ObservedMeasurement], isolation: Isolation
 ) -> int:
-    """Show every measurement its laws and lengths; returns the number of forward passes that they share."""
+    """Show every measurement its test sets and lengths; return the number of forward passes that they share."""
     for one in observed:
         with isolation.of(one.name):
             one.measurement.start(one.study)
@@ -325,14 +328,14 @@ def observe_all(
 
 
 def _materialises(measurement: Measurement, model: Any) -> bool:
-    """Whether a measurement changes the last bits of what others would see; it then has passes of its own."""
+    """Return whether a measurement changes the last bits of activations; it then gets separate passes."""
     return any(name.endswith(MATERIALISING) for name in measurement.hooks(model.cfg))
 
 
 def _shared_passes(
     evaluation: Evaluation, observed: Sequence[ObservedMeasurement], isolation: Isolation
 ) -> Iterator[tuple[Batch, list[Shown]]]:
-    """The strings of each pass and who observes them: one pass for all lengths that the same strings serve."""
+    """Yield the sequences of each pass with their observers. Lengths with the same sequences share one pass."""
     for law in dict.fromkeys(law for one in observed for law in one.measurement.spec.laws):
         served: dict[int, list[int]] = {}
         for length in evaluation.grid.lengths:
@@ -348,9 +351,9 @@ def _shared_passes(
 
 
 def mark_unseen(rows: Sequence[Row], study: Study) -> list[Row]:
-    """Rows about queries that read ids never seen in training say so instead of *ok*.
+    """Return the rows, with the status *unseen_position* in *ok* rows whose queries read ids never seen in training.
 
-    The verdict is about all lengths at once; its length is the horizon.
+    The verdict keeps its status. It is about all lengths; its column ``length`` is the longest tested length.
     """
     unseen = {n for n in study.grid.lengths if study.reads_unseen(n)}
 
@@ -371,9 +374,9 @@ def write_rows(
     seconds: float,
     strings: OtherStrings = OWN_STRINGS,
 ) -> None:
-    """Write one shard, with what the engine knows filled into its rows; ``seconds`` since its checkpoint was begun.
+    """Write one shard, with the columns that the engine fills in; ``seconds`` counts from the checkpoint's beginning.
 
-    What about the strings is not the run's own stands in every row's setting, and in the shard's metadata.
+    If the evaluation sequences differ from the run's own, every row's setting and the shard's metadata state how.
     """
     setting = canonical({**spec.settings, **strings.setting})
     filled = [{**r, "run": run.name, "step": step, "measurement": spec.name, "setting": setting} for r in rows]

@@ -1,4 +1,4 @@
-"""Measuring one run because somebody asked for it: what is missing is made, and stays in the table."""
+"""Measuring one run on request from the dashboard; the new rows stay in the table."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ def measure_run(
     progress: Callable[[int, int, str], None],
     deepen_at: int | None = None,
 ) -> dict[str, Any]:
-    """Measure what a run lacks, a checkpoint after another, as ``lengthlens measure`` does.
+    """Measure what a run lacks, one checkpoint after another, as ``lengthlens measure`` does.
 
     Args:
         run_path: the run's folder.
         only: names or prefixes of measurements; empty = all.
-        state: of the folder, in any form: a changed folder is another question, though nothing is read from this.
-        progress: told after each checkpoint; whatever it raises ends the work, and what is measured by then stays.
-        deepen_at: measure this step alone, with further strings where the first ones leave a question open.
+        state: state of the folder. It is not read, but makes requests for a changed folder distinct.
+        progress: called after each checkpoint. An error that it raises stops the work; finished measurements are kept.
+        deepen_at: measure this step only, and draw more sequences where the first ones are inconclusive.
 
     Returns:
-        JSON: ``rows`` made, ``problems``, a sentence each, and whether any of them is more than a notice (``failed``).
+        JSON: ``rows``, the number of new rows; ``problems``, one sentence each; ``failed``, whether any problem is more
+            than a notice.
     """
     request = MeasureRequest([Path(run_path)], only=list(only) or None, executor="serial")
     todo = plan(request if deepen_at is None else replace(request, steps=[deepen_at], deepen="all"))

@@ -1,4 +1,4 @@
-"""Plain tokens and labels as batches: measurements take what users of other libraries have."""
+"""Plain tokens and labels as batches, for users of other libraries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.measure.settings import MeasurementError
 from workbench.tasks.base import Batch, Task
 
 Data = Task | Batch | Tensor | Iterable[Batch | Tensor]
-"""What a measurement reads: a task whose strings are drawn, batches, or tensors of token ids, one per length."""
+"""Input of a measurement: a task whose sequences are drawn, batches, or tensors of token ids, one per length."""
 
 
 def batches_of(
@@ -21,18 +21,17 @@ def batches_of(
     task: Task | None,
     law: str,
 ) -> list[Batch]:
-    """Batches of what was given; plain tokens become one each.
+    """Convert the given data to batches; each tensor of plain tokens becomes one batch.
 
     Args:
-        data: batches, or token ids ``[batch, pos]`` as the model reads them; without a task their length counts all
-            of them, a BOS too.
-        labels: of plain tokens without a task, the right answers: classes (integers) or numbers, ``[batch, pos]``, or
-            ``[batch]`` for the last place alone. They are the output summary as well.
-        task: of plain tokens, the task that labels them.
-        law: the law that plain tokens are counted under.
+        data: batches, or token ids ``[batch, pos]`` as the model reads them. Without a task, their length includes BOS.
+        labels: right answers of plain tokens without a task: classes (integers) or numbers, ``[batch, pos]``, or
+            ``[batch]`` for the last position only. They also serve as the task state at the output.
+        task: the task that labels plain tokens.
+        law: name of the test set that plain tokens are stored under.
 
     Raises:
-        MeasurementError: for labels of other shapes, or beside what has labels already.
+        MeasurementError: for labels of other shapes, or for labels of data that has labels already.
         TaskError: for token ids that the task does not have.
     """
     if isinstance(labels, str):

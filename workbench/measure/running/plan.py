@@ -1,4 +1,4 @@
-"""Measuring folders of runs: what is missing, in parallel, with what went wrong named at the end."""
+"""Measuring folders of runs: which shards are missing, parallel execution, and problems reported at the end."""
 
 from __future__ import annotations
 
@@ -53,18 +53,18 @@ from workbench.tasks.registry import contained
 from workbench.tasks.source_code import code_of, on_trust, trusted
 
 MEMORY_PER_WORKER = 2 << 30
-"""Bytes a worker may need: a forward pass of 512 sequences at the longest length, with its caches."""
+"""Bytes that a worker may need: a forward pass of 512 sequences at the longest length, with its caches."""
 BYTES_PER_SHARD = 1 << 14
-"""What a shard takes on average, for the estimate of the room on the disk."""
+"""Average size of a shard in bytes, for the estimate of disk space."""
 
 
 @dataclass
 class Plan:
-    """What is to be done, and what was noticed on the way.
+    """The jobs to do, and what was noticed while planning.
 
     Attributes:
-        request: what is measured, and how.
-        runs: the runs that take part.
+        request: the request.
+        runs: the runs of the request.
         jobs: one per checkpoint with missing measurements.
         present: checkpoint-measurement pairs already measured.
         notices: lengths left out, and the like; not failures.
@@ -80,14 +80,13 @@ class Plan:
 
 
 def plan(request: MeasureRequest) -> Plan:
-    """The measurements that a request asks for and no shard has yet.
+    """Return the plan of a request: its measurements that have no shard yet.
 
     Raises:
-        RunError: for a folder that does not exist or holds no run, or a step that a run lacks.
-        MeasurementError: for an unknown measurement or setting, a setting of a measurement that is not asked for, or
-            a layer that a model lacks.
-        TaskError, PositionError: for a length that a task does not admit or a model cannot read.
-        MeasurementError: for parameters that a run's task cannot have.
+        RunError: for a folder that does not exist or contains no run, or a step that a run lacks.
+        MeasurementError: for an unknown measurement or setting, a setting of a measurement that is not selected, or a
+            layer that a model lacks. Also for parameters that a run's task cannot have.
+        TaskError, PositionError: for a length that a task does not have or a model cannot read.
     """
     names = choose(request.only)
     for name in request.settings:
@@ -115,7 +114,7 @@ def plan(request: MeasureRequest) -> Plan:
 
 
 def _plan_run(todo: Plan, run: Run, measurements: Mapping[str, Measurement]) -> None:
-    """Add what one run lacks to the plan, or why nothing of it is measured."""
+    """Add the missing measurements of one run to the plan, or the reason why the run is not measured."""
     request = todo.request
     if run.weightless:
         todo.notices.append(f"nothing more is measured of {run.name}: {run.weightless}")
@@ -169,7 +168,10 @@ def _plan_run(todo: Plan, run: Run, measurements: Mapping[str, Measurement]) -> 
 
 
 def in_prompt(made: Mapping[str, Measurement]) -> dict[str, Measurement]:
-    """The measurements for a model that was given its task in the prompt: some give way to one that is made of it."""
+    """Return the measurements for a model that gets its task in the prompt.
+
+    Some measurements are replaced by the one that their class variable ``in_prompt`` names.
+    """
     suited: dict[str, Measurement] = {}
     for name, measurement in made.items():
         other = measurement.in_prompt
@@ -179,7 +181,7 @@ def in_prompt(made: Mapping[str, Measurement]) -> dict[str, Measurement]:
 
 @dataclass(frozen=True)
 class RunJobs:
-    """What the jobs of one run are made from: measurements, lengths, the request, and the shards there are."""
+    """The inputs for the jobs of one run: measurements, lengths, the request, and the existing shards."""
 
     run: Run
     measurements: Sequence[Measurement]
@@ -189,7 +191,7 @@ class RunJobs:
     strings: OtherStrings = OWN_STRINGS
 
     def missing(self, step: int, deep: bool) -> tuple[MeasurementJob, ...]:
-        """The jobs of a step that have no shard; one that was drawn deeper than is required will do."""
+        """Return the jobs of a step that have no shard. A shard with more sequences than required counts."""
         jobs = []
         for measurement in self.measurements:
             job, deeper = (self._job(measurement, step, depth) for depth in (deep, True))
@@ -205,7 +207,7 @@ class RunJobs:
 
 
 def _add_missing(todo: Plan, jobs: RunJobs, steps: Sequence[int]) -> None:
-    """Add what one run lacks to the plan, each of its checkpoints apart."""
+    """Add the missing measurements of one run to the plan. A failure at one checkpoint does not affect the others."""
     run, deepen = jobs.run, todo.request.deepen
     todo.problems += [f"{run.name}: steps {a} and {b} hold equal weights" for a, b in run.equal_steps()]
     planned = len(todo.jobs)
@@ -220,7 +222,7 @@ def _add_missing(todo: Plan, jobs: RunJobs, steps: Sequence[int]) -> None:
 
 
 def _add(todo: Plan, jobs: RunJobs, step: int, deep: bool) -> bool:
-    """Plan what a checkpoint lacks; whether it lacks anything."""
+    """Plan the missing measurements of a checkpoint; return whether there are any."""
     missing = jobs.missing(step, deep)
     todo.present += len(jobs.measurements) - len(missing)
     if missing:
@@ -231,7 +233,7 @@ def _add(todo: Plan, jobs: RunJobs, step: int, deep: bool) -> bool:
 
 
 def doubtful(run: Run, strings: OtherStrings = OWN_STRINGS) -> list[int]:
-    """The undecided checkpoints among which the last verdict of a run began, ascending."""
+    """Return the undecided checkpoints, ascending, between which the last verdict of a run began."""
     rows = read_run(run.path, ("measurement", "quantity", "step", "label"), strings.seed, strings.parameters).rows
     verdicts = rows.filter((pc.field("measurement") == "behaviour") & (pc.field("quantity") == "verdict"))
     labels = dict(zip(verdicts["step"].to_pylist(), verdicts["label"].to_pylist(), strict=True))
@@ -242,7 +244,7 @@ def refuse_layers(spec: Spec, run: str, layers: int) -> None:
     """Refuse a setting that names layers which a run's model lacks.
 
     Raises:
-        MeasurementError: naming the layer and those there are.
+        MeasurementError: naming the layer and the valid range.
     """
     for layer in spec.settings.get("layers") or ():
         if not -1 <= layer < layers:
@@ -252,17 +254,17 @@ def refuse_layers(spec: Spec, run: str, layers: int) -> None:
 
 
 def chosen_steps(run: Run, steps: Sequence[int] | Literal["last"] | None) -> Sequence[int]:
-    """The checkpoints of a run that are asked for."""
+    """Return the requested checkpoints of a run."""
     if steps is None:
         return run.steps
     return run.steps[-1:] if steps == "last" else steps  # type: ignore[return-value]  # no other string is given
 
 
 class Present:
-    """The shards of a run that are there and sound.
+    """The existing, undamaged shards of a run.
 
     Attributes:
-        problems: one sentence for each damaged one that was asked for, and so is made again.
+        problems: one sentence for each damaged shard that is needed, and so is made again.
     """
 
     def __init__(self, run: Run) -> None:
@@ -273,11 +275,12 @@ class Present:
             self.keys.setdefault((shard.measurement, shard.step), []).append(shard.key)
 
     def has(self, step: int, name: str, key: str, strings: OtherStrings = OWN_STRINGS) -> bool:
-        """Whether a shard is there; if another one of the same step is newer, this one is made to count again.
+        """Return whether a shard exists. If a shard of other settings at this step is newer, this one is marked as the
+        newest.
 
         Args:
-            step, name, key: which.
-            strings: what it was measured on: shards of others do not concern it.
+            step, name, key: the shard.
+            strings: the sequences that it was measured on. Shards of other sequences are ignored.
         """
         keys = self._of_strings(step, name, key, strings)
         if key not in keys:
@@ -298,19 +301,21 @@ class Present:
         return True
 
     def _of_strings(self, step: int, name: str, key: str, strings: OtherStrings) -> list[str]:
-        """The keys of a measurement's shards that are of the same strings; files are opened where there are others."""
+        """Return the keys of a measurement's shards of the same sequences. Files are opened only if there are several
+        keys.
+        """
         keys = self.keys.get((name, step), [])
         paths = {other: shard_path(self.run.path, name, step, other) for other in keys if other != key}
         return [other for other in keys if other == key or OtherStrings.of(_metadata(paths[other])) == strings]
 
 
 def _written(path: Path) -> str:
-    """When a shard was written, or "" where it is damaged."""
+    """Return when a shard was written, or "" if it is damaged."""
     return _metadata(path).get("written", "")
 
 
 def _metadata(path: Path) -> dict[str, str]:
-    """A shard's metadata; none where it is damaged."""
+    """Return a shard's metadata; {} if it is damaged."""
     try:
         return read_metadata(path)
     except (TableError, OSError):
@@ -322,13 +327,16 @@ def execute(
     on_done: Callable[[CheckpointJob, JobResult | None], None] | None = None,
     until: float | None = None,
 ) -> list[str]:
-    """Do the work of a plan, compact the runs that have shards, and return what went wrong, a sentence each.
+    """Execute a plan, compact the runs that have shards, and return the problems, one sentence each.
 
-    No job is begun from the time ``until`` on, in seconds since the epoch; ``on_done`` is not told of these.
+    Args:
+        todo: the plan.
+        on_done: called after each job that was begun.
+        until: time in seconds since the epoch after which no job begins; None = no limit.
 
     Raises:
-        StorageError: if a run's folder cannot be written or its disk is full: as far as that can be known,
-            before any work. What was measured until then is kept.
+        StorageError: if a run's folder cannot be written or its disk is full. Where possible this is detected before
+            any work. Finished measurements are kept.
     """
 
     def told(index: int, result: object) -> None:
@@ -371,7 +379,7 @@ def execute(
 
 
 def _require_room(jobs: Sequence[CheckpointJob]) -> None:
-    """Refuse folders that cannot be written, and disks with less room than the jobs take."""
+    """Refuse folders that cannot be written, and disks with less space than the jobs need."""
     need: dict[int, int] = {}
     folders = {Path(job.run_path): os.stat(job.run_path).st_dev for job in jobs}
     for job in jobs:

@@ -1,4 +1,4 @@
-"""All interventions, in the order in which a diagnosis tests them, and how a stored name is read."""
+"""All interventions, in the order in which a diagnosis tests them, and functions that find one by its stored name."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from workbench.models.base.architecture import Architecture
 
 INTERVENTIONS: tuple[Intervention, ...] = (*POSITION, *SHARPENING, *ONE_KEY, *RECURRENCE, *CONTENT)
-"""Every entry; ``C.pool`` stands for one intervention per block."""
+"""Every entry; ``C.pool`` is replaced by one intervention per block."""
 
 
 def interventions_on(cfg: Architecture) -> list[Intervention]:
-    """Return all interventions on a model, also those that it has no place for."""
+    """Return all interventions for a model, including those that it does not support."""
     return [intervention for entry in INTERVENTIONS for intervention in entry.expand(cfg)]
 
 
 def find_intervention(name: str) -> Intervention | None:
-    """Return the intervention of a stored name (column ``target``), ``C.pool0`` among them; None for any other.
+    """Return the intervention with a stored name (column ``target``), e.g. ``C.pool0``; None for an unknown name.
 
     >>> find_intervention("P.int").words, find_intervention("C.pool2").words, find_intervention("P.new")
     ('ids interpolated', 'rows moved, block 2', None)
@@ -34,10 +34,10 @@ def find_intervention(name: str) -> Intervention | None:
 
 
 def by_name(name: str) -> Intervention:
-    """Return the intervention of a stored name.
+    """Return the intervention with a stored name.
 
     Raises:
-        KeyError: for a name of none.
+        KeyError: for an unknown name.
     """
     intervention = find_intervention(name)
     if intervention is None:
@@ -46,5 +46,5 @@ def by_name(name: str) -> Intervention:
 
 
 def members(interventions: Iterable[Intervention], family: str) -> list[Intervention]:
-    """Return those of one family."""
+    """Return the interventions of one family."""
     return [intervention for intervention in interventions if intervention.family == family]

@@ -1,4 +1,4 @@
-"""Family C, what remains: a row of the residual stream moved to where it lay at N."""
+"""Family C, content: the residual stream's last row is moved to the mean and scale that it has at N."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class PoolRows(RowEdit):
-    """Rows brought from their moments at n to those at N; with the wrong constant as far the other way."""
+    """Rows with mean and standard deviation at n get those at N; the wrong constant moves them the other way."""
 
     family: ClassVar[Family] = "C"
 
@@ -31,7 +31,7 @@ CONTENT: tuple[Intervention, ...] = (PoolRows("C.pool", "rows moved", "rows move
 
 
 def moments(row: Float[Tensor, "batch d_model"], weights: Float[Tensor, " batch"]) -> Moments:
-    """Weighted mean and standard deviation of each dimension."""
+    """Return weighted mean and standard deviation of each dimension, each ``[d_model]``."""
     w = weights.to(row.dtype)[:, None]
     mean = (w * row).sum(0)
     return mean, (w * (row - mean).pow(2)).sum(0).sqrt()

@@ -1,6 +1,6 @@
-"""What every intervention is: a name, words, a family, a control, and an edit of one place of a forward pass.
+"""The base classes of interventions: name, label, family, control, and an edit of one activation of a forward pass.
 
-This module imports no torch, so that figures and the dashboard can read names and words.
+This module imports no torch, so that figures and the dashboard can read names and labels.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Cause:
 
     Attributes:
         label: as in rows of ``entry``.
-        recurrent: the same for models that carry a state from step to step instead of attending to tokens.
+        recurrent: the label for models that carry a state from step to step instead of attending to tokens.
     """
 
     label: str
@@ -46,23 +46,24 @@ FAMILIES: dict[Family, Cause] = {
 }
 """The families of interventions, in the order in which a diagnosis tests them.
 
-P gives a query ids, or lags, from inside the trained range. D holds the weight of the keys that a head prefers against
-their growing number. K holds the share 1/K of one key. T lets a recurrent state forget in a whole sequence what it
-forgot in N steps. C moves a row of the residual stream to where it lay at N.
+P replaces position ids, or lags, by values inside the trained range. D keeps the attention weight on the preferred keys
+of a head while the number of keys grows. K keeps the weight of one key, or the scale of a head's output, at its value
+at N. T lets a recurrent state forget over a whole sequence what it forgot in N steps. C moves the residual stream's
+last row to its mean and scale at N.
 """
 
 Moments = tuple["Float[Tensor, ' d_model']", "Float[Tensor, ' d_model']"]
-"""Mean and standard deviation of a row, each dimension by itself."""
+"""Mean and standard deviation of a row, per dimension."""
 
 
 @dataclass
 class Statistics:
-    """What the last query shows on sequences of one length, by layer.
+    """Statistics of the last query on sequences of one length, by layer.
 
     Attributes:
         rms: root mean square of each head's output.
         mass: mean weight of each head on its gap set.
-        moments: of the row after each block, every class of answers with the same weight.
+        moments: mean and standard deviation of the row after each block, with equal weight for every answer class.
     """
 
     rms: dict[int, Float[Tensor, " head"]] = field(default_factory=dict)
@@ -72,14 +73,14 @@ class Statistics:
 
 @dataclass(frozen=True)
 class Inside:
-    """What training was like, as far as interventions need it.
+    """Facts about training that interventions need.
 
     Attributes:
         last: the last position id at N.
         keys: K_N, the number of keys that the last query at N sees.
         top: the largest id seen in training.
-        sinks: by layer, the key that each head's ``K.sink`` raises; -1 = none.
-        statistics: of clean passes at N.
+        sinks: by layer, the key that ``K.sink`` raises for each head; -1 = none.
+        statistics: statistics of clean passes at N.
     """
 
     last: int
@@ -91,10 +92,10 @@ class Inside:
 
 @dataclass(frozen=True)
 class Intervention:
-    """One edit of a forward pass. A subclass says where it takes hold and what it does there.
+    """One edit of a forward pass. A subclass defines the edited activation and the change.
 
-    Its control is the same kind of edit with the wrong constant. A control that destroys proves nothing. Reports
-    therefore show what the control costs at N, and subtract what it recovers.
+    Its control is the same kind of edit with the wrong constant. A control that destroys the model's answers proves
+    nothing. Reports therefore show what the control costs at N, and subtract what it recovers.
 
     Attributes:
         name: as in the column ``target``, e.g. ``P.int``.
@@ -109,7 +110,7 @@ class Intervention:
     wrong: bool = field(default=False, kw_only=True)
     family: ClassVar[Family]
     single_pass: ClassVar[bool] = False
-    """Whether it edits every query alike and needs no statistics of other sequences: *Try it* offers it."""
+    """Whether it edits every query alike and needs no statistics of other sequences; *Try it* offers only these."""
     fitted: ClassVar[bool] = False
     """Whether it uses statistics of sequences of the evaluated length."""
 
@@ -119,42 +120,42 @@ class Intervention:
         return replace(self, wrong=True)
 
     def expand(self, cfg: Architecture) -> list[Intervention]:
-        """Return the interventions on a model that this entry stands for: itself, unless it is one per block."""
+        """Return the interventions for a model: this one, unless it has one per block."""
         return [self]
 
     def match(self, name: str) -> Intervention | None:
-        """Return the intervention of this entry that a stored name means, or None."""
+        """Return the intervention of this entry with a stored name, or None."""
         return self if name == self.name else None
 
     def no_place(self, cfg: Architecture) -> str:
-        """Return why a model has no place for it, in a clause; "" where it has one."""
+        """Return why a model does not support it, in a clause; "" if the model does."""
         raise NotImplementedError
 
     def no_effect(self, inside: Inside) -> str:
-        """Return why it changes nothing given what training was like, in a clause; "" where it may."""
+        """Return why it changes nothing, given the facts of training, in a clause; "" if it may change something."""
         return ""
 
 
 # ---- where a model has a place --------------------------------------------------------------------
 def is_recurrent(cfg: Architecture) -> bool:
-    """Whether a model carries a state from step to step instead of reading keys."""
+    """Return whether a model carries a state from step to step instead of reading keys."""
     return cfg.attention == "none"
 
 
 def no_ids(cfg: Architecture) -> str:
-    """Why position ids cannot be edited, in a clause; "" where they can."""
+    """Return why position ids cannot be edited, in a clause; "" if they can."""
     if not cfg.positions.reads_ids:
         return "the model reads no position ids"
     return "its ids are roles that the task gives, not places" if cfg.ids.coupled else ""
 
 
 def no_attention(cfg: Architecture) -> str:
-    """Why attention cannot be edited, in a clause; "" where it can."""
+    """Return why attention cannot be edited, in a clause; "" if it can."""
     return "the model has no attention" if is_recurrent(cfg) else ""
 
 
 def no_softmax(cfg: Architecture) -> str:
-    """Why scores before softmax cannot be edited, in a clause; "" where they can."""
+    """Return why scores before softmax cannot be edited, in a clause; "" if they can."""
     if why := no_attention(cfg):
         return why
     return "" if cfg.attention == "softmax" else f"its attention is {cfg.attention}, not by softmax"
@@ -163,13 +164,14 @@ def no_softmax(cfg: Architecture) -> str:
 # ---- where an edit takes hold, in the order of a forward pass --------------------------------------
 @dataclass(frozen=True)
 class TrainedIds:
-    """What an edit of position ids needs to know of training and of the encoding.
+    """Facts about training and the encoding that an edit of position ids needs.
 
     Attributes:
-        last: the last id at N, so that ids up to it are inside training.
+        last: the last id at N; ids up to it count as inside training.
         top: the largest id seen in training.
-        between: whether the encoding reads ids between whole ones (``Encoding.between``).
-        absolute: whether ids are read as themselves (``Encoding.absolute``); decides what the wrong constant is.
+        between: whether the encoding reads fractional ids (``Encoding.between``).
+        absolute: whether the encoding reads ids absolutely (``Encoding.absolute``). It decides what the wrong constant
+            is.
     """
 
     last: int
@@ -189,11 +191,11 @@ class IdEdit(Intervention):
         return no_ids(cfg)
 
     def edit(self, ids: Tensor, trained: TrainedIds) -> Tensor:
-        """Return position ids under this edit; ids that all lie inside training stay as they are.
+        """Return position ids under this edit; ids that are all inside training are unchanged.
 
         Args:
-            ids: ``[batch or 1, pos]``, rising.
-            trained: which ids lie inside training.
+            ids: ``[batch or 1, pos]``, ascending.
+            trained: which ids are inside training.
         """
         import torch
 
@@ -219,16 +221,16 @@ class IdEdit(Intervention):
 
 @dataclass(frozen=True)
 class ScoresContext:
-    """Where an edit of scores takes hold: some queries of one layer, over the keys up to the last of them.
+    """The scores that an edit changes: some queries of one layer, over the keys up to the last of them.
 
     Attributes:
-        layer: which block.
-        inputs: what the scores of the layer are made of.
-        raw: queries and keys before the encoding turns them.
+        layer: index of the block.
+        inputs: the inputs from which the layer computes its scores.
+        raw: queries and keys before the encoding rotates them.
         ids: position ids of the pass ``[batch or 1, pos]``.
         queries: indices of the queries.
         encoding: position encoding of the model.
-        inside: what training was like.
+        inside: facts about training.
         last: the last id that counts as inside training.
         trial: whether this is a trial at N.
     """
@@ -253,9 +255,9 @@ class ScoreEdit(Intervention):
     """An edit of attention scores before softmax."""
 
     order: ClassVar[int]
-    """Among the edits of scores in one pass."""
+    """Position among the edits of scores in one pass."""
     reads_raw: ClassVar[bool] = False
-    """Whether it needs queries and keys before the encoding turns them."""
+    """Whether it needs queries and keys before the encoding rotates them."""
 
     def no_place(self, cfg: Architecture) -> str:
         return no_softmax(cfg)
@@ -267,11 +269,11 @@ class ScoreEdit(Intervention):
 
 @dataclass(frozen=True)
 class LastQuery:
-    """Where an edit of head outputs takes hold: the last query of one layer.
+    """The head outputs that an edit changes: those of the last query of one layer.
 
     Attributes:
-        layer: which block.
-        scores: gives ``[batch, head, key]``, under the edits of scores in the same pass.
+        layer: index of the block.
+        scores: returns ``[batch, head, key]``, after the edits of scores in the same pass.
         values: ``[batch, pos, head, d_head]``.
         inside: statistics at N.
         outside: statistics at n.
@@ -289,13 +291,13 @@ class HeadOutputEdit(Intervention):
     """An edit of the last query's head outputs."""
 
     order: ClassVar[int]
-    """Among the edits of head outputs in one pass."""
+    """Position among the edits of head outputs in one pass."""
 
     def no_place(self, cfg: Architecture) -> str:
         return no_softmax(cfg)
 
     def fit(self, outputs: Float[Tensor, "batch head d_head"], at: LastQuery) -> None:
-        """Take the statistics at n that the edit needs from head outputs."""
+        """Store the statistics at n that the edit needs, from head outputs."""
 
     def edit(self, outputs: Float[Tensor, "batch head d_head"], at: LastQuery) -> Tensor:
         """Return head outputs ``[batch, head, d_head]`` under this edit."""
@@ -310,31 +312,31 @@ class GateEdit(Intervention):
         return "" if is_recurrent(cfg) else "the model keeps no state from step to step"
 
     def edit(self, gates: Float[Tensor, "batch pos d_inner d_state"], keys: float) -> Tensor:
-        """Return gates under this edit; ``keys``: positions of a sequence inside training."""
+        """Return gates under this edit; ``keys``: number of positions of a sequence inside training."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class RowEdit(Intervention):
-    """An edit of the residual stream's last row after a block, by statistics at n and at N.
+    """An edit of the residual stream's last row after a block, with statistics at n and at N.
 
     Attributes:
-        layer: after which block; None in the entry that stands for all blocks.
+        layer: index of the block; None in the entry that represents all blocks.
     """
 
     layer: int | None = field(default=None, kw_only=True)
     fitted: ClassVar[bool] = True
 
     def no_place(self, cfg: Architecture) -> str:
-        """Return why a model has no place for it: every model has one."""
+        """Return "": every model has a residual stream."""
         return ""
 
     def expand(self, cfg: Architecture) -> list[Intervention]:
-        """Return the intervention after each block."""
+        """Return one intervention per block."""
         return [self.after(layer) for layer in range(cfg.n_layers)]
 
     def match(self, name: str) -> Intervention | None:
-        """Return the intervention after the block that a stored name ends in, e.g. ``C.pool0``, or None."""
+        """Return the intervention after the block that a stored name contains, e.g. ``C.pool0``, or None."""
         block = name.removeprefix(self.name)
         return self.after(int(block)) if block != name and block.isdecimal() else super().match(name)
 

@@ -1,4 +1,4 @@
-"""Family K, the share 1/K of one key: its weight, or the scale of what a head makes of it, held as at N."""
+"""Family K, one key: the weight of one key, or the scale of a head's output, is kept at its value at N."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from workbench.models.base.architecture import Architecture
 
 SINK_LOG = math.log(4.0)
-"""By how much ``K.sink`` raises its key in the trial at N, where it would do nothing."""
+"""Increase of the key's score in the trial of ``K.sink`` at N. Without it, the edit would change nothing there."""
 
 
 class HoldSink(ScoreEdit):
-    """The score of a head's sink raised by the log of how many more keys there are; lowered with the wrong constant."""
+    """The score of a head's sink rises by the log of the growth in keys. With the wrong constant it falls."""
 
     family: ClassVar[Family] = "K"
     order: ClassVar[int] = 1
@@ -48,7 +48,7 @@ class HoldSink(ScoreEdit):
 
 
 class HoldScale(HeadOutputEdit):
-    """The root mean square of a head's output brought to that at N; away from it with the wrong constant."""
+    """A head's output is scaled to its root mean square at N. The wrong constant scales it the opposite way."""
 
     family: ClassVar[Family] = "K"
     order: ClassVar[int] = 2
@@ -76,5 +76,5 @@ ONE_KEY: tuple[Intervention, ...] = (
 
 
 def root_mean_square(outputs: Float[Tensor, "batch head d_head"]) -> Float[Tensor, " head"]:
-    """Of each head's output, over sequences and dimensions."""
+    """Return the root mean square of each head's output, over sequences and dimensions."""
     return outputs.pow(2).mean((0, 2)).sqrt()

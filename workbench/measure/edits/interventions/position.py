@@ -1,4 +1,4 @@
-"""Family P, position encoding: ids or lags from inside the trained range."""
+"""Family P, position encoding: ids or lags are replaced by values from inside the trained range."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Interpolate(IdEdit):
-    """Ids scaled so that the last one is that at N; rounded down where the encoding reads whole ids only."""
+    """Ids are scaled so that the last one is that at N. They are rounded down if the encoding reads whole ids only."""
 
     def inside(self, ids: Tensor, end: Tensor, trained: TrainedIds) -> Tensor:
         if trained.between:
@@ -32,21 +32,21 @@ class Interpolate(IdEdit):
 
 
 class Clip(IdEdit):
-    """Ids beyond the last one at N read as it."""
+    """Ids beyond the last one at N are replaced by it."""
 
     def inside(self, ids: Tensor, end: Tensor, trained: TrainedIds) -> Tensor:
         return ids.clamp(max=trained.last)
 
 
 class KeepLast(IdEdit):
-    """The last tokens have the ids of a sequence of length N; all earlier ones have id 0."""
+    """The last tokens get the ids of a sequence of length N; all earlier tokens get id 0."""
 
     def inside(self, ids: Tensor, end: Tensor, trained: TrainedIds) -> Tensor:
         return (ids - (end - trained.last)).clamp(min=0)
 
 
 class TrainedRows(IdEdit):
-    """Ids beyond the trained part of the table move into it with their order kept."""
+    """Ids beyond the trained part of the table are moved into it, with their order kept."""
 
     def no_place(self, cfg: Architecture) -> str:
         encoding = cfg.positions
@@ -61,7 +61,7 @@ class TrainedRows(IdEdit):
 
 @dataclass(frozen=True)
 class ClipLags(ScoreEdit):
-    """Lags from N on are read as N - 1; with the wrong constant, as the longest of all."""
+    """Lags from N on are replaced by N - 1; with the wrong constant, by the longest lag."""
 
     family: ClassVar[Family] = "P"
     order: ClassVar[int] = 0

@@ -1,4 +1,4 @@
-"""Family T, recurrence depth: a state forgets in a whole sequence what it forgot in N steps."""
+"""Family T, recurrence depth: over a whole sequence, a state forgets what it forgot in N steps."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class SlowSteps(GateEdit):
-    """Gates raised to the power N / n, signs kept; with the wrong constant to the power n / N."""
+    """Gates are raised to the power N / n with their signs kept. The wrong constant is the power n / N."""
 
     family: ClassVar[Family] = "T"
 

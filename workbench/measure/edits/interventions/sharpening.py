@@ -1,4 +1,4 @@
-"""Family D, sharpening: the weight of the keys that a head prefers, held against their growing number."""
+"""Family D, sharpening: keeps attention weight on the preferred keys of a head as the number of keys grows."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 SMALLEST_GAP = 0.5
-"""Smallest gap in the scores of a query above which its keys count as a set apart; below it all keys are the set."""
+"""Smallest gap in the scores of a query that separates a set of keys. With smaller gaps, all keys are the set."""
 
 
 @dataclass(frozen=True)
 class ScaleScores(ScoreEdit):
-    """Every query's scores multiplied by a factor."""
+    """The scores of every query are multiplied by a factor."""
 
     family: ClassVar[Family] = "D"
     order: ClassVar[int] = 2
     single_pass: ClassVar[bool] = True
 
     def factor(self, visible_keys: Float[Tensor, " query"], keys: int) -> Float[Tensor, " query"]:
-        """Return what the scores of each query are multiplied by.
+        """Return the factor for the scores of each query.
 
         Args:
-            visible_keys: keys that each query sees.
-            keys: K_N, the keys that the last query at N sees.
+            visible_keys: number of keys that each query sees.
+            keys: K_N, the number of keys that the last query at N sees.
         """
         raise NotImplementedError
 
@@ -45,7 +45,7 @@ class ScaleScores(ScoreEdit):
 
 
 class ScaleByLog(ScaleScores):
-    """Scores times log n over log N, or its inverse with the wrong constant."""
+    """Scores are multiplied by log n / log N; with the wrong constant, by the inverse."""
 
     def factor(self, visible_keys: Float[Tensor, " query"], keys: int) -> Float[Tensor, " query"]:
         growth = log_growth(visible_keys, keys)
@@ -54,7 +54,7 @@ class ScaleByLog(ScaleScores):
 
 @dataclass(frozen=True)
 class Multiply(ScaleScores):
-    """Scores times a number, or its inverse with the wrong constant.
+    """Scores are multiplied by a number; with the wrong constant, by its inverse.
 
     Attributes:
         by: the number.
@@ -67,7 +67,10 @@ class Multiply(ScaleScores):
 
 
 class TopKeys(HeadOutputEdit):
-    """Equal weights on the gap set; with the wrong constant, on a set whose gap is in the worse half."""
+    """The keys of the gap set get equal weights.
+
+    With the wrong constant, the gap set is that of the lower half of scores.
+    """
 
     family: ClassVar[Family] = "D"
     order: ClassVar[int] = 0
@@ -80,7 +83,7 @@ class TopKeys(HeadOutputEdit):
 
 
 class HoldMass(HeadOutputEdit):
-    """The weight of the gap set held as at N; with the wrong constant, at 1 minus that."""
+    """The weight of the gap set is kept at its value at N; with the wrong constant, at 1 minus that value."""
 
     family: ClassVar[Family] = "D"
     order: ClassVar[int] = 1
@@ -100,23 +103,24 @@ SHARPENING: tuple[Intervention, ...] = (
 
 
 def log_growth(visible_keys: Float[Tensor, " query"], keys: int) -> Float[Tensor, " query"]:
-    """Return log of the keys that a query sees over log K_N, 1 up to K_N.
+    """Return the log of each query's number of keys, divided by log K_N; 1 up to K_N keys.
 
     Args:
-        visible_keys: keys that each query sees.
+        visible_keys: number of keys that each query sees.
         keys: K_N.
     """
     return (visible_keys / keys).clamp(min=1.0).log() / math.log(keys) + 1.0
 
 
 def gap_set(scores: Float[Tensor, "batch head key"], below: bool = False) -> Bool[Tensor, "batch head key"]:
-    """The keys above the largest gap among the better half of a query's sorted scores; all, where that gap is small.
+    """Return the keys above the largest gap in the upper half of a query's sorted scores, as a mask.
 
-    Not the tie set of the nearest hardmax, which turns into all keys just when attention disperses.
+    If that gap is small, all keys are returned. This is not the tie set of the nearest hardmax, which becomes all keys
+    exactly when attention disperses.
 
     Args:
-        scores: of a query over all keys that it sees.
-        below: look for the gap in the worse half.
+        scores: scores of a query over all keys that it sees.
+        below: look for the gap in the lower half.
     """
     import torch
 
@@ -133,7 +137,7 @@ def gap_set(scores: Float[Tensor, "batch head key"], below: bool = False) -> Boo
 
 
 def gap_mass(scores: Float[Tensor, "batch head key"]) -> Float[Tensor, "batch head"]:
-    """Weight of a query on its gap set."""
+    """Return the weight of a query on its gap set."""
     return (scores.softmax(-1) * gap_set(scores)).sum(-1)
 
 
@@ -142,7 +146,10 @@ def with_mass(
     values: Float[Tensor, "batch pos head d_head"],
     mass: Float[Tensor, " head"],
 ) -> Float[Tensor, "batch head d_head"]:
-    """Head outputs with the weight of the gap set brought to ``mass``, both of its parts with their directions."""
+    """Return head outputs with the weight of the gap set changed to ``mass``.
+
+    The relative weights inside and outside the gap set stay the same.
+    """
     import torch
 
     chosen = gap_set(scores)
