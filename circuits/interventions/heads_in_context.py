@@ -182,7 +182,7 @@ class HeadsInContext(Measurement):
         ]
 
 
-Masses = Float[NDArray[np.float64], "sequence layer head"]
+Masses = Float[np.ndarray, "sequence layer head"]  # jaxtyping knows no NDArray of numpy 2.5
 EditsOf = Callable[["HookedModel", "Batch", Sequence[Head], "Means"], Mapping[str, Edit]]
 """Maps a model, sequences, heads and means to edits by hook name; each edit receives all sequences at once."""
 Means = Mapping[int, Tensor]

@@ -57,6 +57,8 @@ TESTS = ["tests/unit/models/base/test_elsewhere.py", "tests/unit/training/test_t
 OTHER_SUMS = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE", "MKL_ENABLE_INSTRUCTIONS": "SSE4_2"}
 """Variables under which the CPU itself sums in another order: how much rounding alone changes."""
 EARLY_STEPS = 20
+REPEATED = 4
+"""So many runs are measured twice on the device."""
 
 
 @dataclass(frozen=True)
@@ -190,29 +192,32 @@ def measure(options: Options, runner: Runner) -> dict[str, Any]:
     sources = {name: options.work / "trained" / "cpu" / name for name in MODELS}
     sources |= {name.replace("/", "_"): ROOT / "checkpoints" / "gallery" / name for name in options.gallery}
     sources = {name: path for name, path in sources.items() if (path / "run.json").exists()}
-    environments: dict[str, dict[str, str]] = {"cpu": {}, "device": {}, "control": OTHER_SUMS}
+    environments: dict[str, dict[str, str]] = {"device": {}, "cpu": {}, "again": {}, "control": OTHER_SUMS}
+    repeated = list(sources)[:REPEATED]
     jobs = {
         f"{where} {name}": lambda where=where, name=name, path=path: measured(
             options, runner, where, name, path, environments[where]
         )
-        for name, path in sources.items()
         for where in environments
+        for name, path in sources.items()
+        if where != "again" or name in repeated
     }
     report: dict[str, Any] = {"commands": runner.together(jobs)}
     differing = []
-    for second in ("device", "control"):
-        pairs: list[pd.DataFrame] = []
-        for name in sources:
-            report[f"{second} {name}"] = isolated(
-                lambda name=name, second=second, pairs=pairs: rows_compared(options, name, second, pairs)
+    comparisons = {"cpu and device": list(sources), "cpu and control": list(sources), "device and again": repeated}
+    for pair, names in comparisons.items():
+        tables: list[pd.DataFrame] = []
+        for name in names:
+            report[f"{pair}: {name}"] = isolated(
+                lambda name=name, pair=pair, tables=tables: rows_compared(options, name, pair.split(" and "), tables)
             )
-        if pairs:
-            together = pd.concat(pairs)
-            report[f"{second} by measurement"] = by_measurement(together)
-            report[f"{second} in all"] = {
+        if tables:
+            together = pd.concat(tables)
+            report[f"{pair}: by measurement"] = by_measurement(together)
+            report[f"{pair}: in all"] = {
                 str(relation): int(count) for relation, count in together["relation"].value_counts().items()
             }
-            differing.append(together[together["relation"].isin(["differs", "label", "only one"])].assign(other=second))
+            differing.append(together[together["relation"].isin(["differs", "label", "only one"])].assign(pair=pair))
     if differing:
         pd.concat(differing).to_csv(options.out / "differing_rows.csv", index=False)
     if sources:
@@ -227,7 +232,7 @@ def measured(
     folder = options.work / "measured" / where / name
     shutil.copytree(source, folder, ignore=shutil.ignore_patterns("table.parquet", "measurements"))
     words = [*LENGTHLENS, "measure", str(folder), "--steps", "last", "--executor", "serial"]
-    words += [*options.device_words("device" if where == "device" else "cpu")]
+    words += [*options.device_words("device" if where in ("device", "again") else "cpu")]
     words += ["--sequences", str(options.sequences)] if options.sequences else []
     return {
         "usual": runner.run(words, 240, environment).facts,
@@ -235,11 +240,11 @@ def measured(
     }
 
 
-def rows_compared(options: Options, name: str, second: str, pairs: list[pd.DataFrame]) -> dict[str, Any]:
-    """How the rows of one run relate, and verdict and diagnosis of both."""
-    cpu, other = (rows_of(options.work / "measured" / where / name) for where in ("cpu", second))
+def rows_compared(options: Options, name: str, pair: Sequence[str], tables: list[pd.DataFrame]) -> dict[str, Any]:
+    """How the rows of one run relate, and verdict and diagnosis of both; ``tables`` receives the rows."""
+    cpu, other = (rows_of(options.work / "measured" / where / name) for where in pair)
     table = compared(cpu, other)
-    pairs.append(table.assign(name=name))
+    tables.append(table.assign(name=name))
     facts: dict[str, Any] = {
         "rows": len(table),
         **{str(k): int(v) for k, v in table["relation"].value_counts().items()},
@@ -282,10 +287,13 @@ def tests(options: Options, runner: Runner) -> dict[str, Any]:
 def speed(options: Options, runner: Runner) -> dict[str, Any]:
     """Training steps and forward passes, one process at a time: CPU with one thread and with all cores, and the device."""
     cores = str(os.cpu_count() or 1)
+    everything = "small,state-space,medium"
     cases = {
-        f"{options.device} float32": ["speed", options.device, "1", "float32"],
-        f"{options.device} bfloat16": ["speed", options.device, "1", "bfloat16"],
-        f"cpu, {cores} threads": ["speed", "cpu", cores, "float32"],
+        f"{options.device} float32": ["speed", options.device, "1", "float32", everything],
+        f"{options.device} bfloat16": ["speed", options.device, "1", "bfloat16", everything],
+        f"cpu, {cores} threads": ["speed", "cpu", cores, "float32", everything],
+        "cpu, 1 thread": ["speed", "cpu", "1", "float32", "small,state-space"],
+        "repeated training": ["repeated", options.device],
     }
     return {name: computing(options, runner, words, 90) for name, words in cases.items()}
 
@@ -309,7 +317,7 @@ def measure_speed(options: Options, runner: Runner) -> dict[str, Any]:
     words += ["--lengths", "1-32", "--steps", "1", "--batch-size", "4", "--out", str(folder)]
     report: dict[str, Any] = {"train": runner.run([*words, *options.device_words("device")], 60).facts}
     measuring = [*LENGTHLENS, "measure", str(folder), "--steps", "last", "--executor", "serial", "--only", "behaviour"]
-    measuring += ["--lengths", "1024", "--sequences", "32"]
+    measuring += ["--lengths", "1025", "--sequences", "32"]
     for where in ("device", "cpu"):
         report[where] = runner.run([*measuring, *options.device_words(where)], 90).facts
     return report

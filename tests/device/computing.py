@@ -10,7 +10,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from workbench.models.architectures import make_config, make_model
 from workbench.models.base.other_device import compute_elsewhere
 from workbench.tasks import make_task
 from workbench.training.config import RunConfig, TrainingConfig
-from workbench.training.trainer import Trainer
+from workbench.training.trainer import Trainer, Watcher
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ WARM_UP = 2
 """Updates before those that are timed."""
 CASES = {
     "small": Case({**ROTARY, "n_layers": 2, "d_model": 32, "n_heads": 2}, 32, 64, 60, 60),
-    "small state-space": Case({"architecture": "ssm", "n_layers": 2, "d_model": 32}, 256, 64, 10, 10),
+    "state-space": Case({"architecture": "ssm", "n_layers": 2, "d_model": 32}, 256, 64, 10, 10),
     "medium": Case({**ROTARY, "n_layers": 4, "d_model": 512, "n_heads": 8}, 2048, 8, 4, 24),
 }
 """The gallery's size, a recurrence, and a size at which a GPU pays."""
@@ -81,7 +81,42 @@ def rounding(device: str) -> dict[str, float]:
         with torch.no_grad():
             output = operation(*(x.float().to(device) for x in inputs)).cpu().double()
         errors[name] = float((output - reference).norm() / reference.norm())
+    for positions in ("none", "learned"):
+        errors[f"hardmax weights that differ, positions {positions}"] = other_hardmax_weights(device, positions)
     return errors
+
+
+def other_hardmax_weights(device: str, positions: str) -> float:
+    """The share of attention weights of a hardmax model that differ by more than 0.01; without positions keys tie."""
+    sizes = {"d_vocab": 3, "d_vocab_out": 2, "n_layers": 2, "d_model": 32, "n_heads": 2, "n_ctx": 64}
+    here, there = (
+        make_model(make_config({**sizes, "positions": positions, "attention": "hardmax"}), seed=0) for _ in range(2)
+    )
+    tokens = torch.randint(3, (32, 64), generator=torch.Generator().manual_seed(0))
+    names = [f"blocks.{layer}.attn.hook_pattern" for layer in range(2)]
+    with torch.no_grad():
+        expected = here.eval().run_with_cache(tokens)[1]
+        actual = there.eval().to(device).run_with_cache(tokens.to(device))[1]
+    return float(torch.cat([((expected[n] - actual[n].cpu()).abs() > 0.01).flatten() for n in names]).double().mean())
+
+
+def repeated(device: str) -> dict[str, Any]:
+    """Whether two trainings of the longest case end in the same bits: as we train, and if torch only warns."""
+    facts: dict[str, Any] = {}
+    for dtype in ("float32", "bfloat16"):
+        for name, strict in (("strict", True), ("torch only warns", False)):
+            weights = []
+            for _ in range(2):
+                with tempfile.TemporaryDirectory() as folder:
+                    trainer = trainer_of(CASES["medium"], device, 1, dtype, 4, Path(folder), None)
+                    trainer._strict &= strict
+                    trainer.run()
+                    facts[f"{dtype}, {name}: deterministic kernels for all"] = trainer._strict
+                    weights.append([p.detach().clone() for p in trainer.model.parameters()])
+            gaps = [float((one - two).abs().max()) for one, two in zip(*weights, strict=True)]
+            facts[f"{dtype}, {name}: bit-identical"] = all(map(torch.equal, *weights))
+            facts[f"{dtype}, {name}: largest difference of a weight"] = max(gaps)
+    return facts
 
 
 def wait(device: str) -> None:
@@ -101,22 +136,31 @@ def median_seconds(compute: Callable[[], Any], device: str, repeats: int) -> flo
     return statistics.median(times[1:])
 
 
-def speed(device: str, threads: int, dtype: str) -> dict[str, Any]:
+def speed(device: str, threads: int, dtype: str, names: Sequence[str]) -> dict[str, Any]:
     """Case -> seconds per training step and per forward pass."""
-    return {name: speed_of(case, device, threads, dtype) for name, case in CASES.items()}
+    return {name: speed_of(CASES[name], device, threads, dtype) for name in names}
 
 
-def speed_of(case: Case, device: str, threads: int, dtype: str) -> dict[str, Any]:
-    """The same of one case. A training step draws its batch on the CPU, as ``lengthlens train`` does."""
+def trainer_of(
+    case: Case, device: str, threads: int, dtype: str, steps: int, folder: Path, watcher: Watcher | None
+) -> Trainer:
+    """A trainer of a case at one length. It scores no checkpoint: that is no part of a step."""
     task = make_task("majority")
     length = task.next_length(case.length)
     vocabulary = {"d_vocab": task.d_vocab, "d_vocab_out": task.d_vocab_out}
     model = make_config({**case.model, **vocabulary, "n_ctx": max(length, 64)})
-    steps = case.cpu_steps if device == "cpu" else case.device_steps
     training = TrainingConfig(
-        steps=steps + WARM_UP, batch_size=case.batch, checkpoints={"log": 0, "linear": 1}, threads=threads, dtype=dtype,
+        steps=steps, batch_size=case.batch, checkpoints={"log": 0, "linear": 1}, threads=threads, dtype=dtype,
         curriculum={"law": "uniform", "low": length, "high": length}, device=device.partition(":")[0],
     )  # fmt: skip
+    trainer = Trainer(RunConfig(task=task, model=model, training=training), folder / "run", watcher)
+    trainer._score = dict  # type: ignore[method-assign]
+    return trainer
+
+
+def speed_of(case: Case, device: str, threads: int, dtype: str) -> dict[str, Any]:
+    """The same of one case. A training step draws its batch on the CPU, as ``lengthlens train`` does."""
+    steps = case.cpu_steps if device == "cpu" else case.device_steps
     times: dict[int, float] = {}
 
     def note(step: int, scores: object) -> None:
@@ -124,11 +168,11 @@ def speed_of(case: Case, device: str, threads: int, dtype: str) -> dict[str, Any
             wait(device)
             times[step] = time.perf_counter()
 
-    facts: dict[str, Any] = {"length": length, "batch": case.batch, "threads": threads, "dtype": dtype}
     with tempfile.TemporaryDirectory() as folder:
-        trainer = Trainer(RunConfig(task=task, model=model, training=training), Path(folder) / "run", note)
-        trainer._score = dict  # type: ignore[method-assign]  # the accuracies of checkpoints are no part of a step
+        trainer = trainer_of(case, device, threads, dtype, steps + WARM_UP, Path(folder), note)
         trainer.run()
+        length = trainer.training.trained_length
+        facts: dict[str, Any] = {"length": length, "batch": case.batch, "threads": threads, "dtype": dtype}
         seconds = (times[steps + WARM_UP] - times[WARM_UP]) / steps
         facts |= {
             "parameters": sum(p.numel() for p in trainer.model.parameters()),
@@ -140,7 +184,7 @@ def speed_of(case: Case, device: str, threads: int, dtype: str) -> dict[str, Any
     if device.startswith("cuda"):
         facts["peak_gpu_mib"] = torch.cuda.max_memory_allocated() / 2**20
     if dtype == "float32":
-        facts |= forward_seconds(model, device, length, case.batch)
+        facts |= forward_seconds(trainer.config.model, device, length, case.batch)
     return facts
 
 
@@ -163,10 +207,10 @@ def forward_seconds(model: Any, device: str, length: int, batch: int) -> dict[st
 
 if __name__ == "__main__":
     part, name, out, *rest = sys.argv[1:]
-    if part == "rounding":
-        report: Any = rounding(name)
-    else:
+    if part == "speed":
         thread_count = int(rest[0])
         torch.set_num_threads(thread_count)
-        report = speed(name, thread_count, rest[1])
+        report: Any = speed(name, thread_count, rest[1], rest[2].split(","))
+    else:
+        report = {"rounding": rounding, "repeated": repeated}[part](name)
     Path(out).write_text(json.dumps(report))

@@ -128,6 +128,7 @@ class Trainer:
         self.stopping = False
         self.batch_accuracy: float | None = None
         self._unread: list[Update] = []
+        self._strict = self.training.device == "cuda"
 
     def run(self) -> Run:
         """Train to the last step, or to where the run ends early, and return the run.
@@ -297,6 +298,24 @@ class Trainer:
         rate = learning_rate(self.training, step)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
+        try:
+            with self._deterministically():
+                update = self._gradients(step, rate, batch, ids)
+        except RuntimeError as error:
+            if not self._strict or "deterministic" not in str(error):
+                raise
+            self._strict = False  # an operation of this run has no deterministic kernel: from now on torch only warns
+            update = self._gradients(step, rate, batch, ids)
+        self._unread.append(update)
+        if self.device == "cpu":
+            self._fetch()
+        if self.training.clip:
+            torch.nn.utils.clip_grad_norm_(self._parameters, self.training.clip)
+        self.optimizer.step()
+        self.state.step = step + 1
+
+    def _gradients(self, step: int, rate: float, batch: Batch, ids: torch.Tensor) -> Update:
+        """Compute the loss of one batch and leave its gradients at the parameters."""
         with self._numbers():
             outputs, penalty = outputs_and_penalty(self.model, batch, ids, self.training.regularizers)
         outputs = outputs.float() if outputs.dtype == torch.bfloat16 else outputs
@@ -305,15 +324,21 @@ class Trainer:
         right = None
         if self.watcher:
             right = self.task_at(step).correct(outputs.detach(), batch)[batch.mask].double().mean()
-        self._unread.append(Update(step, rate, whole.detach(), loss.detach(), penalty, right))
-        if self.device == "cpu":
-            self._fetch()
         self.optimizer.zero_grad(set_to_none=True)
         whole.backward()
-        if self.training.clip:
-            torch.nn.utils.clip_grad_norm_(self._parameters, self.training.clip)
-        self.optimizer.step()
-        self.state.step = step + 1
+        return Update(step, rate, whole.detach(), loss.detach(), penalty, right)
+
+    @contextmanager
+    def _deterministically(self) -> Iterator[None]:
+        """On cuda, refuse kernels that sum in any order: if torch only warned, attention would choose one of them."""
+        if not self._strict:
+            yield
+            return
+        torch.use_deterministic_algorithms(True)
+        try:
+            yield
+        finally:
+            torch.use_deterministic_algorithms(True, warn_only=True)
 
     def _numbers(self) -> AbstractContextManager[Any]:
         """What products of an update are computed in."""

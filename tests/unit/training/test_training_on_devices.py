@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow.parquet as pq
 import pytest
@@ -52,7 +53,8 @@ def test_the_ways_of_a_device_give_the_same_weights_and_log(tmp_path: Path) -> N
 def on_device(device: str, **training: Any) -> RunConfig:
     """A run that states its device, where that is not the CPU."""
     kind = device.partition(":")[0]
-    return config(steps=FETCH_EVERY + 5, positions="learned", **training, **({} if kind == "cpu" else {"device": kind}))
+    given = {"steps": FETCH_EVERY + 5, "positions": "learned", **training}
+    return config(**given, **({} if kind == "cpu" else {"device": kind}))
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
@@ -72,10 +74,84 @@ def test_an_interrupted_training_resumes_on_its_device_to_the_same_bits(
     assert hashes(resumed) == hashes(whole)
 
 
+@pytest.fixture
+def cuda_on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Runs that state cuda, on a machine that claims to have it; their trainers compute on the CPU."""
+    monkeypatch.setattr("workbench.models.compute_device._count", lambda torch, kind: 1)
+    yield
+    torch.use_deterministic_algorithms(False)
+
+
+class Sensitive(torch.autograd.Function):
+    """The same loss. Its backward pass has no deterministic kernel, and notes how strict torch is."""
+
+    strict: ClassVar[list[bool]] = []
+
+    @staticmethod
+    def forward(ctx: Any, losses: torch.Tensor) -> torch.Tensor:
+        return losses.clone()
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
+        strict = torch.are_deterministic_algorithms_enabled()
+        Sensitive.strict.append(strict and not torch.is_deterministic_algorithms_warn_only_enabled())
+        if Sensitive.strict[-1]:
+            raise RuntimeError("sensitive_cuda_kernel does not have a deterministic implementation")
+        return grad
+
+
+@pytest.mark.usefixtures("cuda_on_the_cpu")
+def test_updates_on_cuda_use_deterministic_kernels_strictly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Attention chooses its deterministic backward kernel only if torch may refuse others.
+    strict: list[bool] = []
+    loss_of = type(config().task).losses
+
+    def watched(self: Any, outputs: torch.Tensor, batch: Any) -> torch.Tensor:
+        if outputs.requires_grad:
+            outputs.register_hook(lambda grad: strict.append(not torch.is_deterministic_algorithms_warn_only_enabled()))
+        return loss_of(self, outputs, batch)
+
+    monkeypatch.setattr(type(config().task), "losses", watched)
+    there = placed(config(steps=4, device="cuda"), tmp_path / "there").run()
+    assert strict == [True] * 4
+    assert torch.is_deterministic_algorithms_warn_only_enabled(), "outside of updates torch only warns"
+    monkeypatch.undo()
+    here = Trainer(config(steps=4), tmp_path / "here").run()
+    assert hashes(there) == hashes(here)
+
+
+@pytest.mark.usefixtures("cuda_on_the_cpu")
+def test_an_update_without_deterministic_kernels_is_computed_again_with_a_warning_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loss_of = type(config().task).losses
+    monkeypatch.setattr(Sensitive, "strict", [])
+    with monkeypatch.context() as patch:
+        patch.setattr(type(config().task), "losses", lambda *given: Sensitive.apply(loss_of(*given)))
+        there = placed(config(steps=4, device="cuda"), tmp_path / "there").run()
+    assert Sensitive.strict == [True, False, False, False, False]
+    here = Trainer(config(steps=4), tmp_path / "here").run()
+    assert hashes(there) == hashes(here)
+
+
 def test_a_device_gives_the_losses_of_the_cpu_within_rounding(tmp_path: Path, other_device: str) -> None:
     here = Trainer(on_device("cpu"), tmp_path / "here").run()
     there = placed(on_device(other_device), tmp_path / "there", device=other_device).run()
     assert losses(there) == pytest.approx(losses(here), rel=1e-4)
+
+
+@pytest.mark.parametrize("positions", EXAMPLES, ids=said)
+def test_every_encoding_trains_on_a_device_as_on_the_cpu(
+    tmp_path: Path, positions: dict[str, Any], other_device: str
+) -> None:
+    def run_on(device: str) -> Trainer:
+        trainer = placed(on_device(device, positions=positions, steps=3), tmp_path / device, device=device)
+        trainer.run()
+        return trainer
+
+    here, there = run_on("cpu"), run_on(other_device)
+    assert losses(Run.open(there.folder)) == pytest.approx(losses(Run.open(here.folder)), rel=1e-4)
+    assert there._strict == (there.training.device == "cuda"), "each has deterministic kernels"
 
 
 @pytest.mark.filterwarnings("ignore:for .* meta parameter")
@@ -149,7 +225,8 @@ def test_an_update_makes_no_tensor_elsewhere(positions: dict[str, Any]) -> None:
     assert all(parameter.grad is None or parameter.grad.device.type == "cpu" for parameter in made.parameters())
 
 
-def test_run_json_names_a_device_only_where_it_is_another(tmp_path: Path) -> None:
+def test_run_json_names_a_device_only_where_it_is_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.models.compute_device._count", lambda torch, kind: 0)
     usual = config().as_json()
     assert not {"device", "dtype"} & {*usual["training"]}
     assert config(device="cpu", dtype="float32").as_json()["id"] == usual["id"]
