@@ -41,7 +41,7 @@ def last_stepper(everywhere: bool) -> Callable[[], None]:
     ids = torch.arange(CONTEXT)[None]
 
     def loss() -> Tensor:
-        logits = model(tokens, ids) if everywhere else model.asked_outputs(tokens, ids, asked)
+        logits = model(tokens, ids) if everywhere else model.supervised_outputs(tokens, ids, asked)
         return F.cross_entropy(logits[asked], targets[asked])
 
     return updater(model, loss)

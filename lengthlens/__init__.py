@@ -86,7 +86,7 @@ def other_packages() -> str:
 
 
 def _not_ours(package: str) -> str:
-    """The place of a package that is not ours; "" for our own."""
+    """The path of a package that belongs to another distribution; "" for our own packages."""
     spec = find_spec(package)
     if spec is None:
         return "not installed"

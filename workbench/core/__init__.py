@@ -1,1 +1,1 @@
-"""The ground floor: what every room may import. Needs neither torch nor pandas."""
+"""The lowest layer: every package may import it. It needs neither torch nor pandas."""

@@ -1,4 +1,4 @@
-"""JSON in one form, so that equal values have equal text and equal hashes; and its settings by their paths."""
+"""JSON in one canonical form: equal values have equal text and equal hashes. Also lists a config's settings by path."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def canonical(value: Any) -> str:
 
 
 def key_of(value: Any) -> str:
-    """16 hex digits that stand for a value: of SHA-256 of its canonical JSON."""
+    """The first 16 hex digits of the SHA-256 of a value's canonical JSON."""
     return hashlib.sha256(canonical(value).encode()).hexdigest()[:16]
 
 

@@ -1,4 +1,4 @@
-"""Making a frozen config from plain data, with one sentence for whatever does not fit."""
+"""Builds a frozen config from plain data, and raises one clear sentence for values that do not fit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WANTED = {
     **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
     "string_type": "a text",
 }
-"""What a setting takes, in words, by pydantic's name of the mistake."""
+"""pydantic's name of an error -> what the setting takes, in words."""
 Made = TypeVar("Made", bound=BaseModel)
 
 

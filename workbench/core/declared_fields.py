@@ -1,4 +1,7 @@
-"""The fields that a config class declares, read from its source: importing it may take the seconds that torch takes."""
+"""The fields that a config class declares, read from its source code.
+
+Importing the class could take seconds, because it imports torch.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +17,15 @@ PLAIN = {
     "int": int, "float": float, "str": str, "bool": bool, "tuple": tuple, "Annotated": Annotated, "Literal": Literal,
     **{name: value for name, value in vars(limits).items() if name.isupper()},
 }  # fmt: skip
-"""What the types of plain fields are made of, beside pydantic's ``Field``."""
+"""The names of which the types of plain fields consist, besides pydantic's ``Field``."""
 
 
 NAMED = ("workbench.models.base.", "workbench.core.names")
-"""Modules from which a config takes types that have a name."""
+"""Modules from which a config imports named types."""
 
 
 def declared_fields(module: str, cls: str) -> list[str]:
-    """Names of the fields that a pydantic class itself declares, in their order; not those of its bases.
+    """Names of the fields that a pydantic class itself declares, in source order, without the fields of its bases.
 
     Args:
         module: the module's address, e.g. ``workbench.training.config``.
@@ -37,8 +40,8 @@ def declared_fields(module: str, cls: str) -> list[str]:
 def plain_fields(module: str, cls: str, known: type[Any] | None = None) -> type[Any]:
     """A pydantic model of those fields of a pydantic class whose types are plain: numbers, words, choices of words.
 
-    Each field alone is checked as the class itself checks it; none is required, and what holds between fields, or a
-    validator asks, is not known here.
+    The model checks each field by itself, as the class does, and requires none of them. It does not know the class's
+    validators, nor its rules between several fields.
 
     Args:
         module, cls: as for :func:`declared_fields`.
@@ -71,7 +74,7 @@ def _plain() -> dict[str, Any]:
 
 
 def _named_types(tree: ast.Module) -> dict[str, Any]:
-    """Plain types that a module gives names at its top."""
+    """The plain types that a module assigns to names at its top level."""
     found: dict[str, Any] = {}
     for node in tree.body:
         known = {**_plain(), **found}
@@ -97,7 +100,7 @@ def _fields(tree: ast.Module, module: str, cls: str) -> Iterator[tuple[str, ast.
 
 
 def _is_plain(node: ast.expr, names: dict[str, Any]) -> bool:
-    """Whether all that an expression names is known, and it only subscribes, joins and limits types."""
+    """Whether every name in an expression is known, and the expression only subscripts, joins and limits types."""
     parts = list(ast.walk(node))
     calls = [part for part in parts if isinstance(part, ast.Call)]
     return (

@@ -1,4 +1,4 @@
-"""The base of all errors that a user can mend."""
+"""The base class of all errors that the user can fix."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections.abc import Iterable
 
 
 class LensError(Exception):
-    """Something that the user can mend: its message is one sentence that names the thing and the way out.
+    """An error that the user can fix. Its message is one sentence that names the problem and the way out.
 
-    Every error class of the project that is meant for readers derives from this one, beside the built-in class that
-    callers may expect (``class RunError(LensError, ValueError)``). Whatever else is raised is a defect of ours.
-    A class that pydantic must not wrap while it validates derives from this one alone.
+    Every error class that is written for readers derives from this class, and from the built-in class that callers may
+    expect (``class RunError(LensError, ValueError)``). Any other exception is a defect of LengthLens. A class that
+    pydantic must not wrap while it validates derives only from this class.
     """
 
 
 LONGEST_LIST = 1_000
-"""Characters of a list of names in a sentence."""
+"""The most characters of a list of names in a sentence."""
 _SHORT = reprlib.Repr()
 _SHORT.maxlevel, _SHORT.maxstring, _SHORT.maxlong, _SHORT.maxother = 4, 80, 40, 80
 
 
 def shown(value: object) -> str:
-    """What was given, as a sentence quotes it: like ``repr``, but never longer than a line or two.
+    """A value as an error message quotes it: like ``repr``, but at most a line or two long.
 
     Example:
 
@@ -36,7 +36,7 @@ def shown(value: object) -> str:
 
 
 def listed(names: Iterable[str], separator: str = " ") -> str:
-    """Names in a row, as a sentence lists them: the first ones and how many there are, where there are many.
+    """Names joined for a sentence. A long list is cut, and the number of all names is added.
 
     Example:
 

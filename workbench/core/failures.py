@@ -1,9 +1,9 @@
-"""What becomes of an error that nobody expected: its traceback is logged, and a sentence says where it was raised.
+"""Handles unexpected errors: logs the traceback, and returns a sentence that names the line that raised the error.
 
-Every place that catches more than a :class:`~workbench.core.errors.LensError` uses :func:`isolated` or
-:func:`log_failure`. Tracebacks go to the logger ``lengthlens``, by package (``lengthlens.measure``). Where they are
-written is decided by whoever starts the process: the command line keeps them in a file, the dashboard prints them.
-With ``LENGTHLENS_DEBUG=1`` in the environment nothing is caught: the error is raised again.
+Code that catches more than a :class:`~workbench.core.errors.LensError` uses :func:`isolated` or :func:`log_failure`.
+Tracebacks go to the logger ``lengthlens``, by package (``lengthlens.measure``). The process that logs decides where
+they are written: the command line writes them to a file, and the dashboard prints them. With ``LENGTHLENS_DEBUG=1`` in
+the environment nothing is caught: the error is raised again.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from typing import NamedTuple
 from workbench.core.errors import LensError
 
 DEBUG = "LENGTHLENS_DEBUG"
-"""The environment variable that has every error raised again; worker processes inherit it."""
+"""The environment variable with which every error is raised again. Worker processes inherit it."""
 LOG = logging.getLogger("lengthlens")
 LOG.addHandler(logging.NullHandler())  # without a handler of the program, Python would print to standard error
 LONGEST = 300
-"""Characters of a foreign error's own words that are repeated."""
+"""The most characters of another library's error message that are repeated."""
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("workbench", "probes", "circuits", "lengthlens", "app")
-"""Packages whose errors are defects of LengthLens."""
+"""Packages whose unexpected errors are defects of LengthLens."""
 TASK_MODULE = "lengthlens_task_"
-"""The beginning of the names of modules that are made of task files."""
+"""The prefix of the names of modules that are created from task files."""
 SHOWN_CODE = ("<ipython-input", "<stdin>", "<string>")
-"""Code that has no file and yet is its author's."""
+"""Names of code that is not in a file, but was written by the user (a notebook cell, an expression)."""
 
 
 def debugging() -> bool:
@@ -45,7 +45,7 @@ def debugging() -> bool:
 
 @contextmanager
 def logging_to(handler: logging.Handler) -> Iterator[None]:
-    """Log what LengthLens logs in this block to ``handler``."""
+    """Send the log records of LengthLens to ``handler`` inside this block."""
     LOG.addHandler(handler)
     try:
         yield
@@ -55,40 +55,41 @@ def logging_to(handler: logging.Handler) -> Iterator[None]:
 
 @contextmanager
 def isolated(
-    tell: Callable[[str], object],
+    report: Callable[[str], object],
     what: str,
     *,
     foreign: bool = False,
     exits: bool = False,
     passes: type[Exception] | tuple[type[Exception], ...] = (),
 ) -> Iterator[None]:
-    """Do one of many things; whatever it raises ends this one alone, in one sentence.
+    """Run one of many independent steps. An error ends only this step, and is reported in one sentence.
 
     Args:
-        tell: receives the sentence: an error's own, where it was written for readers.
+        report: called with the sentence. An error that was written for readers supplies its own message.
         what: what failed, as the beginning of a sentence about any other error; "" leaves it out.
         foreign: whether the code inside belongs to a plug-in or a task file, so that LengthLens is not to blame.
-        exits: whether ``sys.exit`` inside is such an error as well.
-        passes: errors that are passed on.
+        exits: whether ``sys.exit`` inside the block counts as an error, too.
+        passes: error classes that are raised and not caught.
     """
     try:
         yield
     except passes:
         raise
     except LensError as error:
-        tell(str(error))
+        report(str(error))
     except SystemExit as error:
         if not exits:
             raise
-        tell(_sentence(what, log_failure(error, what, foreign=foreign)))
+        report(_sentence(what, log_failure(error, what, foreign=foreign)))
     except Exception as error:  # noqa: BLE001 - the rule of this module
-        tell(_sentence(what, log_failure(error, what, foreign=foreign)))
+        report(_sentence(what, log_failure(error, what, foreign=foreign)))
 
 
 class Repeats(logging.Filter):
-    """Drops a record that equals one of the last minute: a measurement fails at every length, a page asks every second.
+    """Drops a log record that equals a record of the last minute.
 
-    For handlers, which see the records of all packages.
+    A measurement may fail in the same way at every length, and a page sends its request every second. This filter is
+    for handlers, which receive the records of all packages.
     """
 
     SECONDS, MOST = 60.0, 1000
@@ -109,15 +110,15 @@ class Repeats(logging.Filter):
 
 
 def log_failure(error: BaseException, what: str = "", *, foreign: bool = False, again: bool = True) -> str:
-    """Log the traceback of an error that was caught, and return what a reader is told of it, without a full stop.
+    """Log the traceback of a caught error, and return the explanation for the reader, without a full stop.
 
     Args:
-        error: what was caught. A :class:`LensError` was written for readers; it is not logged.
+        error: the caught error. A :class:`LensError` was written for readers and is not logged.
         what: what failed, for the log.
-        foreign: whether the code that was called belongs to a plug-in or a task file.
-        again: whether the error may be raised again; False where another process has to be told of it.
+        foreign: whether the failing code belongs to a plug-in or a task file.
+        again: whether the error may be raised again; False if it must be reported to another process instead.
 
-    The level is ERROR where code has to be mended, and WARNING where the machine or a file of others is to blame.
+    The log level is ERROR if code has to be fixed. It is WARNING if the machine or a file caused the error.
 
     Raises:
         BaseException: the error itself, while :func:`debugging`.
@@ -135,10 +136,11 @@ def log_failure(error: BaseException, what: str = "", *, foreign: bool = False, 
 
 
 def explained(error: BaseException, *, foreign: bool = False) -> str:
-    """What a reader is told of an error: its own sentence, or where it was raised and who has to mend it.
+    """The explanation of an error for the reader: its own message, or the line that raised it and who has to fix the
+    code.
 
-    An error in a task file or a plug-in names the line of its author's code. Errors of the machine (a file that cannot
-    be read, too little memory) have sentences of their own. Any other error is called a defect in LengthLens.
+    An error in a task file or a plug-in names the line of its author's code. Errors of the machine (an unreadable file,
+    too little memory) have sentences of their own. Any other error is called a defect in LengthLens.
     """
     if isinstance(error, LensError):
         return str(error)
@@ -153,20 +155,20 @@ def explained(error: BaseException, *, foreign: bool = False) -> str:
 
 
 def is_defect(error: BaseException) -> bool:
-    """Whether an error is LengthLens's own: neither expected, nor raised by the code of a plug-in or a task file."""
+    """Whether an error is a defect of LengthLens: not expected, and not raised by code of a plug-in or a task file."""
     return not is_expected(error) and _frames(error).author is None
 
 
 def is_expected(error: BaseException) -> bool:
-    """Whether an error has a sentence that leads a user on: one for readers, or one of the machine.
+    """Whether an error has a message with which the user can continue: an error for readers, or one of the machine.
 
-    An error of the machine in a task file or a plug-in is not: its author has to know the line.
+    An error of the machine that is raised in a task file or a plug-in does not count: its author has to know the line.
     """
     return isinstance(error, LensError) or (_has_words(error) and _frames(error).author is None)
 
 
 def clause(error: BaseException) -> str:
-    """An error as one clause: its type, and the first line of its message."""
+    """An error as one clause: its type and the first line of its message."""
     if isinstance(error, SystemExit):
         return f"it ends the program by sys.exit({'' if error.code is None else repr(error.code)})"
     message = str(error).strip().partition("\n")[0][:LONGEST].rstrip(".")
@@ -175,7 +177,7 @@ def clause(error: BaseException) -> str:
 
 
 def words(error: BaseException) -> str:
-    """The sentence for an error of the machine or of values that do not fit, which no code has to be mended for."""
+    """The sentence for an error of the machine, or of values that do not fit. Such an error needs no change of code."""
     from pydantic import ValidationError
 
     if isinstance(error, ValidationError):
@@ -199,7 +201,7 @@ def _field(error: object) -> str:
 
 
 def as_sentence(explanation: str) -> str:
-    """An explanation as a sentence of its own, for a page."""
+    """An explanation as a complete sentence, for a page."""
     return f"{explanation[:1].upper()}{explanation[1:].rstrip('.')}."
 
 
@@ -217,12 +219,13 @@ class Line(NamedTuple):
 
 
 class Frames(NamedTuple):
-    """The lines of a traceback that matter.
+    """The lines of a traceback that matter for the explanation.
 
     Attributes:
-        first: the first line of LengthLens below the place that caught the error.
+        first: the first line of LengthLens below the code that caught the error.
         ours: the last line of LengthLens.
-        author: the last line of a task file, a plug-in or any other code that LengthLens called and that is no library.
+        author: the last line of code that LengthLens called and that does not belong to a library, such as a task file
+            or a plug-in.
     """
 
     first: Line | None
@@ -265,7 +268,9 @@ def _is_ours(line: Line) -> bool:
 
 
 def _is_authors(line: Line, plugins: frozenset[str]) -> bool:
-    """Whether a line is neither of a library nor made by one; a plug-in may be installed among the libraries."""
+    """Whether a line belongs neither to a library nor to code that a library generated. A plug-in may be installed
+    among the libraries.
+    """
     if line.module.startswith(TASK_MODULE) or line.module.partition(".")[0] in plugins:
         return True
     if line.file.startswith("<"):
@@ -279,7 +284,7 @@ def _is_authors(line: Line, plugins: frozenset[str]) -> bool:
 
 @lru_cache(maxsize=8)
 def _plugin_packages(folders: tuple[str, ...]) -> frozenset[str]:
-    """The top-level packages of what the distributions in the folders of ``sys.path`` announce to LengthLens."""
+    """The top-level packages of the distributions in ``sys.path`` that announce entry points to LengthLens."""
     every = (entry for package in metadata.distributions(path=list(folders)) for entry in package.entry_points)
     announced = (entry.value for entry in every if entry.group.startswith("lengthlens."))
     return frozenset(value.partition(":")[0].partition(".")[0].strip() for value in announced) - frozenset(PACKAGES)

@@ -1,4 +1,4 @@
-"""What notebooks show of an object: its title and its facts, a line each."""
+"""The card that a notebook shows for an object: its title, and one fact per line."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from workbench.core.direction_marks import without_direction_marks
 
 
 def card(title: str, facts: Iterable[tuple[str, object]], text: str = "") -> str:
-    """HTML of an object; everything in it is escaped.
+    """HTML of an object's card; all of its text is escaped.
 
     Args:
-        title: what it is.
-        facts: names and values; those without a value are left out.
-        text: lines that are shown as they stand, as those of a program.
+        title: the title of the card.
+        facts: names and values; facts without a value are left out.
+        text: lines that are shown unchanged in a monospaced font, such as a program.
     """
     rows = "".join(
         f'<tr><th style="text-align:left">{escape(name)}</th><td style="text-align:left">{escape(str(value))}</td></tr>'

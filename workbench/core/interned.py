@@ -1,4 +1,4 @@
-"""Equal objects as one object (hash-consing), for trees that share their parts."""
+"""Hash-consing: equal objects are one object, for trees that share their subtrees."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _lock = threading.Lock()
 
 
 class Interned(type):
-    """Metaclass of frozen dataclasses (``eq=False``) whose equal objects are one object.
+    """Metaclass of frozen dataclasses (``eq=False``) whose equal objects are the same object.
 
-    They compare and hash by identity, in constant time, however deep their trees are. A field that holds True differs
-    from one that holds 1.
+    The objects compare and hash by identity, in constant time, whatever the depth of their trees. A field with the
+    value True differs from a field with the value 1.
     """
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
@@ -27,5 +27,5 @@ class Interned(type):
 
 
 def field_values(made: Any) -> tuple[Any, ...]:
-    """What the fields of a dataclass object hold, in order."""
+    """The values of the fields of a dataclass object, in order."""
     return tuple(getattr(made, field.name) for field in fields(made))

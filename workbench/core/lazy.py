@@ -1,4 +1,4 @@
-"""Faces of packages: names that others import from a package, loaded from the module that has them on first use."""
+"""Lazy public names of packages: each name is loaded from its module on first use."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ __all__ = ["face"]
 
 
 def face(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """The ``__getattr__`` and ``__dir__`` of a package that loads nothing until a name is asked for.
+    """The ``__getattr__`` and ``__dir__`` of a package that imports a module only when one of its names is used.
 
     Args:
         package: the package's ``__name__``.
-        homes: from each name to its module, with the path below the package: ``{"Table": "query"}``.
+        homes: from each name to its module, relative to the package: ``{"Table": "query"}``.
 
     Returns:
         both functions.

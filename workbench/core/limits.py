@@ -1,13 +1,13 @@
-"""The largest numbers that settings take: beyond them lies a slip of the pen, not an experiment."""
+"""The largest numbers that settings accept. A larger number is most likely a typing error."""
 
 from __future__ import annotations
 
 LONGEST = 1_000_000
-"""Tokens of the longest strings that are drawn."""
+"""Tokens of the longest sequence that is drawn."""
 SIZE = 1 << 24
-"""Any size of a model but its layers: widths, heads, position ids."""
+"""Largest size in a model (widths, heads, position ids). The number of layers has a smaller limit."""
 LAYERS = 4096
 COUNT = (1 << 31) - 1
-"""Steps, and whatever is counted in them."""
+"""Largest number of steps, and of anything that is counted in steps."""
 DRAWN = 1_000_000
-"""Sequences that are drawn at a time."""
+"""Most sequences that are drawn at once."""

@@ -31,9 +31,9 @@ CURRICULA: Mapping[str, str] = {
 
 Gates = Literal["nonnegative", "signed"]
 GATES: tuple[Gates, ...] = get_args(Gates)
-"""The signs that the gates of a state-space model can have."""
+"""The possible signs of the gates of a state-space model."""
 STATE_SPACE_MODELS = {f"ssm-{gates}": f"state-space model, {gates} gates" for gates in GATES}
-"""Name of a state-space model in theory, as a model's ``variant`` has it -> the words for it."""
+"""A model's ``variant`` -> the name of that state-space model in the theory literature."""
 
 RUN_PARTS = ("task", "model", "training", "seeds")
 """The parts of a run's configuration."""
@@ -41,11 +41,13 @@ RUN_PARTS = ("task", "model", "training", "seeds")
 BEHAVIOUR: Final = "behaviour"
 IN_CONTEXT: Final = "behaviour.in_context"
 EFFECTIVE_ATTENTION: Final = "circuits.effective_attention"
-"""Measurements whose rows figures ask for by name."""
+"""Measurements that figures select by name."""
 
 REFIT: Final = "refit"
 STORED: Final = "stored"
-"""Modes of probes: a probe that is fitted again at each length, and a code that the model stores."""
+"""Modes of probes: a probe that is fitted again at each length, and a code that is fitted once and stored with the
+model.
+"""
 UNTRAINED_MODEL: Final = "untrained"
 SHUFFLED_LABELS: Final = "shuffled_labels"
 RANDOM_DIRECTION: Final = "random_direction"
@@ -75,4 +77,4 @@ OPEN_CAUSES = (POSITION_OR_CONTENT, POSITION_OR_KEYS)
 NOT_EXPLAINED: Final = "not explained"
 """The cause of a diagnosis that no intervention names."""
 TOO_COSTLY: Final = "it harms inside training"
-"""How the note of an intervention begins that is not applicable because it costs too much at N."""
+"""The first words of the note of an intervention that is not applicable because its cost at N is too large."""

@@ -1,4 +1,4 @@
-"""Finding things by name: objects, addresses that are imported when asked for, and what other packages announce."""
+"""Registries find objects by name: objects, addresses that are imported on use, and entry points of other packages."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ T = TypeVar("T")
 
 
 def entry_points(group: str) -> tuple[EntryPoint, ...]:
-    """What the installed packages announce at this moment, each once.
+    """The entry points that installed packages announce for ``group`` at this moment, each once.
 
-    Reading it takes 20 ms and names are looked up all the time, so that it is read again when a folder of ``sys.path``
-    has changed.
+    Reading them takes 20 ms and look-ups are frequent. So they are cached until a folder of ``sys.path`` changes.
     """
     return _entry_points(group, tuple(map(_state, sys.path)))
 
@@ -43,26 +42,27 @@ def _state(folder: str) -> tuple[str, int]:
 
 
 class Registry(Mapping[str, T], Generic[T]):
-    """Things of one kind by name, those of the house first, in the order in which they were added.
+    """Objects of one kind by name, in the order in which they were added; ours come before those of other packages.
 
-    As a mapping it holds the things themselves; a thing given by its address is imported when it is first asked for,
-    so that listing names costs nothing. Entry points are those of the installed packages at the moment of asking.
+    As a mapping it contains the objects themselves. An object registered by its address is imported on first use, so
+    listing the names imports nothing. Entry points are those of the packages that are installed at the time of the
+    call.
 
     Args:
-        kind: what a thing is called in a sentence, e.g. ``task``.
-        error: what is raised, with one sentence.
-        things: by name an object, or an address ``package.module:attribute``. Things that are strings have to be given
-            by address.
-        group: entry-point group under which other packages announce such things; "" = they cannot.
-        name_of: the name under which a thing is registered by itself.
-        check: from a name, what was found under it and where, returns the thing, or raises ``error`` with a sentence.
+        kind: what an object is called in a sentence, e.g. ``task``.
+        error: the error class that is raised, with one sentence.
+        things: name -> object, or an address ``package.module:attribute``. Objects of type ``str`` must be given by
+            address.
+        group: entry-point group with which other packages add objects; "" = they cannot.
+        name_of: returns the name under which an object registers itself.
+        check: takes a name, the object and where it was found; returns the object, or raises ``error`` with a sentence.
 
     Example:
 
-        >>> rooms = Registry[object]("module", LensError, {"errors": "workbench.core.errors"})
-        >>> "errors" in rooms, rooms.find("errors").__name__
+        >>> modules = Registry[object]("module", LensError, {"errors": "workbench.core.errors"})
+        >>> "errors" in modules, modules.find("errors").__name__
         (True, 'workbench.core.errors')
-        >>> rooms.find("erors")
+        >>> modules.find("erors")
         Traceback (most recent call last):
         workbench.core.errors.LensError: unknown module 'erors'; did you mean errors?
     """
@@ -85,28 +85,28 @@ class Registry(Mapping[str, T], Generic[T]):
         """Register an object or an address under a name.
 
         Raises:
-            error: if the name is taken by another one.
+            error: if the name belongs to another object.
         """
         if self._things.get(name, thing) != thing:
             raise self.error(f"the {self.kind} name {name!r} is taken already; choose another")
         self._things[name] = thing
 
     def register(self, thing: T) -> T:
-        """Add an object under its own name; usable as a decorator. This process alone knows it.
+        """Add an object under its own name, in this process only. Can be used as a decorator.
 
         Raises:
-            error: if the name is taken by another one.
+            error: if the name belongs to another object.
         """
         assert self._name_of is not None, f"a {self.kind} has no name of its own"
         self.add(self._name_of(thing), thing)
         return thing
 
     def find(self, name: object) -> T:
-        """The thing of that name.
+        """The object with that name.
 
         Raises:
-            error: if there is none (near names are given), if two packages announce the same name, or if what is
-                announced cannot be imported or is none of the kind.
+            error: if no object has that name (the message lists similar names), or two packages announce it. Also if
+                the announced object cannot be imported or is of another kind.
         """
         self.refuse_unknown(name)
         offers = self._offers(str(name))
@@ -118,10 +118,10 @@ class Registry(Mapping[str, T], Generic[T]):
         return self._made(str(name), offers[0])
 
     def refuse_unknown(self, name: object) -> None:
-        """Refuse a name under which nothing stands. Imports nothing.
+        """Raise an error if no object has that name. Imports nothing.
 
         Raises:
-            error: with near names.
+            error: with similar names.
         """
         if not isinstance(name, str) or not self._offers(name):
             raise self.error(f"unknown {self.kind} {shown(name)}; {nearest(name, self)}")
@@ -131,7 +131,7 @@ class Registry(Mapping[str, T], Generic[T]):
         return list(dict.fromkeys(entry_points(self.group))) if self.group else []
 
     def _offers(self, name: str) -> list[T | str]:
-        """All that stand under a name; what a package announces of the house's own address is the house's."""
+        """All entries with that name. An entry point that repeats our own address does not count as a second entry."""
         own = [self._things[name]] if name in self._things else []
         others = [entry.value for entry in self.announced() if entry.name == name]
         return [*own, *(value for value in dict.fromkeys(others) if value not in own)]

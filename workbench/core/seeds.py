@@ -1,4 +1,4 @@
-"""Seeds of random streams, as pure functions of what a stream is for: nothing of it needs saving."""
+"""Seeds of random streams, each a pure function of the stream's purpose, so no generator state needs to be saved."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import hashlib
 
 
 def seed_of(*parts: object) -> int:
-    """A seed in ``0 .. 2**63 - 1`` that is a pure function of ``parts``, told apart by how they are written.
+    """A seed in ``0 .. 2**63 - 1`` that is a pure function of ``parts``. The seed depends on the parts as ``str``
+    writes them.
 
     Example:
 

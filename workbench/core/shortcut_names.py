@@ -1,4 +1,4 @@
-"""What the stated shortcuts of tasks are called in sentences."""
+"""The words that sentences use for a task's declared shortcuts."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ SHORTCUT_NAMES: Mapping[str, str] = {
     "counts": "the counts of the symbols alone",
     "bigram": "the likeliest symbol after the last two",
 }
-"""Name of a shortcut, as in the column ``target`` -> what it answers from, N being the longest trained length."""
+"""Name of a shortcut, as in the column ``target`` -> how it predicts the answer. N is the longest trained length."""
 
 BIGRAM = "bigram"
-"""The shortcut that is a language model: a table of the training text, from two symbols to the likeliest next one."""
+"""The shortcut that is a bigram language model: a table of the training text from two symbols to the most likely next
+one.
+"""
 
 
 def shortcut_name(shortcut: str) -> str:
-    """What a shortcut answers from; its own name where the table has none."""
+    """How a shortcut predicts the answer; the shortcut's own name if the table does not have it."""
     return SHORTCUT_NAMES.get(shortcut, f"the shortcut {shortcut.replace('_', ' ')}")

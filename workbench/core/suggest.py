@@ -1,4 +1,4 @@
-"""What was meant by a name that nobody knows."""
+"""Suggestions for an unknown name."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from difflib import get_close_matches
 from workbench.core.errors import listed
 
 LONGEST_NAME = 100
-"""Characters of a name to which near ones are looked for: comparing takes time in proportion to its length."""
+"""The most characters of a name for which similar names are looked up. The comparison takes time in proportion to them.
+"""
 MOST_NAMED = 3
-"""Near names that are told at most."""
+"""The most similar names in one suggestion."""
 
 
 def near_names(name: object, known: Iterable[str]) -> tuple[str, ...]:
-    """The known names that are near a given one, the nearest first; none for what is no name.
+    """The known names that are similar to a given one, the most similar first; empty if the value is not a string.
 
     Args:
-        name: what was given: a name, or anything that stands where a name should.
-        known: the names there are.
+        name: the given value: a name, or anything else in its place.
+        known: the existing names.
     """
     if not isinstance(name, str) or len(name) > LONGEST_NAME:
         return ()
@@ -26,11 +27,11 @@ def near_names(name: object, known: Iterable[str]) -> tuple[str, ...]:
 
 
 def nearest(name: object, known: Iterable[str]) -> str:
-    """``did you mean ...?`` where a known name is near, else the list of all known names.
+    """``did you mean ...?`` if a known name is similar, else the list of all known names.
 
     Args:
-        name: what was given: a name, or anything that stands where a name should.
-        known: the names there are.
+        name: the given value: a name, or anything else in its place.
+        known: the existing names.
 
     Example:
 

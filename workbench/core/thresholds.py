@@ -1,34 +1,38 @@
-"""The thresholds of all verdicts, in one place: rules read them here, prose is formatted from them.
+"""The thresholds of all verdicts: rules import them from here, and texts are formatted with them.
 
-Rows carry the thresholds they were made with in their settings; a figure uses those of its rows.
+Rows store the thresholds with which they were computed in their settings; a figure uses those of its rows.
 """
 
 from __future__ import annotations
 
 FITTED_AT = (1 / 4, 1 / 2, 1)
-"""Shares of N, the longest training length, at which a run must be shown to be fitted unless lengths are named."""
+"""Shares of N, the longest training length, at which a run must be shown to solve the task, unless lengths are named.
+"""
 FITTED_AT_TEXT = "N/4, N/2 and N"
-"""The same in words."""
+"""The shares of :data:`FITTED_AT` in words."""
 
 FITTED = 0.95
-"""Skill that a fitted run must be shown to reach at each of :data:`FITTED_AT`."""
+"""Skill that a run must be shown to reach at each of :data:`FITTED_AT` to count as solving its trained lengths."""
 
 ROBUST = 0.9
-"""Skill that every longer length must be shown to reach, and the share of trained skill whose loss is failure."""
+"""Skill that every longer length must be shown to reach. A length whose skill is below this share of the trained skill
+fails.
+"""
 
 PARTIAL = 0.5
 """Skill that a model evaluated in its prompt must be shown to reach at some length before a drop below half of it
 counts as *partial, decays*."""
 
 HIGHEST_FLOOR = 0.95
-"""Above this floor skill is undefined: what a guess answers nearly always cannot show skill."""
+"""Skill is undefined if the baseline is above this accuracy: almost every answer is then right by guessing."""
 
 HORIZON = 8
 """*Scale-robust* needs lengths up to this multiple of N, the longest training length."""
 
 CHALLENGE_FROM = 8 / 3
-"""The challenge law is judged from this multiple of N on: the first at which the whole margin N is kept clear at
-both ends of a string."""
+"""The challenge test set is tested from this multiple of N on. It is the first multiple at which the whole margin N
+stays clear at both ends of a sequence.
+"""
 
 OUTSIDE_BASELINE = "outside the baseline"
 """Note of a shortcut's row that the task leaves out of the baseline of the challenge test set."""
@@ -40,21 +44,21 @@ FOLLOWED = 0.95
 """Share of sequences on which a model that follows a shortcut must be shown to be right exactly where it is."""
 
 LOOKS = (512, 2048, 4096)
-"""Strings of a law at a length behind a decision: in all, after each look."""
+"""Sequences of a test set at one length behind a decision: the total number after each interim test."""
 
 LEVEL = 0.95
 """Probability with which an interval covers the true value."""
 LEVEL_TEXT = f"{100 * LEVEL:g} %"
-"""The same in words."""
+""":data:`LEVEL` in words."""
 
 ERROR = 0.025
-"""One-sided error of a claim, over all looks together."""
+"""One-sided error probability of a claim, over all interim tests together."""
 
 CLAIM = 0.05
 """Largest two-sided p of the exact sign test at which a paired difference of 0/1 values is called a change."""
 
 WIDEST = 1.0
-"""Widest interval with which an R^2, or another share of squared error that has no lower bound, says anything."""
+"""The widest interval with which an R^2 (or another share of squared error without a lower bound) is informative."""
 
 SMALLEST_DROP = 0.1
 """Drop of class-balanced accuracy from N below which there is nothing to diagnose."""
@@ -73,4 +77,4 @@ SINK = 0.9
 """A head whose top key is the first one in more than this share of queries is a sink."""
 
 SETTLED = 0.9
-"""Cosine from which on the codes of two checkpoints count as the same."""
+"""Cosine from which on the codes of two checkpoints count as equal."""

@@ -1,6 +1,6 @@
-"""The verdicts on a checkpoint: label, word, meaning and look of each, and since which step the last verdict holds.
+"""The verdicts on a checkpoint: the label, word, meaning and colours of each, and the step at which the last one began.
 
-A new verdict is one entry of :data:`VERDICTS`. Everything that shows, filters or colours verdicts reads that table.
+A new verdict is one entry of :data:`VERDICTS`. All code that shows, filters or colours verdicts reads that table.
 """
 
 from __future__ import annotations
@@ -15,24 +15,25 @@ SCALE_ROBUST, LENGTH_COUPLED, NOT_FITTED = "scale-robust", "length-coupled", "no
 UNDECIDED, UNSEEN_POSITION = "undecided", "unseen position"
 HOLDS, DECAYS, PARTLY, NOT_CAPABLE = "holds", "decays", "partial", "not capable"
 NOT_MEASURED = "not measured"
-"""Stands in place of a label where a checkpoint has no verdict."""
+"""The label of a checkpoint without a verdict."""
 
 TOO_FEW, AT_THE_BAR, BETWEEN_THE_BARS = "too few strings", "at the bar", "between the bars"
 UNDEFINED, TOO_SHORT, NO_THRESHOLD = "undefined", "horizon", "no threshold"
 REASONS = (TOO_FEW, AT_THE_BAR, BETWEEN_THE_BARS, UNDEFINED, TOO_SHORT, NO_THRESHOLD)
-"""Why a verdict is undecided: ``TOO_FEW`` may be decided by further sequences, ``TOO_SHORT`` by longer ones. Under
-``NO_THRESHOLD`` the best possible accuracy is not known."""
+"""Why a verdict is undecided. For ``TOO_FEW`` more sequences may decide it, for ``TOO_SHORT`` longer ones. Under
+``NO_THRESHOLD`` the best possible accuracy is not known.
+"""
 
 
 @dataclass(frozen=True)
 class VerdictKind:
-    """What a verdict means and how it looks.
+    """The meaning and the colours of a verdict.
 
     Attributes:
         word: the label on chips and in sentences.
         meaning: one or two sentences for the help.
         role: the colour token of the word; ``plain`` takes the colour of the text.
-        ribbon: the colour token of a stretch on the ribbon over training steps.
+        ribbon: the colour token of a segment on the ribbon over training steps.
         curve: SVG path of the accuracy curve on the glyph of 16 x 16.
         end: the end of that curve, where the glyph has a dot; None = no dot.
         dashed: whether that curve is dashed.
@@ -144,13 +145,13 @@ StratumLabel = Literal["fail", "hold", "open"]
 
 
 class StratumKind(NamedTuple):
-    """What a label of hard inputs means, where a stratum or all strata of a task together have it.
+    """The meaning of a label of hard inputs, for one stratum or for all strata of a task together.
 
     Attributes:
-        one: the verb of one stratum.
-        many: the verb of all of them together.
+        one: the verb for one stratum.
+        many: the verb for all strata together.
         word: the word next to a verdict.
-        supports: the verdict that it speaks for; "" = none.
+        supports: the verdict that the label supports; "" = none.
     """
 
     one: str
@@ -164,14 +165,14 @@ STRATA: dict[str, StratumKind] = {
     "hold": StratumKind("holds", "hold", "hold", SCALE_ROBUST),
     "open": StratumKind("is inconclusive", "are inconclusive", "inconclusive"),
 }
-"""Every label of hard inputs, those that fail first."""
+"""Every label of hard inputs; labels of inputs that fail come first."""
 
 WORDS: dict[str, str] = {label: kind.word for label, kind in VERDICTS.items()} | {NOT_MEASURED: "Not measured"}
-"""The word on screen of every label, and of a checkpoint without a verdict."""
+"""The word on screen for every label, and for a checkpoint without a verdict."""
 
 
 def verdict_kind(label: str) -> VerdictKind:
-    """What the verdict of a label means and how it looks.
+    """The :class:`VerdictKind` of a label.
 
     Raises:
         KeyError: for a label that no verdict has.
@@ -183,12 +184,12 @@ def verdict_kind(label: str) -> VerdictKind:
 
 @dataclass(frozen=True)
 class Since:
-    """When in training the last verdict began: after ``low``, at ``high`` at the latest.
+    """When in training the last verdict began: after step ``low``, and at step ``high`` at the latest.
 
     Attributes:
-        low: the last step that was decided otherwise; None where none was.
-        high: the first step after it with the last verdict.
-        first: whether ``high`` is the first measured step: the verdict may have begun before it.
+        low: the last step with another decided verdict; None if there is no such step.
+        high: the first step after ``low`` with the last verdict.
+        first: whether ``high`` is the first measured step, so that the verdict may have begun before it.
     """
 
     low: int | None
@@ -203,9 +204,9 @@ class Since:
 
 
 def since(labels: Mapping[int, str]) -> Since | None:
-    """When the verdict of the last checkpoint began; None where that is undecided, or there is no verdict.
+    """When the verdict of the last checkpoint began; None if that verdict is undecided or missing.
 
-    Steps in between that are undecided neither confirm it nor break it: they were not shown to be anything.
+    Undecided steps in between neither confirm nor contradict the verdict.
 
     Args:
         labels: step -> verdict.
@@ -219,7 +220,7 @@ def since(labels: Mapping[int, str]) -> Since | None:
 
 
 def undecided_before(labels: Mapping[int, str]) -> list[int]:
-    """The undecided steps among which the last verdict began, ascending; none where that is known.
+    """The undecided steps among which the last verdict began, ascending; empty if its first step is known.
 
     Args:
         labels: step -> verdict.

@@ -1,4 +1,4 @@
-"""The executors by name. Nothing is imported for one until it is made."""
+"""The executors by name. An executor's module is imported only when the executor is made."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ class ExecutorKind:
 
     Attributes:
         form: how it is written, e.g. ``dask=tcp://HOST:PORT``: its name, and ``=`` where an address follows.
-        words: what works, for the help.
-        make: from the address, the number of workers (None = not given) and the folders of jobs.
+        words: what runs the jobs, for the help.
+        make: takes the address, the number of workers (None = not given) and the folders of the jobs; returns the
+            executor.
         remote: whether workers may be on other machines, where files appear late.
     """
 
@@ -52,17 +53,17 @@ EXECUTORS: Mapping[str, ExecutorKind] = {
     "processes": ExecutorKind("processes", "processes of this machine", _processes),
     "dask": ExecutorKind("dask=tcp://HOST:PORT", "a running Dask cluster", _dask, remote=True),
 }
-"""Name -> executor. A new one is its class and one entry; commands, their help and refusals follow."""
+"""Name -> executor. To add one, write its class and one entry here; help texts and error messages then include it."""
 
 
 def executor_help() -> str:
-    """Every executor with what works, as a list in words."""
+    """Every executor and what runs its jobs, as a list in words."""
     *most, last = [f"{kind.form} ({kind.words})" for kind in EXECUTORS.values()]
     return f"{', '.join(most)} or {last}"
 
 
 def executor_kind(name: str) -> ExecutorKind:
-    """The executor of a name; what follows ``=`` is its address.
+    """The executor with a name; the part after ``=`` is its address.
 
     Raises:
         ExecutorError: for an unknown name.
@@ -74,15 +75,15 @@ def executor_kind(name: str) -> ExecutorKind:
 
 
 def make_executor(name: str, workers: int | None = None, folders: Sequence[Path] = ()) -> Executor:
-    """An executor by name.
+    """Make an executor by name.
 
     Args:
-        name: of one of :data:`EXECUTORS`, with its address after ``=`` where it has one.
+        name: one of :data:`EXECUTORS`, followed by ``=`` and its address if it has one.
         workers: number of worker processes; None is one per available core.
-        folders: what the jobs read and write, where workers may be on other machines; the first can be written.
+        folders: the folders that the jobs read and write, if workers may be on other machines. The first is writable.
 
     Raises:
-        ExecutorError: for an unknown name, a number of workers it cannot have, or an executor that is not installed.
+        ExecutorError: for an unknown name, an impossible number of workers, or an executor that is not installed.
     """
     kind = executor_kind(name)
     if workers is not None and workers < 1:

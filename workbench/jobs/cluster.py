@@ -1,12 +1,12 @@
-"""The executor ``dask``: jobs on the workers of a Dask cluster that is there already, each in a child process.
+"""The executor ``dask``: runs jobs on the workers of an existing Dask cluster, each in a child process.
 
-Dask gives a task whose worker died to another worker, three times, and then waits for ever where no worker is left.
-Here each job is given to one worker by name, and never more than the worker has room for. So when a worker is gone,
-the jobs that were on it are known: each is tried again on a worker that has nothing else, where a second death can
-only be its own; then it fails by name. Twenty workers that are taken away cost twenty jobs their beginning.
+If a worker dies, Dask gives its task to another worker, up to three times. If no worker is left, Dask waits for ever.
+This executor assigns each job to a named worker, and never more jobs than the worker has capacity for. So if a worker
+is gone, its jobs are known. Each of them runs again on a worker without other jobs. If that worker dies too, the job
+itself caused it and fails by name. If twenty workers are taken away, only their running jobs start again.
 
-A job must be files in, files out, and safe to do twice, even at once: a worker that only lost its connection may
-still be at it while the second try begins.
+A job must read and write only files, and must be safe to run twice, even at once. A worker that only lost its
+connection may still run the job when the second try begins.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 LOOK_S = 1.0
-"""How often the scheduler is asked for its workers."""
+"""Seconds between two requests to the scheduler for its workers."""
 PATIENCE_S = 60.0
-"""How long there may be no worker."""
+"""Seconds for which the cluster may have no worker."""
 TRIES = 2
 KILLED = (
     "its worker was lost twice, the second time with nothing else on it: out of memory, a crash in native code, or a "
@@ -42,16 +42,16 @@ KILLED = (
 
 
 class Dask:
-    """Jobs on the workers of a running Dask cluster, as many at once as their threads and memory allow.
+    """Runs jobs on the workers of a running Dask cluster, as many at once as their threads and memory allow.
 
     Args:
         address: the scheduler's, e.g. ``tcp://10.0.0.1:8786``.
-        folders: what the jobs read and write; a worker that does not see them is refused. In the first a stop file
-            is written when the map ends early; without folders, running jobs are left to end.
-        patience: seconds for which there may be no worker.
+        folders: the folders that the jobs read and write. A worker that cannot read them is refused. If the map ends
+            early, a stop file is written to the first one. Without folders, running jobs continue to their end.
+        patience: seconds for which the cluster may have no worker.
 
     Raises:
-        ExecutorError: for what is no address, or where Dask is not installed.
+        ExecutorError: if the address is not valid, or Dask is not installed.
     """
 
     def __init__(self, address: str, folders: Sequence[Path] = (), patience: float = PATIENCE_S) -> None:
@@ -59,7 +59,7 @@ class Dask:
         self.address, self.folders, self.patience = address, tuple(folders), patience
 
     def check(self) -> None:
-        """Refuse a scheduler that is not there, and workers with another version of the package; waits for a worker.
+        """Refuse a scheduler that does not answer and workers with another version of the package; waits for a worker.
 
         Raises:
             ClusterError: in one sentence with the scheduler's address.
@@ -77,12 +77,12 @@ class Dask:
     ) -> list[Result | Failure]:
         """See :meth:`Executor.map <workbench.jobs.executors.Executor.map>`.
 
-        What ends the map early (Ctrl-C, a raising ``on_done``) has running jobs stopped by SIGTERM, which training
-        takes for a wish to save, and waits for them.
+        If the map ends early (Ctrl-C, or ``on_done`` raises), running jobs receive SIGTERM, at which training saves its
+        state. The map then waits for them.
 
         Raises:
-            ClusterError: if the scheduler cannot be reached or is lost, a worker has another version of the package
-                or does not see the folders, or there is no worker for too long.
+            ClusterError: if the scheduler cannot be reached or is lost, or if there is no worker for too long. Also if
+                a worker has another version of the package or cannot read the folders.
         """
         listed = list(jobs)
         if not listed:
@@ -121,13 +121,13 @@ def _stopping(folders: Sequence[Path]) -> Iterator[Path | None]:
 
 @dataclass
 class _Worker:
-    """A worker that is used.
+    """A worker that receives jobs.
 
     Attributes:
         name: its address.
-        room: jobs that it may have at once.
-        out: those it has.
-        alone: whether what it has is tried alone there.
+        room: the most jobs that it may have at once.
+        out: the jobs that it has.
+        alone: whether it runs a single suspected job and must not receive others.
     """
 
     name: str
@@ -140,8 +140,8 @@ class _Workers:
     """The workers that can be used now.
 
     Attributes:
-        used: by address.
-        refused: why others are not, by address.
+        used: the workers by address.
+        refused: address -> why that worker cannot be used.
     """
 
     def __init__(
@@ -154,7 +154,7 @@ class _Workers:
         self.seen = time.monotonic()
 
     def wait(self) -> None:
-        """Wait until there is a worker. Raises ClusterError if there is none for too long, or one cannot be used."""
+        """Wait until there is a worker. Raises ClusterError if there is none for too long, or if one cannot be used."""
         while True:
             self.look()
             if self.refused:
@@ -164,7 +164,7 @@ class _Workers:
             time.sleep(LOOK_S / 2)
 
     def look(self) -> list[_Worker]:
-        """Bring the workers up to date; those that are gone come back. Raises ClusterError."""
+        """Update the list of workers and return those that are gone. Raises ClusterError."""
         there = self.scheduler.workers()
         gone = [self.used.pop(name) for name in [*self.used] if name not in there]
         self.refused = {name: why for name, why in self.refused.items() if name in there}
@@ -187,7 +187,7 @@ class _Workers:
         return gone
 
     def _room(self, worker: Mapping[str, Any]) -> int:
-        """How many jobs a worker may have: one a thread, and no more than its memory holds."""
+        """The most jobs for a worker: one per thread, and no more than fit into its memory."""
         threads, memory = int(worker["nthreads"]), int(worker["memory_limit"] or 0)
         return max(1, min(threads, memory // self.memory) if memory and self.memory else threads)
 
@@ -198,7 +198,7 @@ class _Workers:
 
 
 class _Out:
-    """The jobs of one map: those that wait, those that are out, and those that are under suspicion."""
+    """The jobs of one map: waiting jobs, running jobs, and jobs that are suspected of killing their worker."""
 
     def __init__(
         self,
@@ -218,7 +218,7 @@ class _Out:
         self.looked = time.monotonic()
 
     def outcomes(self) -> Iterator[tuple[int, Any]]:
-        """What came of each job, as it comes. Raises ClusterError."""
+        """The index and the outcome of each job, in the order of completion. Raises ClusterError."""
         left = len(self.jobs)
         while left:
             for outcome in self._go_on():
@@ -226,7 +226,7 @@ class _Out:
                 yield outcome
 
     def _go_on(self) -> Iterator[tuple[int, Any]]:
-        """Hand out, take what comes within a while, and look after the workers."""
+        """Hand out jobs, yield the outcomes that arrive within a short time, and check the workers."""
         self._hand_out()
         ended = self._next(LOOK_S)
         if ended is not None:
@@ -241,7 +241,9 @@ class _Out:
             self.looked = time.monotonic()
 
     def drain(self, seconds: float) -> None:
-        """Wait for what is out to end; where nobody tells any more, until every worker has looked for the stop file."""
+        """Wait until the running jobs end. If outcomes no longer arrive, wait until every worker has checked the stop
+        file.
+        """
         until = time.monotonic() + (2 * LOOK_S if self.scheduler.lost else seconds)
         while self.out and time.monotonic() < until:
             ended = self._next(LOOK_S)
@@ -254,7 +256,7 @@ class _Out:
                             self.out.pop(index, None)
 
     def _hand_out(self) -> None:
-        """Give out what there is room for; a suspect waits until some worker has nothing."""
+        """Hand out as many jobs as the workers have capacity for. A suspected job waits for a worker without jobs."""
         used = [worker for worker in self.workers.used.values() if not worker.alone]
         kept: _Worker | None = None
         if self.suspects and used:
@@ -300,7 +302,9 @@ class _Out:
         worker.alone = worker.alone and bool(worker.out)
 
     def _release(self, index: int, ended: Any) -> bool:
-        """Whether what ended is what is out of that job now, and no earlier try; it no longer is."""
+        """Whether an ended task is the current try of its job, and not an earlier one; the job then no longer counts as
+        running.
+        """
         if index not in self.out or self.out[index][0] is not ended:
             return False
         self._free(self.out.pop(index)[1], index)
@@ -329,10 +333,10 @@ class _Out:
                 yield index, _named(unpacked(answer), index, self.jobs[index])
 
     def _fetch_again(self, index: int, ended: Any) -> None:
-        """Of a job that ended and whose answer does not come: ask again, or, where its worker is gone, do it again.
+        """Request the missing answer of an ended job again; if its worker is gone, run the job again.
 
-        Dask would wait for the very worker to come back. The job itself is under no suspicion; the worker is looked
-        for next, before it is given anything.
+        Dask would wait until the same worker returns. The job itself is not suspected. The worker is checked before it
+        receives another job.
         """
         if self.out[index][1].name in self.scheduler.workers():
             self.ended.put((index, ended))
@@ -342,7 +346,7 @@ class _Out:
             self.waiting.append(index)
 
     def _raised(self, index: int, error: BaseException) -> Iterator[tuple[int, Any]]:
-        """Dask lost the worker, or no child could be started."""
+        """Handle a worker that Dask lost, or a child process that could not be started."""
         from distributed import KilledWorker
 
         if isinstance(error, KilledWorker):
@@ -351,7 +355,7 @@ class _Out:
             yield index, Failure.of(index, self.jobs[index], error, foreign=True)
 
     def _died(self, index: int) -> Iterator[tuple[int, Any]]:
-        """Put a job under suspicion, or give it up."""
+        """Mark a job as suspected, or give it up if it was suspected already."""
         self.deaths[index] += 1
         if self.deaths[index] >= TRIES:
             yield index, Failure(index, self.jobs[index], KILLED)
@@ -360,7 +364,7 @@ class _Out:
 
 
 def _named(outcome: Any, index: int, job: Any) -> Any:
-    """A failure with its job, which did not travel back."""
+    """A failure with its job added, because the job is not sent back with it."""
     if isinstance(outcome, Failure):
         return Failure(index, job, outcome.error, outcome.traceback)
     return outcome

@@ -1,6 +1,6 @@
-"""The scheduler of a Dask cluster and those of its workers that can be used: same package, same data.
+"""The scheduler of a Dask cluster, and the workers that can be used because they have the same package and data.
 
-Everything that a worker lacks is found before it is given a job.
+A worker is checked for everything that it needs before it receives a job.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from workbench.jobs.executors import ExecutorError
 from workbench.storage.below import remove_file, write_new
 
 CONNECT_S = 10.0
-"""How long a scheduler is waited for."""
+"""Seconds to wait for a connection to the scheduler."""
 ANSWER_S = 60.0
-"""How long its answer is waited for; a machine may be busy."""
+"""Seconds to wait for its answer; a machine may be busy."""
 ADDRESS = re.compile(r"(tcp|tls)://[^\s/]+:[0-9]{1,5}")
 GREETING_BYTES = 1 << 20
-"""What a scheduler says first is some hundred bytes; a longer announcement is no scheduler's."""
+"""The greeting of a scheduler has some hundred bytes. A longer one does not come from a scheduler."""
 LOOKED_AT = 20
-"""Folders that each worker must show that it sees; more are of the same disks."""
+"""The most folders that each worker must be able to read; further folders are usually on the same disks."""
 
 
 class ClusterError(LensError):
-    """A cluster that cannot be used, or is lost; the message names the scheduler's address."""
+    """A cluster that cannot be used, or whose connection is lost. The message names the scheduler's address."""
 
 
 def require_address(address: str) -> None:
-    """Refuse what is no scheduler's address, and any where Dask is not installed.
+    """Refuse a text that is not the address of a scheduler, and every address if Dask is not installed.
 
     Raises:
-        ExecutorError: saying what to write or to install.
+        ExecutorError: with the form of an address, or the package to install.
     """
     if not ADDRESS.fullmatch(address):
         raise ExecutorError(
@@ -68,11 +68,11 @@ class Scheduler:
 
     @property
     def lost(self) -> bool:
-        """Whether the connection broke; Dask would connect anew, but what was out is forgotten."""
+        """Whether the connection broke. Dask would connect again, but the jobs that were running are forgotten."""
         return bool(self.client.status != "running")
 
     def workers(self) -> dict[str, Mapping[str, Any]]:
-        """What the scheduler knows of its running workers, by address.
+        """The scheduler's information on its running workers, by address.
 
         Raises:
             ClusterError: if it does not answer.
@@ -84,18 +84,18 @@ class Scheduler:
         return {name: one for name, one in told["workers"].items() if one["status"] == "running"}
 
     def gone(self) -> ClusterError:
-        """The error for a scheduler that does not answer any more."""
+        """The error for a scheduler that no longer answers."""
         return ClusterError(
             f"the Dask scheduler at {self.address} does not answer any more; finished work is kept. "
             "Start a scheduler, and run the same command to resume"
         )
 
     def refused(self, names: Sequence[str], marks: Mapping[str, str]) -> dict[str, str]:
-        """Why workers cannot be used, by address, a clause each; those that can are left out.
+        """Address -> a clause that explains why a worker cannot be used. Usable workers are left out.
 
         Args:
             names: addresses of workers.
-            marks: files that a worker must see, with their content.
+            marks: files that a worker must be able to read, with their content.
         """
         look = looker()
         here, _ = look({})
@@ -120,7 +120,7 @@ class Scheduler:
 
 @contextmanager
 def connected(address: str) -> Iterator[Scheduler]:
-    """A connection to a scheduler, closed at the end; Dask's own messages are kept from the user's screen.
+    """A connection to a scheduler, closed at the end. Dask's own messages are not shown to the user.
 
     Raises:
         ClusterError: if no scheduler answers at the address in time.
@@ -136,10 +136,11 @@ def connected(address: str) -> Iterator[Scheduler]:
 
 
 def require_greeting(address: str) -> None:
-    """Refuse an address where nobody listens, or where what answers does not begin as a Dask scheduler does.
+    """Refuse an address if nothing listens there, or if the answer does not begin like that of a Dask scheduler.
 
     A scheduler greets first: eight bytes with the length of a message, then the message. Dask's own client trusts that
-    length, and waits without end for a port that accepts and says nothing. Over TLS only the port is tried.
+    length. If a port accepts the connection and sends nothing, the client waits for ever. Over TLS only the port is
+    tried.
 
     Raises:
         ClusterError: in one sentence with the address.
@@ -163,10 +164,10 @@ def require_greeting(address: str) -> None:
 
 
 def require_certificates(address: str) -> None:
-    """Refuse an address of TLS where Dask's settings name no certificates.
+    """Refuse a TLS address if Dask's settings name no certificates.
 
     Raises:
-        ClusterError: saying which settings these are.
+        ClusterError: with the names of the missing settings.
     """
     from distributed.security import Security
 
@@ -178,7 +179,7 @@ def require_certificates(address: str) -> None:
 
 
 def _received(connection: socket.socket, count: int, until: float) -> bytes:
-    """So many bytes of a connection, or fewer where they do not come in time."""
+    """``count`` bytes from a connection, or fewer if they do not arrive in time."""
     data = b""
     while len(data) < count and time.monotonic() < until:
         connection.settimeout(max(0.01, until - time.monotonic()))
@@ -248,7 +249,7 @@ def _silent() -> Iterator[None]:
 
 @contextmanager
 def marked(folders: Sequence[Path]) -> Iterator[dict[str, str]]:
-    """Hidden files in some folders, with their content: who sees them as they are sees the folders.
+    """Hidden files in some folders, with their content. A worker that reads them unchanged has access to the folders.
 
     Raises:
         StorageError: if a folder cannot be written.
@@ -268,9 +269,10 @@ def marked(folders: Sequence[Path]) -> Iterator[dict[str, str]]:
 
 
 def looker() -> Callable[[Mapping[str, str]], tuple[dict[str, str], list[str]]]:
-    """A function for a worker: its versions, and those of the marks that it does not see.
+    """A function for a worker that returns its versions and the marks that it cannot read.
 
-    It is made here for it to travel as its code, and not as a name in a package that the worker may not have.
+    The function is defined here so that cloudpickle sends its code. A name in this package would not help a worker that
+    does not have the package.
     """
 
     def look(marks: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:

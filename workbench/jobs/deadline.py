@@ -1,4 +1,4 @@
-"""Not beginning a job once the time for it is up."""
+"""Refuses to start a job after a deadline."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from workbench.core.errors import LensError
 
 
 class TimeIsUp(LensError):
-    """A job was not begun, or not finished, because the time for it was up."""
+    """A job was not started, or not finished, because the deadline had passed."""
 
 
 def refuse_late(until: float | None) -> None:
-    """Refuse to begin a job.
+    """Refuse to start a job after the deadline.
 
     Args:
-        until: the time from which on none is begun, in seconds since the epoch; None = no limit.
+        until: the deadline, in seconds since the epoch; None = no limit.
 
     Raises:
-        TimeIsUp: if the time is up.
+        TimeIsUp: if the deadline has passed.
     """
     if until is not None and time.time() >= until:
         raise TimeIsUp("not begun")

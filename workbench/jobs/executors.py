@@ -1,7 +1,7 @@
-"""Executors: call one function for many jobs, here or in worker processes, and lose no job in silence.
+"""Executors: call one function for many jobs, in this process or in worker processes, and report every failed job.
 
-A job must be files in, files out, and safe to do twice, even at once: a job whose worker was killed is tried
-again, and a worker on another machine that only lost its connection may still be at it.
+A job must read and write only files, and must be safe to run twice, even at once. A job whose worker was killed runs
+again, and a worker on another machine that only lost its connection may still be running it.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ Result = TypeVar("Result")
 
 
 class ExecutorError(LensError, ValueError):
-    """An executor that cannot be made; the message says which there are."""
+    """An executor that cannot be made; the message lists the existing ones."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Stands in the results for a job that gave none.
+    """Stands in the results for a job without a result.
 
     Attributes:
-        index: the job's place among the jobs.
+        index: the job's index among the jobs.
         job: the job itself.
-        error: what went wrong, in one line.
+        error: what failed, in one line.
         traceback: where the function raised; "" for an error that was written for readers, and for a killed worker.
     """
 
@@ -49,7 +49,7 @@ class Failure:
     def of(cls, index: int, job: Any, error: BaseException, foreign: bool = False) -> Failure:
         """The failure of a job whose function raised ``error``, which is logged.
 
-        ``foreign`` says that the error came up on the way to or from another process, in no code of LengthLens.
+        ``foreign`` is true if the error arose while the job travelled to or from another process, outside LengthLens.
         """
         sentence = log_failure(error, f"job {index}", foreign=foreign, again=False)
         if isinstance(error, LensError):
@@ -62,7 +62,7 @@ class Executor(Protocol):
     """Calls a function for each of some jobs."""
 
     def check(self) -> None:
-        """Refuse before any work what is needed and not there; nothing on one machine."""
+        """Check requirements before any work, such as a running cluster; on a single machine there are none."""
         ...
 
     def map(
@@ -114,10 +114,11 @@ class Serial:
 
 @contextmanager
 def noting_interrupts() -> Iterator[list[int]]:
-    """A list that is no longer empty once Ctrl-C was pressed inside the block, or what raises like it arrived.
+    """A list that is no longer empty once Ctrl-C was pressed inside the block, or another cause of KeyboardInterrupt
+    arrived.
 
-    Libraries written in C may lose the KeyboardInterrupt that is raised within them and raise
-    something else in its place, which would make a failed job of what was meant to end the work.
+    A C library may swallow a KeyboardInterrupt and raise another error instead. Without this list that error would look
+    like a failed job, and the work would continue.
     """
     noted: list[int] = []
     if threading.current_thread() is not threading.main_thread():
@@ -141,7 +142,7 @@ def noting_interrupts() -> Iterator[list[int]]:
 
 
 def attempt(function: Callable[[Job], Result], index: int, job: Job) -> Result | Failure:
-    """The function's result for a job, or the failure it raised; leaving the program is one too."""
+    """The function's result for a job, or the failure if it raised. ``sys.exit`` counts as a failure, too."""
     try:
         return function(job)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a failure of its job, which is logged
@@ -154,14 +155,14 @@ class WorkerError(Exception):
 
 
 class Answer(NamedTuple):
-    """What a worker process sends back for a job: its result or failure, and what it logged meanwhile."""
+    """What a worker process sends back for a job: its result or failure, and its log records."""
 
     outcome: Any
     records: tuple[logging.LogRecord, ...]
 
 
 class Forwarding(QueueHandler):
-    """Hands on what is logged, with the traceback as text, so that it can be pickled."""
+    """Passes log records on, with the traceback as text, so that they can be pickled."""
 
     def __init__(self, send: Callable[[logging.LogRecord], object]) -> None:
         super().__init__(SimpleQueue())
@@ -173,7 +174,7 @@ class Forwarding(QueueHandler):
 
 
 def attempt_in_worker(function: Callable[[Job], Any], index: int, job: Job) -> Answer:
-    """:func:`attempt`, in a worker process, for :func:`received`."""
+    """Call :func:`attempt` in a worker process; the answer is for :func:`received`."""
     records: list[logging.LogRecord] = []
     with forwarding(records.append):
         outcome = attempt(function, index, job)
@@ -182,13 +183,13 @@ def attempt_in_worker(function: Callable[[Job], Any], index: int, job: Job) -> A
 
 @contextmanager
 def forwarding(send: Callable[[logging.LogRecord], object]) -> Iterator[None]:
-    """Hand every record that LengthLens logs in this block to ``send``, for :func:`log_again` in another process."""
+    """Pass every record that LengthLens logs in this block to ``send``, for :func:`log_again` in another process."""
     with logging_to(Forwarding(send)):
         yield
 
 
 def log_again(record: logging.LogRecord) -> None:
-    """Log here what another process logged."""
+    """Log a record of another process in this one."""
     logging.getLogger(record.name).handle(record)
 
 
@@ -204,7 +205,7 @@ def received(answer: Answer) -> Any:
 
 
 def raised_again(outcome: Any) -> Any:
-    """The outcome, unless it is a failure that is debugged.
+    """The outcome of a job, unless it is a failure and errors are debugged.
 
     Raises:
         WorkerError: with the traceback.

@@ -1,9 +1,9 @@
-"""One job in a child process of whoever calls: what a worker of a cluster does with a job.
+"""Runs one job in a child process; workers of a cluster use it for each job.
 
-A worker of Dask runs tasks in threads, where no signal arrives and a crash takes every other task along. So each
-job runs in a child, in its main thread, with one numerical thread; a child serves one job after another, for
-importing torch takes seconds. The child and its parent talk through a pipe: when the parent dies, however it dies,
-the child reads the end of the pipe, ends as SIGTERM ends it, and lets go of what it has locked.
+A Dask worker runs tasks in threads. No signal reaches them, and a crash ends every other task. So each job runs in the
+main thread of a child process, with one numerical thread. A child runs one job after another, because importing torch
+takes seconds. The child and its parent communicate through a pipe. If the parent dies, the child reads the end of the
+pipe, ends as SIGTERM would end it, and releases its locks.
 """
 
 from __future__ import annotations
@@ -29,35 +29,35 @@ from workbench.jobs.executors import Answer, Failure, attempt_in_worker, receive
 from workbench.jobs.resources import THREADS
 
 IDLE_S = 60.0
-"""A child that is asked for nothing for so long ends; its parent uses none that has been idle for half of it."""
+"""Seconds without a job after which a child ends; its parent gives no job to a child that was idle for half of them."""
 LOOK_S = 0.5
-"""How often the parent looks for the stop file."""
+"""Seconds between two checks of the parent for the stop file."""
 GRACE_S = 20.0
-"""What a child has to save once it is told to stop, and to end once its parent has."""
+"""Seconds that a child has for saving after the request to stop, and for ending after its parent ended."""
 LENGTH = struct.Struct(">Q")
 
 Request = tuple[Callable[[Any], Any], int, Any]
 
 
 def packed(function: Callable[[Any], Any], index: int, job: object) -> bytes:
-    """A job as it travels: by cloudpickle, so that lambdas and functions of a notebook work."""
+    """A job as bytes. cloudpickle makes them, so that lambdas and functions of a notebook work."""
     return bytes(cloudpickle.dumps((function, index, job)))
 
 
 def unpacked(answer: bytes) -> Any:
-    """The result of a job, or its :class:`~workbench.jobs.executors.Failure`; what it logged is logged here."""
+    """The result of a job, or its :class:`~workbench.jobs.executors.Failure`; its log records are logged here."""
     return received(pickle.loads(answer))
 
 
 def run_job(request: bytes, stop: str) -> bytes | None:
-    """Run a job in a child of this process; called in any thread.
+    """Run a job in a child of this process; may be called in any thread.
 
     Args:
         request: from :func:`packed`.
-        stop: a file; once it is there, the child is told to stop by SIGTERM.
+        stop: path of a file; when it exists, the child receives SIGTERM.
 
     Returns:
-        the answer for :func:`unpacked`, or None where the child died of the job.
+        the answer for :func:`unpacked`, or None if the job killed the child.
     """
     child = _IDLE.take() or _Child()
     answer = child.ask(request, stop)
@@ -67,7 +67,7 @@ def run_job(request: bytes, stop: str) -> bytes | None:
 
 
 class _Child:
-    """A child process, from the side of its parent; one thread at a time has it."""
+    """A child process as its parent sees it; only one thread uses it at a time."""
 
     def __init__(self) -> None:
         here = str(Path(__file__).resolve().parents[2])  # this very package, whatever lies in the current folder
@@ -96,7 +96,7 @@ class _Child:
         return answer
 
     def _wait(self, stop: str) -> None:
-        """Wait until there is an answer or the child is gone; pass on that it is to stop."""
+        """Wait for an answer or the end of the child, and pass on a request to stop."""
         told: float | None = None
         assert self.process.stdout is not None
         while not select.select([self.process.stdout], [], [], LOOK_S)[0]:
@@ -107,7 +107,7 @@ class _Child:
                 self.process.kill()
 
     def end(self) -> None:
-        """End a child that is asked for nothing more."""
+        """End a child that receives no more jobs."""
         self.process.kill()
         self.process.wait()
         for pipe in (self.process.stdin, self.process.stdout):
@@ -117,7 +117,7 @@ class _Child:
 
 
 class _Idle:
-    """The children of this process that have nothing to do."""
+    """The idle children of this process."""
 
     def __init__(self) -> None:
         self._children: list[_Child] = []
@@ -146,12 +146,14 @@ _IDLE = _Idle()
 
 
 def end_idle() -> None:
-    """End the children that have nothing to do; they would end by themselves, later."""
+    """End the idle children; otherwise they end by themselves, later."""
     _IDLE.end()
 
 
 def serve() -> None:
-    """What a child does: jobs from standard input, answers to standard output, until there are none."""
+    """The main loop of a child: reads jobs from standard input and writes answers to standard output, until the input
+    ends.
+    """
     requests, answers = (os.fdopen(os.dup(number), mode) for number, mode in ((0, "rb"), (1, "wb")))
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
@@ -190,7 +192,7 @@ def _send(pipe: IO[bytes], data: bytes) -> None:
 
 
 def _receive(pipe: IO[bytes]) -> bytes | None:
-    """The next message, or None where the other end is gone."""
+    """The next message, or None if the other end is closed."""
     head = pipe.read(LENGTH.size)
     if len(head) < LENGTH.size:
         return None

@@ -1,8 +1,8 @@
 """The executor ``processes``: loky workers with one numerical thread each.
 
-Never more jobs are out than there are workers. So when the operating system kills a worker, which
-breaks its whole pool, the few jobs that were out are known: each of these is tried again alone,
-where a second death can only be its own, and the rest go on in a fresh pool.
+There are never more running jobs than workers. If the operating system kills a worker, its whole pool breaks, and the
+few running jobs are known. Each of them runs again in a pool of its own: if that worker dies as well, the job caused
+it. The remaining jobs continue in a new pool.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ Outcomes = Generator[tuple[int, Result | Failure], None, None]
 
 
 class Processes:
-    """Jobs in worker processes, which end when the map ends, however it ends.
+    """Runs jobs in worker processes. The processes end with the map, even if it ends early.
 
     Args:
-        workers: number of processes; None is one per available core. It is lowered where there are
-            fewer jobs, or memory for fewer workers.
-        retries: how often a job is tried again, alone, after a worker was killed while it was out.
+        workers: number of processes; None is one per available core. It is lowered if there are fewer jobs, or memory
+            for fewer workers.
+        retries: how often a job runs again, as the only job, after a worker was killed while the job was running.
     """
 
     def __init__(self, workers: int | None = None, retries: int = 1) -> None:
@@ -59,8 +59,8 @@ class Processes:
     ) -> list[Result | Failure]:
         """See :meth:`Executor.map <workbench.jobs.executors.Executor.map>`.
 
-        Function, jobs and results travel by cloudpickle, so that lambdas and functions of a notebook
-        work. KeyboardInterrupt, and whatever else ends the map early, kills the workers.
+        cloudpickle sends the function, the jobs and the results, so that lambdas and functions of a notebook work. If
+        the map ends early (KeyboardInterrupt or another error), the workers are killed.
         """
         listed = list(jobs)
         workers = worker_count(len(listed), requested=self.workers, memory_per_worker=memory_per_worker)
@@ -95,11 +95,11 @@ class Processes:
 
 
 class _Killed:
-    """In place of an outcome: the pool broke while the job was out."""
+    """Stands for an outcome if the pool broke while the job was running."""
 
 
 def _outcome(future: Future[Answer], index: int, job: Any) -> Any:
-    """What came of a job: the result, a :class:`Failure`, or :class:`_Killed`."""
+    """The outcome of a job: the result, a :class:`Failure`, or :class:`_Killed`."""
     error = future.exception()
     if error is None:
         return received(future.result())
@@ -115,9 +115,9 @@ def _until_broken(
     workers: int,
     suspects: list[tuple[int, Job]],
 ) -> Outcomes[Result]:
-    """Outcomes of the waiting jobs as they come, until none is left or the pool breaks.
+    """Outcomes of the waiting jobs in the order of completion, until none is left or the pool breaks.
 
-    Takes jobs from ``waiting``; those that were out when the pool broke are put into ``suspects``.
+    Takes jobs from ``waiting``. Jobs that were running when the pool broke are appended to ``suspects``.
     """
     out: dict[Future[Answer], tuple[int, Job]] = {}
     whole = True
@@ -143,7 +143,7 @@ def _until_broken(
 
 @contextmanager
 def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """A pool of its own workers; they are let go when the block ends well, and killed otherwise."""
+    """A pool with its own workers. They end normally if the block succeeds, and are killed otherwise."""
     # Through the environment, before any library is imported: threads once started stay.
     threads = dict.fromkeys(THREADS, "1")
     with importing_no_neighbours():
@@ -157,7 +157,7 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _begin(parent: int) -> None:
-    """Prepare a worker: Ctrl-C is the parent's business, and a worker does not outlive its parent."""
+    """Prepare a worker: it ignores Ctrl-C, which the parent handles, and ends when its parent ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_follow, args=(parent,), daemon=True).start()
 

@@ -1,4 +1,4 @@
-"""How many workers this machine carries: its cores and memory, as far as this process may use them."""
+"""The number of workers that this machine can run, from the cores and the memory that this process may use."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ THREADS = (
 
 @contextmanager
 def importing_no_neighbours() -> Iterator[None]:
-    """Python processes started inside import nothing from the folder they are started in.
+    """Python processes that are started inside this block import nothing from the current folder.
 
-    Workers are started by ``python -c`` and ``python -m``, which look in the current folder first, before this
-    process's own import path is handed to them. That folder may be one of data: a ``random.py`` beside the runs
-    would be run.
+    Workers are started by ``python -c`` and ``python -m``. Both search the current folder first, before this process's
+    own import path is passed to them. If that folder contains data, a ``random.py`` next to the runs would be executed.
     """
     before = os.environ.get("PYTHONSAFEPATH")
     os.environ["PYTHONSAFEPATH"] = "1"
@@ -45,9 +44,9 @@ def available_cores() -> int:
 
 
 def available_memory() -> int:
-    """Bytes that may be used now: what the machine has left, or a batch job's limit where that is less.
+    """Bytes that can be used now: the free memory of the machine, or a batch job's limit if that is less.
 
-    A control group's own use is not subtracted, for it counts file caches that give way when needed.
+    A control group's own use is not subtracted, because it includes file caches, which are released on demand.
     """
     return min([_free_memory(), *group_limits()])
 
@@ -62,10 +61,10 @@ def _free_memory() -> int:
 
 
 def group_limits(own: Path = Path("/proc/self/cgroup"), mounted: Path = Path("/sys/fs/cgroup")) -> list[int]:
-    """Memory limits, in bytes, of the control groups this process is in, and of those around them.
+    """Memory limits, in bytes, of the control groups that this process is in, and of their parents.
 
     Args:
-        own: the file that tells the process's groups; version 1 and 2 are understood.
+        own: the file that lists the process's groups; versions 1 and 2 are supported.
         mounted: where the groups are mounted.
     """
     try:
@@ -93,12 +92,12 @@ def _limit(path: Path) -> list[int]:
 
 
 def worker_count(jobs: int, *, requested: int | None = None, memory_per_worker: int | None = None) -> int:
-    """Number of workers for so many jobs: at least one, and no more than there is work or room for.
+    """Number of workers for so many jobs: at least one, and no more than jobs or memory allow.
 
     Args:
-        jobs: how many there are.
-        requested: wanted number of workers; None is one per available core.
-        memory_per_worker: bytes one worker is expected to need at its peak; None sets no limit.
+        jobs: the number of jobs.
+        requested: the requested number of workers; None is one per available core.
+        memory_per_worker: bytes that one worker is expected to need at its peak; None sets no limit.
     """
     count = min(available_cores() if requested is None else requested, jobs)
     if memory_per_worker:

@@ -1,4 +1,4 @@
-"""A share of a plan: what one of several processes does that know nothing of each other."""
+"""A share of a plan, for several processes that do not communicate."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Share:
-    """One of ``of`` shares, counted from 1; each job of a plan is in exactly one, by its key alone.
+    """One of ``of`` shares, counted from 1. Each job of a plan is in exactly one share, which depends only on its key.
 
     Example:
 
@@ -20,9 +20,9 @@ class Share:
     of: int = 1
 
     def has(self, key: str) -> bool:
-        """Whether the job of that key is in this share. Does not depend on which jobs there are beside it."""
+        """Whether the job with that key is in this share, independently of the other jobs."""
         return int.from_bytes(hashlib.sha256(key.encode()).digest(), "big") % self.of == self.number - 1
 
 
 WHOLE = Share()
-"""All of it."""
+"""The share that contains all jobs."""

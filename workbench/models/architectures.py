@@ -1,4 +1,4 @@
-"""The architectures by name: from the fields of a run's model to its config, and from a config to a model."""
+"""The architectures by name: makes a config from the fields of a run's model, and a model from a config."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ ARCHITECTURES: Registry[type[Architecture]] = Registry(
     check=_an_architecture,
     name_of=lambda config: config.kind,
 )
-"""Configs by the name of their architecture; each names the class of its models."""
+"""Architecture name -> class of its config, which names the class of its models."""
 
 
 def config_class(fields: Mapping[str, Any]) -> type[Architecture]:
-    """The class of a config with these fields; one that names no architecture is a transformer's.
+    """The class of a config with these fields. Without an architecture's name, it is the transformer's.
 
     Raises:
         ArchitectureError: for an architecture that does not exist.
@@ -50,7 +50,7 @@ def make_config(fields: Mapping[str, Any]) -> Architecture:
 
     Raises:
         ValueError: for an architecture that does not exist, or fields that do not fit it.
-        PositionError: for positions that do not exist or fit.
+        PositionError: for a position encoding that does not exist or does not fit.
     """
     return config_class(fields)(**fields)
 

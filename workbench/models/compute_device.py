@@ -1,7 +1,7 @@
-"""Where models compute, and in which numbers: a device and a kind of number by name. Needs no torch until one is used.
+"""The device and dtype in which models compute, by name. Needs no torch until one is used.
 
-Strings are drawn, and statistics reduced, on the processor whatever is chosen here: only forward passes, and updates of
-training, are computed on the device. So numbers of two devices differ by rounding alone.
+Sequences are always drawn, and statistics always reduced, on the CPU. Only forward passes and updates of training are
+computed on the device. So numbers from two devices differ only by rounding.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from workbench.core.errors import shown
 from workbench.models.errors import DeviceError
 
 DEVICES = "cpu, cuda, cuda:1, mps or auto"
-"""What a device may be called."""
+"""Accepted names of devices."""
 DTYPES = ("float32", "bfloat16")
 _NAME = re.compile(r"cpu|mps|auto|cuda(:[0-9]{1,3})?")
 
 
 @dataclass(frozen=True)
 class ComputeDevice:
-    """A device and the numbers that it computes in.
+    """A device and the dtype in which it computes.
 
     Attributes:
         device: cpu, cuda, cuda:1, mps or auto.
-        dtype: float32 or bfloat16; "" = as weights are stored, which ours are in float32.
+        dtype: float32 or bfloat16; "" = the stored dtype of the weights, which is float32 for our models.
     """
 
     device: str = "cpu"
@@ -40,25 +40,25 @@ class ComputeDevice:
 
     @property
     def kind(self) -> str:
-        """The class of device: cpu, cuda or mps."""
+        """The type of device: cpu, cuda or mps."""
         return self.device.partition(":")[0]
 
     @property
     def usual(self) -> bool:
-        """Whether it is the processor with weights as they are stored."""
+        """Whether this is the CPU with weights in their stored dtype."""
         return self == USUAL_DEVICE
 
     @property
     def facts(self) -> dict[str, str]:
-        """What of it numbers depend on, where it is not the usual one."""
+        """Settings on which numbers depend; empty for the usual device."""
         found = {"device": self.kind} if self.kind != "cpu" else {}
         return found | ({"dtype": self.dtype} if self.dtype else {})
 
     def found(self) -> ComputeDevice:
-        """The same once it is known to be there; ``auto`` is the first of cuda, mps and cpu that is.
+        """The same device after checking that it exists; ``auto`` becomes the first of cuda, mps and cpu that exists.
 
         Raises:
-            DeviceError: in one sentence, for a device that this machine, or this build of torch, does not have.
+            DeviceError: for a device that this machine, or this build of torch, does not have.
         """
         if self.device == "cpu":
             return self
@@ -80,25 +80,25 @@ class ComputeDevice:
 
 
 def _count(torch: object, kind: str) -> int:
-    """How many devices of a kind there are."""
+    """The number of devices of a type."""
     if kind == "cuda":
         return int(torch.cuda.device_count()) if torch.cuda.is_available() else 0  # type: ignore[attr-defined]
     return int(bool(torch.backends.mps.is_available()))  # type: ignore[attr-defined]
 
 
 USUAL_DEVICE = ComputeDevice()
-"""The processor, with weights as they are stored."""
+"""The CPU, with weights in their stored dtype."""
 _current = USUAL_DEVICE
 
 
 def current_device() -> ComputeDevice:
-    """Where this process computes."""
+    """The device of this process."""
     return _current
 
 
 @contextmanager
 def computing_on(chosen: ComputeDevice) -> Iterator[None]:
-    """Compute there while the block lasts: whatever loads a checkpoint meanwhile places it so."""
+    """Compute on the chosen device inside this block: checkpoints are loaded onto it."""
     global _current
     before, _current = _current, chosen
     try:

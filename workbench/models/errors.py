@@ -1,4 +1,4 @@
-"""What models refuse. Needs no torch, so that names are known before a model is read."""
+"""Errors of models. Needs no torch, so that names can be checked before a model is loaded."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from workbench.core.errors import LensError
 
 
 class PositionError(LensError):
-    """A position scheme that does not exist, or a length that the scheme cannot read.
+    """A position encoding that does not exist, or a length that the encoding cannot read.
 
-    Not a ValueError: pydantic would wrap it, and the sentence would drown in a validation report.
+    Not a ValueError: pydantic would wrap it, and the message would be hidden in a validation report.
     """
 
 
 class DeviceError(LensError, ValueError):
-    """A device that is not there, or a kind of number that models do not compute in."""
+    """A device that does not exist, or a dtype in which models do not compute."""
 
 
 class ArchitectureError(LensError, ValueError):

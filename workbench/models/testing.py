@@ -1,11 +1,11 @@
-"""A kit that tries an encoding: whatever models, scores, circuits and theory rely on, one check each.
+"""Tests an encoding: one check for each property that models, scores, circuits and theory rely on.
 
     from workbench.models.testing import check_encoding
 
     check_encoding(MyEncoding)
 
-Every encoding of the house passes it; so does any that keeps what
-:class:`workbench.models.positions.encoding.Encoding` promises.
+Every built-in encoding passes all checks. An encoding of your own passes them if it has the properties that
+:class:`workbench.models.positions.encoding.Encoding` describes.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ from workbench.models.transformer.config import ModelConfig
 from workbench.models.transformer.model import HookedTransformer
 
 POS = 20
-"""Tokens of the strings that are tried."""
+"""Tokens of the test sequences."""
 LONG = 4096
-"""Tokens of the string whose memory is looked at."""
+"""Tokens of the sequence with which memory is measured."""
 NEAR = 1e-9
-"""Two orders of the same sums in float64 differ by less."""
+"""Two orders of the same sums in float64 differ by less than this."""
 FAR = 1e-6
-"""What has an effect at all differs by more."""
+"""A change that has any effect differs by more than this."""
 
 
 class EncodingFault(LensError, AssertionError):
-    """An encoding that does not keep a promise; the message names the check, what was seen, and the way out."""
+    """An encoding that violates a required property; the message names the check, the observation, and what to do."""
 
 
 def check_encoding(encoding: Encoding | type[Encoding]) -> tuple[str, ...]:
-    """Try an encoding, or all examples of a class of them, in small models.
+    """Test an encoding, or all examples of a class of encodings, in small models.
 
     Returns:
-        the names of the checks, all of which it passed.
+        the names of the checks, all passed.
 
     Raises:
-        EncodingFault: for the first promise that is not kept.
+        EncodingFault: for the first check that fails.
     """
     for one in encoding.examples() if isinstance(encoding, type) else (encoding,):
         for name, check in CHECKS.items():
@@ -64,7 +64,7 @@ def check_encoding(encoding: Encoding | type[Encoding]) -> tuple[str, ...]:
 
 # ---- what is tried ----------------------------------------------------------------------------------
 def small_model(encoding: Encoding, seed: int = 0, **fields: Any) -> HookedTransformer:
-    """A model in float64 with every parameter away from its first value, where a forgotten one would not show."""
+    """A model in float64 whose parameters all differ from their initial values, so that a forgotten parameter shows."""
     sizes = {"d_vocab": 5, "d_vocab_out": 3, "n_layers": 2, "d_model": 16, "n_heads": 2, "n_ctx": 4 * POS}
     cfg = ModelConfig(**{**sizes, "positions": encoding, "initializer_range": 0.5, **fields})
     model = HookedTransformer(cfg, seed=seed)
@@ -81,7 +81,7 @@ def some_tokens(batch: int = 3, pos: int = POS) -> Tensor:
 
 
 def some_ids() -> Mapping[str, Tensor]:
-    """Ids in order, with gaps, and of each row its own, in no order."""
+    """Name -> ids [rows, pos]: in order, with gaps, and different unordered ids in each row."""
     generator = torch.Generator().manual_seed(2)
     return {
         "0, 1, 2, ...": torch.arange(POS)[None],
@@ -97,7 +97,7 @@ def logits(model: HookedTransformer, tokens: Tensor, ids: Tensor) -> Tensor:
 
 
 def distance(a: Tensor, b: Tensor) -> float:
-    """Largest difference, where both are finite; infinite where only one is."""
+    """Largest difference of entries that are finite in both; infinite if an entry is finite in only one."""
     if not torch.equal(a.isfinite(), b.isfinite()):
         return float("inf")
     known = a.isfinite()
@@ -118,7 +118,7 @@ def own_hooks(model: HookedTransformer) -> list[str]:
 
 # ---- the checks -------------------------------------------------------------------------------------
 def settings(encoding: Encoding) -> None:
-    """Settings survive JSON, alone and in a model's config, and are frozen."""
+    """Check that settings are frozen and survive JSON, by themselves and in a model's config."""
     cls = type(encoding)
     name = cls.model_fields["name"].default
     if encoding.name != name or not isinstance(name, str):
@@ -140,7 +140,7 @@ def settings(encoding: Encoding) -> None:
 
 
 def determinism(encoding: Encoding) -> None:
-    """One seed gives one model, one input one output, and no global random state is touched."""
+    """Check that one seed gives one model and one input one output, and that no global random state changes."""
     before = torch.get_rng_state()
     first, again = small_model(encoding), small_model(encoding)
     for (name, a), b in zip(first.named_parameters(), again.parameters(), strict=True):
@@ -155,7 +155,7 @@ def determinism(encoding: Encoding) -> None:
 
 
 def declarations(encoding: Encoding) -> None:
-    """What it does is what it declares."""
+    """Check that its declared properties agree with its behaviour."""
     if (encoding.turn(torch.arange(POS)[None], 8, torch.float64) is not None) != encoding.turns:
         raise EncodingFault(f"turns is {encoding.turns}, but turn() disagrees; make both agree")
     own = {*encoding.attention_parameters(2), *encoding.shared_parameters(2)}
@@ -164,7 +164,7 @@ def declarations(encoding: Encoding) -> None:
 
 
 def hooks(encoding: Encoding) -> None:
-    """Looking changes nothing, and what its hooks return is used."""
+    """Check that reading hooks changes nothing, and that values returned by its hooks are used."""
     model, ids = small_model(encoding), torch.arange(POS)[None]
     clean = logits(model, some_tokens(), ids)
     for hook in own_hooks(model):
@@ -184,7 +184,7 @@ def _edited(value: Tensor, hook: Any) -> Tensor:
 
 
 def scores(encoding: Encoding) -> None:
-    """Scores made from a cache of what they are made of are the model's own, for any ids, queries, rows and heads."""
+    """Check that scores from cached inputs equal the model's own, for any ids, queries, rows and heads."""
     scalings = ["none", "all", *(["local"] if encoding.local else [])]
     for scaling in scalings:
         model = small_model(encoding, log_scaling=scaling)
@@ -204,7 +204,7 @@ def scores(encoding: Encoding) -> None:
 
 
 def fused(encoding: Encoding) -> None:
-    """Attention that nobody looks at gives what attention in the open gives."""
+    """Check that fused attention gives the same output as explicit attention."""
     model = small_model(encoding)
     for what, ids in some_ids().items():
         seen, _ = model.run_with_cache(some_tokens(), ids)
@@ -213,7 +213,7 @@ def fused(encoding: Encoding) -> None:
 
 
 def causality(encoding: Encoding) -> None:
-    """Outputs of a prefix do not depend on what follows."""
+    """Check that outputs of a prefix do not depend on later tokens."""
     model = small_model(encoding)
     for what, ids in some_ids().items():
         whole, prefix = logits(model, some_tokens(), ids), logits(model, some_tokens()[:, :7], ids[:, :7])
@@ -225,7 +225,7 @@ def causality(encoding: Encoding) -> None:
 
 
 def ids_matter(encoding: Encoding) -> None:
-    """Other ids give other outputs, unless it declares to read none."""
+    """Check that other ids give other outputs, unless the encoding declares that it reads none."""
     model, given = small_model(encoding), list(some_ids().values())
     plain = logits(model, some_tokens(), given[0])
     changes = [distance(logits(model, some_tokens(), other), plain) for other in given[1:]]
@@ -236,7 +236,10 @@ def ids_matter(encoding: Encoding) -> None:
 
 
 def shifts(encoding: Encoding) -> None:
-    """All ids may move by a multiple of ``shift`` without effect; by less, or at all where it is None, they may not."""
+    """Check ``shift``: outputs stay the same if all ids move by a multiple of it, and change otherwise.
+
+    If ``shift`` is None, outputs must change with any move.
+    """
     model, ids = small_model(encoding), torch.arange(POS)[None]
 
     def change(by: int) -> float:
@@ -257,7 +260,7 @@ def shifts(encoding: Encoding) -> None:
 
 
 def gradients(encoding: Encoding) -> None:
-    """Every parameter that it brings is trained."""
+    """Check that every parameter of the encoding receives a gradient."""
     model = small_model(encoding)
     model(some_tokens(), torch.arange(POS)[None]).pow(2).sum().backward()
     weights = dict(model.named_parameters())
@@ -268,7 +271,7 @@ def gradients(encoding: Encoding) -> None:
 
 
 def memory(encoding: Encoding) -> None:
-    """While nobody looks, no array of all queries by all keys is made."""
+    """Check that no array of all queries by all keys is allocated while no hook reads it."""
     fields = {"n_layers": 1, "n_heads": 1, "d_model": 8, "n_ctx": LONG}
     model, largest = small_model(encoding, **fields).float(), _Largest()
     with torch.no_grad(), largest:
@@ -281,7 +284,7 @@ def memory(encoding: Encoding) -> None:
 
 
 class _Largest(TorchFunctionMode):
-    """Looks at what every operation gives, by the numbers that are really held."""
+    """Records the largest tensor of every operation, by the numbers that are really allocated."""
 
     elements = 0
 
@@ -295,7 +298,7 @@ class _Largest(TorchFunctionMode):
 
 
 def bias_table(encoding: Encoding) -> None:
-    """The table by lag is what scores are where queries say nothing."""
+    """Check that the table by lag equals the scores of a model whose queries are zero."""
     model, ids = small_model(encoding), torch.arange(POS)[None]
     with torch.no_grad():
         for name, weight in model.named_parameters():
@@ -312,7 +315,7 @@ def bias_table(encoding: Encoding) -> None:
 
 
 def limit_terms(encoding: Encoding) -> None:
-    """Its terms as a limit transformer's are its vectors and its bias."""
+    """Check that its terms as a limit transformer's equal its vectors and its bias."""
     model = small_model(encoding)
     for layer in range(2):
         terms = encoding.limit_terms(model, layer)
@@ -332,7 +335,7 @@ def limit_terms(encoding: Encoding) -> None:
 
 
 def reach(encoding: Encoding) -> None:
-    """What theory may read of it does not contradict what it reads."""
+    """Check that the declared reach for theorems does not contradict what the encoding reads."""
     stated = encoding.model_dump(exclude={"name"})
     for given in ({}, stated):
         found = type(encoding).reach(given)
@@ -345,7 +348,7 @@ def reach(encoding: Encoding) -> None:
 
 
 def refusals(encoding: Encoding) -> None:
-    """Ids that it cannot read are refused in a sentence."""
+    """Check that ids that it cannot read are refused with a message."""
     model = small_model(encoding)
     for ids, refused in ((torch.tensor([[0, -1]]), True), (torch.tensor([[0, model.cfg.n_ctx]]), encoding.table)):
         try:
@@ -359,7 +362,7 @@ def refusals(encoding: Encoding) -> None:
 
 
 def conversion(encoding: Encoding) -> None:
-    """TransformerLens's name of it is in its config, or the refusal names it."""
+    """Check that its TransformerLens name is in the converted config, or that the refusal names it."""
     cfg = small_model(encoding).cfg
     try:
         fields = upstream_fields(cfg)

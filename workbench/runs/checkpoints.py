@@ -1,4 +1,4 @@
-"""Writing a run's folder: ``run.json``, and checkpoints that appear whole or not at all. Needs no torch."""
+"""Writes a run's folder: ``run.json``, and checkpoints, each atomically. Needs no torch."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def write_checkpoint(
     log: bytes | None = None,
     **facts: Any,
 ) -> None:
-    """Write a checkpoint that does not exist yet: a folder under a hidden name, synced, and renamed once.
+    """Write a new checkpoint atomically: a folder under a hidden name, synced, and renamed once.
 
     Args:
-        run: the run; its lock is held by the caller.
+        run: the run; the caller has its lock.
         step: the step.
-        weights: the content of ``model.safetensors``; None = they lie elsewhere, and ``facts`` say their sha256.
+        weights: the content of ``model.safetensors``; None = they are elsewhere, and ``facts`` contain their sha256.
         trained_ids: intervals [first, last] of the position ids trained so far; None = not recorded.
-        log: the content of ``log.parquet``, where there is one.
+        log: the content of ``log.parquet``, if there is one.
         facts: further entries of ``meta.json``.
 
     Raises:
@@ -60,7 +60,7 @@ def sha256(data: bytes) -> str:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove what a killed writer of a run left unfinished. For the holder of the run's lock only."""
+    """Remove what a killed writer of a run left unfinished. Call it only with the run's lock."""
     remove_leftovers(folder)
     # Under the lock nobody else writes checkpoints, so every one that is unfinished was left behind.
     if (folder / STEPS).is_dir() and not (folder / STEPS).is_symlink():

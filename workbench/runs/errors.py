@@ -1,4 +1,4 @@
-"""What runs refuse. Needs no torch."""
+"""Errors of runs. Needs no torch."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ __all__ = ["BeingWritten", "RunError"]
 
 
 class RunError(LensError, ValueError):
-    """A folder that is no run, a missing step, or a damaged checkpoint; the message says which."""
+    """A folder that is not a run, a missing step, or a damaged checkpoint; the message names it."""
 
 
 class BeingWritten(RunError):
-    """A run that another process is writing now."""
+    """A run that another process is writing to."""

@@ -1,4 +1,4 @@
-"""The position ids that a task and a model together give to strings of one length."""
+"""The position ids that a task and a model together give to sequences of one length."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def evaluation_ids(task: Task, cfg: Architecture, length: int) -> Int[Tensor, "1 pos"]:
-    """Ids that evaluation gives to a string of ``length``, checked against the encoding.
+    """Position ids [1, pos] that evaluation gives to a sequence of ``length``, checked against the encoding.
 
-    Where the task couples ids and they depend on the string, these are the ids of one drawn string.
+    If the task couples ids and they depend on the sequence, these are the ids of one drawn sequence.
 
     Raises:
         PositionError: if the id sampler has none for that length, or the encoding cannot read them.
@@ -30,10 +30,10 @@ def evaluation_ids(task: Task, cfg: Architecture, length: int) -> Int[Tensor, "1
 
 
 def check_training_ids(task: Task, cfg: Architecture, longest: int) -> None:
-    """Refuse a run whose longest training strings cannot be given ids that its encoding can read.
+    """Refuse a run if its encoding cannot read any position ids for its longest training sequences.
 
     Raises:
-        PositionError: saying what would do.
+        PositionError: with a setting that works.
     """
     coupled, pos = _coupled(task, cfg, longest), task.positions(longest)
     cfg.ids.check(pos, cfg.n_ctx)

@@ -1,4 +1,4 @@
-"""What is wrong with a run's folder, file by file. Reads every byte; needs no torch, and changes nothing."""
+"""Checks a run's folder, file by file. Reads every byte, needs no torch, and changes nothing."""
 
 from __future__ import annotations
 
@@ -21,12 +21,15 @@ WIDTHS = {"F64": "<f8", "F32": "<f4", "F16": "<f2"}
 
 
 def run_problems(run: Run) -> list[str]:
-    """Everything that is wrong with a run, a sentence each that names the file or the checkpoint.
+    """Every problem of a run, as a sentence each that names the file or the checkpoint.
 
-    Its id is that of what ``run.json`` says. Checkpoints: their files agree with ``meta.json``, which is that of this
-    run and step; weights are finite and of the same names and shapes throughout; no two steps hold equal weights.
-    What continues a run (``resume.safetensors``, ``live.jsonl``) is whole and this run's. So are all stored rows,
-    which are those of the checkpoints there are. Whatever one of these raises is a problem of that one.
+    - The run's id must be the hash of its ``run.json``.
+    - Checkpoint files must agree with their ``meta.json``, which must be of this run and step. Weights must be finite
+      and have the same names and shapes at all steps, and no two steps may have equal weights.
+    - The files for resuming (``resume.safetensors``, ``live.jsonl``) must be intact and of this run.
+    - All stored rows must be intact and measured on the existing checkpoints.
+
+    An error in one check is reported as a problem and does not stop the other checks.
     """
     problems: list[str] = []
     shapes: dict[str, list[int]] = {}
@@ -45,7 +48,7 @@ def run_problems(run: Run) -> list[str]:
 
 
 def _timing(run: Run) -> None:
-    """Raises RunError for a damaged ``timing.json``."""
+    """Raise RunError for a damaged ``timing.json``."""
     path = run.path / "timing.json"
     try:
         read_timing(run.path)
@@ -54,7 +57,7 @@ def _timing(run: Run) -> None:
 
 
 def _own_id(run: Run) -> None:
-    """Raises RunError where the id is not that of what the file says; what it does not name is no part of that."""
+    """Raise RunError if the id is not the hash of the file's content; missing settings are not part of the hash."""
     made = run_id(run.config)
     if made != run.id:
         raise RunError(
@@ -64,7 +67,7 @@ def _own_id(run: Run) -> None:
 
 
 def _checkpoint(run: Run, step: int, shapes: dict[str, list[int]]) -> None:
-    """Raises RunError for the first thing that is wrong with a checkpoint; ``shapes`` are those of the first."""
+    """Raise RunError for the first problem of a checkpoint; ``shapes`` are those of the first checkpoint."""
     folder, meta = run.step_path(step), run.meta(step)
     run.verify(step)
     if "log_sha256" in meta:
@@ -93,7 +96,7 @@ def _log(file: Path, sha256: str) -> None:
 
 
 def _finite(path: Path) -> dict[str, Tensor]:
-    """The tensors of a file. Raises ValueError naming the first with a value that is not finite."""
+    """The tensors of a file. Raises ValueError naming the first tensor with a value that is not finite."""
     with open_regular(path, bounded.WEIGHTS) as file:
         tensors, _, start = read_header(file)
         for name, tensor in tensors.items():

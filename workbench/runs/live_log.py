@@ -1,4 +1,4 @@
-"""``live.jsonl``: the log since the last checkpoint, for whoever watches. Nothing is ever read back to go on."""
+"""``live.jsonl``: the log since the last checkpoint, for watching a run. Resuming does not read it."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ NAME = "live.jsonl"
 
 
 class Live:
-    """The file, one sealed JSON object a line: ``step``, the scores and ``time`` (seconds since 1970)."""
+    """The file: one sealed JSON object per line with ``step``, the scores and ``time`` (seconds since 1970)."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.path = folder, folder / NAME
 
     def restart(self, lines: Sequence[Mapping[str, Any]] = ()) -> None:
-        """Begin anew, with these lines. Raises StorageError if it cannot be written."""
+        """Replace the content with these lines. Raises StorageError if it cannot be written."""
         with storing(self.path.parent):
             if os.path.lexists(self.path):
                 require_regular(self.path, bounded.LIVE)  # a pipe would be waited for
@@ -36,7 +36,7 @@ class Live:
         write_in_place(self.folder, NAME, _sealed(line), append=True)
 
     def remove(self) -> None:
-        """Remove the file, where there is one."""
+        """Remove the file, if it exists."""
         remove_file(self.folder, NAME)
 
 

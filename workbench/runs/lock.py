@@ -1,4 +1,4 @@
-"""One writer per run: a lock file that the kernel watches over."""
+"""One writer per run, by a lock file with a lock of the kernel."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ NAME = "lock"
 def writer_lock(folder: Path) -> Iterator[None]:
     """Refuse a second writer of a run.
 
-    The lock is the kernel's lock on the file ``lock``, not the file's existence: a writer that was killed,
-    even between making the file and writing into it, leaves a file that nobody holds, and of any number
-    of processes that find it exactly one gets it. It holds across containers of one machine, whose process
-    ids differ, and across machines where their common file system passes locks on, as NFS does by
-    default. Where it does not, writers on two machines are not told apart; each file still appears
-    whole, and a checkpoint that exists is compared and not replaced. The text in the file only tells who holds it.
+    What counts is the kernel's lock on the file ``lock``, not the existence of the file. If a writer is killed at any
+    moment, its file stays without a lock, and exactly one of the processes that find it gets the lock. The lock works
+    across containers of one machine, whose process ids differ. It works across machines if their common file system
+    supports locks, as NFS does by default.
+
+    Without that support two machines may write at the same time. Each file is still written atomically, and an existing
+    checkpoint is compared and not replaced. The text in the file only names the process that has the lock.
 
     Raises:
-        BeingWritten: if another process holds the lock.
+        BeingWritten: if another process has the lock.
         RunError: if the file system has no locks.
         StorageError: if the folder cannot be written.
     """
@@ -48,7 +49,7 @@ def writer_lock(folder: Path) -> Iterator[None]:
 
 
 def _take(folder: Path) -> int:
-    """Descriptor of the lock file now in a folder, with its lock held."""
+    """Descriptor of the lock file in a folder, after taking its lock."""
     path = folder / NAME
     while True:
         descriptor = open_to_lock(folder, NAME)

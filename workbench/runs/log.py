@@ -1,4 +1,4 @@
-"""A run's log: loss, learning rate and accuracies by step, as the checkpoints and the live tail have it. No torch."""
+"""A run's log: loss, learning rate and accuracies by step, from the checkpoints and the live log. No torch."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ _LOG = pa.schema([("step", pa.int64()), *((name, pa.float64()) for name in COLUM
 
 
 def read_log(run_path: Path) -> pd.DataFrame:
-    """The log of a run: one line per logged step, ascending, with :data:`COLUMNS`; NaN where nothing was taken.
+    """The log of a run: one line per logged step, ascending, with :data:`COLUMNS`; NaN for scores that were not
+    computed.
 
-    Each checkpoint keeps the lines since the one before, ``live.jsonl`` those since the last. What
-    cannot be read is left out: ``lengthlens check`` names it.
+    Each checkpoint has the lines since the one before it, and ``live.jsonl`` those since the last checkpoint.
+    Unreadable lines are left out: ``lengthlens check`` names them.
 
     Raises:
         RunError: if there is no run, or its ``run.json`` is damaged.
@@ -43,7 +44,7 @@ def read_log(run_path: Path) -> pd.DataFrame:
 
 
 def log_state(run_path: Path) -> str:
-    """A text that changes when the live tail grows."""
+    """A text that changes when ``live.jsonl`` grows."""
     try:
         state = (Path(run_path) / "live.jsonl").stat()
     except OSError:
@@ -53,11 +54,11 @@ def log_state(run_path: Path) -> str:
 
 @dataclass(frozen=True)
 class Pace:
-    """How far a run in training is.
+    """The progress of a run in training.
 
     Attributes:
-        step: the last one that is known to be done.
-        seconds: a step takes; None where fewer than two moments are known.
+        step: the last step that is known to be done.
+        seconds: seconds per step; None if fewer than two times are known.
     """
 
     step: int
@@ -65,9 +66,10 @@ class Pace:
 
 
 def pace(run: Run) -> Pace:
-    """How far training is, by the live tail; where that has fewer than two lines, by the last two checkpoints too.
+    """The progress of training, from ``live.jsonl``. If that file has fewer than two lines, the last two checkpoints
+    count.
 
-    Only for a run that is being trained: of one that was copied, or rests, the times say nothing.
+    The result is meaningful only while the run is being trained, not for a run that was copied or is paused.
     """
     moments = _moments(run.path / "live.jsonl")
     if len(moments) < 2:
@@ -83,7 +85,7 @@ def pace(run: Run) -> Pace:
 
 
 def _moments(file: Path) -> list[tuple[int, float]]:
-    """Step and time, in seconds since 1970, of each line of a live tail that says both."""
+    """Step and time, in seconds since 1970, of each line of a live log that has both."""
     found = []
     for content in _lines(file):
         step, time = content.get("step"), content.get("time")
@@ -104,7 +106,7 @@ def _checkpoint_log(run: Run, step: int) -> list[dict[str, object]]:
 
 
 def _lines(file: Path) -> Iterator[dict[str, Any]]:
-    """The lines of a live tail that are whole."""
+    """The intact lines of a live log."""
     try:
         lines = read_bytes(file, bounded.LIVE).splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""Weights in folders of others, which a run names and never copies: which files count, and whether they changed."""
+"""Weights in other folders, which a run names and never copies: which files count, and whether they changed."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from workbench.runs.errors import RunError
 from workbench.storage.bounded import is_folder, sha256_of_file
 
 SUFFIXES = (".safetensors", ".json", ".model", ".txt")
-"""Files that say what a model computes and what its tokens are; all that :func:`files_read` names end so."""
+"""File types that determine what a model computes and what its tokens are; all names in :func:`files_read` end in one.
+"""
 
 
 def hashed_files(folder: Path) -> dict[str, str]:
-    """SHA-256 by name of the files of a folder that count: those that are read, and others of the same kinds.
+    """File name -> SHA-256 of the files of a folder that count: files that are read, and others of the same types.
 
     Raises:
         RunError: if one cannot be read.
@@ -39,10 +40,11 @@ def sha256_of_files(files: Mapping[str, str]) -> str:
 
 
 def verify_names(meta: Mapping[str, Any], run: str) -> str:
-    """The hash of a checkpoint after comparing it with the hashes of the files it names, none of which is read.
+    """The hash of a checkpoint, after checking that it follows from the hashes of the files it names. Reads none of the
+    files.
 
     Raises:
-        RunError: if it is not theirs.
+        RunError: if the hash does not follow from them.
     """
     files = meta.get("files")
     if not isinstance(files, Mapping) or sha256_of_files(files) != meta["sha256"]:
@@ -51,11 +53,11 @@ def verify_names(meta: Mapping[str, Any], run: str) -> str:
 
 
 def verify_folder(folder: Path, meta: Mapping[str, Any], run: str) -> str:
-    """The hash of a checkpoint after comparing every file it names with that in the folder.
+    """The hash of a checkpoint after comparing every file it names with the file in the folder.
 
     Raises:
-        RunError: for a folder that is not there, a file that is missing or changed, or one that is read and has no
-            hash, with the way out.
+        RunError: for a missing folder, a file that is missing or changed, or a file that is read but has no hash, with
+            the way out.
     """
     sha256_of_all = verify_names(meta, run)
     if not is_folder(folder):
@@ -87,5 +89,5 @@ def verify_folder(folder: Path, meta: Mapping[str, Any], run: str) -> str:
 
 
 def how_to_relink(run: str) -> str:
-    """What puts a moved folder right."""
+    """The command with which a moved folder can be linked again."""
     return f"lengthlens open FOLDER --relink {run} updates its path"

@@ -30,11 +30,13 @@ if TYPE_CHECKING:
     from workbench.tasks.base import Task
 
 MOST_LISTED = 12
-"""Runs of a folder that are named where one of them is wanted."""
+"""The most runs of a folder that a message lists if a single run is required."""
 
 
 def run_id(config: dict[str, Any]) -> str:
-    """Hash of what makes a run the run it is: task, model, training and seeds; not of where a task's code lay."""
+    """Hash of the settings that identify a run: task, model, training and seeds. The path of a task's file does not
+    count.
+    """
     parts = {k: config[k] for k in ("task", "model", "training", "seeds")}
     parts["task"] = identity(parts["task"])
     return key_of(parts)
@@ -64,12 +66,12 @@ class Run:
         """Open a run folder.
 
         Args:
-            path: the folder that holds ``run.json``.
-            root: the data root that its name is relative to; None = its name is the folder's.
+            path: the folder that contains ``run.json``.
+            root: the data root to which its name is relative; None = its name is the folder's.
 
         Raises:
-            RunError: if the folder is missing, is no run, was written by a newer format, or its ``run.json`` says
-                what no run can be.
+            RunError: if the folder is missing, is not a run, was written by a newer format, or if its ``run.json``
+                contains values that no run can have.
         """
         folder = Path(path)
         if not is_folder(folder):
@@ -87,7 +89,7 @@ class Run:
         return f"Run({self.name!r}, {self.config['task']['name']}, {_model_name(self.config['model'])})"
 
     def _repr_html_(self) -> str:
-        """Task, model, training and the verdict, as notebooks show them."""
+        """Task, model, training and the verdict, for display in a notebook."""
         from workbench.table import Table
 
         rows = Table.load(self.path).frame(measurement="behaviour", quantity="verdict")
@@ -108,7 +110,7 @@ class Run:
 
     @property
     def steps(self) -> list[int]:
-        """Steps that have a checkpoint, ascending (complete ones only: a checkpoint is renamed in whole)."""
+        """Steps that have a complete checkpoint, ascending."""
         return checkpoint_steps(self.path)
 
     @property
@@ -118,12 +120,12 @@ class Run:
 
     @property
     def shortest_trained(self) -> int:
-        """The length of the shortest strings that were trained on."""
+        """The length of the shortest sequences that were trained on."""
         return int((self.config["training"].get("curriculum") or {}).get("low", 1))
 
     @property
     def ended(self) -> str:
-        """Why training ended before its last planned step, in one clause; "" where it did not.
+        """Why training ended before its last planned step, in one clause; "" if it did not.
 
         Raises:
             RunError: if the last checkpoint's ``meta.json`` cannot be read.
@@ -133,7 +135,7 @@ class Run:
 
     @property
     def finished(self) -> bool:
-        """Whether training has come to its end: its last planned step, or an earlier one at which it ended."""
+        """Whether training has ended: at its last planned step, or at an earlier stop."""
         return int(self.config["training"]["steps"]) in self.steps or bool(self.ended)
 
     def step_path(self, step: int) -> Path:
@@ -143,8 +145,8 @@ class Run:
         """The checkpoint's ``meta.json``: run, step, sha256, trained ids, versions.
 
         Raises:
-            RunError: if the step has no checkpoint, or its ``meta.json`` is damaged or that of another
-                step or run.
+            RunError: if the step has no checkpoint, or if its ``meta.json`` is damaged or belongs to another step or
+                run.
         """
         if isinstance(step, bool) or not hasattr(step, "__index__"):
             known = f"run {self.name} has {self._checkpoints()}"
@@ -163,7 +165,7 @@ class Run:
         return meta
 
     def _checkpoints(self) -> str:
-        """How many checkpoints it has, and some of their steps."""
+        """The number of its checkpoints, and some of their steps."""
         steps = self.steps
         return f"{len(steps)}: {_few(steps)}" if steps else "none yet"
 
@@ -192,31 +194,31 @@ class Run:
 
     @property
     def referenced(self) -> bool:
-        """Whether its weights lie in folders of others, which it names and never copies."""
+        """Whether its weights are in other folders, which it names and never copies."""
         return "pretrained" in self.config["training"]
 
     @property
     def answered(self) -> bool:
-        """Whether it holds answers of a model behind an API, and no weights."""
+        """Whether it contains answers of a model behind an API, and no weights."""
         return "answers" in self.config["training"]
 
     @property
     def rows_only(self) -> str:
-        """The model whose weights its rows were measured with and which is not here; "" where it is."""
+        """The model whose weights are not here although its rows are; "" if the weights are here."""
         return str(self.config.get("rows_only") or "")
 
     @property
     def weightless(self) -> str:
-        """Why nothing more can be computed with its weights here, as a clause; "" where nothing forbids it."""
+        """Why nothing more can be computed with its weights here, as a clause; "" if the weights can be used."""
         if self.answered:
             return "it contains answers of a model behind an API, but no weights"
         return f"results only, as the weights of {self.rows_only} are not stored here" if self.rows_only else ""
 
     def folder(self, step: int) -> Path:
-        """The folder of others that holds the weights of a step.
+        """The folder with the weights of a step, outside the run.
 
         Raises:
-            RunError: if the run names none for it.
+            RunError: if the run names no folder for it.
         """
         folders = self.config.get("folders")
         if not isinstance(folders, dict) or not isinstance(folders.get(str(step)), str):
@@ -226,7 +228,7 @@ class Run:
     def equal_steps(self) -> list[tuple[int, int]]:
         """Pairs of steps whose weights are identical, which a training run should not have.
 
-        Steps whose ``meta.json`` cannot be read are passed over: :meth:`meta` says what is wrong with them.
+        Steps whose ``meta.json`` cannot be read are left out; :meth:`meta` raises their error.
         """
         seen: dict[str, int] = {}
         pairs = []
@@ -245,19 +247,19 @@ class Run:
         """The task, with its parameters.
 
         Raises:
-            UntrustedCode: if its code is a file that nobody has trusted here; :meth:`trust` does.
-            TaskError: if there is no such task, or its parameters are not for it.
+            UntrustedCode: if its code is in a file that nobody has trusted here; call :meth:`trust` first.
+            TaskError: if there is no such task, or its parameters do not fit it.
         """
         from workbench.tasks.registry import task_of
 
         return task_of(self.config["task"])
 
     def trust(self, file: str | os.PathLike[str]) -> Run:
-        """Let the code of a file be run, in this process, as that of the run's task; the run itself comes back.
+        """Allow this process to run the code of a file as the run's task. Returns the run itself.
 
         Raises:
-            TaskError: if the task is none of a file, or the file cannot be read.
-            UntrustedCode: if it is not the file that the run was made with.
+            TaskError: if the task does not come from a file, or the file cannot be read.
+            UntrustedCode: if it is not the file with which the run was made.
         """
         code = code_of(self.config["task"])
         if code is None:
@@ -302,7 +304,7 @@ class Run:
         return steps[-1]
 
     def _load(self, step: int) -> Hooked:
-        """The model at a step that is verified."""
+        """The model at a step that was verified before."""
         from workbench.runs.weights import load_model, load_referenced, model_config
         from workbench.tasks.tokens import TaskTokenizer
 
@@ -324,10 +326,10 @@ def find_runs(root: str | os.PathLike[str], problems: list[str] | None = None) -
 
     Args:
         root: a run, or a folder of runs.
-        problems: is given one sentence for each run that cannot be opened; None = a warning for each.
+        problems: receives one sentence for each run that cannot be opened; None = a warning for each.
 
     Raises:
-        RunError: if the folder does not exist, or holds files but no run.
+        RunError: if the folder does not exist, or contains files but no run.
     """
     said: list[str] = []
     try:
@@ -347,7 +349,7 @@ def find_runs(root: str | os.PathLike[str], problems: list[str] | None = None) -
 
 
 def _no_run(path: str | os.PathLike[str]) -> str:
-    """Why a folder is no run: it holds runs, of which some are named, or nothing of a run."""
+    """Why a folder is not a run: it contains runs, and some are named, or it contains nothing of a run."""
     below = [str(where) for _, where in walk(Path(path)).runs]
     if not below:
         return f"{path} is not a run: it has no run.json (lengthlens train TASK --out {path} makes one)"
@@ -356,7 +358,7 @@ def _no_run(path: str | os.PathLike[str]) -> str:
 
 
 def _model_name(model: Mapping[str, Any]) -> str:
-    """A model's architecture and positions, as its run says them."""
+    """A model's architecture and positions, as its run states them."""
     positions = model.get("positions")
     read = positions.get("name") if isinstance(positions, Mapping) else positions
     kind = model.get("architecture", "transformer")

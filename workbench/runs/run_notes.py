@@ -1,7 +1,8 @@
-"""What people say of a run: a note and tags, as plain files beside its ``run.json``.
+"""Notes on a run: a text and tags, as plain files next to its ``run.json``.
 
-``notes.md`` holds the note, ``tags.txt`` a tag a line. Any editor writes them as well as the dashboard does; they are
-no part of the run's id, of its checkpoints or of any row. What is no text file is named and never written over.
+``notes.md`` contains the note and ``tags.txt`` one tag per line. Both can be edited in any editor and in the dashboard.
+They are not part of the run's id, of its checkpoints or of any row. If a file is not text, it is reported and never
+overwritten.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from workbench.storage.bounded import read_bytes
 
 NOTE, TAGS = "notes.md", "tags.txt"
 MOST = 64 << 10
-"""Bytes of either file."""
+"""The most bytes of either file."""
 MOST_TAGS, LONGEST_TAG = 32, 40
 
 
@@ -31,10 +32,10 @@ class RunNotes:
     """A run's note and tags.
 
     Attributes:
-        text: the note, "" where there is none.
+        text: the note, "" if there is none.
         tags: in the order of their file, each once.
         state: changes whenever either file does.
-        problems: a sentence for each file that is no text file.
+        problems: a sentence for each file that is not a text file.
     """
 
     text: str = ""
@@ -44,13 +45,13 @@ class RunNotes:
 
     @property
     def first_line(self) -> str:
-        """The note's first line that says anything, without Markdown's marks of a heading."""
+        """The note's first line that is not empty, without Markdown's marks of a heading."""
         lines = (line.strip().lstrip("#").strip() for line in self.text.splitlines())
         return next((line for line in lines if line), "")
 
 
 def files_state(run_path: Path) -> str:
-    """Size and time of both files: cheap enough to ask of thousands of runs."""
+    """Size and time of both files; cheap enough for thousands of runs."""
     said = []
     for name in (NOTE, TAGS):
         try:
@@ -63,7 +64,7 @@ def files_state(run_path: Path) -> str:
 
 
 def read_notes(run_path: Path) -> RunNotes:
-    """A run's note and tags; a file that cannot be read as text counts as empty and is named."""
+    """A run's note and tags; a file that cannot be read as text counts as empty and is reported."""
     problems: list[str] = []
     text, lines = (_text(Path(run_path) / name, problems) for name in (NOTE, TAGS))
     tags = tuple(dict.fromkeys(tag for tag in map(_tag, lines.splitlines()) if tag))[:MOST_TAGS]
@@ -72,16 +73,16 @@ def read_notes(run_path: Path) -> RunNotes:
 
 
 def write_notes(run_path: Path, text: str, tags: Iterable[str], seen: str) -> RunNotes:
-    """Write a run's note and tags, each file whole or not at all; one that says nothing is removed.
+    """Write a run's note and tags, each file atomically; an empty one is removed.
 
     Args:
         run_path: the run.
         text: the note.
         tags: each of at most 40 characters, at most 32.
-        seen: the ``state`` that the writer has seen; nothing is written over what somebody else wrote meanwhile.
+        seen: the ``state`` that the writer has read; changes that somebody else made since then are not overwritten.
 
     Raises:
-        NotesError: if the files have changed since, hold no text, or a tag is too long.
+        NotesError: if the files have changed since, are not text, or a tag is too long.
         StorageError: if the folder cannot be written.
     """
     now = read_notes(run_path)
@@ -109,7 +110,7 @@ def _put(run_path: Path, name: str, content: str) -> None:
 
 
 def _tag(text: str) -> str:
-    """A tag as it is compared: one line, single blanks, no comma."""
+    """A tag in the form in which it is compared: one line, single blanks, no comma."""
     return " ".join(text.replace(",", " ").split())
 
 

@@ -1,7 +1,7 @@
-"""Views of the dashboard that people keep: a name and a link, each a plain JSON file in ``views/`` of a folder of runs.
+"""Saved views of the dashboard: a name and a link, each a plain JSON file in ``views/`` of a folder of runs.
 
-Any editor writes them as well as the dashboard does, and a folder that is handed on takes its views along. They are no
-part of any run. What is no such file is named, never followed and never written over.
+The files can be edited in any editor and in the dashboard, and a copied folder contains its views. They are not part of
+any run. Other files in the folder are reported; they are never followed and never overwritten.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ FOLDER = "views"
 MOST_VIEWS = 200
 LONGEST_NAME, LONGEST_LINK = 60, 16_384
 MOST = 64 << 10
-"""Bytes of one file."""
+"""The most bytes of one file."""
 FILE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 """Names of the files, without ``.json``."""
 LINK = re.compile(r"/[a-z]*(\?[!-~]*)?")
-"""A page of the dashboard and what it shows: no other host, no other path, plain characters alone."""
+"""A page of the dashboard with its query: no other host, no other path, only plain characters."""
 
 
 class ViewError(LensError, ValueError):
-    """A view that is not kept or not removed; the message says why, and the way out."""
+    """A view that is not saved or not removed; the message gives the reason and the way out."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class SavedView:
     """One view.
 
     Attributes:
-        name: as people call it.
+        name: the displayed name.
         link: the page with its query.
-        file: of its file, without ``.json``.
+        file: the name of its file, without ``.json``.
     """
 
     name: str
@@ -48,7 +48,7 @@ class SavedView:
 
 
 def read_views(root: Path) -> tuple[list[SavedView], list[str]]:
-    """The views kept in a folder of runs, by name, and a sentence for each file there that holds none."""
+    """The views in a folder of runs, by name, and a sentence for each file that is not a view."""
     folder = Path(root) / FOLDER
     if folder.is_symlink():
         return [], [f"{folder} leads elsewhere, and its views are not read: put a folder in its place"]
@@ -66,12 +66,12 @@ def read_views(root: Path) -> tuple[list[SavedView], list[str]]:
 
 
 def save_view(root: Path, name: str, link: str) -> SavedView:
-    """Keep a view, whole or not at all.
+    """Save a view, atomically.
 
     Args:
         root: the folder of runs.
-        name: of at most 60 characters, none of them a control character; no other view has it.
-        link: a page of the dashboard, from its slash on.
+        name: at most 60 characters without control characters; no other view may have it.
+        link: a page of the dashboard, beginning with a slash.
 
     Raises:
         ViewError: for another name or link, or when there are too many.
@@ -97,10 +97,10 @@ def save_view(root: Path, name: str, link: str) -> SavedView:
 
 
 def delete_view(root: Path, file: str) -> SavedView:
-    """Remove a view's file; returns what it held.
+    """Remove a view's file and return the view.
 
     Raises:
-        ViewError: if there is no such view, or the file holds none: what is not ours is not removed.
+        ViewError: if there is no such view, or the file is not a view: files of others are not removed.
         StorageError: if the folder cannot be written.
     """
     found = next((view for view in read_views(root)[0] if view.file == file), None)

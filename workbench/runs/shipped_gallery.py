@@ -1,4 +1,4 @@
-"""Where the gallery lies: the small trained runs that come with LengthLens."""
+"""The path of the gallery: the small trained runs that come with LengthLens."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PLACES = (_PACKAGE / "gallery", _PACKAGE.parent / "checkpoints" / "gallery")
 
 
 def gallery() -> Path:
-    """The folder of the gallery, to be read; ``lengthlens gallery --to DIR`` copies it to where it can grow.
+    """The folder of the gallery, which is read-only; ``lengthlens gallery --to DIR`` copies it to a folder of your own.
 
     Example:
 

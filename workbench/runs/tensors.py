@@ -1,4 +1,4 @@
-"""What a safetensors file says about itself, read without torch and without its tensors."""
+"""The header of a safetensors file, read without torch and without its tensors."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from workbench.table.stored_json import first_problem
 
 METADATA = "__metadata__"
 LONGEST = 16 << 20
-"""Bytes of a header: some hundred thousand tensors."""
+"""The most bytes of a header, enough for some hundred thousand tensors."""
 
 
 class Tensor(BaseModel):
-    """One tensor of a file: its type, its shape, and where its bytes lie behind the header."""
+    """One tensor of a file: its type, its shape, and the position of its bytes after the header."""
 
     model_config = ConfigDict(strict=True, frozen=True)
 
@@ -26,7 +26,7 @@ class Tensor(BaseModel):
 
     @property
     def numbers(self) -> int:
-        """How many numbers it holds."""
+        """The number of its elements."""
         return math.prod(self.shape)
 
 
@@ -34,13 +34,13 @@ _Tensors: TypeAdapter[dict[str, Tensor]] = TypeAdapter(dict[str, Tensor])
 
 
 def read_header(file: BinaryIO) -> tuple[dict[str, Tensor], dict[str, Any], int]:
-    """The tensors by name, the metadata, and where the tensors' bytes begin, of an open safetensors file.
+    """The tensors by name, the metadata, and the offset of the tensors' bytes, of an open safetensors file.
 
-    The layout is that of the safetensors format: the length of the header in 8 bytes, little-endian, the
-    header as JSON, the tensors.
+    The layout is that of the safetensors format: the length of the header in 8 bytes, little-endian, the header as
+    JSON, the tensors.
 
     Raises:
-        ValueError: if the file does not begin like a safetensors file, or a tensor lies outside of it.
+        ValueError: if the file does not begin like a safetensors file, or a tensor is outside of it.
     """
     size = int.from_bytes(file.read(8), "little")
     if size > LONGEST:

@@ -1,6 +1,6 @@
-"""``timing.json``: how long a run's training took and what memory; for planning others, and never part of a result.
+"""``timing.json``: time and memory of a run's training, for planning other runs. It is never part of a result.
 
-It lies beside the run's results and not in them: two trainings of one run have equal checkpoints and unequal times.
+The file is separate from the run's results, because two trainings of one run have equal checkpoints and unequal times.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ NAME = "timing.json"
 
 @dataclass(frozen=True)
 class Timing:
-    """What training has taken so far.
+    """Time and memory of the training so far.
 
     Attributes:
-        updates: updates that were timed; those that were done again after an end count again, as does their time.
+        updates: updates that were timed. Updates that were repeated after an interruption count again, with their time.
         seconds: wall-clock seconds of one process with one thread, checkpoints and scores included, imports not.
-        peak_bytes: the most memory that a training process had.
+        peak_bytes: the largest memory use of a training process.
     """
 
     updates: int = 0
@@ -37,7 +37,7 @@ class Timing:
 
 
 def read_timing(folder: Path) -> Timing | None:
-    """The timing of a run; None where there is none, as of runs made before it was kept.
+    """The timing of a run; None if there is none, as in runs of older versions.
 
     Raises:
         SealError: if the file is damaged.
@@ -57,11 +57,11 @@ def read_timing(folder: Path) -> Timing | None:
 
 
 class Stopwatch:
-    """Times the training that begins now, and adds it to what the run's folder has.
+    """Times the training that begins now, and adds the time to that in the run's folder.
 
     Args:
         folder: the run's.
-        step: the update that training goes on from.
+        step: the update from which training continues.
     """
 
     def __init__(self, folder: Path, step: int) -> None:
@@ -72,7 +72,7 @@ class Stopwatch:
             self.before = Timing()
 
     def note(self, step: int) -> None:
-        """Store that training has come to ``step``. Raises StorageError if it cannot be written."""
+        """Store that training has reached ``step``. Raises StorageError if it cannot be written."""
         if step == self.step:
             return
         now = Timing(
@@ -84,6 +84,6 @@ class Stopwatch:
 
 
 def peak_bytes() -> int:
-    """The most memory that this process has had."""
+    """The largest memory use of this process so far, in bytes."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return int(peak) if sys.platform == "darwin" else 1024 * int(peak)

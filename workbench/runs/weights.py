@@ -1,4 +1,4 @@
-"""Weights: read and written as safetensors, checked on the way in. No pickle is ever loaded."""
+"""Weights, read and written as safetensors and checked when they are read. No pickle is ever loaded."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 
 def load_model(file: Path, cfg: Architecture, described: Path) -> Hooked:
-    """The model of a config with the weights of a file, which somebody else has verified.
+    """The model of a config with the weights of a file. The caller has verified the file.
 
     Args:
         file: the weights, safetensors.
-        cfg: what the model is.
-        described: the file that says so, for sentences.
+        cfg: the model's config.
+        described: the file that contains the config, for error messages.
 
     Raises:
-        RunError: if the file is damaged, or is of another model.
+        RunError: if the file is damaged, or belongs to another model.
     """
     try:
         with open_regular(file, WEIGHTS) as stream:
@@ -60,10 +60,10 @@ def load_model(file: Path, cfg: Architecture, described: Path) -> Hooked:
 
 
 def load_referenced(folder: Path, described: Path) -> Hooked:
-    """The model in a folder of others, which somebody else has verified, where this process computes.
+    """The model in a folder outside the run, on this process's device. The caller has verified the folder.
 
     Raises:
-        RunError: if it cannot be opened, or is not what it says it is.
+        RunError: if it cannot be opened, or contradicts its config.
     """
     from workbench.models.interop.hugging_face.families import PretrainedError
     from workbench.models.interop.hugging_face.opening import open_where_chosen
@@ -79,7 +79,7 @@ def model_config(model: dict[str, Any], described: Path) -> Architecture:
 
     Args:
         model: the part ``model`` of a run's config.
-        described: the file it comes from, for sentences.
+        described: the file that it comes from, for error messages.
 
     Raises:
         RunError: if it does not describe a model that this version knows.
@@ -92,10 +92,10 @@ def model_config(model: dict[str, Any], described: Path) -> Architecture:
 
 
 def fill(model: torch.nn.Module, weights: dict[str, torch.Tensor], source: str) -> None:
-    """Copy weights into a model, refusing missing, foreign, misshapen and non-finite ones.
+    """Copy weights into a model; missing, unknown, misshapen and non-finite tensors are refused.
 
     Raises:
-        RunError: naming ``source`` and the first offending tensor.
+        RunError: naming ``source`` and the first such tensor.
     """
     own = model.state_dict()
     for name in own.keys() ^ weights.keys():

@@ -1,1 +1,1 @@
-"""Files on disk: written whole or not at all, sealed, locked, read within bounds; whatever it is that they hold."""
+"""Files on disk of any content: written atomically, sealed, locked, and read within size limits."""

@@ -1,4 +1,4 @@
-"""Files and folders written whole or not at all, and folders made to last."""
+"""Atomic writing of files and folders, and folders that survive a power cut."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from workbench.storage.below import Place, path_below
+from workbench.storage.below import RelativePath, path_below
 from workbench.storage.errors import StorageError, storing
 from workbench.storage.locks import hold, is_linked
 
 _TEMPORARY = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{12}\.tmp")
 LONGEST_NAME = 255
-"""Bytes of a file name, on every common file system."""
+"""The most bytes of a file name that every common file system accepts."""
 _ADDED = len("..0123456789ab.tmp")
 
 
 @contextmanager
-def replacing(folder: Path, place: Place) -> Iterator[BinaryIO]:
-    """A binary file that replaces ``folder / place`` when the block ends without an error.
+def replacing(folder: Path, relative: RelativePath) -> Iterator[BinaryIO]:
+    """A binary file that replaces ``folder / relative`` when the block ends without an error.
 
     The bytes go to a hidden temporary file in the same folder, are synced, and are renamed. A reader sees the old file
     or the new one, never a part. If the block raises, the old file stays and the temporary one is removed. If the
     process dies, :func:`remove_leftovers` removes the temporary file.
 
     Raises:
-        LinkError: if a part of the place is a link, or the place lies outside the folder.
-        StorageError: if the folder cannot be written, its disk is full, or a device, pipe or folder has the name of
-            the file. A rename would replace a device such as ``/dev/full`` for good.
+        LinkError: if a part of the path ``relative`` is a link, or the path leads outside the folder.
+        StorageError: if the folder cannot be written, its disk is full, or a device, pipe or folder has the name of the
+            file. A rename would replace a device such as ``/dev/full`` for good.
     """
-    path = path_below(folder, place)
+    path = path_below(folder, relative)
     if os.path.exists(path) and not os.path.isfile(path):  # False for a name that is too long
         raise StorageError(f"{path} is not a regular file and is not replaced; name another file")
     with storing(path.parent):
-        make_folder(folder, Path(place).parent)
+        make_folder(folder, Path(relative).parent)
         stream = _temporary(path)
         temporary = Path(stream.name)
         try:
@@ -54,14 +54,14 @@ def replacing(folder: Path, place: Place) -> Iterator[BinaryIO]:
         sync_folder(path.parent)
 
 
-def write_atomic(folder: Path, place: Place, data: bytes) -> None:
-    """Write ``folder / place`` whole or not at all. Raises as :func:`replacing`."""
-    with replacing(folder, place) as file:
+def write_atomic(folder: Path, relative: RelativePath, data: bytes) -> None:
+    """Write ``folder / relative`` atomically. Raises the errors of :func:`replacing`."""
+    with replacing(folder, relative) as file:
         file.write(data)
 
 
 def write_named(path: Path, data: bytes) -> None:
-    """Write a file that the user named, whole or not at all, and remove what a killed writer of it left.
+    """Write a file that the user named, atomically. Temporary files that a killed writer of it left are removed.
 
     Raises:
         LinkError: if the file itself is a link. Links above it are the user's choice.
@@ -73,22 +73,22 @@ def write_named(path: Path, data: bytes) -> None:
 
 
 @contextmanager
-def replacing_folder(folder: Path, place: Place, *, over: bool = False) -> Iterator[Path]:
-    """A new hidden folder that becomes ``folder / place`` when the block ends without an error.
+def replacing_folder(folder: Path, relative: RelativePath, *, over: bool = False) -> Iterator[Path]:
+    """A new hidden folder that becomes ``folder / relative`` when the block ends without an error.
 
     If the block raises, the hidden folder is removed. If the process dies, :func:`remove_leftovers` removes it.
 
     Args:
-        folder: the given folder; it is made if it is missing.
-        place: the place of the new folder.
-        over: whether a folder that is there gives way. Without it, only an empty one does.
+        folder: the folder to write into; it is made if it is missing.
+        relative: the path of the new folder, relative to ``folder``.
+        over: whether an existing folder is replaced. Without it, only an empty folder is replaced.
 
     Raises:
         LinkError, StorageError: as :func:`replacing`.
     """
-    path = path_below(folder, place)
+    path = path_below(folder, relative)
     with storing(path.parent):
-        make_folder(folder, Path(place).parent)
+        make_folder(folder, Path(relative).parent)
         temporary, descriptor = _temporary_folder(path)
         try:
             yield temporary
@@ -112,22 +112,22 @@ def replacing_folder(folder: Path, place: Place, *, over: bool = False) -> Itera
 
 
 def temporary_name(path: Path) -> Path:
-    """A name beside ``path`` that no file has yet; :func:`is_temporary` recognizes it. A long name is cut."""
+    """An unused name next to ``path``; :func:`is_temporary` recognizes it. A long name is cut."""
     return path.with_name(f".{_cut(path.name)}.{secrets.token_hex(6)}.tmp")
 
 
 def _cut(name: str) -> str:
-    """A name that is short enough for :func:`temporary_name` to add to it."""
+    """A name, cut so that :func:`temporary_name` can extend it."""
     return os.fsencode(name)[: LONGEST_NAME - _ADDED].decode(errors="ignore")
 
 
 def is_temporary(path: Path) -> bool:
-    """Whether a file or folder has a name as only :func:`temporary_name` makes them."""
+    """Whether the name of a file or folder has the form that :func:`temporary_name` gives."""
     return _TEMPORARY.fullmatch(path.name) is not None
 
 
 def _temporary(path: Path) -> BinaryIO:
-    """A new hidden file beside ``path``, locked while it is open: the mark of a living writer."""
+    """A new hidden file next to ``path``, locked while it is open. The lock marks a writer that is still running."""
     while True:
         # Not tempfile: its files are private to the user, and a run folder is often shared.
         stream = open(temporary_name(path), "xb")  # noqa: SIM115
@@ -139,7 +139,7 @@ def _temporary(path: Path) -> BinaryIO:
 
 
 def _temporary_folder(path: Path) -> tuple[Path, int]:
-    """A new hidden folder beside ``path`` and its descriptor, which holds its lock until it is closed."""
+    """A new hidden folder next to ``path`` and its descriptor, which holds a lock until it is closed."""
     while True:
         temporary = temporary_name(path)
         temporary.mkdir()
@@ -153,7 +153,7 @@ def _temporary_folder(path: Path) -> tuple[Path, int]:
 
 
 def remove_leftovers(folder: Path, of: str = "") -> None:
-    """Remove the temporary files and folders that killed writers left in a folder. Those of living writers stay.
+    """Remove the temporary files and folders that killed writers left in a folder. Those of running writers stay.
 
     Args:
         folder: the folder. Leftovers in folders below it stay.
@@ -170,7 +170,7 @@ def remove_leftovers(folder: Path, of: str = "") -> None:
 
 
 def _remove_leftover(path: Path) -> None:
-    """Remove one temporary file or folder, unless a living writer holds its lock."""
+    """Remove one temporary file or folder, unless a running writer holds its lock."""
     is_folder = path.is_dir() and not path.is_symlink()
     how = os.O_RDONLY | os.O_DIRECTORY if is_folder else os.O_RDWR | os.O_NONBLOCK
     descriptor = os.open(path, how | os.O_NOFOLLOW)
@@ -181,17 +181,17 @@ def _remove_leftover(path: Path) -> None:
         os.close(descriptor)
 
 
-def make_folder(folder: Path, place: Place = "") -> None:
-    """Make a folder and those above it, so that they last through a power cut.
+def make_folder(folder: Path, relative: RelativePath = "") -> None:
+    """Make a folder and its parents, so that they survive a power cut.
 
     Args:
-        folder: the given folder.
-        place: a folder below it, which is made too.
+        folder: the folder.
+        relative: the path of a folder below it, which is made too.
 
     Raises:
         LinkError: as :func:`replacing`.
     """
-    path = path_below(folder, place) if Path(place).parts else Path(folder)
+    path = path_below(folder, relative) if Path(relative).parts else Path(folder)
     missing = [parent for parent in (path, *path.parents) if not parent.is_dir()]
     for parent in reversed(missing):
         parent.mkdir(exist_ok=True)
@@ -199,7 +199,7 @@ def make_folder(folder: Path, place: Place = "") -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a rename last through a power cut, where the file system can sync a folder."""
+    """Sync a folder, so that a rename survives a power cut. Does nothing where the file system cannot sync folders."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -211,15 +211,15 @@ def sync_folder(folder: Path) -> None:
 
 
 def require_room(folder: Path, need: int) -> None:
-    """Find out before any work whether its results can be stored; makes the folder if it is missing.
+    """Check before any work whether its results can be stored; makes the folder if it is missing.
 
     Args:
-        folder: where they go.
-        need: bytes they take, as far as one can tell.
+        folder: the folder of the results.
+        need: the expected size of the results, in bytes.
 
     Raises:
-        StorageError: if the folder cannot be written, or its disk has less room than that. A quota
-            below the free room shows only when it is reached.
+        StorageError: if the folder cannot be written, or its disk has less free space than ``need``. A quota below the
+            free space shows only when it is reached.
     """
     with storing(folder):
         make_folder(folder)

@@ -1,9 +1,9 @@
 """Writing and removing below a given folder: never through a link, and never outside the folder.
 
-The folder itself is the user's choice and may be reached through links. What lies below it may come from somebody
-else: a folder that was fetched, unpacked or shared. :func:`path_below` therefore refuses a place of which any part is
-a link. Every function that writes or removes a file calls it. Another process that exchanges a folder for a link
-between the check and the write is not covered.
+The folder itself is the user's choice and may be reached through links. Its content may come from somebody else: a
+folder that was fetched, unpacked or shared. :func:`path_below` therefore refuses a path if any part of it is a link.
+Every function that writes or removes a file calls it. The check does not help if another process replaces a folder with
+a link between the check and the write.
 """
 
 from __future__ import annotations
@@ -18,43 +18,43 @@ from pathlib import Path, PurePath
 from workbench.storage.bounded import open_regular, pieces
 from workbench.storage.errors import LinkError, storing
 
-Place = str | PurePath
+RelativePath = str | PurePath
 """A path relative to a folder, such as ``steps/00000000/meta.json``."""
 
 
-def path_below(folder: Path, place: Place) -> Path:
-    """The path of a place below a folder. The place need not exist.
+def path_below(folder: Path, relative: RelativePath) -> Path:
+    """The absolute path of ``relative`` below a folder. The file need not exist.
 
     Raises:
-        LinkError: if a part of the place below the folder is a link, or the place lies outside the folder.
+        LinkError: if a part of ``relative`` below the folder is a link, or ``relative`` leads outside the folder.
     """
     path = Path(folder)
-    for part in _parts(folder, place):
+    for part in _parts(folder, relative):
         path = path / part
         _refuse_link(path)
     return path
 
 
-def refuse_links(folder: Path, places: Iterable[Place]) -> None:
-    """Check many places at once, each part of them once, before anything is written.
+def refuse_links(folder: Path, paths: Iterable[RelativePath]) -> None:
+    """Check many paths at once, each part of them once, before anything is written.
 
     Raises:
         LinkError: as :func:`path_below`.
     """
     checked: set[tuple[str, ...]] = {()}
-    for place in places:
-        parts = _parts(folder, place)
+    for relative in paths:
+        parts = _parts(folder, relative)
         for count in range(1, len(parts) + 1):
             if parts[:count] not in checked:
                 _refuse_link(Path(folder, *parts[:count]))
                 checked.add(parts[:count])
 
 
-def _parts(folder: Path, place: Place) -> tuple[str, ...]:
-    """The parts of a place, of which there is one at least, and none leads out of the folder."""
-    parts = PurePath(place).parts
-    if not parts or PurePath(place).is_absolute() or ".." in parts or "\0" in str(place):
-        raise LinkError(f"{str(place)[:200]!r} is outside {folder}: name a path in that folder")
+def _parts(folder: Path, relative: RelativePath) -> tuple[str, ...]:
+    """The parts of a relative path; there is at least one, and none leads out of the folder."""
+    parts = PurePath(relative).parts
+    if not parts or PurePath(relative).is_absolute() or ".." in parts or "\0" in str(relative):
+        raise LinkError(f"{str(relative)[:200]!r} is outside {folder}: name a path in that folder")
     return parts
 
 
@@ -66,38 +66,38 @@ def _refuse_link(path: Path) -> None:
 
 
 @contextmanager
-def _changing(folder: Path, place: Place) -> Iterator[Path]:
-    """The checked path of a place that is about to be changed; what the system refuses is a StorageError."""
-    path = path_below(folder, place)
+def _changing(folder: Path, relative: RelativePath) -> Iterator[Path]:
+    """The checked path of a file or folder that is about to be changed. Errors of the system become StorageErrors."""
+    path = path_below(folder, relative)
     with storing(path.parent):
         yield path
 
 
-def write_new(folder: Path, place: Place, data: bytes) -> None:
+def write_new(folder: Path, relative: RelativePath, data: bytes) -> None:
     """Write a file that does not exist yet, and sync it.
 
     Raises:
         LinkError: as :func:`path_below`.
         StorageError: if the file exists or cannot be written.
     """
-    with _changing(folder, place) as path, open(path, "xb") as file:
+    with _changing(folder, relative) as path, open(path, "xb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
 
 
-def write_in_place(folder: Path, place: Place, data: bytes, *, append: bool = False) -> None:
+def write_in_place(folder: Path, relative: RelativePath, data: bytes, *, append: bool = False) -> None:
     """Write a file that readers may see in part, or append to it; for files that nothing depends on.
 
     Raises:
         LinkError: as :func:`path_below`.
         StorageError: if the file cannot be written.
     """
-    with _changing(folder, place) as path, open(path, "ab" if append else "wb") as file:
+    with _changing(folder, relative) as path, open(path, "ab" if append else "wb") as file:
         file.write(data)
 
 
-def open_to_lock(folder: Path, place: Place) -> int:
+def open_to_lock(folder: Path, relative: RelativePath) -> int:
     """Open a file for reading and writing, and make it if it is missing.
 
     Returns:
@@ -107,40 +107,40 @@ def open_to_lock(folder: Path, place: Place) -> int:
         LinkError: as :func:`path_below`.
         OSError: if the file cannot be opened.
     """
-    return os.open(path_below(folder, place), os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o666)
+    return os.open(path_below(folder, relative), os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o666)
 
 
-def remove_file(folder: Path, place: Place) -> None:
+def remove_file(folder: Path, relative: RelativePath) -> None:
     """Remove a file, if it exists.
 
     Raises:
         LinkError: as :func:`path_below`.
         StorageError: if the file cannot be removed.
     """
-    with _changing(folder, place) as path:
+    with _changing(folder, relative) as path:
         path.unlink(missing_ok=True)
 
 
-def remove_folder(folder: Path, place: Place) -> None:
+def remove_folder(folder: Path, relative: RelativePath) -> None:
     """Remove a folder with everything in it, if it exists. Links in it are removed and not followed.
 
     Raises:
         LinkError: as :func:`path_below`.
         StorageError: if the folder cannot be removed.
     """
-    with _changing(folder, place) as path:
+    with _changing(folder, relative) as path:
         if os.path.lexists(path):
             shutil.rmtree(path)
 
 
-def remove_empty_folder(folder: Path, place: Place) -> None:
+def remove_empty_folder(folder: Path, relative: RelativePath) -> None:
     """Remove a folder, if it exists and nothing is in it.
 
     Raises:
         LinkError: as :func:`path_below`.
         StorageError: if the folder cannot be removed.
     """
-    with _changing(folder, place) as path:
+    with _changing(folder, relative) as path:
         try:
             path.rmdir()
         except OSError as error:
@@ -148,34 +148,34 @@ def remove_empty_folder(folder: Path, place: Place) -> None:
                 raise
 
 
-def copy_file(source: Path, folder: Path, place: Place, limit: int) -> None:
-    """Copy ``source / place`` to ``folder / place``, whose folder exists. Nothing is read through a link either.
+def copy_file(source: Path, folder: Path, relative: RelativePath, limit: int) -> None:
+    """Copy ``source / relative`` to ``folder / relative``, whose folder exists. Links are not followed.
 
     Args:
         source: the folder to copy from.
         folder: the folder to copy to.
-        place: the file, relative to both.
+        relative: the file, relative to both.
         limit: the most bytes that the file may have.
 
     Raises:
         LinkError: as :func:`path_below`.
         StorageError: if the copy cannot be written.
-        UnreadableError: if the file is no regular file, or larger than ``limit``.
+        UnreadableError: if the source is not a regular file, or is larger than ``limit``.
         FileNotFoundError: if there is no such file.
     """
-    original, path = path_below(source, place), path_below(folder, place)
+    original, path = path_below(source, relative), path_below(folder, relative)
     with open_regular(original, limit) as file, storing(path.parent), open(path, "xb") as copy:
         for piece in pieces(file, limit):
             copy.write(piece)
 
 
-def move_folder(folder: Path, place: Place, to: Path, to_place: Place) -> None:
-    """Move a folder to another place, which may lie on another disk.
+def move_folder(folder: Path, relative: RelativePath, to: Path, to_relative: RelativePath) -> None:
+    """Move a folder to another path, which may be on another disk.
 
     Raises:
         LinkError: as :func:`path_below`.
         StorageError: if it cannot be moved.
     """
-    path = path_below(folder, place)
-    with _changing(to, to_place) as target:
+    path = path_below(folder, relative)
+    with _changing(to, to_relative) as target:
         shutil.move(path, target)

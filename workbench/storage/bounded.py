@@ -1,7 +1,7 @@
-"""Reading files that others may have put there: regular ones only, and never more than a limit.
+"""Reading files that somebody else may have written: only regular files, and never more bytes than a limit.
 
-A named pipe would be waited for without end, a device read without end, and a compressed or sparse file may be far
-larger than it looks. What is read here is looked at first, and by its open descriptor once more.
+A read from a named pipe may never return, a read from a device may never end, and a compressed or sparse file may be
+far larger than it looks. So each file is checked before it is opened, and its open descriptor is checked again.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from workbench.core.errors import LensError
 MIB = 1 << 20
 RUN_JSON = 4 * MIB
 META_JSON = 16 * MIB
-"""Position ids seen in training may be many intervals."""
+"""Large, because the position ids seen in training may be many intervals."""
 LIVE = 64 * MIB
 LOG = 64 * MIB
 SHARD = 256 * MIB
 TABLE = 512 * MIB
 WEIGHTS = 16 << 30
-"""Of one checkpoint, and of what continues a run; these are read in pieces."""
+"""For the weights of one checkpoint, and for the file with which a run resumes. These are read in pieces."""
 UNPACKED = 256 * MIB
-"""Compressed metadata of a table, unpacked."""
+"""For the compressed metadata of a table, after unpacking."""
 PIECE = 8 * MIB
 
 _KINDS = (
@@ -42,7 +42,9 @@ _KINDS = (
 
 
 class UnreadableError(LensError, OSError):
-    """A file that is not read: no regular one, or larger than its kind may be; the message is a clause about it."""
+    """A file that is not read, because it is not a regular file or is larger than its kind may be. The message is a
+    clause.
+    """
 
     def __init__(self, path: str | os.PathLike[str], clause: str) -> None:
         super().__init__(errno.EINVAL, clause, os.fspath(path))
@@ -56,7 +58,7 @@ def open_regular(path: str | os.PathLike[str], limit: int) -> Iterator[BinaryIO]
     """A regular file, open for reading; links are followed.
 
     Raises:
-        UnreadableError: if it is anything else, or larger than ``limit`` bytes.
+        UnreadableError: if it is not a regular file, or is larger than ``limit`` bytes.
         OSError: if it cannot be opened.
     """
     require_regular(path, limit)  # before it is opened: opening a device may do something
@@ -86,7 +88,7 @@ def sha256_of_file(path: str | os.PathLike[str], limit: int = WEIGHTS) -> str:
 
 
 def pieces(file: BinaryIO, limit: int) -> Iterator[bytes]:
-    """The bytes of an open file, piece by piece, from where it stands. Raises UnreadableError beyond ``limit``."""
+    """The bytes of an open file in pieces, from its current position. Raises UnreadableError beyond ``limit``."""
     count = 0
     while piece := _read(file, PIECE, str(file.name)):
         count += len(piece)
@@ -96,7 +98,7 @@ def pieces(file: BinaryIO, limit: int) -> Iterator[bytes]:
 
 
 def _read(file: BinaryIO, count: int, path: str | os.PathLike[str]) -> bytes:
-    """Up to ``count`` bytes; raises where there are none yet and one would have to wait, as for logs of the system."""
+    """Up to ``count`` bytes. Raises if no bytes are available without waiting, as for logs of the system."""
     data: bytes | None = file.read(count)
     if data is None:
         raise UnreadableError(path, "it has no data to read yet")
@@ -104,7 +106,7 @@ def _read(file: BinaryIO, count: int, path: str | os.PathLike[str]) -> bytes:
 
 
 def unzip(packed: bytes, limit: int = UNPACKED) -> bytes:
-    """What zlib compressed, if it is no longer than ``limit``. Raises ValueError for anything else."""
+    """Data decompressed by zlib, if they are no longer than ``limit``. Raises ValueError for anything else."""
     unpacking = zlib.decompressobj()
     try:
         data = unpacking.decompress(packed, limit)
@@ -124,7 +126,7 @@ def is_regular(path: str | os.PathLike[str]) -> bool:
 
 
 def is_folder(path: str | os.PathLike[str]) -> bool:
-    """Whether there is a folder at a path, or a link to one; not where one may not look, or links go in circles."""
+    """Whether there is a folder at a path, or a link to one. False if access is denied or links form a cycle."""
     try:
         return stat.S_ISDIR(os.stat(path).st_mode)
     except (OSError, ValueError):
@@ -132,7 +134,7 @@ def is_folder(path: str | os.PathLike[str]) -> bool:
 
 
 def names_in(folder: str | os.PathLike[str]) -> list[str]:
-    """Names in a folder, hidden ones left out, sorted; none where there is no folder to be read."""
+    """Sorted names in a folder, without hidden ones; empty if there is no readable folder."""
     try:
         return sorted(name for name in os.listdir(folder) if not name.startswith("."))
     except OSError:
@@ -140,7 +142,7 @@ def names_in(folder: str | os.PathLike[str]) -> list[str]:
 
 
 def require_regular(path: str | os.PathLike[str], limit: int) -> None:
-    """Refuse what is no regular file of at most ``limit`` bytes. Raises as :func:`open_regular`."""
+    """Refuse anything except a regular file of at most ``limit`` bytes. Raises the errors of :func:`open_regular`."""
     _require_regular(path, os.stat(path), limit)
 
 

@@ -1,4 +1,4 @@
-"""What keeps a folder from being written, in one sentence."""
+"""Errors of writing to a folder, in one sentence each."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from workbench.core.errors import LensError
 
 
 class StorageError(LensError, ValueError):
-    """A folder that cannot be written, or a disk without room; the message names the folder and the way out."""
+    """A folder that cannot be written, or a disk without free space. The message names the folder and what to do."""
 
 
 class LinkError(StorageError):
-    """A place below a folder of which a part is a link, or that lies outside the folder."""
+    """A path below a folder that contains a link, or that leads outside the folder."""
 
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -24,7 +24,7 @@ _REFUSED = {errno.EROFS, errno.EACCES, errno.EPERM}
 
 @contextmanager
 def storing(folder: Path) -> Iterator[None]:
-    """Turn what the system says while a folder is written into one sentence.
+    """Turn an error of the system while a folder is written into one sentence.
 
     Raises:
         StorageError: in place of an OSError.

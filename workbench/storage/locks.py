@@ -1,4 +1,4 @@
-"""Advisory locks on open files. The kernel lets go of them when their holder ends, however it ends."""
+"""Advisory locks on open files. The kernel releases a lock when its process ends, even if the process was killed."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import os
 
 
 def hold(descriptor: int, *, wait: bool = False) -> bool:
-    """Take the exclusive lock of an open file until it is closed.
+    """Take the exclusive lock of an open file until the file is closed.
 
-    It holds against every other opening of the file: in this process, in other containers on this
-    machine, and on other machines where the file system passes locks on (NFS does by default).
+    The lock excludes every other opening of the file: in this process and in other containers on this machine. It also
+    excludes other machines if the file system supports this (NFS does by default).
 
     Args:
-        descriptor: of a file opened for writing (NFS asks for that).
-        wait: wait for another holder rather than return.
+        descriptor: descriptor of a file that is open for writing, which NFS requires.
+        wait: wait until another process releases the lock, instead of returning.
 
     Returns:
-        False if another holds the lock.
+        False if another process has the lock.
 
     Raises:
         OSError: if the file system has no locks.

@@ -1,8 +1,8 @@
-"""The seal: the hash of a file's other bytes, written into the file, so that damage anywhere in it shows.
+"""The seal of a file: the hash of its other bytes, stored in the file itself, so that any damage is detected.
 
-A checksum of the content alone would miss what describes the content: names, shapes, metadata, padding.
-A seal covers every byte. It works for every format in which a text of 71 characters can be kept: JSON,
-and the metadata of Parquet and safetensors files, which all stay readable by any other program.
+A checksum of only the content would miss damage to names, shapes, metadata and padding. A seal covers every byte. It
+works for every format that can store a text of 71 characters: JSON, and the metadata of Parquet and safetensors files.
+Any other program can still read these files.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from workbench.storage.bounded import pieces
 
 MARK = "sealed:"
 BLANK = MARK + 64 * "0"
-"""What stands in a file in place of its seal while the hash is taken."""
+"""Stands in a file in place of its seal while the hash is computed."""
 
 KEY = "seal"
-"""The name under which JSON and metadata keep the seal."""
+"""The name under which JSON and metadata store the seal."""
 
 _SEAL = re.compile(rb"sealed:[0-9a-f]{64}")
 
 
 class SealError(LensError, ValueError):
-    """Bytes that are not as they were written; the message is a clause that says how one knows."""
+    """Bytes that differ from what was written. The message is a clause with the evidence."""
 
 
 def seal(data: bytes) -> bytes:
-    """The bytes with the one :data:`BLANK` in them replaced by their seal.
+    """The bytes with their one :data:`BLANK` replaced by their seal.
 
     Raises:
-        ValueError: if there is no blank in them, or anything else that looks like a seal.
+        ValueError: if they contain no blank, or anything else that looks like a seal.
     """
     if _SEAL.findall(data) != [BLANK.encode()]:
         raise ValueError(f"data to be sealed hold the blank seal once and no other, {BLANK[:12]}...")
@@ -45,7 +45,7 @@ def check_seal(data: bytes) -> None:
     """Compare sealed bytes with their seal.
 
     Raises:
-        SealError: if a byte of them was changed, added or lost since, or if they were never sealed.
+        SealError: if a byte was changed, added or lost, or if the bytes were never sealed.
     """
     found = list(_SEAL.finditer(data))
     if len(found) != 1:
@@ -60,23 +60,23 @@ def check_seal(data: bytes) -> None:
 
 
 def check_file_seal(file: BinaryIO, limit: int) -> None:
-    """As :func:`check_seal`, for a file too large to be held in memory; it is read twice, from its beginning.
+    """Like :func:`check_seal`, for a file that is too large for memory. The file is read twice, from its beginning.
 
     Raises:
         SealError: as :func:`check_seal`.
         UnreadableError: if the file has more than ``limit`` bytes.
     """
-    places: list[int] = []
+    offsets: list[int] = []
     found, tail, at = b"", b"", 0
     for piece in pieces(file, limit):
         data = tail + piece  # a seal may lie across two pieces
         for match in _SEAL.finditer(data):
-            places.append(at - len(tail) + match.start())
+            offsets.append(at - len(tail) + match.start())
             found = match[0]
         tail, at = data[-(len(BLANK) - 1) :], at + len(piece)
-    if len(places) != 1:
+    if len(offsets) != 1:
         raise SealError("it carries no seal")
-    start, end = places[0], places[0] + len(BLANK)
+    start, end = offsets[0], offsets[0] + len(BLANK)
     file.seek(0)
     actual, at = hashlib.sha256(), 0
     for piece in pieces(file, limit):
@@ -91,7 +91,7 @@ def check_file_seal(file: BinaryIO, limit: int) -> None:
 
 
 def sealed_json(content: Mapping[str, Any], indent: int | None = None) -> bytes:
-    """A JSON object that carries its seal under ``seal``, as UTF-8 with a line end."""
+    """A JSON object with its seal under ``seal``, as UTF-8 with a line end."""
     return seal((json.dumps({**content, KEY: BLANK}, indent=indent) + "\n").encode())
 
 
@@ -99,7 +99,7 @@ def open_json(data: bytes) -> dict[str, Any]:
     """The object that :func:`sealed_json` wrote, without its seal.
 
     Raises:
-        SealError: if the bytes are no JSON object, or not as they were written.
+        SealError: if the bytes are not a JSON object, or differ from what was written.
     """
     content = json_object(data)
     check_seal(data)
@@ -107,7 +107,7 @@ def open_json(data: bytes) -> dict[str, Any]:
 
 
 def json_object(data: bytes) -> dict[str, Any]:
-    """A JSON object, sealed or not. Raises SealError if the bytes are none."""
+    """A JSON object, sealed or not. Raises SealError if the bytes are not a JSON object."""
     try:
         content = json.loads(data)
     except RecursionError:

@@ -1,9 +1,9 @@
-"""Which rows of a run count: its compacted table and its shards, brought together.
+"""Combines the compacted table and the shards of a run, and selects the rows that count.
 
-For each (measurement, step) the newest sound shard counts that is of this run and whose checkpoint is
-still the one it was made from. What was measured on strings of another evaluation seed than the run's own
-counts apart, the newest of each seed. The compacted table carries a manifest of every shard that was known
-when it was made, so that a shard known there and not touched since need not be opened again.
+For each (measurement, step) the newest intact shard counts. It must be of this run, and its checkpoint must still have
+the weights that were measured. Rows measured on other sequences than the run's own (another evaluation seed or other
+task parameters) are kept apart, and the newest of each kind counts. The compacted table has a manifest of every shard
+that existed when it was written. A shard in the manifest that has not changed since is not opened again.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from workbench.table.stored_json import StoredError, check_spec_text
 
 @dataclass(frozen=True)
 class TablePart:
-    """A shard as one knows it without its rows.
+    """A shard without its rows: its path, metadata and time of change.
 
     Attributes:
         measurement, step, key: as in the shard's path.
         metadata: the shard's own metadata: spec (JSON), key, sha256, run (id), written (UTC, ISO 8601), rows ...
-        modified: time of the last change to the shard's file in ns (its ctime, which nobody can set back), or None
-            where there is no file any more.
-        rows: its rows (ENCODED), where the compacted table has them.
+        modified: time of the last change to the shard's file in ns (its ctime, which users cannot set back). None if
+            the file no longer exists.
+        rows: its rows (ENCODED), if the compacted table has them.
     """
 
     measurement: str
@@ -60,27 +60,27 @@ class TablePart:
 
     @property
     def identity(self) -> tuple[str, int, str]:
-        """Measurement, step and key: what a shard's path tells."""
+        """Measurement, step and key: the parts of a shard's path."""
         return self.measurement, self.step, self.key
 
     @property
     def strings(self) -> OtherStrings:
-        """What about its strings is not the run's own."""
+        """How the evaluated sequences differ from the run's own."""
         return OtherStrings.of(self.metadata)
 
     @property
     def place(self) -> tuple[str, int, str]:
-        """Measurement, step and strings: of those of one place the newest counts."""
+        """Measurement, step and kind of sequences. Of several parts with equal values the newest counts."""
         return self.measurement, self.step, self.strings.text
 
     @property
     def age(self) -> tuple[str, str]:
-        """Sorts parts of one place from oldest to newest."""
+        """Sorts parts of one measurement, step and kind of sequences from oldest to newest."""
         return self.metadata["written"], self.key
 
 
 class ShardEntry(BaseModel):
-    """A part as a compacted table's manifest has it; ``spec`` in the metadata is the place of its text in a list."""
+    """An entry of a compacted table's manifest; ``spec`` in the metadata is an index into the manifest's specs."""
 
     model_config = ConfigDict(strict=True)
 
@@ -102,10 +102,10 @@ class Assembly:
 
     Attributes:
         rows: all of them, ordered by measurement and step, as ENCODED.
-        chosen: the parts they came from, in the same order.
-        others: parts that are known and do not count: superseded, stale, or of another run.
-        problems: one sentence for each thing that is wrong and left out.
-        run: the run's id, or "" where its run.json cannot be read.
+        chosen: the parts that they come from, in the same order.
+        others: known parts that do not count: superseded, stale, or of another run.
+        problems: one sentence for each part that is damaged and left out.
+        run: the run's id, or "" if its run.json cannot be read.
     """
 
     rows: pa.Table
@@ -116,7 +116,7 @@ class Assembly:
 
 
 def assemble(run_path: Path) -> Assembly:
-    """Bring together what counts of a run's table and shards; what is damaged is named, never used."""
+    """Combine a run's table and shards into the rows that count. Damaged parts are reported and never used."""
     problems: list[str] = []
     parts = sorted(_known(run_path, problems).values(), key=lambda part: (part.place, part.age))
     chosen: list[TablePart] = []
@@ -139,7 +139,7 @@ def assemble(run_path: Path) -> Assembly:
 
 
 def _known(run_path: Path, problems: list[str]) -> dict[tuple[str, int, str], TablePart]:
-    """Every part of a run, from the manifest where it is still right and else from the shard itself."""
+    """Every part of a run: from the manifest where it is still right, and else from the shard itself."""
     recorded = {part.identity: part for part in _compacted(run_path, problems)}
     parts = {identity: replace(part, modified=None) for identity, part in recorded.items() if part.rows is not None}
     for shard in shards_of(run_path):
@@ -158,7 +158,9 @@ def _known(run_path: Path, problems: list[str]) -> dict[tuple[str, int, str], Ta
 
 
 def state_of(path: Path) -> os.stat_result:
-    """What the system says of a shard's file. Raises TableError where it leads nowhere, as a link may."""
+    """The system's information on a shard's file. Raises TableError if the file cannot be reached, e.g. through a
+    broken link.
+    """
     try:
         return path.stat()
     except OSError as error:
@@ -166,7 +168,7 @@ def state_of(path: Path) -> os.stat_result:
 
 
 def shard_header(path: Path) -> dict[str, str]:
-    """A shard's metadata. Raises TableError if the file is damaged or does not agree with its name."""
+    """A shard's metadata. Raises TableError if the file is damaged, or its metadata contradict its name."""
     metadata = read_header(path)
     lacking = [name for name in ("spec", "key", "sha256", "written") if name not in metadata]
     if lacking:
@@ -181,7 +183,7 @@ def shard_header(path: Path) -> dict[str, str]:
 
 
 def shard_rows(shard: Shard) -> pa.Table:
-    """A shard's rows, as ENCODED. Raises TableError if the file is damaged or its rows are not those its path says."""
+    """A shard's rows, as ENCODED. Raises TableError if the file is damaged, or its rows contradict its path."""
     rows, _ = read_file(shard.path)
     strange = strange_rows(shard, rows)
     if strange:
@@ -190,7 +192,7 @@ def shard_rows(shard: Shard) -> pa.Table:
 
 
 def strange_rows(shard: Shard, rows: pa.Table) -> str:
-    """Which measurement or step the rows have that is not the shard's own, or ""."""
+    """The first measurement or step in the rows that differs from the shard's own, or ""."""
     for column, own in (("measurement", shard.measurement), ("step", shard.step)):
         others = set(rows[column].unique().to_pylist()) - {own}
         if others:
@@ -199,7 +201,7 @@ def strange_rows(shard: Shard, rows: pa.Table) -> str:
 
 
 def _newest_sound(run_path: Path, candidates: list[TablePart], problems: list[str]) -> TablePart | None:
-    """The newest candidate (they come oldest first) whose rows can be read, with its rows."""
+    """The newest candidate whose rows can be read, with its rows. Candidates are sorted from old to new."""
     for part in reversed(candidates):
         if part.rows is not None:
             return part
@@ -210,17 +212,17 @@ def _newest_sound(run_path: Path, candidates: list[TablePart], problems: list[st
 
 
 def newest_specs(parts: Iterable[TablePart]) -> dict[str, Any]:
-    """measurement -> spec, as its newest part has it."""
+    """measurement -> spec, from the newest part of the measurement."""
     texts = {part.measurement: part.metadata["spec"] for part in sorted(parts, key=lambda part: part.age)}
     return {measurement: json.loads(text) for measurement, text in sorted(texts.items())}
 
 
 class _Freshness:
-    """Tells whether a part was made from the checkpoint that is there now, and keeps account of the rest.
+    """Checks whether a part was made from the current weights of its checkpoint, and records which measurements are
+    missing.
 
-    A part whose metadata name another run is not this run's, even where their checkpoints are equal.
-    Where a checkpoint is not there (weights are large, and not always kept) nothing contradicts its
-    measurements, and they count.
+    If a part's metadata name another run, the part does not count, even if the two checkpoints are equal. If a
+    checkpoint does not exist (weights are large, and not always kept), its measurements count.
     """
 
     def __init__(self, run_path: Path, problems: list[str]) -> None:
@@ -248,7 +250,7 @@ class _Freshness:
         return False
 
     def served(self, part: TablePart) -> None:
-        """A sound part was found after all, so that nothing is missing."""
+        """Record that an intact part exists after all, so that its measurement is not missing."""
         self.stale.discard((part.measurement, part.step))
 
     def missing(self) -> list[str]:
@@ -274,15 +276,15 @@ def _steps(pairs: Iterator[tuple[str, int]]) -> str:
 
 
 def version_of(spec: Mapping[str, Any]) -> int:
-    """The version of a measurement, from its spec; 0 where it tells none."""
+    """The version of a measurement, from its spec; 0 if the spec has none."""
     version = spec.get("version")
     return version if isinstance(version, int) else 0
 
 
 def _of_newest_versions(run_path: Path, chosen: list[TablePart]) -> tuple[list[TablePart], list[str]]:
-    """The parts made by the newest version of their measurement, and a sentence about each that others are left out of.
+    """The parts made by the newest version of their measurement, and a sentence for each measurement with older parts.
 
-    A new version means other numbers: those of two are never shown beside each other.
+    A new version of a measurement gives other numbers, so that rows of two versions are never compared.
     """
     versions: dict[tuple[str, OtherStrings], set[int]] = {}
     for part in chosen:
@@ -303,7 +305,7 @@ def _of_newest_versions(run_path: Path, chosen: list[TablePart]) -> tuple[list[T
 
 
 def _compacted(run_path: Path, problems: list[str]) -> list[TablePart]:
-    """The parts that the compacted table knows of; those it holds come with their rows."""
+    """The parts that the compacted table knows. Parts whose rows it contains come with these rows."""
     path = table_path(run_path)
     if not os.path.lexists(path):
         return []
@@ -326,7 +328,7 @@ def _compacted(run_path: Path, problems: list[str]) -> list[TablePart]:
 def to_manifest(assembly: Assembly) -> dict[str, str]:
     """Metadata of the compacted table: the run's id, the specs, and all parts in the order of their rows.
 
-    A spec is long and shared by many parts, so that parts refer to a list of distinct ones.
+    A spec is long and shared by many parts, so each part refers to a list of distinct specs.
     """
     texts = sorted({part.metadata["spec"] for part in (*assembly.chosen, *assembly.others)})
 
@@ -353,22 +355,24 @@ def to_manifest(assembly: Assembly) -> dict[str, str]:
 
 
 def pack(text: str) -> str:
-    """A long text made short. Parquet's readers copy all metadata several times before the first row."""
+    """A long text in compressed form. Parquet's readers copy all metadata several times before the first row."""
     return b64encode(zlib.compress(text.encode())).decode()
 
 
 def unpack(packed: str) -> str:
-    """What :func:`pack` made short. Raises ValueError for anything else, and for what would be too long."""
+    """The text that :func:`pack` compressed. Raises ValueError for anything else, and for a text that would be too
+    long.
+    """
     return unzip(b64decode(packed, validate=True)).decode()
 
 
 def manifest_entries(metadata: Mapping[str, str]) -> list[ShardEntry]:
-    """What a compacted table's metadata say of each shard. Raises ValueError or KeyError where they do not."""
+    """The manifest in a compacted table's metadata. Raises ValueError or KeyError if it is not valid."""
     return _Entries.validate_json(unpack(metadata["shards"]))
 
 
 def from_manifest(metadata: Mapping[str, str], rows: pa.Table) -> list[TablePart]:
-    """The parts that :func:`to_manifest` wrote down, each held one with its slice of ``rows``.
+    """The parts that :func:`to_manifest` recorded. Each part whose rows the table contains has its slice of ``rows``.
 
     Raises:
         KeyError, ValueError, TypeError: for metadata that :func:`to_manifest` does not write.

@@ -1,7 +1,7 @@
-"""Rows that no measurement writes: what was damaged or changed by hand, where code that draws or prints them fails.
+"""Detects damaged rows: rows that no measurement writes. The check runs when code that draws or prints rows fails.
 
-Rows are not checked whenever they are read, for there are millions. They are checked once something else fails, so that
-damaged rows are called damaged, and a defect of LengthLens is called a defect.
+There are millions of rows, so they are not checked whenever they are read. The check decides whether an error is
+reported as damaged rows or as a defect of LengthLens.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from workbench.table.errors import TableError
 from workbench.table.schema import COLUMNS, IDENTIFYING, TEXTS
 
 SERIES = ("measurement", "quantity", "target", "mode", "control")
-"""Rows that are equal in these columns, and have a value, fill the same columns of :data:`PLACES`."""
+"""Rows that are equal in these columns, and have a value, use the same columns of :data:`PLACES`."""
 PLACES = ("step", "length", "head")
 REMEDY = "delete the folder measurements and the file table.parquet of this run, and measure again"
 
@@ -27,11 +27,11 @@ REMEDY = "delete the folder measurements and the file table.parquet of this run,
 def blaming_damage(
     problems: Callable[[], Iterable[tuple[str, str | None]]], passes: tuple[type[Exception], ...] = ()
 ) -> Iterator[None]:
-    """Raise a :class:`TableError` instead of an unexpected error if the rows behind the block are damaged.
+    """Raise a :class:`TableError` instead of an unexpected error if the rows used in the block are damaged.
 
     Args:
-        problems: gives, for each run whose rows the block reads, its name and what :func:`damage` says of them.
-        passes: expected errors, which are passed on.
+        problems: returns, for each run whose rows the block reads, its name and the result of :func:`damage`.
+        passes: expected errors, which are not caught.
     """
     expected: tuple[type[Exception], ...] = (LensError, OSError, MemoryError, *passes)
     try:
@@ -51,7 +51,7 @@ def sentence(run: str, problem: str) -> str:
 
 
 def damage(rows: pd.DataFrame) -> str | None:
-    """The first thing about rows that no measurement writes, as a clause; None where there is nothing.
+    """The first sign that no measurement wrote these rows, as a clause; None if the rows are intact.
 
     Args:
         rows: with any of the columns of :data:`workbench.table.schema.COLUMNS`.

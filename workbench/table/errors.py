@@ -1,4 +1,4 @@
-"""The one error of this room."""
+"""The error class of this package."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from workbench.core.errors import LensError
 
 
 class TableError(LensError, ValueError):
-    """Something about stored rows cannot be done; the message says what, and the way out."""
+    """An operation on stored rows that is not possible; the message states why, and what to do."""

@@ -1,4 +1,4 @@
-"""Where things lie in a run folder, as far as the table needs to know, read as plain files and JSON."""
+"""The files of a run folder that the table needs, read as plain files and JSON."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TABLE_NAME = "table.parquet"
 
 
 class Shard(NamedTuple):
-    """One shard file, as its path tells: the rows of one measurement at one step, made under one key."""
+    """One shard file, as its path describes it: the rows of one measurement at one step, with one key."""
 
     measurement: str
     step: int
@@ -54,13 +54,13 @@ def shard_path(run_path: Path, measurement: str, step: int, key: str) -> Path:
 
 
 def run_of(path: Path) -> tuple[Path, Path]:
-    """The run folder of a shard or table, and the file's place below it. A file elsewhere counts as its folder's."""
+    """The run folder of a shard or table, and the file's path relative to it. For any other file, its own folder."""
     folder = path.parents[2] if len(path.parents) > 2 and path.parent.parent.name == "measurements" else path.parent
     return folder, path.relative_to(folder)
 
 
 def parse_shard(path: Path) -> Shard:
-    """What a shard's path says. Raises TableError if it is not a path as :func:`shard_path` makes them."""
+    """Measurement, step and key from a shard's path. Raises TableError if :func:`shard_path` makes no such path."""
     path = Path(path)
     match = _SHARD.fullmatch(path.name)
     if match is None:
@@ -69,14 +69,14 @@ def parse_shard(path: Path) -> Shard:
 
 
 def shards_of(run_path: Path) -> list[Shard]:
-    """All shard files of a run, sorted by measurement, step and key; other files are passed over."""
+    """All shard files of a run, sorted by measurement, step and key; other files are ignored."""
     root = Path(run_path) / "measurements"
     folders = [root / name for name in names_in(root)]
     return sorted(parse_shard(path / name) for path in folders for name in names_in(path) if _SHARD.fullmatch(name))
 
 
 def checkpoint_steps(run_path: Path) -> list[int]:
-    """Steps of the checkpoints a run has, ascending."""
+    """Steps of a run's checkpoints, ascending."""
     return sorted(int(name) for name in names_in(Path(run_path) / "steps") if _STEP.fullmatch(name))
 
 
@@ -84,19 +84,19 @@ def read_meta(run_path: Path, step: int) -> dict[str, Any]:
     """The ``meta.json`` of a checkpoint.
 
     Raises:
-        FileNotFoundError: if it is not there.
+        FileNotFoundError: if it does not exist.
         SealError, OSError: if it cannot be read or its seal is broken.
-        StoredError: if it is not what a ``meta.json`` is.
+        StoredError: if its content is not that of a ``meta.json``.
     """
     path = Path(run_path) / "steps" / f"{step:08d}" / "meta.json"
     return check_meta(open_json(read_bytes(path, bounded.META_JSON)))
 
 
 def checkpoint_sha256(run_path: Path, step: int) -> str | None:
-    """sha256 of the weights at a step, or None if the checkpoint is not there.
+    """sha256 of the weights at a step, or None if the checkpoint does not exist.
 
     Raises:
-        TableError: if the checkpoint is there and does not tell.
+        TableError: if the checkpoint exists and does not state its hash.
     """
     path = Path(run_path) / "steps" / f"{step:08d}" / "meta.json"
     try:
@@ -108,12 +108,12 @@ def checkpoint_sha256(run_path: Path, step: int) -> str | None:
 
 
 def read_config(run_path: Path) -> dict[str, Any]:
-    """A run's ``run.json``, checked: types and ranges are as :mod:`workbench.table.stored_json` has them.
+    """A run's ``run.json``, checked against the types and ranges of :mod:`workbench.table.stored_json`.
 
-    What the file does not name is not filled in: the run's id is of what it says.
+    Missing settings are not filled in, because the run's id is a hash of exactly what the file contains.
 
     Raises:
-        TableError: if it is damaged, of another format, or says what no run can be.
+        TableError: if it is damaged, of another format, or contains values that no run can have.
     """
     path = Path(run_path) / "run.json"
     try:
@@ -139,10 +139,10 @@ def run_folders(root: Path, problems: list[str] | None = None) -> list[tuple[str
 
     Args:
         root: the folder.
-        problems: is given one sentence for each folder that cannot be looked at.
+        problems: receives one sentence for each folder that cannot be read.
 
     Raises:
-        TableError: if ``root`` is missing, is no folder, or holds files but no run.
+        TableError: if ``root`` is missing, is not a folder, or contains files but no run.
     """
     root = Path(root)
     require_folder(root)
@@ -155,7 +155,7 @@ def run_folders(root: Path, problems: list[str] | None = None) -> list[tuple[str
 
 
 def require_folder(root: Path) -> None:
-    """Refuse what is no folder, with what was meant or how one is made.
+    """Refuse a path that is not a folder; the message suggests a similar name or how to make a run.
 
     Raises:
         TableError: if it is missing or something else.
@@ -175,5 +175,5 @@ def require_folder(root: Path) -> None:
 
 
 def _is_foreign(entry: Path) -> bool:
-    """A file that a folder still waiting for its first run would not have."""
+    """Whether an entry would not be in a folder that is still waiting for its first run."""
     return is_regular(entry) and not entry.name.startswith(".") and not entry.name.upper().startswith("README")

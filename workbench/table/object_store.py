@@ -1,7 +1,8 @@
-"""Runs that lie in an object store: what reading needs of them, copied into a folder and kept up to date.
+"""Runs in an object store: copies the files that reading needs into a folder, and updates them.
 
-Configurations, logs and measurements come; weights stay. What comes is read like any folder of runs, seals and bounds
-and all. The stores are those of :mod:`pyarrow.fs`: ``s3://``, ``gs://``, ``abfs://``, ``hdfs://`` and ``file://``.
+Configurations, logs and measurements are copied; weights are not. The copies are read like any folder of runs, with the
+same seals and limits. The stores are those of :mod:`pyarrow.fs`: ``s3://``, ``gs://``, ``abfs://``, ``hdfs://`` and
+``file://``.
 """
 
 from __future__ import annotations
@@ -29,16 +30,16 @@ from workbench.storage.errors import StorageError
 from workbench.table.errors import TableError
 
 CATALOGUE = ".fetched.json"
-"""What a fetched folder was made of; it tells such a folder from all others."""
+"""The list of objects from which a fetched folder was made. The file marks a folder as fetched."""
 MOST_OBJECTS = 2_000_000
 AT_ONCE = 16
-"""Objects on their way at a time: most of fetching one is waiting."""
+"""Objects that are fetched at the same time; most of the time of a fetch is waiting."""
 MOST_SHOWN = 200
-"""Characters of an object's place that a sentence holds."""
+"""The most characters of an object's path in a sentence."""
 _OF_THE_NAME = {errno.ENAMETOOLONG, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.EILSEQ, errno.EINVAL}
-"""What a file system says of a name that it cannot have; everything else is no fault of the object's."""
+"""Error numbers that mean that a file system cannot have this name. Other errors are not caused by the object."""
 UNKNOWN = (-1, -1)
-"""Stands for size and time of an object whose copy may be missing or old; it is fetched again."""
+"""Stands for the size and time of an object whose copy may be missing or old; such an object is fetched again."""
 KINDS = (
     (re.compile(r"run\.json"), bounded.RUN_JSON),
     (re.compile(r"live\.jsonl"), bounded.LIVE),
@@ -47,7 +48,7 @@ KINDS = (
     (re.compile(r"steps/\d{8,16}/log\.parquet"), bounded.LOG),
     (re.compile(r"measurements/\w[\w.:-]*/\d{8,16}-\w+\.parquet"), bounded.SHARD),
 )
-"""What is fetched of a run, by its place in the run, and the most bytes that it may have."""
+"""The files of a run that are fetched, by their path in the run, and the most bytes of each."""
 
 Seen = dict[str, tuple[int, int]]
 _Catalogue: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
@@ -56,13 +57,13 @@ _Seen: TypeAdapter[Seen] = TypeAdapter(Seen)
 
 @dataclass(frozen=True)
 class Fetched:
-    """What fetching did.
+    """The result of :func:`fetch`.
 
     Attributes:
-        runs: how many there are.
+        runs: number of runs.
         new: objects that were fetched.
-        kept: objects that were there already.
-        gone: files that were removed, for their objects are no longer there.
+        kept: objects whose copies were up to date.
+        gone: files that were removed, because their objects no longer exist.
         size: bytes that were fetched.
         problems: a sentence for each object that could not be fetched.
     """
@@ -80,30 +81,31 @@ class StoredObject:
     """An object to be fetched.
 
     Attributes:
-        path: where it lies in the store.
-        place: where it lies below the root.
+        path: its path in the store.
+        relative: its path relative to the root.
         limit: the most bytes that it may have.
-        state: its size in bytes, and when it was changed in ns.
+        state: its size in bytes, and the time of its last change in ns.
     """
 
     path: str
-    place: str
+    relative: str
     limit: int
     state: tuple[int, int]
 
 
 def fetch(url: str, folder: Path, progress: Callable[[int, int], None] | None = None) -> Fetched:
-    """Copy what reading needs of the runs below an address into a folder; what is there and unchanged stays.
+    """Copy the files that reading needs of the runs below an address into a folder; unchanged files are not fetched
+    again.
 
     Args:
         url: e.g. ``s3://bucket/study``. Credentials are those of the store's own tools (environment, configuration
             files); another server by ``?endpoint_override=host:port&scheme=http``.
         folder: new, empty, or fetched from the same address before.
-        progress: is told how many objects of how many are done.
+        progress: called with the number of finished objects and the number of all.
 
     Raises:
-        TableError: if the address cannot be read, holds no run, or ``folder`` holds something else.
-        LinkError: if a file to write or remove lies behind a link in ``folder``; nothing is changed then.
+        TableError: if the address cannot be read, contains no run, or ``folder`` contains something else.
+        LinkError: if a file to write or remove is behind a link in ``folder``; nothing is changed then.
         StorageError: if ``folder`` cannot be written.
     """
     folder = Path(folder)
@@ -111,14 +113,14 @@ def fetch(url: str, folder: Path, progress: Callable[[int, int], None] | None = 
     store, root = _opened(url)
     problems: list[str] = []
     objects = _storable(url, _wanted(url, _listed(url, store, root, problems), root), problems)
-    refuse_links(folder, {CATALOGUE, *before, *(one.place for one in objects)})
-    seen: Seen = {one.place: before[one.place] for one in objects if before.get(one.place) == one.state}
-    new = [one for one in objects if one.place not in seen or not is_regular(folder / one.place)]
+    refuse_links(folder, {CATALOGUE, *before, *(one.relative for one in objects)})
+    seen: Seen = {one.relative: before[one.relative] for one in objects if before.get(one.relative) == one.state}
+    new = [one for one in objects if one.relative not in seen or not is_regular(folder / one.relative)]
     kept, size = len(objects) - len(new), 0
     # Before the first object: a folder whose fetching was interrupted is then known as fetched.
-    unknown: Seen = {one.place: UNKNOWN for one in new}
+    unknown: Seen = {one.relative: UNKNOWN for one in new}
     _remember(url, folder, before | unknown)
-    for subfolder in {Path(), *(Path(one.place).parent for one in new)}:
+    for subfolder in {Path(), *(Path(one.relative).parent for one in new)}:
         remove_leftovers(folder / subfolder)
     try:
         with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -127,26 +129,26 @@ def fetch(url: str, folder: Path, progress: Callable[[int, int], None] | None = 
             ):
                 if isinstance(found, str):
                     problems.append(found)
-                    seen.pop(one.place, None)
+                    seen.pop(one.relative, None)
                 else:
                     size += found
-                    seen[one.place] = one.state
+                    seen[one.relative] = one.state
                 if progress is not None:
                     progress(done, len(new))
     finally:
         _remember(url, folder, before | unknown | seen)
-    gone = sorted(before.keys() - {one.place for one in objects})
+    gone = sorted(before.keys() - {one.relative for one in objects})
     for place in gone:
         if os.path.lexists(folder / place):
             remove_file(folder, place)
-    failed = {one.place: UNKNOWN for one in new if one.place not in seen and is_regular(folder / one.place)}
+    failed = {one.relative: UNKNOWN for one in new if one.relative not in seen and is_regular(folder / one.relative)}
     _remember(url, folder, seen | failed)
     runs = sum(PurePosixPath(place).name == "run.json" for place in seen)
-    return Fetched(runs, sum(one.place in seen for one in new), kept, len(gone), size, tuple(problems))
+    return Fetched(runs, sum(one.relative in seen for one in new), kept, len(gone), size, tuple(problems))
 
 
 def _catalogue(url: str, folder: Path) -> Seen:
-    """What was fetched before: place -> size and time in the store."""
+    """The objects of the last fetch: path relative to the root -> size and time in the store."""
     path = path_below(folder, CATALOGUE)
     if not path.exists():
         if names_in(folder):
@@ -175,7 +177,7 @@ def _opened(url: str) -> tuple[fs.FileSystem, str]:
 
 
 def _listed(url: str, store: fs.FileSystem, root: str, problems: list[str]) -> dict[str, fs.FileInfo]:
-    """The objects by path. One whose name is no UTF-8 is left out, and ``problems`` says so."""
+    """The objects by path. One whose name is not UTF-8 is left out and reported in ``problems``."""
     try:
         infos = store.get_file_info(fs.FileSelector(root, recursive=True))
     except (pa.ArrowException, OSError) as error:
@@ -195,7 +197,7 @@ def _listed(url: str, store: fs.FileSystem, root: str, problems: list[str]) -> d
 
 
 def _wanted(url: str, infos: Mapping[str, fs.FileInfo], root: str) -> Iterator[StoredObject]:
-    """The objects of runs that are fetched. Names that are no plain path below the root are passed over."""
+    """The objects of runs that are fetched. Names that are not a plain path below the root are ignored."""
     places = {path.removeprefix(root).lstrip("/"): info for path, info in infos.items() if _is_plain(path)}
     runs = {str(PurePosixPath(place).parent) for place in places if PurePosixPath(place).name == "run.json"}
     if not runs:
@@ -207,8 +209,8 @@ def _wanted(url: str, infos: Mapping[str, fs.FileInfo], root: str) -> Iterator[S
 
 
 def _storable(url: str, objects: Iterable[StoredObject], problems: list[str]) -> list[StoredObject]:
-    """The objects that a folder can hold at once. Beside an object ``a``, ``a/b`` is left out and made a problem."""
-    by_place = {one.place: one for one in objects}
+    """The objects that a folder can contain at once. If an object ``a`` exists, ``a/b`` is left out and reported."""
+    by_place = {one.relative: one for one in objects}
     storable = []
     for place, stored in by_place.items():
         above = next((str(parent) for parent in PurePosixPath(place).parents if str(parent) in by_place), None)
@@ -226,7 +228,7 @@ def _is_plain(path: str) -> bool:
 
 
 def _kind(place: str) -> tuple[str, int] | None:
-    """The run that an object is of, and the most bytes it may have; None for what is not fetched."""
+    """The run that an object belongs to, and the most bytes that the object may have; None if it is not fetched."""
     parts = PurePosixPath(place).parts
     if not parts or PurePosixPath(place).is_absolute() or ".." in parts:
         return None
@@ -239,20 +241,20 @@ def _kind(place: str) -> tuple[str, int] | None:
 
 
 def _fetch(url: str, store: fs.FileSystem, folder: Path, one: StoredObject) -> int | str:
-    """Fetch an object; how many bytes it has, or what is wrong with it."""
+    """Fetch an object; returns its number of bytes, or a sentence about the problem."""
     try:
         with store.open_input_stream(one.path) as stream:
             data = stream.read(one.limit + 1)
     except (pa.ArrowException, OSError) as error:
-        return f"{one.place} at {url} cannot be read ({_said(error)}): fetch again"
+        return f"{one.relative} at {url} cannot be read ({_said(error)}): fetch again"
     if len(data) > one.limit:
-        return f"{one.place} at {url} has more than {one.limit:,} bytes: it is no such file"
+        return f"{one.relative} at {url} has more than {one.limit:,} bytes: it is no such file"
     try:
-        write_atomic(folder, one.place, data)
+        write_atomic(folder, one.relative, data)
     except StorageError as error:
         if not isinstance(error.__cause__, OSError) or error.__cause__.errno not in _OF_THE_NAME:
             raise
-        return f"{_short(one.place)} at {url} cannot be stored here ({error.__cause__.strerror}): rename the object"
+        return f"{_short(one.relative)} at {url} cannot be stored here ({error.__cause__.strerror}): rename the object"
     return len(data)
 
 
@@ -261,5 +263,5 @@ def _short(place: str) -> str:
 
 
 def _said(error: BaseException) -> str:
-    """The first sentence of what a store says; the rest is its code and the request."""
+    """The first sentence of a store's error message; the rest is its code and the request."""
     return str(error).splitlines()[0].partition(". Detail:")[0].rstrip(".")[:300]

@@ -1,6 +1,6 @@
-"""Strings that a run is asked beside its own: of another evaluation seed, of its task under other parameters, or both.
+"""Other evaluation sequences than a run's own: of another evaluation seed, of other task parameters, or of both.
 
-What is measured on them is stored beside what was measured on the run's own strings and read by them alone.
+Rows measured on such sequences are stored next to the rows of the run's own sequences, and are read separately.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from workbench.core.canonical import canonical
 __all__ = ["EVALUATION_SEED", "OWN_STRINGS", "TASK_PARAMETERS", "OtherStrings", "other_strings"]
 
 EVALUATION_SEED, TASK_PARAMETERS = "evaluation_seed", "task_parameters"
-"""Metadata of a shard, and settings of its rows: what of its strings is not the run's own."""
+"""Metadata of a shard, and settings of its rows: in what its sequences differ from the run's own."""
 
 
 @dataclass(frozen=True)
 class OtherStrings:
-    """What about the strings is not the run's own; :data:`OWN_STRINGS` where nothing is.
+    """In what evaluation sequences differ from the run's own; :data:`OWN_STRINGS` if in nothing.
 
     Attributes:
-        seed: what they are drawn from; None = the run's own evaluation seed.
-        task: the parameters of the run's task that are others, as canonical JSON; "" where none is.
+        seed: the evaluation seed; None = the run's own.
+        task: the changed parameters of the run's task, as canonical JSON; "" if none is changed.
     """
 
     seed: int | None = None
@@ -35,29 +35,29 @@ class OtherStrings:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The task's parameters that are others."""
+        """The changed task parameters."""
         found: dict[str, Any] = json.loads(self.task) if self.task else {}
         return found
 
     @property
     def setting(self) -> dict[str, Any]:
-        """How they stand in the setting of rows."""
+        """The differences, in the form of a row's settings."""
         seed = {} if self.seed is None else {EVALUATION_SEED: self.seed}
         return {**seed, **({TASK_PARAMETERS: self.parameters} if self.task else {})}
 
     @property
     def text(self) -> str:
-        """Equal for equal ones, and "" for the run's own, which sorts first."""
+        """A text that is equal for equal differences, and "" for the run's own sequences, which sort first."""
         return canonical(self.setting) if self else ""
 
     @property
     def metadata(self) -> dict[str, str]:
-        """How they stand in a shard's metadata."""
+        """The differences, in the form of a shard's metadata."""
         return {name: canonical(value) for name, value in self.setting.items()}
 
     @classmethod
     def of(cls, metadata: Mapping[str, str]) -> OtherStrings:
-        """Those that a shard's metadata name."""
+        """The differences that a shard's metadata state."""
         seed = metadata.get(EVALUATION_SEED, "")
         return cls(int(seed) if seed else None, metadata.get(TASK_PARAMETERS, ""))
 
@@ -67,12 +67,12 @@ OWN_STRINGS = OtherStrings()
 
 
 def other_strings(config: Mapping[str, Any], seed: int | None, parameters: Mapping[str, Any] | None) -> OtherStrings:
-    """What of a seed and parameters that are asked for is not a run's own anyway.
+    """In what a requested seed and requested task parameters differ from the run's own.
 
     Args:
-        config: the run's, as its ``run.json`` has it.
-        seed: an evaluation seed, None = the run's own.
-        parameters: of its task, as its config names them; None = its own.
+        config: the run's config, as in its ``run.json``.
+        seed: an evaluation seed; None = the run's own.
+        parameters: task parameters, named as in the run's config; None = the run's own.
     """
     own = config.get("task", {}).get("parameters", {})
     others = {

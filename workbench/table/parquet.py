@@ -1,4 +1,4 @@
-"""Parquet files of rows, sealed and written whole or not at all, and read only if sound."""
+"""Parquet files of rows: sealed, written atomically, and read only if intact."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _FORMATS = {
 
 
 MOST_ROWS = 5_000_000
-"""Rows of one file: some hundred times as many as the fullest run has."""
+"""The most rows of one file: some hundred times as many as the largest run has."""
 MOST_GROUPS = 10_000
 MOST_UNPACKED = 1 << 29
-"""Bytes of one file, unpacked."""
+"""The most bytes of one file, after unpacking."""
 NUMBERS = [field.name for field in SCHEMA if pa.types.is_floating(field.type)]
 PACKED: dict[str, Any] = {
     "compression": "zstd",
@@ -42,11 +42,11 @@ PACKED: dict[str, Any] = {
     "column_encoding": dict.fromkeys(NUMBERS, "BYTE_STREAM_SPLIT"),
     "use_dictionary": [name for name in SCHEMA.names if name not in NUMBERS],
 }
-"""How tables are packed: an eighth smaller than LZ4 with dictionaries, and no slower to open."""
+"""Compression of tables: an eighth smaller than LZ4 with dictionaries, and equally fast to open."""
 
 
 def write_file(path: Path, rows: pa.Table, metadata: Mapping[str, str]) -> None:
-    """Write rows of :data:`~workbench.table.schema.SCHEMA` with string metadata, sealed and atomically.
+    """Write rows of :data:`~workbench.table.schema.SCHEMA` with text metadata, sealed and atomically.
 
     The rows may be of :data:`ENCODED` too. Adds ``schema_version`` and ``rows`` to the metadata.
 
@@ -64,11 +64,12 @@ def write_file(path: Path, rows: pa.Table, metadata: Mapping[str, str]) -> None:
 
 
 def read_file(path: Path, columns: Sequence[str] | None = None) -> tuple[pa.Table, dict[str, str]]:
-    """The rows, as :data:`ENCODED`, and the metadata of one file; columns younger than the file hold their defaults.
+    """The rows, as :data:`ENCODED`, and the metadata of one file. Columns that are newer than the file have their
+    defaults.
 
     Args:
         path: the file.
-        columns: those that are wanted; None = all.
+        columns: the required columns; None = all.
 
     Raises:
         TableError: if the file is missing, damaged in any byte, or of another row format.
@@ -84,14 +85,14 @@ def read_file(path: Path, columns: Sequence[str] | None = None) -> tuple[pa.Tabl
 
 
 def _completed(table: pa.Table, rows: int, wanted: Sequence[str]) -> pa.Table:
-    """A table of an older format with the columns it lacks."""
+    """A table of an older format, with its missing columns added."""
     lacking = {name: _defaults(name, rows) for name in wanted if name not in table.column_names}
     columns = [lacking[name] if name in lacking else table[name] for name in wanted]
     return pa.table(columns, schema=pa.schema([ENCODED.field(name) for name in wanted]))
 
 
 def _defaults(name: str, rows: int) -> pa.Array:
-    """The default of a column, as often as there are rows."""
+    """The default of a column, repeated for each row."""
     kind, default = FIELDS[name].type, FIELDS[name].default
     if name in TEXTS:
         return pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), rows), pa.array([default], kind))
@@ -123,7 +124,7 @@ def _opened(path: Path) -> Iterator[pq.ParquetFile]:
 
 
 def _parquet(data: bytes) -> pq.ParquetFile:
-    """The file, with text columns as dictionaries. Raises KeyError where it lacks those of every row format."""
+    """The file, with text columns as dictionaries. Raises KeyError if it lacks columns of every row format."""
     for schema in reversed(_FORMATS.values()):
         texts = [name for name in schema.names if name in TEXTS]
         with suppress(KeyError):
@@ -135,24 +136,24 @@ def read_columns(data: bytes, columns: Sequence[str], most_rows: int = MOST_ROWS
     """Columns of a Parquet file in memory.
 
     Raises:
-        ValueError: if it declares more rows, or more bytes once unpacked, than are read.
-        pa.ArrowException: if it is no Parquet file.
+        ValueError: if it declares more rows, or more bytes after unpacking, than the limits allow. pa.ArrowException:
+            if it is not a Parquet file.
     """
     with _open(data, most_rows) as file:
         return _read(file, columns)
 
 
 def _read(file: pq.ParquetFile, columns: Sequence[str]) -> pa.Table:
-    """Columns, by this thread alone.
+    """Columns of a file, read only in this thread.
 
-    Arrow's own threads let go of the bytes some time after the call. They are Python's, and where one of them does so
-    while the interpreter ends, the process ends with SIGABRT. Besides, many files are read at once, a thread for each.
+    Arrow's own threads release Python's bytes some time after the call. If a thread releases them while the interpreter
+    ends, the process ends with SIGABRT. Besides, many files are read at once, with one thread for each.
     """
     return file.read(list(columns), use_threads=False)
 
 
 def _open(data: bytes, most_rows: int = MOST_ROWS, **options: Any) -> pq.ParquetFile:
-    """A file that says that it can be decoded: its rows, and its bytes once unpacked, are bounded."""
+    """A file that declares that it can be decoded: its number of rows and its unpacked bytes are within the limits."""
     file = pq.ParquetFile(pa.BufferReader(data), **options)
     metadata = file.metadata
     if metadata.num_row_groups > MOST_GROUPS:

@@ -1,4 +1,4 @@
-"""The table of all measurements of all runs below some folders, held in memory and asked with SQL."""
+"""The table of all measurements of all runs below some folders, kept in memory and queried with SQL."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ MOST_PIECES = 1000
 
 
 class Table:
-    """Rows of measurements, and the runs they are about.
+    """Rows of measurements, and the runs that they belong to.
 
-    Made by :meth:`load`. A table is a snapshot: it does not change while it is used, and several
-    threads may ask it at once.
+    Made by :meth:`load`. A table is a snapshot: it does not change while it is used, and several threads may query it
+    at once.
 
     Attributes:
         specs: measurement -> its spec (as :class:`workbench.measure.measurement.Spec`, but plain data).
-        problems: one sentence for each thing that was damaged, stale or unreadable, and left out.
+        problems: one sentence for each file that was damaged, stale or unreadable, and left out.
         stamp: the :meth:`signature` of the folders at the time of loading.
     """
 
@@ -90,20 +90,21 @@ class Table:
         evaluation_seed: int | None = None,
         task_parameters: Mapping[str, Any] | None = None,
     ) -> Table:
-        """Read every run at or below the folders: its ``table.parquet`` and what is newer than that.
+        """Read every run at or below the folders: its ``table.parquet``, and newer shards.
 
-        A run's name is its path below the folder given, whatever it was called when it was measured.
+        A run's name is its path relative to the given folder. The name that it had when it was measured does not
+        matter.
 
         Args:
             dirs: the folders.
-            evaluation_seed: read what was measured on strings of this seed (``lengthlens measure --evaluation-seed``),
+            evaluation_seed: read rows measured on sequences of this seed (``lengthlens measure --evaluation-seed``);
                 None = of each run's own.
-            task_parameters: read what was measured on the task under these parameters (``lengthlens measure --task``),
-                None = under each run's own. Rows of two kinds of strings never stand in one table.
+            task_parameters: read rows measured on the task with these parameters (``lengthlens measure --task``); None
+                = with each run's own. A table never contains rows of two kinds of sequences.
 
         Raises:
-            TableError: for a folder that is missing or holds other things than runs, and for two
-                runs of one name. A folder that is still empty gives an empty table.
+            TableError: for a folder that is missing or has no runs but other files, and for two runs with one name. An
+                empty folder gives an empty table.
         """
         stamp = cls.signature(*dirs)
         views: list[pa.Table] = [to_runs([])]
@@ -143,10 +144,10 @@ class Table:
 
     @staticmethod
     def signature(*dirs: str | Path) -> str:
-        """A text that changes when a run, checkpoint or measurement below the folders comes or goes.
+        """A text that changes when a run, checkpoint or measurement below the folders is added or removed.
 
-        Looks only at names, sizes and times of files and folders: cheap enough to ask every second.
-        Raises as :meth:`load`.
+        It depends only on names, sizes and times of files and folders, so that it can be computed every second. Raises
+        the errors of :meth:`load`.
         """
         parts: list[str] = []
         for name, path in _named_runs(dirs):
@@ -180,12 +181,14 @@ class Table:
         """Rows whose columns equal the given values: a value, a list of values, or None for null.
 
         Raises:
-            TableError: for a column that rows do not have, or a value that its type cannot hold.
+            TableError: for an unknown column, or a value that the column's type cannot represent.
         """
         return self._select("rows", SCHEMA.names, equals)
 
     def joined(self, **equals: Any) -> pd.DataFrame:
-        """As :meth:`frame`, each row with the columns of its run (see :meth:`sql`), which filter too."""
+        """Like :meth:`frame`, with the columns of the row's run added (see :meth:`sql`). These columns can be filtered,
+        too.
+        """
         return self._select("joined", JOINED, equals)
 
     def runs(self) -> pd.DataFrame:
@@ -195,12 +198,12 @@ class Table:
     def xarray(self, quantity: str, dims: Sequence[str] = ("run", "step", "length"), **equals: Any) -> xr.Dataset:
         """One quantity as a Dataset over ``dims``: ``value``, ``low``, ``high``, ``n`` and ``status``.
 
-        ``equals`` chooses among rows as in :meth:`frame`, until one row is left for each place.
-        Places without a row hold NaN and the status "".
+        ``equals`` selects rows as in :meth:`frame`. At most one row may be left for each cell. Cells without a row have
+        the value NaN and the status "".
 
         Raises:
-            TableError: if xarray is not installed, the quantity is not in the table, or a place has
-                several rows; the message names the columns to fix.
+            TableError: if xarray is not installed, the quantity is not in the table, or a cell has several rows; the
+                message names the columns to fix.
         """
         from workbench.table.to_xarray import to_dataset
 
@@ -237,7 +240,7 @@ class Table:
 
 
 def _named_runs(dirs: Sequence[str | Path], problems: list[str] | None = None) -> list[tuple[str, Path]]:
-    """(name, path) of the runs below all folders; a run found twice counts once."""
+    """(name, path) of the runs below all folders. A run that is below two of the folders counts once."""
     if not dirs:
         raise TableError("name at least one folder of runs to load")
     found: dict[str, Path] = {}
@@ -262,7 +265,7 @@ def _renamed(reading: TableReading, name: str) -> pa.Table:
 
 
 def run_state(path: Path) -> str:
-    """The part of :meth:`Table.signature` that is about one run folder."""
+    """The part of :meth:`Table.signature` for one run folder."""
     below = f"{path}/measurements"
     folders = [f"{path}/steps", *(f"{below}/{one}" for one in names_in(below))]
     return "\n".join(_state(entry) for entry in (f"{path}/run.json", str(table_path(path)), *folders))
@@ -281,7 +284,7 @@ def _state(path: str) -> str:
 
 
 def _condition(column: str, wanted: Any) -> tuple[str, list[Any]]:
-    """SQL that holds where a column equals a value, or one of several; with the values for its ``?``."""
+    """The SQL condition that a column equals a value, or one of several, and the values for its ``?``."""
     if isinstance(wanted, str) or not hasattr(wanted, "__iter__"):
         wanted = [wanted]
     values = [value.item() if hasattr(value, "item") else value for value in wanted]
@@ -296,10 +299,11 @@ def _shown(equals: Mapping[str, Any]) -> str:
 
 
 def to_pandas(table: pa.Table) -> pd.DataFrame:
-    """As pandas would read it itself: integers int64, or float64 where some are null; sums are floats.
+    """An Arrow table as pandas itself would read it: integers as int64, or float64 if some are null, and sums as
+    floats.
 
-    The narrow integers of the schema would overflow in arithmetic, pandas' masked ones are objects to
-    numpy and plotly, and DuckDB's sums of integers are 128 bits wide, which are objects too.
+    The narrow integers of the schema would overflow in arithmetic. The masked integers of pandas are objects to numpy
+    and plotly. DuckDB's sums of integers have 128 bits, which are objects as well.
     """
     for index, field in enumerate(table.schema):
         column = table.column(index)

@@ -1,7 +1,7 @@
-"""Reading what counts of a run, at once where its folder is as the compacted table left it.
+"""Reads the rows of a run that count; fast if the folder has not changed since compaction.
 
-Bringing shards together (:mod:`workbench.table.assembly`) looks at every one of them. When compaction
-ends it notes the state of the folder; while that stays, the table alone is all there is to read.
+Combining the shards (:mod:`workbench.table.assembly`) opens every one of them. Compaction records the state of the
+folder when it ends. While the state stays the same, only the table is read.
 """
 
 from __future__ import annotations
@@ -27,24 +27,26 @@ from workbench.table.parquet import ENCODED, read_file
 from workbench.table.stored_json import check_spec_text
 
 STATE, NEWEST, OTHERS = "state", "newest", "other_strings"
-"""Metadata of a compacted table: the folder's state, the newest spec of each measurement with its age, and the strings
-beside the run's own that it has rows of, if any."""
+"""Metadata of a compacted table: the folder's state, and the newest spec of each measurement with its age. Also the
+kinds of sequences that it has rows of, other than the run's own, if any.
+"""
 FORMER_OTHERS = "evaluation_seeds"
-"""What the last of these was called while only the seed of strings could be another one."""
+"""The former name of :data:`OTHERS`, from versions in which only the evaluation seed could differ."""
 READERS = 2
-"""Threads that read runs: half of its time one is in Arrow, which leaves the interpreter free. More would only wait."""
+"""Threads that read runs. Half of the time a reader is in Arrow, which releases the interpreter. More would only wait.
+"""
 
 _Newest: TypeAdapter[dict[str, tuple[str, str]]] = TypeAdapter(dict[str, tuple[str, str]])
 
 
 @dataclass(frozen=True)
 class TableReading:
-    """What counts of a run.
+    """The rows of a run that count.
 
     Attributes:
         rows: all rows, as ENCODED.
         specs: measurement -> (age of its newest part, its spec as JSON).
-        problems: one sentence for each thing that is wrong and left out.
+        problems: one sentence for each part that is damaged and left out.
     """
 
     rows: pa.Table
@@ -58,14 +60,14 @@ def read_run(
     evaluation_seed: int | None = None,
     task_parameters: Mapping[str, Any] | None = None,
 ) -> TableReading:
-    """The rows of a run that count; what is damaged is named, never used.
+    """The rows of a run that count. Damaged files are reported and never used.
 
     Args:
         run_path: the run.
-        columns: those that are wanted, None = all; rows that have to be brought together first have all of them.
-        evaluation_seed: those measured on strings of this seed, None = of the run's own.
-        task_parameters: those measured on its task under these parameters, None = under its own. Rows of two kinds of
-            strings are never given together.
+        columns: the required columns, None = all. Rows that must be combined from shards first have all columns.
+        evaluation_seed: rows measured on sequences of this seed; None = of the run's own.
+        task_parameters: rows measured on its task with these parameters; None = with its own. Rows of two kinds of
+            sequences are never returned together.
     """
     strings = _strings(run_path, evaluation_seed, task_parameters)
     settled = None if strings else _settled(run_path, columns)
@@ -78,7 +80,7 @@ def read_run(
 
 
 def _strings(run_path: Path, seed: int | None, parameters: Mapping[str, Any] | None) -> OtherStrings:
-    """The strings that are asked for, as shards name them."""
+    """The requested kind of sequences, as shards describe it."""
     if seed is None and not parameters:
         return OWN_STRINGS
     try:
@@ -93,7 +95,7 @@ def _rows_of(parts: Iterable[TablePart]) -> pa.Table:
 
 
 def note(assembly: Assembly, state: str) -> dict[str, str]:
-    """Metadata by which :func:`read_run` knows a settled folder; none where there is anything to tell of it."""
+    """Metadata by which :func:`read_run` recognizes a settled folder; empty if the folder has problems to report."""
     if assembly.problems:
         return {}
     others = {part.strings.text for part in assembly.chosen if part.strings}
@@ -131,14 +133,15 @@ def newest_among(specs: Iterable[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def former_of(specs: Mapping[str, Any], newest: Mapping[str, int]) -> tuple[str, ...]:
-    """The measurements that a run has of an older version than the newest."""
+    """The measurements of a run whose version is older than the newest one."""
     return tuple(name for name, spec in sorted(specs.items()) if version_of(spec) < newest[name])
 
 
 def without_former(reading: TableReading, newest: Mapping[str, int], run_path: Path) -> TableReading:
-    """A run's rows without those of measurements that other runs have of a newer version; each is named.
+    """A run's rows without those of measurements that other runs have in a newer version; each is named in the
+    problems.
 
-    A new version means other numbers: those of two are never shown beside each other.
+    A new version of a measurement gives other numbers, so that rows of two versions are never compared.
     """
     specs = merged_specs([reading])
     former = former_of(specs, newest)
@@ -154,7 +157,7 @@ def without_former(reading: TableReading, newest: Mapping[str, int], run_path: P
 
 
 def folder_state(run_path: Path) -> str:
-    """A hash of names, sizes and times of a run's configuration, checkpoints' ``meta.json`` and shards."""
+    """A hash of the names, sizes and times of a run's configuration, checkpoints' ``meta.json`` and shards."""
     lines = [*_states(run_path, ("run.json",))]
     for step in names_in(run_path / "steps"):
         lines += _states(run_path / "steps" / step, ("meta.json",))
@@ -164,7 +167,7 @@ def folder_state(run_path: Path) -> str:
 
 
 def _settled(run_path: Path, columns: Sequence[str] | None) -> TableReading | None:
-    """The table alone, where it was made of exactly this folder."""
+    """Only the table, if it was made from exactly this state of the folder; else None."""
     try:
         rows, metadata = read_file(table_path(run_path), columns)
         # A table of several kinds of strings is brought together part by part: what is whose stands with the parts.
@@ -179,7 +182,9 @@ def _settled(run_path: Path, columns: Sequence[str] | None) -> TableReading | No
 
 
 def _states(folder: Path, names: tuple[str, ...] | None) -> Iterator[str]:
-    """``path size time`` of the named files of a folder, or of all. There are thousands: no Path for each."""
+    """``path size time`` of the named files of a folder, or of all. There are thousands of files, so no Path objects
+    are made.
+    """
     path, own = str(folder), folder.name
     for name in names_in(folder) if names is None else names:
         try:

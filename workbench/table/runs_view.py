@@ -46,10 +46,9 @@ RUNS = pa.schema(
 def describe(name: str, path: Path, config: Mapping[str, Any]) -> dict[str, Any]:
     """The row of one run.
 
-    ``steps`` is what was planned, ``last_step`` the newest checkpoint; ``ended`` says why training ended
-    before what was planned, and is empty where it did not; ``low`` is the shortest prefix
-    length of the curriculum and ``high`` is N, the longest one trained on, in tokens; ``parameters`` is
-    canonical JSON.
+    ``steps`` is the planned number of steps, and ``last_step`` that of the newest checkpoint. ``ended`` is the reason
+    why training ended earlier than planned, or empty. ``low`` is the shortest prefix length of the curriculum and
+    ``high`` is N, the longest one trained on, in tokens. ``parameters`` is canonical JSON.
     """
     task, model, training, seeds = (_part(config, key) for key in ("task", "model", "training", "seeds"))
     curriculum = _part(training, "curriculum")
@@ -84,7 +83,7 @@ def to_runs(described: Iterable[Mapping[str, Any]]) -> pa.Table:
 
 
 def _ended(path: Path, step: int) -> str:
-    """Why training ended at a step; "" where it did not, or where the checkpoint is damaged and cannot tell."""
+    """Why training ended early at a step; "" if it did not, or if the checkpoint is damaged."""
     try:
         return str(read_meta(path, step).get("ended", ""))
     except (SealError, StoredError, OSError):
@@ -97,7 +96,7 @@ def _part(config: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def _name(value: Any) -> str | None:
-    """The name of a component given by its name alone, or as an object with a name and settings."""
+    """The name of a component that is given by only its name, or as an object with a name and settings."""
     return _text(value.get("name")) if isinstance(value, Mapping) else _text(value)
 
 

@@ -13,22 +13,22 @@ from workbench.core.verdicts import REASONS
 STATUSES = ("ok", "undefined", "unseen_position", "censored", "not_applicable", "sampled")
 
 LAST = 99
-"""Rank of an identifying column that a figure tells lines apart by only after all others."""
+"""Rank of an identifying column by which a figure separates lines only after all other columns."""
 
 
 class Column(NamedTuple):
-    """A column of the row format. A new column is one entry of :data:`COLUMNS`, which every other list is made from.
+    """A column of the row format. To add a column, add one entry to :data:`COLUMNS`; all other lists follow from it.
 
     Attributes:
         name: of the column.
         type: its Arrow type.
-        default: the value where a measurement gives none.
-        doc: what it holds.
+        default: the value if a measurement gives none.
+        doc: the meaning of the column.
         identifies: whether rows that differ in it are different measurements, whatever else they share.
-        separates: rank among the columns that tell the lines of a figure apart, the most telling first; None for
-            columns that do not identify, and for those of which a figure shows one value or has an axis.
-        since: the version of the row format that brought it. Older files are read with its default.
-        least: the smallest number that a measurement writes; None where the column holds no count or index.
+        separates: rank among the columns that separate the lines of a figure, the most informative first. None for
+            columns that do not identify, and for columns that a figure fixes or uses as an axis.
+        since: the version of the row format that added it. Older files are read with its default.
+        least: the smallest number that a measurement writes; None if the column is not a count or an index.
     """
 
     name: str
@@ -71,7 +71,7 @@ COLUMNS = (
 """Every column of a row, in the order of files."""
 
 SCHEMA_VERSION = max(column.since for column in COLUMNS)
-"""Version of the row format: it rises with the first column that says a higher ``since``."""
+"""Version of the row format. It rises when a column is added, and is the largest ``since``."""
 FIELDS: dict[str, Column] = {column.name: column for column in COLUMNS}
 SCHEMA = pa.schema([pa.field(column.name, column.type) for column in COLUMNS])
 IDENTIFYING = tuple(column.name for column in COLUMNS if column.identifies)
@@ -81,7 +81,7 @@ SEPARATING = tuple(
     for column in sorted(COLUMNS, key=lambda column: column.separates or 0)
     if column.identifies and column.separates is not None
 )
-"""Identifying columns that tell the lines of a figure apart, the most telling first."""
+"""Identifying columns that separate the lines of a figure, the most informative first."""
 TEXTS = tuple(column.name for column in COLUMNS if column.type == pa.string())
 """Columns of text."""
 WHOLE = tuple(column.name for column in COLUMNS if pa.types.is_integer(column.type))
@@ -92,10 +92,10 @@ DEFAULTS: Row = {column.name: column.default for column in COLUMNS}
 
 
 def row(**fields: Any) -> Row:
-    """A row with every field, defaults filled in.
+    """A row with every field; missing fields have their defaults.
 
     Raises:
-        KeyError: for a field the schema does not have.
+        KeyError: for a field that the schema does not have.
         ValueError: for an unknown status or reason, or a value that is NaN.
     """
     made = DEFAULTS | fields

@@ -1,9 +1,8 @@
 """Write, read and compact shards: the rows of one measurement at one step of one run.
 
-A shard's name holds its key, the hash of all that its numbers depend on. Its metadata holds the
-measurement's ``spec`` (JSON), the ``key``, the ``sha256`` of the checkpoint, the ``run``'s id where the
-writer gives it, ``written`` (UTC), ``schema_version`` and ``rows``. Of several shards for one measurement
-and step the newest counts.
+A shard's name contains its key, the hash of all inputs that its numbers depend on. Its metadata contain the
+measurement's ``spec`` (JSON), the ``key``, the ``sha256`` of the checkpoint, the ``run``'s id if the writer gives it,
+``written`` (UTC), ``schema_version`` and ``rows``. Of several shards for one measurement and step the newest counts.
 """
 
 from __future__ import annotations
@@ -67,11 +66,11 @@ def write_shard(path: Path, rows: Iterable[Mapping[str, Any]], metadata: Mapping
     Args:
         path: from :func:`shard_path`.
         rows: rows as :func:`workbench.table.schema.row` makes them, of the path's measurement and step.
-        metadata: ``spec`` (JSON), ``key`` (that of the path) and ``sha256`` (of the checkpoint), and
-            anything else worth keeping; strings.
+        metadata: ``spec`` (JSON), ``key`` (that of the path) and ``sha256`` (of the checkpoint), and any further
+            entries; all values are texts.
 
     Raises:
-        TableError: if the metadata is not complete, or path, metadata and rows do not belong together.
+        TableError: if the metadata are not complete, or path, metadata and rows contradict each other.
     """
     shard = parse_shard(path)
     _check_metadata(shard, metadata)
@@ -102,9 +101,9 @@ def _check_rows(shard: Shard, table: pa.Table) -> None:
 
 
 def _written(shard: Shard) -> str:
-    """The time to write into a shard: now, but later than all there are of its measurement and step.
+    """The time to write into a shard: now, but later than the times of all existing shards of its measurement and step.
 
-    A clock that stands behind, or was ahead once, must not make a new measurement count as an old one.
+    So a new measurement counts as the newest even if the clock is slow now or was fast before.
     """
     now = datetime.now(UTC)
     for text in _times(shard):
@@ -117,7 +116,9 @@ def _written(shard: Shard) -> str:
 
 
 def _times(shard: Shard) -> Iterator[str]:
-    """When the sound parts of a shard's measurement and step were written, those that only the table holds included."""
+    """The times at which the intact parts of a shard's measurement and step were written, including parts only in the
+    table.
+    """
     for path in shard.path.parent.glob(f"{shard.step:08d}-*.parquet"):
         with suppress(TableError):
             yield read_header(path).get("written", "")
@@ -140,14 +141,14 @@ def read_metadata(path: Path) -> dict[str, str]:
 
 
 def verify_shard(path: Path, run: str) -> None:
-    """Read a shard in full.
+    """Read a shard in full and check it.
 
     Args:
         path: the shard.
-        run: id of the run it should be of.
+        run: id of the run that it should belong to.
 
     Raises:
-        TableError: if it is missing, damaged, not what its path says, or of another run.
+        TableError: if it is missing, damaged, contradicts its path, or belongs to another run.
     """
     metadata = shard_header(path)
     shard_rows(parse_shard(path))
@@ -156,7 +157,7 @@ def verify_shard(path: Path, run: str) -> None:
 
 
 def compacted(run_path: Path) -> dict[tuple[str, int, str], int]:
-    """(measurement, step, key) -> file time in ns of the shards whose rows a sound ``table.parquet`` holds."""
+    """(measurement, step, key) -> file time in ns of the shards whose rows are in an intact ``table.parquet``."""
     try:
         entries = manifest_entries(read_header(table_path(run_path)))
         return {(e.measurement, e.step, e.key): e.modified or 0 for e in entries if e.held}
@@ -165,9 +166,10 @@ def compacted(run_path: Path) -> dict[tuple[str, int, str], int]:
 
 
 def seconds_of(run_path: Path) -> dict[int, float]:
-    """step -> seconds that measuring it took, of the steps whose shards tell; from a sound ``table.parquet``.
+    """step -> seconds that its measurements took, for steps whose shards record it; from an intact ``table.parquet``.
 
-    Shards tell the time since their checkpoint was begun: those of one step share passes, and the last has it all.
+    A shard records the time since the measurement of its checkpoint began. The shards of one step share forward passes,
+    so the last one contains the total.
     """
     found: dict[int, float] = {}
     with suppress(KeyError, ValueError):  # what is wrong with it, assembling says
@@ -179,10 +181,10 @@ def seconds_of(run_path: Path) -> dict[int, float]:
 
 
 def audit(run_path: Path) -> list[str]:
-    """Read every stored row of a run and say what is wrong, a sentence each; nothing is changed.
+    """Read every stored row of a run and return its problems, a sentence each; nothing is changed.
 
-    Beyond what :func:`compact` names this finds damage in shards whose rows the table holds already, in
-    superseded ones, and shards of other weights or runs beside right ones.
+    In addition to the problems that :func:`compact` reports, this finds damage in superseded shards, and in shards
+    whose rows are already in the table. It also finds shards of other weights or runs.
     """
     assembly = assemble(run_path)
     problems = list(assembly.problems)
@@ -198,15 +200,15 @@ def audit(run_path: Path) -> list[str]:
 def renew(path: Path) -> None:
     """Make an existing shard the newest of its measurement and step.
 
-    For a measurement asked for again whose shard is already there: its rows stand, and from now on
-    they are the ones that count.
+    Used if a measurement is requested again and its shard exists already. Its rows are kept, and from now on they
+    count.
     """
     rows, metadata = read_file(path)
     write_file(path, rows, {**metadata, "written": _written(parse_shard(path))})
 
 
 def remove_shard_leftovers(run_path: Path) -> None:
-    """Remove the temporary files that killed writers of shards and tables left; those of living ones stay."""
+    """Remove temporary files that killed writers of shards and tables left; those of running writers stay."""
     root = Path(run_path) / "measurements"
     remove_leftovers(Path(run_path))
     for name in () if root.is_symlink() else names_in(root):
@@ -215,13 +217,13 @@ def remove_shard_leftovers(run_path: Path) -> None:
 
 
 def compact(run_path: Path) -> list[str]:
-    """Merge what counts of a run's shards into its ``table.parquet``; return what is wrong, a sentence each.
+    """Merge the rows of a run's shards that count into its ``table.parquet``; return the problems, a sentence each.
 
-    Shards stay where they are. Rows that only the table held and that no longer count are written
-    back as shards first, so that compaction loses nothing that was measured.
+    Shards stay where they are. Rows that only the table contains and that no longer count are written back as shards
+    first, so that compaction never deletes a measurement.
 
     Raises:
-        TableError: if ``run_path`` is no run folder.
+        TableError: if ``run_path`` is not a run folder.
     """
     run_path = Path(run_path)
     if not is_run(run_path):
@@ -237,7 +239,7 @@ def compact(run_path: Path) -> list[str]:
 
 
 def _is_current(path: Path, manifest: Mapping[str, str]) -> bool:
-    """Whether a sound table has this manifest already; readers then need not load it again."""
+    """Whether an intact table has this manifest already, so that readers need not load it again."""
     try:
         metadata = read_header(path)
     except TableError:
@@ -246,7 +248,7 @@ def _is_current(path: Path, manifest: Mapping[str, str]) -> bool:
 
 
 def _kept(run_path: Path, part: TablePart) -> TablePart:
-    """A part that does not count, with a shard of its own on disk."""
+    """A part that does not count, with its own shard on disk."""
     if part.modified is not None or part.rows is None:
         return part
     path = shard_path(run_path, *part.identity)

@@ -1,11 +1,11 @@
-"""What ``run.json``, ``meta.json`` and a measurement's spec may say: types and ranges, checked once when they are read.
+"""Types and ranges of ``run.json``, ``meta.json`` and a measurement's spec, checked once when the files are read.
 
-A seal tells that a file is as somebody wrote it, not that it makes sense. Whatever is behind this check may rely on
-the types below, and that no number makes it count for hours. Only what is read without the model's and the task's own
-classes is fixed here; those check their parts when they are made. Needs no torch.
+A seal shows that a file is unchanged, not that its content makes sense. Code behind this check may rely on the types
+below, and no number in a file can make it run for hours. Only the parts that are read without the model's and the
+task's own classes are fixed here. Those classes check their own parts. Needs no torch.
 
-Some things are legitimately absent: an adopted run tells no optimizer, a compiled one has not been trained, and
-versions before a setting existed do not name it. What a file does not name is never filled in here.
+Some fields may be absent. An adopted run states no optimizer, a compiled model was not trained, and old files lack
+settings that were added later. Missing fields are never filled in here.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from workbench.storage.seal import json_object
 FORMAT = 1
 """The format of ``run.json``."""
 DEEPEST = 32
-"""Nesting of lists and objects."""
+"""The deepest nesting of lists and objects."""
 MOST_HEADS = 20_000
-"""Heads of all layers together: pages have a cell for each."""
+"""The most heads of all layers together, because pages have a cell for each."""
 
 Count = Annotated[int, Field(ge=0, le=10**12)]
 Size = Annotated[int, Field(ge=1, le=10**8)]
@@ -41,11 +41,11 @@ Id = Annotated[str, Field(pattern=r"^\w{1,64}$")]
 
 
 class StoredError(LensError, ValueError):
-    """Stored JSON that says what it cannot mean; the message is a clause naming the place."""
+    """Stored JSON with an impossible value. The message is a clause that names the field."""
 
 
 class Stored(BaseModel):
-    """JSON as it was written: no value is turned into another type, and further entries are let be."""
+    """JSON as it was written: no value is converted to another type, and unknown entries are kept."""
 
     model_config = ConfigDict(strict=True, extra="allow", frozen=True, protected_namespaces=())
 
@@ -57,7 +57,7 @@ class Named(Stored):
 
 
 class TaskPart(Stored):
-    """The task; what its ``source`` says, whoever runs it reads (:mod:`workbench.tasks.source_code`)."""
+    """The task. Its ``source`` is checked by the code that runs it (:mod:`workbench.tasks.source_code`)."""
 
     name: str = Field(min_length=1, max_length=5000)
     parameters: dict[str, Any] = {}
@@ -65,7 +65,7 @@ class TaskPart(Stored):
 
 
 class ModelPart(Stored):
-    """What every architecture states, and the sizes of those there are."""
+    """The fields of every architecture, and the sizes of the existing ones."""
 
     architecture: Name = "transformer"
     n_layers: int = Field(ge=1, le=1000)
@@ -103,7 +103,7 @@ class CurriculumPart(Stored):
 
 
 class TrainingPart(Stored):
-    """Where the weights come from; most of it is unknown of an adopted run."""
+    """The origin of the weights. Most fields are unknown for an adopted run."""
 
     steps: Count
     trained_length: Length
@@ -134,7 +134,7 @@ class TrainingPart(Stored):
 
 
 class SeedsPart(Stored):
-    """Weights that come from elsewhere have no seeds of training."""
+    """The seeds of a run. Weights from elsewhere have no seeds of training."""
 
     evaluation: Seed
     probe: Seed
@@ -143,7 +143,7 @@ class SeedsPart(Stored):
 
 
 class FactsPart(Stored):
-    """What is told of a run beside what makes it."""
+    """Further facts on a run, which are not part of its id."""
 
     question: str = ""
     kind: str = ""
@@ -186,7 +186,7 @@ class QuantityPart(Stored):
 
 
 class SpecJson(Stored):
-    """What a measurement says of itself, as shards carry it."""
+    """A measurement's description of itself, as shards store it."""
 
     name: Name = "?"
     title: str = ""
@@ -197,27 +197,27 @@ class SpecJson(Stored):
 
 
 def check_run(content: dict[str, Any]) -> dict[str, Any]:
-    """The content of a ``run.json`` as it is. Raises StoredError for the first thing that no run can be."""
+    """The content of a ``run.json``, unchanged. Raises StoredError for the first value that no run can have."""
     return _checked(RunJson, content)
 
 
 def check_meta(content: dict[str, Any]) -> dict[str, Any]:
-    """The content of a ``meta.json`` as it is. Raises StoredError for the first thing that no checkpoint can be."""
+    """The content of a ``meta.json``, unchanged. Raises StoredError for the first value that no checkpoint can have."""
     return _checked(MetaJson, content, skip="trained_ids")
 
 
 def check_spec(content: dict[str, Any]) -> dict[str, Any]:
-    """A measurement's spec as it is. Raises StoredError for the first thing that no measurement says."""
+    """A measurement's spec, unchanged. Raises StoredError for the first value that no measurement can have."""
     return _checked(SpecJson, content)
 
 
 @lru_cache(maxsize=256)
 def check_spec_text(text: str) -> None:
-    """:func:`check_spec` of a spec as it is stored. The runs of a study share a few, thousands of times.
+    """:func:`check_spec` of a spec in its stored form. The runs of a study share a few specs, thousands of times.
 
     Raises:
-        SealError: for what is no JSON object.
-        StoredError: for what no measurement says.
+        SealError: if the text is not a JSON object.
+        StoredError: for a value that no measurement can have.
     """
     check_spec(json_object(text.encode()))
 
@@ -232,7 +232,7 @@ def _checked(kind: type[Stored], content: dict[str, Any], skip: str = "") -> dic
 
 
 def first_problem(error: ValidationError) -> str:
-    """The first thing that does not fit, as one clause with its place."""
+    """The first value that is not valid, as one clause with its field."""
     first = error.errors(include_url=False, include_context=False)[0]
     # Of several types that a value may have, the branch is no part of its place.
     place = ".".join(str(part) for part in first["loc"] if part not in ("str", "constrained-str", "Named"))
@@ -245,13 +245,13 @@ def first_problem(error: ValidationError) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as a sentence can hold it."""
+    """A value, shortened for a sentence."""
     text = ascii(value) if isinstance(value, str | int | float | None) else type(value).__name__
     return text if len(text) <= 60 else f"{text[:50]}..."
 
 
 def _require_plain(content: Any) -> None:
-    """Raises StoredError for numbers and texts that cannot be stored or printed, and for nesting without end."""
+    """Raise StoredError for numbers and texts that cannot be stored or printed, and for very deep nesting."""
     level, depth = [content], 0
     while level:
         depth += 1

@@ -1,4 +1,4 @@
-"""Rows as tables of text, in Markdown and LaTeX: for reports and papers, from notebooks and the dashboard alike."""
+"""Rows as text tables in Markdown and LaTeX, for reports and papers, from notebooks and the dashboard."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 ALWAYS = ("quantity", "value", "low", "high")
-"""Columns that are shown even where all rows have the same."""
+"""Columns that are shown even if all rows have the same value."""
 
 
 def text_cells(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[list[str]]:
-    """A table as text, its head first; without columns that are the same, or empty, in all rows.
+    """A table as text, with its head as the first row; columns that are empty or the same in all rows are left out.
 
     Args:
         rows: of any columns.
@@ -25,21 +25,21 @@ def text_cells(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[
 
 
 def markdown(cells: Sequence[Sequence[str]]) -> str:
-    """A table of text in Markdown; what would end a cell or begin an element is written out."""
+    """A table of text in Markdown; characters with a meaning in Markdown are escaped."""
     head, *rows = cells
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(_plain(cell) for cell in line)} |" for line in lines)
 
 
 def latex(cells: Sequence[Sequence[str]]) -> str:
-    """A table of text as a ``tabular`` with the rules of booktabs; what LaTeX reads as commands is written out."""
+    """A table of text as a ``tabular`` with the rules of booktabs; characters with a meaning in LaTeX are escaped."""
     head, *rows = (r" & ".join(_latex(cell) for cell in line) + r" \\" for line in cells)
     begin = rf"\begin{{tabular}}{{{'l' * len(cells[0])}}}"
     return "\n".join([begin, r"\toprule", head, r"\midrule", *rows, r"\bottomrule", r"\end{tabular}"])
 
 
 def _text(value: object) -> str:
-    """A cell: numbers to four digits, whole ones whole."""
+    """A cell: numbers to four digits, integers in full."""
     if value is None or (isinstance(value, float) and math.isnan(value)) or str(value) == "<NA>":
         return ""
     return f"{value:.4g}" if isinstance(value, float) else " ".join(str(value).split())

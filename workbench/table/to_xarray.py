@@ -18,7 +18,7 @@ VARIABLES = ["value", "low", "high", "n", "status"]
 
 
 def to_dataset(frame: pd.DataFrame, quantity: str, dims: Sequence[str], specs: Mapping[str, Any]) -> xr.Dataset:
-    """Lay rows of one quantity out over ``dims``; see :meth:`workbench.table.query.Table.xarray`."""
+    """The rows of one quantity as a Dataset over ``dims``; see :meth:`workbench.table.query.Table.xarray`."""
     try:
         import xarray
     except ImportError:
@@ -46,7 +46,7 @@ def _check(frame: pd.DataFrame, quantity: str, dims: Sequence[str]) -> None:
 
 
 def _definition(quantity: str, specs: Mapping[str, Any]) -> dict[str, str]:
-    """Definition and unit of a quantity, from the spec that has it."""
+    """Definition and unit of a quantity, from the spec that defines it."""
     for spec in specs.values():
         for one in spec.get("quantities", []):
             if one.get("name") == quantity:

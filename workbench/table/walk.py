@@ -1,8 +1,8 @@
-"""Finding runs: the one walk over folders, for the command line and the dashboard.
+"""Finds runs in folders, for the command line and the dashboard.
 
-Links are followed, for runs are often linked in from another disk, but each folder is looked at once, so that links
-in circles end. What lies in a folder itself is looked at before what is linked into it: a run has the name of the
-place where it lies, and a link to it from beside adds no second one.
+Links are followed, because runs are often linked from another disk. Each folder is visited once, so that cycles of
+links end. The content of a folder is visited before linked folders. So a run has the name of its own path, and a link
+to it does not add a second name.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from pathlib import Path
 from workbench.core.suggest import MOST_NAMED, near_names
 
 MOST_FOLDERS = 50_000
-"""Folders looked at below one; there may be a link to the whole disk."""
+"""The most folders that are visited below one folder, because it may contain a link to the whole disk."""
 OF_THE_SYSTEM = ("/proc", "/sys")
-"""Where a system shows itself as folders: endless ones, in which nothing is ever stored."""
+"""Virtual folders of the system. They may be endless, and nothing is ever stored in them."""
 DATA = {"steps", "measurements"}
-"""Folders that a run has."""
+"""Subfolders of a run."""
 
 
 @dataclass
 class FoundRuns:
-    """What there is at or below a folder.
+    """The runs at or below a folder.
 
     Attributes:
-        runs: (name, path) of every folder with a ``run.json``, by name: its path below the root, or, where the root is
-            a run itself, that folder's name.
-        headless: folders that hold checkpoints or measurements and no ``run.json``.
-        problems: folders that could not be looked at, a sentence each.
+        runs: (name, path) of every folder with a ``run.json``, sorted by name. The name is the path relative to the
+            root, or the folder's own name if the root is a run itself.
+        headless: folders that contain checkpoints or measurements and no ``run.json``.
+        problems: folders that could not be read, a sentence each.
     """
 
     runs: list[tuple[str, Path]] = field(default_factory=list)
@@ -41,14 +41,16 @@ class FoundRuns:
 
 
 def is_run(path: str | os.PathLike[str]) -> bool:
-    """A run folder is a folder with a ``run.json``, whatever that is: reading it says what is wrong with it."""
+    """Whether a path is a folder with a ``run.json``. The file is not checked here; errors are reported when it is
+    read.
+    """
     return os.path.lexists(os.path.join(path, "run.json"))
 
 
 def meant(folder: Path) -> str:
-    """``; did you mean ...?`` for a folder that is not there: what lies beside it, of runs and of folders of runs.
+    """``; did you mean ...?`` for a missing folder: the runs and folders of runs next to it with similar names.
 
-    Names that begin like its name come first, else those that are near it; "" where there is neither.
+    Names that begin like its name come first, then names that are similar; "" if there are none.
     """
     beside = []
     with suppress(OSError):
@@ -59,16 +61,16 @@ def meant(folder: Path) -> str:
 
 
 def _is_of_runs(path: Path) -> bool:
-    """Whether a folder is a run, or has runs in it; one that cannot be looked at has none."""
+    """Whether a folder is a run or contains runs; False if it cannot be read."""
     with suppress(OSError):
         return is_run(path) or (not path.name.startswith(".") and any(map(is_run, path.iterdir())))
     return False
 
 
 def walk(root: Path) -> FoundRuns:
-    """Everything at or below a folder; nothing where there is none.
+    """Everything at or below a folder; empty if there is no folder.
 
-    Nothing is looked for inside a run, and hidden folders are passed over.
+    Runs are not searched for further runs, and hidden folders are ignored.
     """
     found = FoundRuns()
     if is_run(root):
@@ -97,7 +99,7 @@ def walk(root: Path) -> FoundRuns:
 def _look(
     root: Path, here: str, seen: set[tuple[int, int]], found: FoundRuns, below: deque[str], linked: deque[str]
 ) -> None:
-    """Look at one folder; the folders in it are put with those to be looked at, at once or when links are."""
+    """Visit one folder. Its subfolders are queued for a visit: plain ones before links."""
     try:
         state = os.stat(here)
         if (state.st_dev, state.st_ino) in seen:
@@ -126,7 +128,7 @@ def _look(
 
 @cache
 def _devices_of_the_system() -> frozenset[int]:
-    """Of what is really mounted there: elsewhere such a folder is like any other."""
+    """Devices of the system's folders that are really mounted: elsewhere such a folder is an ordinary one."""
     own = os.stat("/").st_dev
     found = set()
     for path in OF_THE_SYSTEM:
@@ -136,7 +138,7 @@ def _devices_of_the_system() -> frozenset[int]:
 
 
 def _is_way(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry is a folder to be looked at, or a link to one."""
+    """Whether an entry is a folder to be visited, or a link to one."""
     try:
         return not entry.name.startswith(".") and entry.is_dir()
     except OSError:  # a link in a circle, or into what may not be looked at
@@ -144,7 +146,7 @@ def _is_way(entry: os.DirEntry[str]) -> bool:
 
 
 def _is_text(name: str) -> bool:
-    """Whether a name can be printed and stored; the bytes of one that is no UTF-8 come as lone surrogates."""
+    """Whether a name can be printed and stored. A name that is not UTF-8 contains lone surrogates."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -153,5 +155,5 @@ def _is_text(name: str) -> bool:
 
 
 def _short(path: str) -> str:
-    """A path that may be thousands of characters long, as a sentence can hold it."""
+    """A path, which may be thousands of characters long, shortened for a sentence."""
     return path if len(path) <= 200 else f"{path[:150]}...{path[-40:]}"

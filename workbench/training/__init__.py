@@ -1,1 +1,1 @@
-"""Training: what a run is trained with, the trainer, and how an interrupted run goes on to the same bits."""
+"""Training: the settings of a run, the trainer, and resuming an interrupted run bit-identically."""

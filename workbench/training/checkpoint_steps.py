@@ -8,10 +8,9 @@ import numpy as np
 
 
 def checkpoint_steps(steps: int, log: int, linear: int, at: Iterable[int] = ()) -> list[int]:
-    """Step 0, ``log`` log-spaced and ``linear`` evenly spaced steps, those of ``at``, and the last one, ascending.
+    """Step 0, ``log`` log-spaced and ``linear`` evenly spaced steps, the steps in ``at``, and the last one, ascending.
 
-    Log-spaced because most of what happens, happens early; evenly spaced as well because the rest
-    happens late.
+    Log-spaced steps cover the early changes, which are the most frequent; evenly spaced steps cover the late ones.
     """
     chosen = {0, steps, *at}
     if log:

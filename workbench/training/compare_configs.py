@@ -1,4 +1,4 @@
-"""Whether a folder holds this very run, or another one."""
+"""Compares the run in a folder with a config: is it the same run or another one?"""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ PARTS: dict[str, Callable[[dict[str, Any]], BaseModel]] = {
 
 
 def settings_problems(run: Run) -> list[str]:
-    """What a run's ``run.json`` states that this version's models and training do not take, a sentence each.
+    """Settings in a run's ``run.json`` that this version's models and training do not accept, a sentence each.
 
-    Its task is left alone, whose code may be anybody's, and so is the training of weights that come from elsewhere.
+    The task is not checked, because its code may be the user's. The training of weights from elsewhere is not checked
+    either.
     """
     training = run.config["training"]
     elsewhere = any(key in training for key in ("adopted", "compiled", "pretrained"))
@@ -54,10 +55,10 @@ def settings_problems(run: Run) -> list[str]:
 
 
 def refuse_another(run: Run, config: RunConfig) -> None:
-    """Refuse a run that is not the one ``config`` describes.
+    """Refuse a run that differs from the one that ``config`` describes.
 
     Raises:
-        RunError: naming what differs.
+        RunError: naming the difference.
     """
     wanted = as_begun(run, config).as_json()
     if not (differing := _differing(run, wanted)):
@@ -74,9 +75,9 @@ def refuse_another(run: Run, config: RunConfig) -> None:
 
 
 def as_begun(run: Run, config: RunConfig) -> RunConfig:
-    """The config of a run that is to go on: what its task leaves open is as it was when the run was begun.
+    """The config with which to resume a run: open settings of its task have the values from the start of the run.
 
-    That matters for parameters that there were none of then, and whose default is another by now
+    This matters for task parameters that did not exist at that time and now have another default
     (:attr:`workbench.tasks.base.Task.formerly`).
     """
     task = config.task
@@ -86,9 +87,9 @@ def as_begun(run: Run, config: RunConfig) -> RunConfig:
 
 
 def gives_way(run: Run, config: RunConfig) -> bool:
-    """Whether a run is another one, which ended before its first checkpoint: then nothing is lost with it.
+    """Whether a run differs from ``config`` and ended before its first checkpoint, so that it can be replaced.
 
-    Such a run does not block its name: the same configuration continues it, another one takes its place.
+    Such a run does not block its name: the same config continues it, and another config replaces it.
     """
     kept = run.steps or shards_of(run.path) or table_path(run.path).exists()
     return not kept and bool(_differing(run, as_begun(run, config).as_json()))
@@ -101,7 +102,7 @@ def _differing(run: Run, wanted: dict[str, Any]) -> list[str]:
 def differences(held: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
     """Which of task, model, training and seeds differ between two run.json.
 
-    A setting that the older file does not name, because it was written before there was one, is what it was then.
+    A setting may be missing in the older file, because it was added later. It then has its former value.
     """
     task = [] if same_task(held["task"], wanted["task"]) else ["task"]
     return [*task, *(part for part in PARTS if _whole(part, held) != _whole(part, wanted))]
@@ -112,7 +113,7 @@ def _whole(part: str, config: dict[str, Any]) -> str:
 
 
 def _stated(part: str, config: dict[str, Any]) -> dict[str, Any]:
-    """One part of a run.json with every setting stated; as it is where it can no longer be read."""
+    """One part of a run.json with every setting filled in; unchanged if this version cannot read it."""
     fields: dict[str, Any] = config[part]
     with suppress(ValueError, TypeError, KeyError, TrainingError, PositionError):
         fields = PARTS[part](fields).model_dump(mode="json")
@@ -120,7 +121,9 @@ def _stated(part: str, config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _first_difference(part: str, held: dict[str, Any], wanted: dict[str, Any]) -> str:
-    """The first setting of a part in which two run.json differ, with both values; "" where it is no setting."""
+    """The first setting of a part in which two run.json differ, with both values; "" if the difference is not in a
+    setting.
+    """
     there, here = (leaves(config[part] if part == "task" else _stated(part, config)) for config in (held, wanted))
     # What only one of them states may be as it was before there was such a setting.
     for name in sorted({**here, **there}, key=lambda name: name not in there or name not in here):

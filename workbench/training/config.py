@@ -1,4 +1,4 @@
-"""What a training run is: frozen configs, and the ``run.json`` they make."""
+"""Frozen configs that describe a training run, and the ``run.json`` that they make."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Seed = Annotated[int, Field(ge=0, lt=1 << 63)]
 
 
 class Seeds(Config):
-    """Four separate seeds, so that one source of chance can be varied alone."""
+    """Four separate seeds, so that one source of randomness can be varied by itself."""
 
     init: Seed = 0
     data: Seed = 0
@@ -55,7 +55,7 @@ class Seeds(Config):
 
 
 class Schedule(Config):
-    """When checkpoints are written: step 0, log-spaced and evenly spaced ones, steps by name, and the last step."""
+    """The steps with checkpoints: step 0, log-spaced, evenly spaced and named steps, and the last step."""
 
     log: int = Field(default=12, ge=0, le=DRAWN)
     linear: int = Field(default=4, ge=0, le=DRAWN)
@@ -63,17 +63,17 @@ class Schedule(Config):
 
     @model_serializer(mode="wrap")
     def _named_where_given(self, dump: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-        """Without ``at`` where there is none, so that a run is what it was before steps could be named."""
+        """The config without ``at`` if it is empty, so that the ids of older runs stay the same."""
         found: dict[str, Any] = dump(self)
         return found if self.at else {name: value for name, value in found.items() if name != "at"}
 
     def steps(self, last: int) -> list[int]:
-        """The steps of a training that ends at ``last``."""
+        """The checkpoint steps of a training that ends at step ``last``."""
         return checkpoint_steps(last, self.log, self.linear, self.at)
 
 
 USUAL = {"device": "cpu", "dtype": "float32", "strings": 0, "id_schedule": None, "start": None}
-"""Settings that came later, and what they are unless a run says otherwise."""
+"""Settings that were added later, and their values in runs that do not state them."""
 
 
 class TrainingConfig(Config):
@@ -83,7 +83,7 @@ class TrainingConfig(Config):
         steps: optimizer steps.
         batch_size: sequences per step.
         learning_rate: peak learning rate.
-        rate_law: the learning-rate schedule after ``warmup`` steps, by name (:mod:`.rate_schedules`).
+        rate_law: the learning-rate schedule after ``warmup`` steps, by name (:mod:`.learning_rate_schedules`).
         warmup: steps of linear warm-up.
         optimizer: adamw or sgd.
         weight_decay: on matrices only (not on biases, LayerNorm and scores by lag).
@@ -91,17 +91,17 @@ class TrainingConfig(Config):
         momentum: SGD's.
         clip: largest gradient norm; 0 = no clipping.
         regularizers: coefficient by name (see ``workbench.training.regularizers``); 0 is the same as none.
-        curriculum: the law of lengths at each step.
+        curriculum: the length distribution at each step.
         task_schedule: parameters of the task that change over training.
-        id_schedule: id samplers that training has before the model's own; None = the model's own from the first step.
-        start: the checkpoint of another run whose weights it begins from; None = random ones, of ``seeds.init``.
-        strings: how many training strings there are, drawn once and shared out evenly over the lengths; 0 = each batch
+        id_schedule: id samplers that training uses before the model's own; None = the model's own from the first step.
+        start: the checkpoint of another run with the initial weights; None = random ones, from ``seeds.init``.
+        ``strings``: number of training sequences, drawn once and divided evenly among the lengths. 0 = each batch
             draws new ones.
         early_stop: when to end before ``steps``; None = never.
         checkpoints: the checkpoint schedule.
-        threads: torch threads; recorded because the bits of a sum depend on it.
-        device: the class of device that updates are computed on, for the same reason.
-        dtype: bfloat16 = products are computed in it; weights, their moments and checkpoints stay in float32.
+        threads: torch threads; recorded because floating-point sums depend on their number.
+        device: the type of device that computes updates; recorded for the same reason.
+        dtype: bfloat16 = matrix products are computed in it; weights, their moments and checkpoints stay in float32.
         trained_length: N, the longest length that any update can have; filled in by the run.
     """
 
@@ -152,19 +152,19 @@ class TrainingConfig(Config):
 
     @model_serializer(mode="wrap")
     def _named_where_unusual(self, dump: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-        """Without what is as usual, so that such a run is what it was before there was a choice."""
+        """The config without settings that have their usual values, so that the ids of older runs stay the same."""
         found: dict[str, Any] = dump(self)
         return {name: value for name, value in found.items() if name not in USUAL or USUAL[name] != value}
 
     @property
     def settled(self) -> int:
-        """The first step from which neither the law of lengths, nor the task, nor the id sampler changes."""
+        """The first step from which the length distribution, the task and the id sampler no longer change."""
         ids = self.id_schedule.over if self.id_schedule else 0
         return max([self.curriculum.settled(), ids, *(s.over for s in self.task_schedule)])
 
 
 class RunConfig(Config):
-    """Task, model, training and seeds: everything that makes a run the run it is."""
+    """Task, model, training and seeds: everything that identifies a run."""
 
     task: SerializeAsAny[Task]
     model: SerializeAsAny[Architecture]
@@ -198,7 +198,7 @@ class RunConfig(Config):
         return self
 
     def as_json(self) -> dict[str, Any]:
-        """The content of ``run.json``; the id covers task, model, training and seeds."""
+        """The content of ``run.json``; the id is a hash of task, model, training and seeds."""
         parts: dict[str, Any] = {
             "task": stored(self.task),
             "model": self.model.model_dump(mode="json"),
@@ -222,7 +222,7 @@ class RunConfig(Config):
 
 
 def _check_tied(task: Task, model: Architecture) -> None:
-    """Refuse a model whose outputs would have the embeddings of other tokens than the answers of the task are.
+    """Refuse a model with tied embeddings if the task's answers are not its input tokens.
 
     Raises:
         TrainingError: naming the task.
@@ -237,6 +237,6 @@ def _check_tied(task: Task, model: Architecture) -> None:
 
 
 def versions() -> dict[str, str]:
-    """Versions that a number may depend on."""
+    """Versions of the software that numbers may depend on."""
     found = {name: version(name) for name in ("lengthlens", "torch", "transformer-lens")}
     return {**found, "python": platform.python_version()}

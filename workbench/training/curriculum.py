@@ -1,4 +1,4 @@
-"""The law of lengths at each training step, as a pure function of (seed, step)."""
+"""The distribution of lengths at each training step, as a pure function of (seed, step)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from workbench.training.errors import TrainingError
 
 
 class Curriculum(BaseModel):
-    """A law of lengths over training; ``low`` and ``high`` bound every length it ever gives.
+    """A distribution of lengths over training; ``low`` and ``high`` bound every length that it draws.
 
-    All sequences of a batch have one length, so a law of lengths is a law of batches.
+    All sequences of a batch have one length, so the distribution is one over batches.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -48,16 +48,16 @@ class Curriculum(BaseModel):
         return task.lengths(self.low, self.high)
 
     def settled(self) -> int:
-        """The first step from which the law no longer changes."""
+        """The first step from which the length distribution no longer changes."""
         return 0
 
     def describe(self) -> str:
-        """The law in one clause."""
+        """The length distribution in one clause."""
         raise NotImplementedError
 
 
 class Uniform(Curriculum):
-    """Each batch's length uniform over the admissible lengths in ``low..high``."""
+    """Each batch has a length uniform over the admissible lengths in ``low..high``."""
 
     law: Literal["uniform"] = "uniform"
 
@@ -69,7 +69,7 @@ class Uniform(Curriculum):
 
 
 class Fixed(Curriculum):
-    """Every batch at the longest admissible length up to ``high``; per-prefix labels train the shorter ones."""
+    """Every batch has the longest admissible length up to ``high``; its per-prefix labels train the shorter lengths."""
 
     law: Literal["fixed"] = "fixed"
 
@@ -86,8 +86,8 @@ class Fixed(Curriculum):
 class Growing(Curriculum):
     """Lengths uniform on ``low..top``, where ``top`` grows from ``start`` to ``high`` over ``over`` steps.
 
-    With u = min(1, step / over): *linear* ``top = start + (high - start) u``, *exponential*
-    ``top = start (high / start)^u``, both rounded down. From step ``over`` on the law is the uniform one.
+    With u = min(1, step / over): *linear* ``top = start + (high - start) u``, *exponential* ``top = start (high /
+    start)^u``, both rounded down. From step ``over`` on, lengths are uniform on ``low..high``.
     """
 
     law: Literal["growing"] = "growing"
@@ -131,9 +131,9 @@ class Growing(Curriculum):
 class FewLong(Curriculum):
     """Mostly short sequences and a few long ones, as in priming (Jelassi et al. 2023, arXiv 2306.15400).
 
-    A batch has a length uniform on ``low..short`` with probability 1 - ``share``, and the longest
-    admissible length up to ``high`` with probability ``share``. N is the length of the few long ones:
-    the lengths between ``short`` and N count as trained although no batch has them.
+    A batch has a length uniform on ``low..short`` with probability 1 - ``share``, and the longest admissible length up
+    to ``high`` with probability ``share``. N is the length of the few long ones. The lengths between ``short`` and N
+    count as trained although no batch has them.
     """
 
     law: Literal["few_long"] = "few_long"
@@ -162,7 +162,7 @@ class FewLong(Curriculum):
 
 
 class Mixture(Curriculum):
-    """Each batch follows one of several laws, drawn with the given weights.
+    """Each batch follows one of several length distributions, drawn with the given weights.
 
     Components may leave out ``low`` and ``high``: they then have those of the mixture, which bound them.
     """
@@ -221,10 +221,10 @@ CURRICULA: dict[str, type[Curriculum]] = {name: globals()[class_name] for name, 
 
 
 def curriculum(value: object) -> Curriculum:
-    """A curriculum from its fields; ``law`` names it.
+    """A curriculum from its fields; the field ``law`` names its kind.
 
     Raises:
-        TrainingError: for an unknown law or a field that does not fit, with the nearest names.
+        TrainingError: for an unknown kind (with the nearest names) or a field that does not fit.
     """
     if isinstance(value, Curriculum):
         return value

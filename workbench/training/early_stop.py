@@ -1,4 +1,4 @@
-"""Ending a run early, on what it does inside its training lengths and on nothing else."""
+"""Ends a run early, based only on accuracy at its training lengths."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from workbench.core.limits import COUNT, DRAWN
 
 
 class EarlyStop(BaseModel):
-    """End training once the longest trained lengths have been answered right several checks in a row.
+    """End training once the longest trained lengths have been answered right in several consecutive checks.
 
-    Every ``every`` steps, from the step on at which the curriculum has reached its last law, the model
-    answers fresh sequences of the matched law at the (up to three) longest training lengths. Lengths
-    beyond training are never looked at. The sequences are a pure function of (evaluation seed, step,
-    length), so the decision is one of the run: a run that was killed ends at the same step.
+    Checks take place every ``every`` steps, once the length distribution no longer changes. At each check the model
+    answers new sequences of the length-matched test set at the longest training lengths, up to three of them. Lengths
+    beyond training are never evaluated. The sequences are a pure function of (evaluation seed, step, length). So a run
+    that was killed and resumed ends at the same step.
 
     Attributes:
-        accuracy: what the worst of these lengths must reach; 0.95 of skill is what counts as fitted.
+        accuracy: required accuracy at the worst of these lengths; a run with 0.95 of skill counts as solving them.
         every: steps between checks.
-        patience: how many checks in a row must reach it.
+        patience: the number of consecutive checks that must reach it.
         sequences: sequences per length and check.
     """
 
@@ -36,7 +36,7 @@ class EarlyStop(BaseModel):
         return step > 0 and step >= settled and step % self.every == 0
 
     def streak(self, before: Sequence[int], step: int, worst: float) -> list[int]:
-        """Steps of the checks in a row that were passed, after the one at ``step``; doing it twice changes nothing."""
+        """Steps of the consecutive passed checks, after the check at ``step``. A second call gives the same list."""
         return [*(s for s in before if s < step), step] if worst >= self.accuracy else []
 
     def ends(self, streak: Sequence[int]) -> bool:

@@ -1,4 +1,4 @@
-"""Id samplers that change while training goes on, as a pure function of the step."""
+"""Id samplers that change during training, as a pure function of the step."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from workbench.training.errors import TrainingError
 
 
 class IdSchedule(BaseModel):
-    """Which id sampler gives the ids of each update. It ends at the model's own, by which all evaluation is done.
+    """Which id sampler gives the position ids of each update. The last one is the model's own, which all evaluation
+    uses.
 
-    With ``ids: pose`` as the own one, ``values: [arange]`` and ``over`` at 70 % of the steps, it is PoSE in the last
-    30 % of training, instead of from scratch (cf. Golowich et al. 2025, 2502.16792). ``arange`` counts from 0 and
-    ``pose`` from 1, which only an encoding that reads ids absolutely can tell.
+    Example: the model's own sampler is ``pose``, ``values`` is ``[arange]``, and ``over`` is 70 % of the steps. Then
+    the last 30 % of training use PoSE, instead of all of it (cf. Golowich et al. 2025, 2502.16792). ``arange`` counts
+    from 0 and ``pose`` from 1. This matters only for encodings that read absolute ids.
 
     Attributes:
         values: id samplers before the model's own, in order, each for an equal share of the first ``over`` steps.
@@ -38,16 +39,16 @@ class IdSchedule(BaseModel):
         return tuple(id_sampler(one) for one in value) if isinstance(value, list | tuple) else value
 
     def sampler(self, own: IdSampler, step: int) -> IdSampler:
-        """The id sampler of update ``step``, where the model's own and last is ``own``."""
+        """The id sampler of update ``step``, where ``own`` is the model's own and last sampler."""
         return own if step >= self.over else self.values[step * len(self.values) // self.over]
 
 
 def check_id_schedule(task: Task, model: Architecture, schedule: IdSchedule, longest: int) -> None:
-    """Refuse a schedule that has no ids for the longest training strings, or asks for another model.
+    """Refuse a schedule that has no ids for the longest training sequences, or that needs another model.
 
     Raises:
-        TrainingError: if ids are predicted by the model, before or at the end.
-        PositionError: if a sampler has no ids for strings of ``longest``, or the encoding cannot read them.
+        TrainingError: if the model itself predicts ids, in the schedule or at its end.
+        PositionError: if a sampler has no ids for sequences of length ``longest``, or the encoding cannot read them.
     """
     for sampler in schedule.values:
         if sampler.predicted or model.ids.predicted:

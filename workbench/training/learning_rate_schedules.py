@@ -1,6 +1,6 @@
-"""Learning-rate schedules by name: what is left of the peak rate, as a function of how much of training is done.
+"""Learning-rate schedules by name: the share of the peak rate, as a function of the share of training that is done.
 
-A new one is a function here with a line over it. Needs no torch.
+To add a schedule, write a function here with the decorator ``RATE_SCHEDULES``. Needs no torch.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from workbench.core.registry import Registry
 from workbench.training.errors import TrainingError
 
 RateSchedule = Callable[[float], float]
-"""From the share of the steps after warm-up that is done, in [0, 1), to the share of the peak rate, in (0, 1]."""
+"""Maps the finished share of the steps after warm-up, in [0, 1), to the share of the peak rate, in (0, 1]."""
 
 RATE_SCHEDULES: Registry[RateSchedule] = Registry(
     "learning-rate schedule",
@@ -20,27 +20,27 @@ RATE_SCHEDULES: Registry[RateSchedule] = Registry(
     group="lengthlens.rate_schedules",
     name_of=lambda schedule: schedule.__name__,
 )
-"""Schedules by the name that the setting ``rate_law`` says; of a function that is its own."""
+"""Schedules by the value of the setting ``rate_law``, which is the name of their function."""
 
 DECAY_FROM = 0.8
-"""Share of the steps after which ``wsd`` decays."""
+"""Share of the steps after which ``wsd`` begins to decay."""
 
 
 @RATE_SCHEDULES.register
 def constant(done: float) -> float:
-    """The peak rate to the end."""
+    """The peak rate throughout."""
     return 1.0
 
 
 @RATE_SCHEDULES.register
 def linear(done: float) -> float:
-    """A straight line to 0."""
+    """A straight line from the peak rate to 0."""
     return 1 - done
 
 
 @RATE_SCHEDULES.register
 def cosine(done: float) -> float:
-    """Half a period of a cosine to 0."""
+    """Half a period of a cosine, from the peak rate to 0."""
     return 0.5 * (1 + math.cos(math.pi * done))
 
 

@@ -15,9 +15,10 @@ Kind = TypeVar("Kind", bound=type[torch.optim.Optimizer])
 
 
 def _plain(kind: Kind) -> Kind:
-    """The same optimizer without torch's wrappers for compiled graphs, which it is never part of.
+    """The same optimizer without torch's wrappers for compiled graphs, which training never uses.
 
-    At their first call they import the whole compiler: 1,300 modules, a second of every training's start.
+    On their first call these wrappers import the whole compiler: 1,300 modules, one second at the start of every
+    training.
     """
     names = ("add_param_group", "zero_grad", "state_dict", "load_state_dict")
     wrapped = {name: inspect.unwrap(getattr(kind, name)) for name in names}

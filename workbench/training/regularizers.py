@@ -1,8 +1,8 @@
-"""What may be added to the loss, beside the optimizer's own weight decay.
+"""Penalties that can be added to the loss, in addition to the optimizer's own weight decay.
 
-A run names regularizers with their coefficients; the loss that is minimised is the task's loss plus the
-sum of coefficient times penalty, plus the loss of predicted ids where the model predicts them. What is logged
-as *loss* stays the task's own.
+A run names regularizers with their coefficients. Training minimizes the task's loss plus the sum of coefficient times
+penalty. If the model predicts position ids, the loss of these predictions is added as well. The logged *loss* is the
+task's own.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from workbench.training.errors import TrainingError
 
 @runtime_checkable
 class Regularizer(Protocol):
-    """A penalty on a model and on what it does with a batch."""
+    """A penalty on a model and on its activations on a batch."""
 
     def check(self, cfg: Architecture, coefficient: float) -> None:
-        """Refuse a model or a coefficient for which the penalty means nothing.
+        """Refuse a model or a coefficient for which the penalty is meaningless.
 
         Raises:
-            TrainingError: saying why, and the way out.
+            TrainingError: with the reason and the way out.
         """
         ...
 
@@ -41,19 +41,19 @@ class Regularizer(Protocol):
         ...
 
     def penalty(self, model: Hooked, batch: Batch, seen: Mapping[str, Tensor]) -> Float[Tensor, ""]:
-        """The penalty, with its graph."""
+        """The penalty as a scalar tensor with its graph."""
         ...
 
 
 @dataclass(frozen=True)
 class PositionalPenalty:
-    """Pushes what attention reads from position vectors alone to be local.
+    """Pushes the part of attention that depends only on position vectors to be local.
 
-    The regularizer of Huang et al. (2410.02140) in the form their experiments use: with the position
-    vectors p_1 .. p_N (every row of the table) and M = (p W_Q)(p W_K)^T for each layer and head, without
-    biases, scale or LayerNorm, the squares of the lower triangle of M (query i >= key j) are summed over
-    queries and averaged over keys; layers and heads add up. It stays bounded as N grows if M falls off
-    with the lag i - j, and grows like N if M is periodic or constant.
+    The regularizer of Huang et al. (2410.02140) in the form of their experiments. Let p_1 .. p_N be the position
+    vectors (every row of the table), and M = (p W_Q)(p W_K)^T for each layer and head, without biases, scale or
+    LayerNorm. The squares of the lower triangle of M (query i >= key j) are summed over queries and averaged over keys,
+    then summed over layers and heads. The penalty stays bounded as N grows if M falls off with the lag i - j, and grows
+    like N if M is periodic or constant.
     """
 
     def check(self, cfg: Architecture, coefficient: float) -> None:
@@ -124,13 +124,14 @@ def check_regularizers(coefficients: Mapping[str, float], cfg: Architecture) -> 
 def outputs_and_penalty(
     model: Hooked, batch: Batch, ids: Tensor, coefficients: Mapping[str, float]
 ) -> tuple[Float[Tensor, "batch pos out"], Float[Tensor, ""] | None]:
-    """The model's outputs, right where the batch asks for them, and what is added to the task's loss: the sum of
-    coefficient times penalty, and, where the model predicts ids, their weighted cross-entropy. None where nothing is
-    added.
+    """The model's outputs [batch, pos, out] and the scalar that is added to the task's loss; None if nothing is added.
+
+    The outputs are correct only at supervised positions. The added scalar is the sum of coefficient times penalty. If
+    the model predicts position ids, it includes their weighted cross-entropy.
     """
     law = model.cfg.ids
     if not coefficients and not law.predicted:
-        return model.asked_outputs(batch.tokens, ids, batch.mask), None
+        return model.supervised_outputs(batch.tokens, ids, batch.mask), None
     seen: dict[str, Tensor] = {}
 
     def keep(value: Tensor, hook: object) -> None:

@@ -1,4 +1,4 @@
-"""What continuation needs, in one file: weights, optimizer, step, seen ids and the log's tail."""
+"""The resume file of a run: weights, optimizer, step, position ids used in training, and the end of the log."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ NAME = "resume.safetensors"
 
 @dataclass
 class State:
-    """Progress of a training run beside its tensors.
+    """Progress of a training run, without its tensors.
 
     Attributes:
         step: updates done.
         seen: position ids used in training, as sorted disjoint intervals [first, last].
         log: log lines since the last checkpoint.
-        streak: steps of the early-stop checks passed in a row.
-        scores: the latest scores, as the log takes them.
+        streak: steps of the consecutive passed checks of early stopping.
+        scores: the latest scores, as the log stores them.
     """
 
     step: int = 0
@@ -60,7 +60,7 @@ def intervals(ids: torch.Tensor) -> list[list[int]]:
 
 
 def merged(parts: list[list[int]]) -> list[list[int]]:
-    """Intervals of integers as sorted disjoint ones; neighbours become one."""
+    """Intervals of integers as sorted disjoint intervals; neighbours are joined."""
     found: list[list[int]] = []
     for first, last in sorted(parts):
         if found and first <= found[-1][1] + 1:
@@ -82,7 +82,7 @@ def save_state(folder: Path, run: str, model: nn.Module, optimizer: torch.optim.
 
 
 def load_state(folder: Path, run: str, model: nn.Module, optimizer: torch.optim.Optimizer) -> State | None:
-    """Restore model and optimizer in place; None where there is nothing to resume from.
+    """Load the state and fill model and optimizer in place; None if there is no resume file.
 
     Raises:
         RunError: if the file is damaged or belongs to another run.

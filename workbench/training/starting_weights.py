@@ -1,4 +1,4 @@
-"""Weights of another run that a training begins from, and the tokens they are carried over by."""
+"""Initial weights from a checkpoint of another run, whose token embeddings are matched by token name."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ from workbench.training.errors import TrainingError
 VOCABULARY = {"embed.W_E": 0, "unembed.W_U": 1, "unembed.b_U": 0}
 """The tensors with an entry per token or answer, and the dimension that counts them."""
 FREE = ("d_vocab", "d_vocab_out", "ids", "initializer_range")
-"""Settings of a model that may differ from those of the model it begins from: sizes of its vocabulary, and how it is
-trained."""
+"""Settings in which a model may differ from the model of its initial weights: sizes of its vocabulary, and how it is
+trained.
+"""
 
 
 class Start(BaseModel):
-    """Which weights a run begins from, as its ``run.json`` says. The optimizer begins anew.
+    """The initial weights of a run, as its ``run.json`` states them. The optimizer starts without state.
 
     Attributes:
-        run: id of the run they are of.
+        run: id of the run that the weights come from.
         step: its checkpoint.
         sha256: of the checkpoint's file of weights.
     """
@@ -43,12 +44,12 @@ class Start(BaseModel):
 
 @dataclass(frozen=True)
 class StartingWeights:
-    """A checkpoint to begin from, verified and read.
+    """A verified checkpoint with initial weights.
 
     Attributes:
-        start: what is written down of it.
-        task: the task it was trained on, whose names its tokens have.
-        model: its model's config as its run states it.
+        start: what is recorded about the checkpoint.
+        task: the task that it was trained on, which names its tokens.
+        model: its model's config, as its run states it.
         tensors: its weights by name.
     """
 
@@ -62,9 +63,9 @@ class StartingWeights:
         """The checkpoint of ``run`` at ``step``.
 
         Raises:
-            RunError: if there is none, or it is damaged, or has no weights here.
-            TrainingError: if it is no model of this workbench.
-            TaskError: if the run's task cannot be had, without which its tokens have no names.
+            RunError: if there is none, or it is damaged, or its weights are not available here.
+            TrainingError: if its model is not one of this workbench.
+            TaskError: if the run's task, which names its tokens, cannot be loaded.
         """
         if run.referenced:
             raise TrainingError(
@@ -77,12 +78,13 @@ class StartingWeights:
         return cls(start, run.task, dict(run.config["model"]), tensors)
 
     def carried(self, task: Task, cfg: Architecture) -> dict[str, torch.Tensor]:
-        """The weights of a model of ``cfg`` for ``task``: those of the checkpoint, its tokens found by name.
+        """The initial weights of a model of ``cfg`` for ``task``: those of the checkpoint, with tokens matched by name.
 
-        Where both tasks have one vocabulary, these are the checkpoint's very bits.
+        If both tasks have the same vocabulary, the weights are bit-identical to the checkpoint's.
 
         Raises:
-            TrainingError: if the model is another one, or a token or an answer of the task has no namesake.
+            TrainingError: if the model has another shape, or a token or an answer of the task is unknown to the
+                checkpoint.
         """
         self._refuse_another_model(cfg)
         inputs = _rows(self.task.tokens_names, task.tokens_names, "token")

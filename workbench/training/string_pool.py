@@ -1,4 +1,4 @@
-"""A fixed number of training strings, drawn once: batches are drawn from these instead of anew."""
+"""A fixed number of training sequences, drawn once. Batches are sampled from them instead of drawing new sequences."""
 
 from __future__ import annotations
 
@@ -12,40 +12,41 @@ from workbench.training.errors import TrainingError
 
 
 class StringPool:
-    """The strings of a run, a pure function of its task, lengths and data seed, so that nothing of it needs saving.
+    """The training sequences of a run, a pure function of its task, lengths and data seed, so that they are not saved.
 
-    They are shared out evenly over the lengths that updates can have; where that leaves a rest, the shortest lengths
-    have one more each. They are drawn on the training law and independently, so that short ones may occur twice.
+    The sequences are divided evenly among the lengths that updates can have. If that leaves a remainder, the shortest
+    lengths have one more each. They are drawn independently from the training distribution, so short ones may occur
+    twice.
 
     Args:
-        task: what is drawn.
+        task: the task.
         lengths: every length that an update can have, ascending.
-        strings: how many there are, of all lengths together.
+        count: the number of sequences of all lengths together.
         seed: the data seed.
 
     Raises:
-        TrainingError: where there are fewer strings than lengths.
+        TrainingError: if there are fewer sequences than lengths.
     """
 
-    def __init__(self, task: Task, lengths: Sequence[int], strings: int, seed: int) -> None:
-        if strings < len(lengths):
+    def __init__(self, task: Task, lengths: Sequence[int], count: int, seed: int) -> None:
+        if count < len(lengths):
             raise TrainingError(
-                f"training.strings={strings} gives some of the {len(lengths)} training lengths no sequence; set it to "
+                f"training.strings={count} gives some of the {len(lengths)} training lengths no sequence; set it to "
                 f"{len(lengths)} or more, or train on fewer lengths"
             )
         self._task, self._seed = task, seed
-        each, rest = divmod(strings, len(lengths))
+        each, rest = divmod(count, len(lengths))
         self.counts = {length: each + (i < rest) for i, length in enumerate(lengths)}
         self._drawn: dict[int, Batch] = {}
 
     def of_length(self, length: int) -> Batch:
-        """All strings of a length."""
+        """All sequences of a length."""
         if length not in self._drawn:
             g = generator("string pool", self._seed, length)
             self._drawn[length] = self._task.sample(self.counts[length], length, g, "training")
         return self._drawn[length]
 
     def batch(self, size: int, length: int, drawn_by: torch.Generator) -> Batch:
-        """So many strings of a length, each uniformly one of those there are."""
-        strings = self.of_length(length)
-        return strings.take(torch.randint(0, len(strings), (size,), generator=drawn_by))
+        """``size`` sequences of a length, sampled uniformly with replacement from the pool."""
+        sequences = self.of_length(length)
+        return sequences.take(torch.randint(0, len(sequences), (size,), generator=drawn_by))

@@ -1,4 +1,4 @@
-"""Parameters of the task that change while training goes on, as a pure function of the step."""
+"""Parameters of the task that change during training, as a pure function of the step."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from workbench.tasks.base import Task
 from workbench.training.errors import TrainingError
 
 VISITED = 1000
-"""Values that a linear change of a whole number may go through: each is tried before training."""
+"""The most values of an integer parameter during a linear change: each is tried before training."""
 
 
 class TaskSchedule(BaseModel):
-    """One parameter of the task over training. It ends at the run's own task, on which all evaluation is done.
+    """One parameter of the task over training. It ends at the run's own task, which all evaluation uses.
 
     Attributes:
         parameter: the task's parameter.
-        values: what it is before its own value, in order.
+        values: its values before its own value, in order.
         over: steps until it has its own value.
-        change: *switch*: each of ``values`` holds for an equal share of the first ``over`` steps.
-            *linear*: interpolated from each value to the next, and from the last to the parameter's
-            own value, in equal shares of the first ``over`` steps; whole numbers are rounded.
+        change: *switch*: each of ``values`` holds for an equal share of the first ``over`` steps. *linear*:
+            interpolated from each value to the next, and from the last to the parameter's own value, in equal shares of
+            the first ``over`` steps; integers are rounded.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -38,7 +38,7 @@ class TaskSchedule(BaseModel):
     change: Literal["switch", "linear"] = "switch"
 
     def value(self, own: Any, step: int) -> Any:
-        """The parameter at ``step``, where its own and last value is ``own``."""
+        """The parameter at ``step``, where ``own`` is its own and last value."""
         if step >= self.over:
             return own
         place, inside = divmod(step * len(self.values), self.over)
@@ -60,9 +60,9 @@ def check_schedules(task: Task, schedules: Sequence[TaskSchedule], low: int, hig
     """Refuse a schedule under which the model or the lengths would have to change with the task.
 
     Raises:
-        TrainingError: for an unknown parameter, a value that the task refuses, one that changes its
-            vocabulary, its answers or its admissible lengths in ``low..high``, or a linear change of
-            what is no number.
+        TrainingError: for an unknown parameter, a value that the task refuses, or a linear change of a parameter that
+            is not a number. Also for a value that changes the task's vocabulary, its answers or its admissible lengths
+            in ``low..high``.
     """
     for schedule in schedules:
         name = schedule.parameter
@@ -78,7 +78,7 @@ def check_schedules(task: Task, schedules: Sequence[TaskSchedule], low: int, hig
 
 
 def _visited(schedule: TaskSchedule, own: Any) -> list[Any]:
-    """The values to check: all of them, but of real numbers that are interpolated only the knots."""
+    """The values to check: all of them, or only the given ones if real numbers are interpolated."""
     if schedule.change == "linear" and all(isinstance(v, int) for v in (*schedule.values, own)):
         knots = (*schedule.values, own)
         if max(knots) - min(knots) > VISITED:

@@ -1,4 +1,4 @@
-"""The training loop: plain, interruptible at any instant, and bit-identical when continued."""
+"""The training loop: it can be interrupted at any moment and resumes bit-identically."""
 
 from __future__ import annotations
 
@@ -46,29 +46,29 @@ from workbench.training.task_schedule import scheduled
 
 RESUME_EVERY_S = 30.0
 FETCH_EVERY = 16
-"""Steps after which a device other than the processor is waited for, to hear whether losses are finite."""
+"""Updates between two checks that losses are finite on a device other than the CPU. Each check waits for the device."""
 CHECKPOINT_EXTRA = 1 << 14
-"""Bytes that a checkpoint takes beside its weights: ``meta.json``, ``log.parquet``, and folders."""
+"""Bytes of a checkpoint without its weights: ``meta.json``, ``log.parquet``, and folders."""
 LOG_LINES = 200
-"""Lines that a training's log has, beside those of its checkpoints."""
+"""Lines of a training's log, without those of its checkpoints."""
 SCORED_SEQUENCES = 128
 STOP_LENGTHS = 3
-"""Early stopping looks at so many of the longest trained lengths."""
+"""The number of longest trained lengths that early stopping evaluates."""
 SCORES = ("loss", "penalty", "lr", "accuracy_in", "accuracy_out")
 LOG = pa.schema([("step", pa.int64()), *((k, pa.float64()) for k in SCORES)])
 
 
 COPIES = 4
-"""Of the weights, while training: themselves, their gradients, and two moments of the optimizer."""
+"""Tensors of the size of the weights during training: weights, gradients, and two moments of the optimizer."""
 
 
 class Stopped(LensError):
-    """Training was asked to stop (SIGTERM or Ctrl-C) and has saved its state."""
+    """Training was interrupted (SIGTERM or Ctrl-C) and has saved its state."""
 
 
 @runtime_checkable
 class Watcher(Protocol):
-    """Told how training goes; see ``workbench.cli.progress``."""
+    """Receives the progress of training; see ``workbench.cli.progress``."""
 
     def __call__(self, step: int, scores: dict[str, float | None]) -> None: ...
 
@@ -81,8 +81,8 @@ class Update(NamedTuple):
         rate: its learning rate.
         whole: the loss with penalties.
         loss: that of the task.
-        penalty: what regularizers add, or None.
-        right: share of right answers, or None where nobody watches.
+        penalty: the sum that regularizers add, or None.
+        right: share of right answers, or None if there is no watcher.
     """
 
     step: int
@@ -98,16 +98,16 @@ class Trainer:
 
     Args:
         config: task, model, training and seeds.
-        folder: the run's folder; made if missing, continued if it holds this very run.
-        watcher: called with the step and the latest scores after every update: those of the log, and ``accuracy``, the
-            share of right answers on the very batch that ``loss`` is of. On another device than the processor they are
-            those of one of the last :data:`FETCH_EVERY` updates.
-        device: which device of the class that the config names, e.g. cuda:1; "" = the first.
-        start: the weights to begin from, where the config names some.
+        folder: the run's folder; made if missing, resumed if it contains this very run.
+        watcher: called after every update with the step and the latest scores: those of the log, and ``accuracy``.
+            ``accuracy`` is the share of right answers on the batch that ``loss`` is computed on. On a device other than
+            the CPU the scores are those of one of the last :data:`FETCH_EVERY` updates.
+        device: which device of the type that the config names, e.g. cuda:1; "" = the first.
+        start: the initial weights, if the config names some.
 
     Raises:
-        RunError: if the folder holds something else, or another process is writing it.
-        DeviceError: for a device that is not there.
+        RunError: if the folder contains something else, or another process is writing to it.
+        DeviceError: if the device does not exist.
     """
 
     def __init__(
@@ -131,11 +131,11 @@ class Trainer:
         self._strict = self.training.device == "cuda"
 
     def run(self) -> Run:
-        """Train to the last step, or to where the run ends early, and return the run.
+        """Train to the last step, or to an early stop, and return the run.
 
         Raises:
-            Stopped: after SIGTERM or Ctrl-C, with everything saved; the same call continues.
-            TaskCheckError: for a task of one's own that does not keep what a task promises; nothing is written then.
+            Stopped: after SIGTERM or Ctrl-C, with everything saved; the same call resumes the run.
+            TaskCheckError: if a user's own task violates the rules for tasks; nothing is written then.
         """
         if not self._begun():
             refuse_unsound(self.task)
@@ -159,7 +159,7 @@ class Trainer:
             return False
 
     def _check(self, run: Run) -> None:
-        """Refuse to go on upon a damaged checkpoint."""
+        """Refuse to resume from a damaged checkpoint."""
         for step in run.steps:
             try:
                 run.verify(step)
@@ -169,7 +169,7 @@ class Trainer:
                 ) from None
 
     def _train(self, run: Run) -> None:
-        """Train from where the run has got to."""
+        """Train from the latest saved step."""
         torch.set_num_threads(self.training.threads)
         if self.training.device == "cuda":  # sums in one order, as far as its kernels have one
             os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
@@ -186,7 +186,7 @@ class Trainer:
             self._loop(run)
 
     def _given(self) -> dict[str, torch.Tensor] | None:
-        """The weights that training begins from, or None where they are random.
+        """The initial weights, or None if they are random.
 
         Raises:
             TrainingError: if they were not given, are not those that the config names, or do not fit.
@@ -200,19 +200,21 @@ class Trainer:
         return self.start.carried(self.task, self.config.model)
 
     def _from_the_start(self) -> State:
-        """Step 0, with the given weights where there are some."""
+        """The state at step 0, with the given initial weights if there are some."""
         if (weights := self._given()) is not None:
             fill(self.model, weights, "to start from")
         return State()
 
     def _room(self, run: Run) -> int:
-        """Bytes that the rest of the run takes: its checkpoints, and two resume files while one replaces the other."""
+        """Bytes that the rest of the run needs: its checkpoints, and two resume files while one replaces the other."""
         weights = sum(int(p.numel() * p.element_size()) for p in self.model.state_dict().values())
         missing = len(set(self.schedule) - set(run.steps))
         return missing * (weights + CHECKPOINT_EXTRA) + 2 * 3 * weights
 
     def _open(self) -> Run:
-        """The run in the folder: this one, begun or new. One that ended before its first checkpoint gives way."""
+        """The run in the folder: this run, begun or new. Another run is replaced if it ended before its first
+        checkpoint.
+        """
         if not (self.folder / "run.json").exists():
             write_config(self.folder, self.config.as_json())
         run = Run.open(self.folder)
@@ -266,7 +268,8 @@ class Trainer:
     def batch(self, step: int) -> tuple[Batch, torch.Tensor]:
         """The batch of update ``step`` and its position ids: a pure function of (data seed, step).
 
-        Of a run with a fixed number of strings these are drawn from its pool; their position ids are drawn each time.
+        If the run has a fixed number of sequences, the batch is sampled from its pool. Position ids are drawn each
+        time.
         """
         g = generator("data", self.seeds.data, step)
         task = self.task_at(step)
@@ -280,14 +283,14 @@ class Trainer:
         return batch, ids
 
     def _pool(self) -> StringPool | None:
-        """The training strings, where their number is fixed."""
+        """The pool of training sequences, if their number is fixed."""
         law = self.training
         if not law.strings:
             return None
         return StringPool(self.task, law.curriculum.possible(self.task, law.steps), law.strings, self.seeds.data)
 
     def task_at(self, step: int) -> Task:
-        """The task of update ``step``: the run's own, but for parameters that are still on their way to it."""
+        """The task of update ``step``: the run's own, except for parameters that are still changing towards it."""
         return scheduled(self.task, self.training.task_schedule, step)
 
     def _update(self, step: int) -> None:
@@ -341,16 +344,16 @@ class Trainer:
             torch.use_deterministic_algorithms(True, warn_only=True)
 
     def _numbers(self) -> AbstractContextManager[Any]:
-        """What products of an update are computed in."""
+        """The context that sets the dtype of matrix products in an update."""
         if self.training.dtype == "float32":
             return nullcontext()
         return torch.autocast(self.device.partition(":")[0], dtype=torch.bfloat16)
 
     def _fetch(self) -> None:
-        """Take over the scores of the last update; a device is waited for here and nowhere else.
+        """Fetch the scores of the last update. Only this call waits for the device.
 
         Raises:
-            RunError: if the loss of an update since the last time is not finite.
+            RunError: if the loss of an update since the last call is not finite.
         """
         if not self._unread:
             return
@@ -369,7 +372,7 @@ class Trainer:
 
     @torch.no_grad()
     def _ended(self, step: int, lengths: Sequence[int]) -> str:
-        """Why training ends at ``step`` before its last one, or "" where it goes on."""
+        """Why training ends early at ``step``, or "" if it continues."""
         stop = self.training.early_stop
         if stop is None or step >= self.training.steps or not stop.due(step, self.training.settled):
             return ""
@@ -379,7 +382,9 @@ class Trainer:
 
     @torch.no_grad()
     def _score(self) -> dict[str, float | None]:
-        """Accuracy at the longest training length and at twice it, for watching only: nothing is selected."""
+        """Accuracy at the longest training length and at twice that length. It is only displayed; nothing is selected
+        by it.
+        """
         longest = self.training.trained_length
         beyond = None
         with suppress(PositionError, TaskError):  # a length that the positions cannot read, or the task does not have
@@ -387,7 +392,7 @@ class Trainer:
         return {"accuracy_in": self._accuracy(longest, SCORED_SEQUENCES, "watch"), "accuracy_out": beyond}
 
     def _accuracy(self, length: int, sequences: int, *purpose: object) -> float:
-        """Accuracy on the matched law at one length, on sequences of their own for each purpose."""
+        """Accuracy on the length-matched test set at one length; each purpose has its own sequences."""
         g = generator(purpose[0], self.seeds.evaluation, *purpose[1:], length)
         batch = self.task.sample(sequences, length, g, "matched")
         ids = self.config.model.ids.evaluation(batch.tokens.shape[1], self.config.model.n_ctx, batch.position_ids)
@@ -407,7 +412,7 @@ class Trainer:
         self.live.add(line)
 
     def _checkpoint(self, run: Run, step: int, ended: str) -> None:
-        """Write the checkpoint; one that exists must hold the same weights, and stays."""
+        """Write the checkpoint. An existing checkpoint must contain the same weights and is kept."""
         weights = weights_bytes(self.model)
         if step not in run.steps:
             facts = {"ended": ended} if ended else {}
@@ -420,7 +425,9 @@ class Trainer:
         self.state.log = []
 
     def _refuse_infinite(self, step: int) -> None:
-        """The loss is looked at before each update, and so does not tell what the last one did to the weights."""
+        """Refuse weights that are not finite. The loss is checked before each update, so it does not show the last
+        one's effect.
+        """
         if not all(bool(p.isfinite().all()) for p in self.model.parameters()):
             raise RunError(f"{self.folder}: the weights are no longer finite at step {step}; lower the learning rate")
 
@@ -448,7 +455,7 @@ class Trainer:
 
 
 def require_memory(config: RunConfig) -> None:
-    """Refuse a run whose weights, or one stream of whose batch, alone exceed the memory there is.
+    """Refuse a run if its weights, or one residual stream of its batch, would need more memory than there is.
 
     Raises:
         TrainingError: naming what is too large, and both sizes.

@@ -1,1 +1,1 @@
-"""What all architectures share: the hooked base class, its parts, and TransformerLens's interface."""
+"""The common base of all architectures: the hooked base class, its parts, and TransformerLens's interface."""

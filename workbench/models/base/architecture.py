@@ -1,4 +1,4 @@
-"""What the config of every architecture states."""
+"""The config fields that every architecture has."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from workbench.models.positions.registry import id_sampler, make_encoding
 
 Size = Annotated[int, Field(ge=1, le=SIZE)]
 Width = Annotated[int, Field(ge=0, le=SIZE)]
-"""A size, or 0 for one that follows from others."""
+"""A size, or 0 for a size that follows from others."""
 
 
 def whole(data: Mapping[str, Any], name: str) -> int:
-    """A size that others follow from, before anything is validated: 0 where it is no size."""
+    """The size ``name`` in fields that are not validated yet, from which other sizes follow; 0 if it is not valid."""
     value = data.get(name)
     return value if isinstance(value, int) and 0 < value <= SIZE else 0
 
 
 class Architecture(BaseModel):
-    """What the config of every architecture states, in the vocabulary of TransformerLens where it has a word for it.
+    """The config fields of every architecture, named as in TransformerLens if it has a name for them.
 
     Attributes:
         d_vocab: number of token ids, BOS included.
         d_vocab_out: number of outputs; 0 = ``d_vocab``.
         n_layers: number of blocks.
         d_model: width of the residual stream.
-        n_ctx: number of position ids the model may be given in training; it bounds the readable
-            length only where ids index a table (learned positions).
+        n_ctx: number of position ids that the model may be given in training. It limits the readable length only if ids
+            index a table (learned positions).
         positions: the encoding, by name or with parameters.
         ids: the id sampler, by name or with parameters.
         attention: its kind, or ``none``.
@@ -45,9 +45,9 @@ class Architecture(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, protected_namespaces=())
 
     kind: ClassVar[str]
-    """The architecture's name: how a run and a command line call it."""
+    """The architecture's name in runs and on the command line."""
     title: ClassVar[str]
-    """What sentences call it."""
+    """The architecture's name in sentences."""
     model: ClassVar[str]
     """Address of its models' class, ``package.module:Class``, which is called with a config and a seed."""
 
@@ -89,20 +89,22 @@ class Architecture(BaseModel):
 
     @property
     def variant(self) -> str:
-        """What tells models of one task apart first, in a word; default folders of runs are called by it."""
+        """The most important difference from other models of the same task, in one word; default names of run folders
+        contain it.
+        """
         return self.kind
 
     @property
     def least_numbers(self) -> int:
-        """A lower bound of how many numbers a model's weights are, without making it."""
+        """A lower bound of the number of a model's weights, without making the model."""
         return self.d_model * (self.d_vocab + self.d_vocab_out + (self.positions.rows(self.n_ctx) or 0))
 
     def score_hooks(self, layer: int) -> list[str]:
-        """Names of the activations that the attention scores of a layer are made of; none without attention."""
+        """Names of the activations from which the attention scores of a layer are computed; empty without attention."""
         return []
 
     def score_inputs(self, layer: int, cache: Any) -> Any:
-        """What the scores of a layer are made of, from a cache that holds :meth:`score_hooks`.
+        """The inputs of the attention scores of a layer, from a cache that contains :meth:`score_hooks`.
 
         Their type is :class:`workbench.models.transformer.scores.ScoreInputs`.
 
@@ -113,7 +115,7 @@ class Architecture(BaseModel):
 
     @property
     def resid_mid(self) -> bool:
-        """Whether blocks have a residual stream in their middle, ``hook_resid_mid``."""
+        """Whether blocks have a residual stream between attention and MLP, ``hook_resid_mid``."""
         return False
 
     # Fields that TransformerLens's ActivationCache and its users expect of a config.
@@ -123,14 +125,14 @@ class Architecture(BaseModel):
 
     @property
     def dtype(self) -> Any:
-        """Of new tensors; a model that was moved to another type keeps its own."""
+        """The dtype of new tensors; a model that was converted to another dtype keeps its own."""
         import torch
 
         return torch.float32
 
     @property
     def n_key_value_heads(self) -> None:
-        """Every head has keys and values of its own."""
+        """None: every head has its own keys and values."""
         return None
 
     @property

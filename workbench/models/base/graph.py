@@ -1,4 +1,4 @@
-"""The components of a transformer as the nodes of its circuit graph, and the names that rows give to them.
+"""The components of a transformer as the nodes of its circuit graph, and their names in rows.
 
 Circuits measure connections between components and figures draw them. This module imports no torch.
 """
@@ -11,16 +11,16 @@ from typing import Literal
 
 Kind = Literal["embedding", "head", "MLP", "unembedding"]
 ARROW = " -> "
-"""Between sender and receiver in the name of a connection."""
+"""The text between sender and receiver in the name of a connection."""
 _HEAD, _MLP = re.compile(r"L([0-9]{1,6})\.([0-9]{1,6})"), re.compile(r"MLP ([0-9]{1,6})")
 
 
 @dataclass(frozen=True)
 class Component:
-    """A node: what writes to the residual stream, or reads it.
+    """A node of the circuit graph: it writes to the residual stream, or reads it.
 
     Attributes:
-        kind: the embedding (with positions, where the model adds any), a head, an MLP, or the unembedding.
+        kind: the embedding (with positions, if the model adds any), a head, an MLP, or the unembedding.
         layer: of a head or an MLP.
         head: of a head.
     """
@@ -31,7 +31,7 @@ class Component:
 
     @property
     def name(self) -> str:
-        """As rows say it.
+        """The component's name in rows.
 
         >>> Component("head", 1, 0).name, Component("MLP", 2).name
         ('L1.0', 'MLP 2')
@@ -42,17 +42,20 @@ class Component:
 
     @property
     def depth(self) -> tuple[float, int]:
-        """When it acts: a component reads what all of less depth wrote. Heads of a layer act before its MLP."""
+        """The order of computation: a component reads the outputs of all components with a smaller depth.
+
+        Heads of a layer come before its MLP.
+        """
         if self.layer is None:
             return (-1.0 if self.kind == "embedding" else float("inf"), 0)
         return (float(self.layer), 1 if self.kind == "MLP" else 0)
 
     @classmethod
     def named(cls, name: str) -> Component:
-        """The component of that name.
+        """The component with that name.
 
         Raises:
-            ValueError: for no name of one.
+            ValueError: if no component can have that name.
         """
         if name in ("embedding", "unembedding"):
             return cls(name)  # type: ignore[arg-type]
@@ -65,11 +68,11 @@ class Component:
 
 @dataclass(frozen=True)
 class Connection:
-    """What one component reads of another.
+    """The part of one component's input that another component wrote.
 
     Attributes:
-        sender: what wrote it.
-        receiver: what reads it.
+        sender: the component that writes.
+        receiver: the component that reads.
     """
 
     sender: Component
@@ -77,18 +80,18 @@ class Connection:
 
     @property
     def name(self) -> str:
-        """As rows say it, ``L0.0 -> L1.0``."""
+        """The connection's name in rows, ``L0.0 -> L1.0``."""
         return f"{self.sender.name}{ARROW}{self.receiver.name}"
 
     @classmethod
     def named(cls, name: str) -> Connection:
-        """The connection of that name.
+        """The connection with that name.
 
         >>> Connection.named("embedding -> MLP 0").receiver.kind
         'MLP'
 
         Raises:
-            ValueError: for no name of one.
+            ValueError: if no connection can have that name.
         """
         parts = [Component.named(part) for part in name.split(ARROW)]
         if len(parts) != 2 or not parts[0].depth < parts[1].depth:
@@ -102,11 +105,11 @@ def head_name(layer: int | None, head: int | None) -> str:
 
 
 def connections_of(layers: int, heads: int, mlps: bool) -> list[Connection]:
-    """Every connection of a model, receivers in the order in which they act.
+    """Every connection of a model, sorted by the order in which receivers are computed.
 
     Args:
-        layers: blocks.
-        heads: of a block.
+        layers: number of blocks.
+        heads: number of heads of a block.
         mlps: whether blocks have MLPs.
     """
     nodes = [Component("embedding")]

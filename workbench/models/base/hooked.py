@@ -1,4 +1,4 @@
-"""What all our models share: TransformerLens's root module, ids that are checked, caches without a graph."""
+"""The base class of all our models: TransformerLens's root module, checked position ids, caches without a graph."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from workbench.models.base.lens_parts import ActivationCache, HookedRootModule, 
 from workbench.models.errors import PositionError
 
 ReturnType = str | None
-"""What a forward pass gives, in TransformerLens's words: logits, loss, both, or nothing."""
+"""The output of a forward pass, in TransformerLens's words: logits, loss, both, or None."""
 
 
 class Output(NamedTuple):
-    """What ``return_type="both"`` gives."""
+    """The output for ``return_type="both"``."""
 
     logits: Tensor
     loss: Tensor
 
 
 class Checkpoint(NamedTuple):
-    """Which run and step a model's weights are of."""
+    """The run and the step that a model's weights come from."""
 
     run: str
     step: int
@@ -50,7 +50,7 @@ class Hooked(WithLogits, HookedRootModule):  # type: ignore[misc]  # the base sh
         """The given position ids, or 0, 1, 2, ...
 
         Raises:
-            PositionError: for ids that do not fit the tokens, are negative, or cannot be read by the position scheme.
+            PositionError: for ids that do not fit the tokens, are negative, or cannot be read by the encoding.
         """
         if position_ids is None:
             position_ids = torch.arange(tokens.shape[1], device=tokens.device)[None]
@@ -61,18 +61,18 @@ class Hooked(WithLogits, HookedRootModule):  # type: ignore[misc]  # the base sh
         self.cfg.positions.check(position_ids, self.cfg.n_ctx)
         return position_ids.to(tokens.device)
 
-    def asked_outputs(
-        self, tokens: Int[Tensor, "batch pos"], position_ids: Tensor, asked: Bool[Tensor, "batch pos"]
+    def supervised_outputs(
+        self, tokens: Int[Tensor, "batch pos"], position_ids: Tensor, supervised: Bool[Tensor, "batch pos"]
     ) -> Float[Tensor, "batch pos out"]:
-        """Outputs for training: right where ``asked``, and elsewhere whatever is cheapest."""
+        """Outputs for training: correct at the positions in ``supervised``. Elsewhere they may have any value."""
         outputs: Tensor = self(tokens, position_ids)
         return outputs
 
     def returned(self, logits: Tensor, tokens: Tensor, return_type: ReturnType) -> Any:
-        """Outputs as asked for; the loss is TransformerLens's: the mean cross-entropy of the next token.
+        """The outputs for ``return_type``. The loss is TransformerLens's: the mean cross-entropy of the next token.
 
         Raises:
-            LensUseError: for a loss of a model whose outputs are not its tokens, or an unknown return type.
+            LensUseError: for the loss of a model whose outputs are not its tokens, or an unknown return type.
         """
         if return_type in ("logits", None):
             return logits if return_type else None
@@ -102,7 +102,7 @@ class Hooked(WithLogits, HookedRootModule):  # type: ignore[misc]  # the base sh
         return out, cache
 
     def score_hooks(self, layer: int) -> list[str]:
-        """Names of the activations that the attention scores of a layer are made of."""
+        """Names of the activations from which the attention scores of a layer are computed."""
         names: list[str] = self.cfg.score_hooks(layer)
         return names
 

@@ -68,11 +68,12 @@ class Unembed(nn.Module):
 class TiedUnembed(nn.Module):
     """Read-out whose ``W_U [d_model, out]`` is the transpose of rows of an embedding: one parameter, one gradient.
 
-    Only the bias is its own, so that a checkpoint holds the embedding once (Press, Wolf 2017, 1608.05859).
+    Only the bias is a separate parameter, so that a checkpoint contains the embedding once (Press, Wolf 2017,
+    1608.05859).
 
     Args:
-        embed: whose rows they are.
-        rows: which.
+        embed: the embedding.
+        rows: its rows that are used.
     """
 
     def __init__(self, embed: Embed, rows: slice) -> None:

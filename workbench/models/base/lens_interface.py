@@ -1,7 +1,7 @@
-"""What users of TransformerLens call on a model beside its forward pass, by the same names and with the same results.
+"""The methods of TransformerLens's models besides the forward pass, with the same names and the same results.
 
-``ActivationCache``, ``FactoredMatrix``, ``detect_head`` and ``transformer_lens.patching`` ask a model for these. What
-our model does not have is refused in words rather than answered with nothing.
+``ActivationCache``, ``FactoredMatrix``, ``detect_head`` and ``transformer_lens.patching`` call them. A call for a
+feature that our model does not have raises an error that explains the alternative.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from workbench.models.base.lens_parts import FactoredMatrix, composition_scores
 
 
 class LensUseError(LensError, ValueError):
-    """A call of TransformerLens's that this model cannot answer; the message says why and what does."""
+    """A call from TransformerLens's interface that this model does not support; the message explains why and what to
+    do.
+    """
 
 
 @runtime_checkable
 class Tokenizer(Protocol):
-    """Text to token ids and back; a run's model has that of its task."""
+    """Converts text to token ids and back; a run's model has the tokenizer of its task."""
 
     @property
     def names(self) -> Sequence[str]:
@@ -33,7 +35,7 @@ class Tokenizer(Protocol):
 
     @property
     def bos(self) -> bool:
-        """Whether token 0 is a BOS that stands before every sequence."""
+        """Whether token 0 is a BOS that comes before every sequence."""
         ...
 
     def encode(self, text: str) -> list[int]:
@@ -52,7 +54,7 @@ SWITCHES = {
 
 
 class WithTokens:
-    """Texts and tokens of a model; its ``tokenizer`` is that of its task where it comes from a run, else None."""
+    """Texts and tokens of a model. Its ``tokenizer`` is that of its task if the model comes from a run, else None."""
 
     cfg: Any
     tokenizer: Tokenizer | None = None
@@ -60,10 +62,10 @@ class WithTokens:
     def to_tokens(
         self, text: str | Sequence[str] | Tensor, prepend_bos: bool | None = None, **options: Any
     ) -> Int[Tensor, "batch pos"]:
-        """Token ids ``[batch, pos]`` of a text or several of equal length; tensors of ids pass as they are.
+        """Token ids ``[batch, pos]`` of a text or several texts of equal length; tensors of ids are returned unchanged.
 
-        ``prepend_bos``: None = where the task has a BOS. ``move_to_device`` and what else TransformerLens takes is
-        accepted and means nothing here.
+        ``prepend_bos``: None = if the task has a BOS. ``move_to_device`` and further options of TransformerLens are
+        accepted and have no effect.
 
         Raises:
             LensUseError: for text without a tokenizer, or texts of unequal length.
@@ -82,7 +84,7 @@ class WithTokens:
     def to_str_tokens(
         self, text: str | Sequence[str] | Tensor, prepend_bos: bool | None = None, **options: Any
     ) -> list[str] | list[list[str]]:
-        """The text of every token; of several texts, a list each."""
+        """The text of every token, as a list; for several texts, a list of lists."""
         names = self._known().names
         if isinstance(text, Sequence) and not isinstance(text, str):
             return [cast("list[str]", self.to_str_tokens(one, prepend_bos)) for one in text]
@@ -95,7 +97,7 @@ class WithTokens:
         """The id of a text that is one token.
 
         Raises:
-            LensUseError: for a text of another number of tokens.
+            LensUseError: for a text with another number of tokens.
         """
         ids = self._known().encode(text)
         if len(ids) != 1:
@@ -120,7 +122,7 @@ class WithTokens:
         return self.tokenizer
 
     def set_use_attn_result(self, use_attn_result: bool) -> None:
-        """As in TransformerLens; off is accepted, on is refused with what does the same here."""
+        """Accept ``False``, which is the only setting here; refuse ``True`` with a message about the alternative."""
         self._switch("use_attn_result", use_attn_result)
 
     def set_use_split_qkv_input(self, use_split_qkv_input: bool) -> None:
@@ -136,7 +138,7 @@ class WithTokens:
         self._switch("use_attn_in", use_attn_in)
 
     def set_ungroup_grouped_query_attention(self, ungroup_grouped_query_attention: bool) -> None:
-        """No grouped heads here: both settings are what there is."""
+        """Accept either setting, because our models have no grouped heads."""
 
     @staticmethod
     def _switch(name: str, on: bool) -> None:
@@ -145,7 +147,7 @@ class WithTokens:
 
 
 class WithHeads:
-    """Weights of all layers at once, circuits of heads, and where logits come from; for transformers."""
+    """Weights of all layers at once, circuits of heads, and directions of logits; for transformers."""
 
     cfg: Any
     blocks: nn.ModuleList
@@ -180,7 +182,7 @@ class WithHeads:
 
     @property
     def W_gate(self) -> None:
-        """No gated MLPs here."""
+        """None: our models have no gated MLPs."""
         return None
 
     @property
@@ -241,11 +243,11 @@ class WithHeads:
     def accumulated_bias(
         self, layer: int, mlp_input: bool = False, include_mlp_biases: bool = True
     ) -> Float[Tensor, " d_model"]:
-        """Sum of the biases ``b_O`` and ``b_out`` that were added to the residual stream before a layer.
+        """Sum [d_model] of the biases ``b_O`` and ``b_out`` that are added to the residual stream before a layer.
 
         Args:
             layer: 0 = none, ``n_layers`` = all.
-            mlp_input: that layer's ``b_O`` as well.
+            mlp_input: whether that layer's ``b_O`` counts, too.
             include_mlp_biases: whether those of MLPs count.
         """
         attention = self.b_O[: layer + mlp_input]
@@ -256,7 +258,7 @@ class WithHeads:
 
 
 class WithLogits(WithTokens):
-    """Directions of the residual stream that logits are read along."""
+    """Directions of the residual stream from which logits are computed."""
 
     unembed: Any
 
@@ -266,7 +268,7 @@ class WithLogits(WithTokens):
         return bias
 
     def tokens_to_residual_directions(self, tokens: str | int | Tensor) -> Float[Tensor, "*tokens d_model"]:
-        """The column of ``W_U`` of each answer: what the residual stream is dotted with for its logit."""
+        """The column of ``W_U`` for each answer; its dot product with the residual stream is the answer's logit."""
         if isinstance(tokens, str):
             tokens = self.to_single_token(tokens)
         weights: Tensor = self.unembed.W_U

@@ -1,12 +1,13 @@
-"""The parts of TransformerLens that our models are made of, without what else its package brings.
+"""Imports the parts of TransformerLens that our models use, without importing the rest of its package.
 
-Importing ``transformer_lens`` runs its whole package, which imports transformers and datasets: some four seconds in
-every process, for six names that need neither. So its packages are put in place *unopened*: modules within them are
-found as ever, and the first question for anything else (``transformer_lens.HookedTransformer``, ``from transformer_lens
-import patching``) runs the package's own code, once, in the order in which a plain import would have. The classes
-are the same ones either way: our models are ``HookedRootModule``s, and their hooks ``HookPoint``s.
+Importing ``transformer_lens`` runs its whole package, which imports transformers and datasets. This takes some four
+seconds in every process, for six names that need neither. So this module registers its packages *unopened*, without
+running their code. Modules within them are found as usual. The first access to any other name
+(``transformer_lens.HookedTransformer``, ``from transformer_lens import patching``) runs the package's own code once, in
+the order of a plain import. The classes are the same either way: our models are ``HookedRootModule``s, and their hooks
+``HookPoint``s.
 
-Where ``transformer_lens`` is imported before, or is built otherwise than expected, the plain import is what happens.
+If ``transformer_lens`` was imported before, or is built differently than expected, it is imported as usual.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from typing import Any
 
 PACKAGE = "transformer_lens"
 UNOPENED = (PACKAGE, f"{PACKAGE}.conversion_utils", f"{PACKAGE}.utilities")
-"""Packages whose own code imports what is slow, outermost first."""
+"""Packages whose own code has slow imports, outermost first."""
 WITHIN = {"Slice": "slice", "SliceInput": "slice", "remove_batch_dim": "tensors", "warn_if_mps": "devices"}
-"""Names that the parts below take from ``transformer_lens.utilities`` -> the module within that has them."""
+"""Names that these parts import from ``transformer_lens.utilities`` -> the module that defines them."""
 
 _LOCK = threading.RLock()
 
@@ -48,7 +49,7 @@ class Unopened(ModuleType):
 
 
 def place_unopened() -> None:
-    """Put the packages in place, unless TransformerLens is imported already."""
+    """Register the packages as unopened, unless TransformerLens is imported already."""
     if PACKAGE in sys.modules:
         return
     for name in UNOPENED:
@@ -61,7 +62,7 @@ def place_unopened() -> None:
 
 
 def open_packages() -> None:
-    """Run the code of all unopened packages, as importing TransformerLens plainly does."""
+    """Run the code of all unopened packages, as a plain import of TransformerLens does."""
     with _LOCK:
         for name in UNOPENED:
             package = sys.modules.get(name)

@@ -1,7 +1,7 @@
-"""A model that computes on another device, or in shorter numbers, and is read and edited as if it did so here.
+"""A model that computes on another device, or in lower precision, and is read and edited as if it computed on the CPU.
 
-Its hooks hand over what was computed there as float32 on the processor, and take edits back. So whatever measures it
-draws, mixes and sums on the processor in the same order as ever, and needs to know nothing of devices.
+Its hooks receive the activations of the device as float32 on the CPU, and send edits back. So measurements sample and
+reduce on the CPU in the usual order, and need no code for devices.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from torch import Tensor, nn
 
 
 def compute_elsewhere(here: Any, there: Any, device: str, autocast: bool = False, copied: bool = True) -> Any:
-    """Let a model compute by its twin; ``here`` itself comes back.
+    """Let a model compute through an equal model on another device; returns ``here`` itself.
 
-    Passes that keep a graph are computed here, where the parameters are that they are about.
+    Passes that keep a graph are computed in ``here``, which has the parameters of the graph.
 
     Args:
-        here: the model that is read and edited; its weights stay where they are.
-        there: an equal one, which is moved to the device.
-        device: where.
-        autocast: whether products are computed in bfloat16.
-        copied: whether ``here`` holds the weights too, so that a change of them is carried over.
+        here: the model that is read and edited; its weights stay on their device.
+        there: an equal model, which is moved to the device.
+        device: the device's name.
+        autocast: whether matrix products are computed in bfloat16.
+        copied: whether ``here`` has the weights too, so that changes of them are copied to ``there``.
     """
     there.to(device)
     own, known = here.forward, _versions(here)
@@ -48,7 +48,7 @@ def compute_elsewhere(here: Any, there: Any, device: str, autocast: bool = False
 
 
 def _versions(model: nn.Module) -> list[int]:
-    """Changes whenever a weight is written to."""
+    """Counters that change whenever a weight is written to."""
     return [parameter._version for parameter in model.parameters()]
 
 
@@ -59,7 +59,7 @@ def _numbers(device: str, autocast: bool) -> AbstractContextManager[Any]:
 
 @contextmanager
 def _bridged(here: Any, there: Any) -> Iterator[None]:
-    """While the block lasts, what the twin's hooks see goes through the hooks here that somebody watches or edits."""
+    """Inside this block, activations of ``there`` pass through the hooks of ``here`` that have functions attached."""
     watched = {name: point for name, point in here.hook_dict.items() if point._forward_hooks}
     with there.hooks(fwd_hooks=[(name, partial(_through, point=point)) for name, point in watched.items()]):
         yield
@@ -74,7 +74,7 @@ def _through(value: Tensor, hook: object, point: Callable[[Tensor], Tensor]) -> 
 
 
 def _here(value: Any) -> Any:
-    """A tensor on the processor, in no fewer than 32 bits; whatever else it is as it is."""
+    """A tensor on the CPU with at least 32 bits per number; other values are returned unchanged."""
     if not isinstance(value, Tensor):
         return value
     short = value.dtype in (torch.bfloat16, torch.float16)

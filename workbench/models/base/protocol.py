@@ -1,4 +1,4 @@
-"""What every analysed model must offer, whoever wrote it."""
+"""The interface that every analysed model must have, whoever wrote it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class HookedModel(Protocol):
     def __call__(
         self, tokens: Tensor, position_ids: Tensor | None = None, *, return_type: str | None = "logits"
     ) -> Tensor:
-        """Outputs ``[batch, pos, out]``; with ``return_type=None``, as in TransformerLens, none are made."""
+        """Outputs ``[batch, pos, out]``; with ``return_type=None``, as in TransformerLens, they are not computed."""
         ...
 
     def run_with_cache(self, *args: Any, **kwargs: Any) -> Any: ...
@@ -30,5 +30,5 @@ class HookedModel(Protocol):
         ...
 
     def score_hooks(self, layer: int) -> list[str]:
-        """Names of the activations that attention scores are made of; q and k come first."""
+        """Names of the activations from which attention scores are computed; q and k come first."""
         ...

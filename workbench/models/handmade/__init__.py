@@ -1,1 +1,1 @@
-"""Models built by hand, whose answers are known in closed form."""
+"""Models built by hand, with answers that are known in closed form."""

@@ -13,15 +13,15 @@ from workbench.models.transformer.config import ModelConfig
 from workbench.models.transformer.model import HookedTransformer
 
 SURE = 60.0
-"""A score that leaves other keys nothing at any length in use."""
+"""A score that leaves no weight for other keys at any length in use."""
 
 
 def induction_model(symbols: int, score: float) -> HookedTransformer:
-    """A previous-token head that feeds an induction head, which copies what it reads to the output.
+    """A previous-token head that feeds an induction head, which copies the token it attends to.
 
-    Tokens: 0 BOS, 1..symbols; answers: the symbols. On a string whose tokens are all different but for one
-    earlier occurrence of the last one, at index t, the head of layer 1 puts e^score / (e^score + t) on the key behind
-    that occurrence.
+    Tokens: 0 BOS, 1..symbols; answers: the symbols. Take a sequence whose tokens are all different, except that the
+    last token has one earlier occurrence at index t. The head of layer 1 then puts e^score / (e^score + t) on the key
+    after that occurrence.
     """
     model = _heads(symbols, layers=2, locality=1)
     with torch.no_grad():
@@ -35,10 +35,11 @@ def induction_model(symbols: int, score: float) -> HookedTransformer:
 
 
 def anti_induction_model(symbols: int, score: float, itself: Literal["seen", "masked"] = "masked") -> HookedTransformer:
-    """A head that matches a token with its earlier occurrence, and copies it.
+    """A head that attends to the earlier occurrence of a token, and copies it.
 
-    On a string as for :func:`induction_model` it puts e^score / (e^score + t - 1) on that occurrence if the query's
-    own key is masked, and e^score / (2 e^score + t - 1) on each of the two if it is not.
+    Take a sequence as in :func:`induction_model`. If the query's own key is masked, the head puts e^score / (e^score +
+    t - 1) on the earlier occurrence. If it is not masked, the head puts e^score / (2 e^score + t - 1) on each of the
+    two.
     """
     model = _heads(symbols, layers=1, locality=0)
     with torch.no_grad():
@@ -53,10 +54,10 @@ def anti_induction_model(symbols: int, score: float, itself: Literal["seen", "ma
 
 
 def left_neighbour_model(symbols: int, score: float) -> HookedTransformer:
-    """A previous-token head, and a head that matches a token with its earlier occurrence and copies what stood before.
+    """A previous-token head, and a head that attends to a token's earlier occurrence and copies the token before it.
 
-    The answer is the left neighbour: anti-induction through the V of the key that matches, where induction goes through
-    the K of the key behind it.
+    The answer is the left neighbour. Anti-induction reads it through the V of the matching key; induction would read
+    through the K of the key after it.
     """
     model = _heads(symbols, layers=2, locality=1)
     with torch.no_grad():
@@ -71,7 +72,7 @@ def left_neighbour_model(symbols: int, score: float) -> HookedTransformer:
 
 
 def fixed_lag_model(symbols: int, lag: int) -> HookedTransformer:
-    """A head that attends to the key ``lag`` places back, whatever stands there."""
+    """A head that attends to the key ``lag`` positions before the query, whatever its token."""
     model = _heads(symbols, layers=1, locality=lag)
     with torch.no_grad():
         own, _, out = _places(symbols)
@@ -81,7 +82,7 @@ def fixed_lag_model(symbols: int, lag: int) -> HookedTransformer:
 
 
 def _heads(symbols: int, layers: int, locality: int) -> HookedTransformer:
-    """A model of attention heads that embeds and answers symbols; the heads do nothing yet."""
+    """A model with embedding, read-out and heads for the given symbols; the heads do nothing yet."""
     cfg = ModelConfig(
         d_vocab=symbols + 1, d_vocab_out=symbols, n_layers=layers, d_model=3 * (symbols + 1), n_heads=1,
         d_head=symbols + 1, n_ctx=4096, positions={"name": "limit", "period": 1, "locality": locality},
@@ -100,7 +101,7 @@ def _attention(model: HookedTransformer, layer: int) -> Any:
 
 
 def _places(symbols: int) -> tuple[slice, slice, slice]:
-    """Residual dimensions of the token itself, of the one before it, and of what was copied."""
+    """Residual dimensions of the token itself, of the token before it, and of the copied token."""
     size = symbols + 1
     return slice(0, size), slice(size, 2 * size), slice(2 * size, 3 * size)
 

@@ -1,7 +1,7 @@
 """Models built by hand for the average tasks: a sine of an average, the average of a class, and in-context k-grams.
 
-The constructions of Izzo, Nichani, Lee (arXiv 2510.27015, section on experiments and definition 5.4), with every weight
-a formula.
+The constructions are those of Izzo, Nichani, Lee (arXiv 2510.27015, section on experiments and definition 5.4). Every
+weight is a formula.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from workbench.models.transformer.config import ModelConfig
 from workbench.models.transformer.model import HookedTransformer
 
 HIDDEN = 60.0
-"""A key whose score is so much below all others weighs nothing at any length in use."""
+"""A key whose score is lower than all others by this number has no weight at any length in use."""
 
 
 def sine_of_average(omega: float, error: float = 0.005) -> HookedTransformer:
-    """The task ``simple``: uniform attention reads the average, an MLP its sine, piecewise linear.
+    """The task ``simple``: uniform attention computes the average, an MLP a piecewise linear sine of it.
 
-    With pieces of width h the sine is missed by at most (omega h)^2 / 8. What enters and what leaves each hidden unit
-    is balanced: the product of the two norms is then the total change of slope, the least that any weights allow.
+    With pieces of width h the error of the sine is at most (omega h)^2 / 8. The input and output weights of each hidden
+    unit have equal norms. The sum of their products is then the total change of slope, the smallest that any weights
+    allow.
 
     Args:
         omega: frequency.
@@ -88,17 +89,18 @@ def class_average(p: int, k: int) -> HookedTransformer:
 
 
 def kgram_average(symbols: int, k: int, score: float, local: float = 12.0) -> HookedTransformer:
-    """The task ``in_context_kgram`` where the last k tokens have occurred before: two layers.
+    """The task ``in_context_kgram`` for inputs whose last k tokens have occurred before: two layers.
 
-    Heads of the first copy the token at lag 1, .., k, by local terms times log K. A head of the second gives a key
-    ``score`` for each of its k predecessors that is the token at the same place of the query's last k, and copies the
-    key's own token. A key that matches in all has e^score times the weight of one that misses one place.
+    Heads of the first layer copy the tokens at lags 1, .., k, by local terms times log K. A head of the second layer
+    compares the k predecessors of a key with the last k tokens of the query, index by index. Each match adds ``score``
+    to the key, and the head copies the key's own token. A key with k matches has e^score times the weight of a key with
+    k - 1.
 
     Args:
         symbols: size of the alphabet.
         k: length of the key in tokens.
         score: per matching token.
-        local: local term of the lag that a head copies; its position margin is one less.
+        local: local term of the lag that a head copies; its position margin is smaller by one.
     """
     size = symbols + 1
     own = slice(0, size)

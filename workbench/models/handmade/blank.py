@@ -1,4 +1,4 @@
-"""A model without weights, for hand-made ones to begin with."""
+"""A model with all weights 0, from which hand-made models start."""
 
 from __future__ import annotations
 

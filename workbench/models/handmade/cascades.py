@@ -1,8 +1,9 @@
 """State-space models compiled from cascades of latches, counters and tests, exact at every length in use.
 
 Every layer reads whole numbers from the residual stream, the token among them, and adds whole numbers to it. A channel
-is on, at :data:`ON`, where an affine expression is at least 1, and off where it is at most 0: silu of a large number is
-that number, and of a large negative one 0. On channels move states by exactly 1, as long as sums stay below 2^24.
+is on (value :data:`ON`) if an affine expression is at least 1, and off if it is at most 0. This works because silu of a
+large number is that number, and silu of a large negative number is 0. Channels that are on change states by exactly 1,
+as long as sums stay below 2^24.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from workbench.models.ssm.config import SSMConfig
 from workbench.models.ssm.model import HookedSSM
 
 Affine = Mapping[str, int]
-"""Factors of features by name, those of tokens among them; :data:`CONSTANT` is 1."""
+"""Coefficients of features by name, those of tokens among them; :data:`CONSTANT` is 1."""
 ON, STEP = 64.0, 128.0
-"""A channel that is on, and a step size after which exp(-step) is 0 in float32; powers of two, whose products are
-exact."""
+"""The value of a channel that is on, and a step size after which exp(-step) is 0 in float32. Both are powers of two, so
+that products are exact.
+"""
 NEVER = -1e4
 """Log of a rate that is 0 in float32: the gate is 1 whatever the step."""
 CONSTANT = "always"
@@ -29,7 +31,7 @@ CONSTANT = "always"
 
 @dataclass(frozen=True)
 class Latch:
-    """A bit that is set where one expression is 1 and cleared where another is; both are at most 1, never both 1."""
+    """A bit that is set when one expression is 1 and cleared when another is; both are at most 1, never both 1."""
 
     name: str
     set: Affine
@@ -38,7 +40,7 @@ class Latch:
 
 @dataclass(frozen=True)
 class Counter:
-    """A sum over the string so far of factors of what is counted: expressions of at most 1."""
+    """The sum over the tokens so far of coefficients times expressions; each expression is at most 1."""
 
     name: str
     counted: Sequence[tuple[int, Affine]]
@@ -46,7 +48,7 @@ class Counter:
 
 @dataclass(frozen=True)
 class Test:
-    """1 where an expression is at least 1, here and now, whatever its size; no state."""
+    """1 if an expression of the current token and earlier layers is at least 1, whatever its size; has no state."""
 
     __test__ = False  # no test of ours, whatever the collector of tests takes it for
 
@@ -56,7 +58,7 @@ class Test:
 
 @dataclass(frozen=True)
 class Before:
-    """A bit of an earlier layer as it was one token ago; 0 at the first."""
+    """A bit of an earlier layer as it was one token ago; 0 at the first token."""
 
     name: str
     of: str
@@ -72,8 +74,8 @@ class Cascade:
 
     Attributes:
         tokens: names of the tokens in the order of their ids.
-        layers: the parts of each.
-        answers: names of the features that are the answers yes.
+        layers: the parts of each layer.
+        answers: names of the features that are the answers; 1 means yes.
     """
 
     tokens: tuple[str, ...]
@@ -82,19 +84,19 @@ class Cascade:
 
     @property
     def stateful(self) -> int:
-        """Layers that hold a state."""
+        """Number of layers that have a state."""
         return sum(any(isinstance(part, Latch | Counter) for part in layer) for layer in self.layers)
 
     @property
     def latches(self) -> int:
-        """Bits that latches hold."""
+        """Number of bits in latches."""
         return sum(isinstance(part, Latch) for layer in self.layers for part in layer)
 
 
 def compile_cascade(cascade: Cascade) -> HookedSSM:
     """The state-space model of a cascade: gates in {0, 1}, one state per channel, one layer for each of its layers.
 
-    Its outputs ``[batch, pos, answer]`` are positive exactly where an answer is yes.
+    Its outputs ``[batch, pos, answer]`` are positive exactly if an answer is yes.
     """
     features = [CONSTANT, *cascade.tokens, *(part.name for layer in cascade.layers for part in layer)]
     at = {name: place for place, name in enumerate(features)}
@@ -162,7 +164,7 @@ class _Mixer:
             self._out(channel, part.name, 1)
 
     def _on(self, expression: Affine, offset: int = 1, before: bool = False) -> int:
-        """A channel that is ON * relu(2 expression - offset)."""
+        """The index of a new channel with the value ON * relu(2 expression - offset)."""
         channel, self.channel = self.channel, self.channel + 1
         for name, factor in expression.items():
             self.mixer.W_in[self.at[name], channel] += 2 * ON * factor
@@ -176,7 +178,9 @@ class _Mixer:
 
 # ---- machines ------------------------------------------------------------------------------------
 def counted_brackets(pairs: Sequence[tuple[str, str]], tokens: Sequence[str]) -> Cascade:
-    """Dyck-1 and its shuffles: a counter for each pair of brackets; none may ever be below 0, all are 0 in a word."""
+    """Dyck-1 and its shuffles: a counter for each pair of brackets; none may ever be below 0, and all are 0 at a word's
+    end.
+    """
     depths = tuple(Counter(f"depth {o}", ((1, {o: 1}), (-1, {c: 1}))) for o, c in pairs)
     signs = tuple(
         Test(f"{kind} {o}", {f"depth {o}": sign}) for o, _ in pairs for kind, sign in (("open", 1), ("below", -1))
@@ -189,7 +193,7 @@ def counted_brackets(pairs: Sequence[tuple[str, str]], tokens: Sequence[str]) ->
 
 
 def equal_blocks(letters: Sequence[str], tokens: Sequence[str]) -> Cascade:
-    """a^n b^n c^n ..: neighbours are counted against each other, and no letter comes behind a later one."""
+    """a^n b^n c^n ..: counts of neighbouring letters are compared, and no letter may come after a later one."""
     pairs = list(pairwise(letters))
     seen = tuple(Latch(f"seen {letter}", {letter: 1}, {}) for letter in letters[1:])
     counts = tuple(Counter(f"{a} - {b}", ((1, {a: 1}), (-1, {b: 1}))) for a, b in pairs)
@@ -204,7 +208,7 @@ def equal_blocks(letters: Sequence[str], tokens: Sequence[str]) -> Cascade:
 
 
 def prefix_expressions(arities: Mapping[str, int], tokens: Sequence[str]) -> Cascade:
-    """Expressions in prefix notation: one operand is wanted at first, and the first time that none is ends the word."""
+    """Expressions in prefix notation. One operand is missing at first, and the word ends when no operand is missing."""
     wanted = Counter("more wanted", tuple((arity - 1, {name: 1}) for name, arity in arities.items()))
     done = Test("done", {"more wanted": -1})
     dead = Latch("dead", {"was done": 1}, {})
@@ -213,7 +217,7 @@ def prefix_expressions(arities: Mapping[str, int], tokens: Sequence[str]) -> Cas
 
 
 def contains_twice(letter: str, others: Sequence[str], tokens: Sequence[str]) -> Cascade:
-    """Some letter twice in a row: was the last one it, and has it come again?"""
+    """Some letter twice in a row: has the letter come again directly after itself?"""
     last = Latch("last", {letter: 1}, dict.fromkeys(others, 1))
     found = Latch("answer", {letter: 1, "was last": 1, CONSTANT: -1}, {})
     return Cascade(tuple(tokens), ((last,), (Before("was last", "last"),), (found,)))
@@ -237,8 +241,8 @@ def last_of_two(letter: str, other: str, tokens: Sequence[str]) -> Cascade:
 def depth_two(opening: str, closing: str, tokens: Sequence[str]) -> Cascade:
     """D_2, balanced words of depth up to 2, without a counter.
 
-    Brackets alternate but where the depth goes from 0 to 2, by two opening ones, or from 2 to 0, by two closing ones:
-    which came last and what the last bracket was tell the depth. The start is like two closing ones.
+    Brackets alternate, except when the depth goes from 0 to 2 by two opening ones, or from 2 to 0 by two closing ones.
+    The latest of these double steps and the last bracket determine the depth. The start counts as two closing brackets.
     """
     opened = Latch("opened", {opening: 1}, {closing: 1})
     high = Latch("high", {opening: 1, "was opened": 1, CONSTANT: -1}, {closing: 1, "was opened": -1})
@@ -251,12 +255,14 @@ def depth_two(opening: str, closing: str, tokens: Sequence[str]) -> Cascade:
 
 
 def bounded_stack(kinds: int, height: int) -> Cascade:
-    """What may close next in Dyck words of so many kinds of brackets and of a bounded depth: the top of the stack.
+    """Which bracket may close next, for Dyck words with several kinds of brackets and a bounded depth: the top of the
+    stack.
 
-    Layer one counts the depth; layer three holds the kind at each depth in log2 K bits, overwritten by the next
-    bracket that opens there; the others compare and hold nothing. Tokens: BOS, then the opening brackets ``(0`` ..,
-    then the closing ones. The answers are the bits of the kind on top, lowest first, then whether the stack is empty
-    and whether it is full.
+    The first layer counts the depth. The third layer stores the kind of bracket at each depth in log2 K bits, which the
+    next bracket that opens at that depth overwrites. The other layers compare and have no state.
+
+    Tokens: BOS, then the opening brackets ``(0`` .., then the closing ones. The answers are the bits of the kind on
+    top, lowest first, then whether the stack is empty and whether it is full.
     """
     opening, closing = [f"({kind}" for kind in range(kinds)], [f"){kind}" for kind in range(kinds)]
     bits = range(max(1, (kinds - 1).bit_length()))

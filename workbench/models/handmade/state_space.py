@@ -1,7 +1,7 @@
 """State-space models built by hand that compute a state exactly, at any length.
 
-All is done by gates that are 0, 1 or -1 to the last bit: exp(-dt A) is exactly 1 where the step size dt is 0
-(softplus of -200 is, in float32), and exactly 0 where it is :data:`STEP`.
+Their gates are exactly 0, 1 or -1 in float32. If the step size dt is 0, the gate exp(-dt A) is exactly 1; the softplus
+of -200 gives this step size in float32. If the step size is :data:`STEP`, the gate is exactly 0.
 """
 
 from __future__ import annotations
@@ -13,25 +13,26 @@ from workbench.models.ssm.config import SSMConfig
 from workbench.models.ssm.model import HookedSSM
 
 STEP = 200.0
-"""A step size after which exp(-dt) is 0 in float32, and at whose negative softplus is 0."""
+"""A step size after which exp(-dt) is 0 in float32, and softplus of its negative is 0."""
 LOUD = 32.0
-"""A channel that is on: silu leaves it as it is, for the sigmoid of 32 is 1 in float32."""
+"""The value of a channel that is on: silu does not change it, because the sigmoid of 32 is 1 in float32."""
 
 
 def flip_flop() -> HookedSSM:
-    """The task flip_flop: writes set the gate to 0 and the state to the bit, all else has gate 1 (h = bit).
+    """The task flip_flop: at a write the gate is 0 and the state becomes the written bit. All other tokens have gate 1.
 
-    Two channels, on at ``w0`` and at ``w1``; the first writes a negative number, the second a positive one,
-    and each is cleared by the other's write. Their sum has the sign of the bit last written.
+    Two channels, on at ``w0`` and at ``w1``. The first writes a negative number and the second a positive one, and each
+    is cleared by the other's write. Their sum has the sign of the bit last written.
     """
     channels = {1: 0, 2: 1}  # the tokens w0 and w1
     return _one_layer(6, channels, steps=(1, 2), writes={0: -1.0, 1: 1.0}, sums={0: 1.0, 1: 1.0}, gates="nonnegative")
 
 
 def parity() -> HookedSSM:
-    """The task parity with signed gates: h = (1 - 2 x) h, begun with 1 at BOS.
+    """The task parity with signed gates: h = (1 - 2 x) h, started with 1 at BOS.
 
-    One channel is on at BOS, where it writes, one at ``1``, which only turns the gate of all to -1.
+    One channel is on at BOS, where it writes. Another is on at ``1``, where it only sets the gate of all channels to
+    -1.
     """
     return _one_layer(3, {0: 0, 2: 1}, steps=(0, 2), writes={0: 1.0, 1: 0.0}, sums={0: -1.0}, gates="signed")
 
@@ -44,14 +45,14 @@ def _one_layer(
     sums: dict[int, float],
     gates: str,
 ) -> HookedSSM:
-    """One layer with one state per channel, and the answer 1 where a sum of states is positive.
+    """One layer with one state per channel; the answer is 1 if a sum of states is positive.
 
     Args:
         d_vocab: tokens; the answers are 0 and 1.
-        channels: which channel each token turns on.
+        channels: the channel that each token turns on.
         steps: tokens at which the step size of all channels is STEP; it is 0 elsewhere.
-        writes: what each channel's on-state writes, by sign; 0 for nothing.
-        sums: factors of the channels in the sum.
+        writes: sign of the value that each channel writes when it is on; 0 for nothing.
+        sums: coefficients of the channels in the sum.
         gates: nonnegative or signed.
     """
     inner = len(channels)

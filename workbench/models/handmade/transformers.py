@@ -1,7 +1,7 @@
-"""Models built by hand, whose every quantity is known in closed form.
+"""Transformers built by hand, whose every quantity is known in closed form.
 
-They are the ground on which probes, circuits and verdicts are tested: an exact counter that is
-scale-robust by construction, twins of it that depend on length, and heads whose attention is a formula.
+Probes, circuits and verdicts are tested on them. There is an exact counter that is scale-robust by construction, broken
+variants of it that depend on length, and heads whose attention is a formula.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ ONE, BOS, REAL, ZERO_TOKEN, ONE_TOKEN, UNIT, MEAN, COARSE, CLEAN, LATE = range(1
 def key_head(margin: float, n_ctx: int = 4096) -> HookedTransformer:
     """One head that gives every key token (id 2) the score ``margin`` and all other keys 0.
 
-    Tokens: 0 BOS, 1 plain, 2 key. With k key tokens among K visible keys the mass on the key tokens is
-    k e^m / (k e^m + K - k), for every query; with margin 0 attention is uniform.
+    Tokens: 0 BOS, 1 plain, 2 key. Let K be the number of visible keys and k the number of key tokens among them. For
+    every query the mass on the key tokens is k e^m / (k e^m + K - k). With margin 0 attention is uniform.
     """
     model = blank(
         ModelConfig(
@@ -50,8 +50,10 @@ def uniform_head(n_ctx: int = 4096) -> HookedTransformer:
 
 
 def key_tokens(batch: int, length: int, keys: int, generator: torch.Generator) -> Int[Tensor, "batch pos"]:
-    """Strings for :func:`key_head`: BOS, then ``keys`` key tokens at random places among the first
-    ``length - 16``, so that each of the last 16 queries sees all of them."""
+    """Sequences [batch, pos] for :func:`key_head`: BOS, then ``keys`` key tokens at random positions.
+
+    The key tokens are among the first ``length - 16`` positions, so that each of the last 16 queries sees all of them.
+    """
     place = torch.rand(batch, length, generator=generator)
     place[:, max(keys, length - 16) :] = 2.0
     chosen = place.argsort(1)[:, :keys]
@@ -62,17 +64,17 @@ def key_tokens(batch: int, length: int, keys: int, generator: torch.Generator) -
 def majority(gain_length: int = 4096, window: int | None = None, n_ctx: int = 4096) -> HookedTransformer:
     """An exact counter for the task majority (tokens BOS 0 1, answers 0 1), built without training.
 
-    A uniform head writes (#ones - #zeros) / K and 1 / K; an MLP compares them with gain
-    G = 4 (gain_length + 1) through S(y) = relu(y) - relu(y - 1); a second MLP cleans the bit. With d
-    the difference of counts and K = n + 1 keys the comparison is S(G (d - 1/2) / K): exact for every
-    n <= gain_length, and beyond it wrong exactly where d >= 1 and G (d - 1/2) / K <= 1/2.
+    A uniform head writes (#ones - #zeros) / K and 1 / K. An MLP compares them with gain G = 4 (gain_length + 1) through
+    S(y) = relu(y) - relu(y - 1), and a second MLP rounds the result to a bit. Let d be the difference of counts and K =
+    n + 1 the number of keys. The comparison is S(G (d - 1/2) / K). It is exact for every n <= gain_length. Beyond that
+    length it is wrong exactly if d >= 1 and G (d - 1/2) / K <= 1/2.
 
     Args:
-        gain_length: longest prefix at which the comparison is exact; a small one gives a twin with a
-            blurred threshold, which errs on near ties alone.
-        window: if given, keys after this position are masked out by a score of -60 read from learned
-            positions: the twin that sees only the first ``window`` tokens.
-        n_ctx: largest number of positions (binds only with ``window``).
+        gain_length: longest prefix at which the comparison is exact. A small value gives a broken variant with a
+            blurred threshold, which is wrong only on small-margin inputs.
+        window: if given, keys after this position are masked out by a score of -60 from learned positions. This is the
+            broken variant that sees only the first ``window`` tokens.
+        n_ctx: largest number of positions (matters only with ``window``).
     """
     model = blank(
         ModelConfig(
@@ -108,7 +110,7 @@ def majority(gain_length: int = 4096, window: int | None = None, n_ctx: int = 40
 
 
 def _step(weights: dict[str, torch.nn.Parameter], layer: int, reads: dict[int, float], writes: int) -> None:
-    """Let an MLP write S(y) = relu(y) - relu(y - 1), with y the stated combination of dimensions."""
+    """Let an MLP write S(y) = relu(y) - relu(y - 1), where y is the given linear combination of dimensions."""
     inner, outer = weights[f"blocks.{layer}.mlp.W_in"], weights[f"blocks.{layer}.mlp.W_out"]
     for unit, sign in ((0, 1.0), (1, -1.0)):
         for dimension, weight in reads.items():

@@ -1,1 +1,1 @@
-"""To TransformerLens's own classes and back, and whether both compute the same."""
+"""Conversion to and from TransformerLens's own classes, and a comparison of their outputs with ours."""

@@ -1,7 +1,7 @@
-"""Does our model compute what TransformerLens's own HookedTransformer computes? Same weights in, all activations out.
+"""Compares our model with TransformerLens's own HookedTransformer: the same weights, and all activations.
 
 ``PYTHONPATH=.upstream python -m workbench.models.interop.conformance`` prints the table (``make upstream`` fetches
-version 3.9.0 into that folder), and ``--json`` the same with every hook by name.
+version 3.9.0 into that folder). With ``--json`` it prints the same with every hook by name.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ CASES: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Comparison:
-    """Our model beside TransformerLens's with the same weights, on the same tokens.
+    """The differences between our model and TransformerLens's with the same weights, on the same tokens.
 
     Attributes:
-        case: what kind of model.
+        case: the kind of model.
         logits: largest difference of a logit.
         activations: largest difference of any shared activation.
-        at: the hook where that is.
-        hooks: names of the hooks that both have; all were compared.
+        at: the hook with that difference.
+        hooks: names of the hooks that both models have; all were compared.
         ours: hooks that only our model has.
-        utilities: what users of TransformerLens call on model and cache -> largest difference of its result.
+        utilities: methods of model and cache that users of TransformerLens call -> largest difference of the results.
     """
 
     case: str
@@ -100,9 +100,9 @@ def compare(case: str, seed: int = 0) -> Comparison:
 
 
 def compare_utilities(model: HookedTransformer, upstream: Any, tokens: Tensor) -> dict[str, float]:
-    """Largest difference of what both sides answer to the same call, by the call; infinite where they differ in kind.
+    """Call -> largest difference between the two results; infinite if their types differ.
 
-    ``to_tokens`` is not compared: TransformerLens's wants a tokenizer, ours has that of the task.
+    ``to_tokens`` is not compared: TransformerLens's needs a tokenizer, and ours has that of the task.
     """
     found: dict[str, float] = {}
     sides = (model, upstream)
@@ -137,7 +137,7 @@ def compare_utilities(model: HookedTransformer, upstream: Any, tokens: Tensor) -
 
 
 def compare_caches(caches: list[Any], answers: Tensor, tokens: Tensor, full: bool) -> dict[str, float]:
-    """The same for what an ``ActivationCache`` works out with the help of its model."""
+    """Call -> largest difference, for methods of ``ActivationCache`` that use the model."""
     calls: dict[str, Callable[[Any], tuple[Tensor, list[str]]]] = {
         "decompose_resid": lambda cache: cache.decompose_resid(apply_ln=True, return_labels=True),
         "accumulated_resid": lambda cache: cache.accumulated_resid(apply_ln=True, return_labels=True),
@@ -159,7 +159,7 @@ def compare_caches(caches: list[Any], answers: Tensor, tokens: Tensor, full: boo
 def labelled_difference(a: tuple[Tensor, list[str]], b: tuple[Tensor, list[str]]) -> float:
     """Largest difference of components of equal label; infinite if the labels differ.
 
-    TransformerLens has no model without positions: such a one has a table of zeros there, which is left out.
+    TransformerLens has no model without positions. Such a model has a table of zeros there, which is left out.
     """
     (ours, names), (theirs, others) = a, b
     kept = [i for i, name in enumerate(others) if name in names or name != "pos_embed"]
@@ -169,7 +169,7 @@ def labelled_difference(a: tuple[Tensor, list[str]], b: tuple[Tensor, list[str]]
 
 
 def difference(a: Tensor, b: Tensor) -> float:
-    """Largest |a - b|; infinite for other shapes, or where one holds -inf or NaN and the other does not."""
+    """Largest |a - b|; infinite for different shapes, or if only one of the two has -inf or NaN at an index."""
     if a.shape != b.shape or not torch.equal(a.isfinite(), b.isfinite()):
         return math.inf
     return float((a - b).detach()[b.isfinite()].abs().max())

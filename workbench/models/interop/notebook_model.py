@@ -1,10 +1,14 @@
-"""A model that somebody has in a notebook, as measurements read it: of TransformerLens, or any module.
+"""A model in memory, for example from a notebook, in the form that measurements read: of TransformerLens, or any
+module.
 
-Taken are TransformerLens's HookedTransformer and TransformerBridge, and any module that states its sizes in ``cfg`` and
-passes activations through submodules called as TransformerLens calls them (``blocks.0.attn.hook_q``). A module that
-does neither is taken for what it answers, if its task is known. Each is tested on random tokens first: that it is
-causal, that each hook fires, that an edit of each moves what the model answers, and that queries and keys give the
-pattern that the model shows.
+These models are accepted:
+
+- TransformerLens's HookedTransformer and TransformerBridge;
+- any module with its sizes in ``cfg`` and submodules named as in TransformerLens (``blocks.0.attn.hook_q``);
+- any other module, if its task is known; only its answers are measured.
+
+Each model is first tested on random tokens. It must be causal, each hook must fire, an edit of each hook must change
+the model's answers, and queries and keys must give the pattern that the model reports.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ from workbench.models.positions.registry import ENCODINGS, make_encoding
 
 STRINGS, POSITIONS, EDITED = 2, 12, 4
 TOLERANCE = 1e-4
-"""Largest difference of two ways to the same numbers, as a share of the largest of them (or of 1)."""
+"""Largest difference between two computations of the same numbers, as a share of the largest of them (or of 1)."""
 SIZES = ("n_layers", "n_heads", "d_model", "n_ctx", "d_vocab")
 ASKED = (
     "a model in memory is read through `cfg` (n_layers, n_heads, d_model, n_ctx, d_vocab) and through submodules whose "
@@ -37,11 +41,11 @@ ASKED = (
 
 
 class NotebookModelError(LensError, ValueError):
-    """A model that cannot be read, or is not what it shows."""
+    """A model that cannot be read, or whose hooks contradict its outputs."""
 
 
 class NotebookConfig(PretrainedConfig):
-    """The config of such a model; ``turned`` = its hooks hold queries and keys behind the rotation too."""
+    """The config of such a model; ``turned`` = its hooks also read queries and keys after the rotation."""
 
     kind: ClassVar[str] = "notebook"
     title: ClassVar[str] = "model in memory"
@@ -53,7 +57,7 @@ class NotebookConfig(PretrainedConfig):
 
 @dataclass(frozen=True)
 class HookName:
-    """What a hook's function is told of the hook: its name."""
+    """The hook object that a hook function receives: it has only a name."""
 
     name: str
 
@@ -63,9 +67,9 @@ class NotebookModel:
 
     Attributes:
         inner: the model as it was given.
-        cfg: what measurements ask of its config.
-        hook_dict: name -> what is hooked there.
-        refused: hooks that the self test found wanting -> why.
+        cfg: its config, with the fields that measurements need.
+        hook_dict: name -> hooked module.
+        refused: hooks that failed the self test -> the reason.
     """
 
     def __init__(self, inner: nn.Module, cfg: NotebookConfig, points: dict[str, nn.Module | None]) -> None:
@@ -78,7 +82,7 @@ class NotebookModel:
         """Outputs ``[batch, pos, out]``, or None for ``return_type=None``.
 
         Raises:
-            NotebookModelError: for other position ids than 0, 1, 2, ...: the model numbers its tokens itself.
+            NotebookModelError: for position ids other than 0, 1, 2, ..., because the model numbers its tokens itself.
         """
         usual = torch.arange(tokens.shape[1], device=tokens.device)
         if position_ids is not None and not bool((position_ids.to(tokens.device) == usual).all()):
@@ -89,7 +93,7 @@ class NotebookModel:
 
     @contextmanager
     def hooks(self, fwd_hooks: Sequence[tuple[str, Callable[..., Any]]] = (), **_: Any) -> Iterator[NotebookModel]:
-        """A context in which functions of an activation and its hook are attached, each by the hook's name."""
+        """A context in which functions of an activation and its hook are attached, each to the hook with its name."""
         named = [(name, _named(name, act)) for name, act in fwd_hooks]
         if hasattr(self.inner, "hooks"):
             with self.inner.hooks(fwd_hooks=named):  # type: ignore[operator]
@@ -103,14 +107,14 @@ class NotebookModel:
                 handle.remove()
 
     def run_with_hooks(self, *args: Any, fwd_hooks: Sequence[tuple[str, Callable[..., Any]]] = (), **given: Any) -> Any:
-        """A pass with hooks attached."""
+        """The outputs of a forward pass with hooks attached."""
         with self.hooks(fwd_hooks=fwd_hooks):
             return self(*args, **given)
 
     def run_with_cache(
         self, *args: Any, names_filter: Iterable[str] | Callable[[str], bool] | None = None, **given: Any
     ) -> tuple[Any, dict[str, Tensor]]:
-        """Outputs, and the activations by name: all of them, those named, or those that a function says yes to."""
+        """Outputs, and activations by name: all of them, those named, or those for which a function returns True."""
         given.pop("return_cache_object", None)
         wanted = (
             [name for name in self.hook_dict if names_filter is None or names_filter(name)]
@@ -126,12 +130,12 @@ class NotebookModel:
             return self.run_with_hooks(*args, fwd_hooks=[(name, keep) for name in wanted], **given), cache
 
     def score_hooks(self, layer: int) -> list[str]:
-        """Names of the activations that the attention scores of a layer are made of."""
+        """Names of the activations from which the attention scores of a layer are computed."""
         return self.cfg.score_hooks(layer)
 
 
 def _named(name: str, act: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of an activation, told the name that it was attached by."""
+    """A function of an activation that also receives the name of its hook."""
     return lambda value, hook=None: act(value, hook=HookName(name))
 
 
@@ -140,21 +144,22 @@ def _of_module(act: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class PlainConfig(NotebookConfig):
-    """The config of a module that has no hooks. Of its sizes only tokens and outputs are known; the others are 1."""
+    """The config of a module without hooks. Only its numbers of tokens and outputs are known; other sizes are 1."""
 
     title: ClassVar[str] = "plain module"
 
 
 def notebook_model(model: Any, sizes: tuple[int, int] | None = None) -> NotebookModel:
-    """A model in memory, once it is known to be what it shows.
+    """A model in memory, after testing that its hooks agree with its outputs.
 
     Args:
-        model: a HookedTransformer or TransformerBridge of TransformerLens, or a module. One without ``cfg`` or hooks
-            needs ``sizes``, and has no activations that could be read or edited.
-        sizes: how many tokens and outputs its task has; None = no task is known.
+        model: a HookedTransformer or TransformerBridge of TransformerLens, or a module. A module without ``cfg`` or
+            hooks needs ``sizes``, and has no activations that could be read or edited.
+        sizes: numbers of tokens and outputs of its task; None = no task is known.
 
     Raises:
-        NotebookModelError: for a model that shows nothing, is not causal, or has other outputs than its task.
+        NotebookModelError: for a model without hooks and sizes, one that is not causal, or one with other outputs than
+            its task.
     """
     if not isinstance(model, nn.Module):
         raise NotebookModelError(f"{type(model).__name__} is not a torch.nn.Module: {ASKED}")
@@ -191,7 +196,7 @@ def _plain_config(d_vocab: int, d_vocab_out: int) -> PlainConfig:
 
 
 def _points(model: nn.Module) -> dict[str, nn.Module | None]:
-    """What is hooked, by name. TransformerLens's bridges know more names than they list: those that fire count."""
+    """The hooked modules by name. TransformerLens's bridges accept more names than they list; those that fire count."""
     if hasattr(model, "run_with_cache") and hasattr(model, "hooks"):
         _, cache = model.run_with_cache(_tokens(model.cfg)[:1, :EDITED], return_type=None)  # type: ignore[operator]
         return dict.fromkeys(cache)
@@ -226,10 +231,10 @@ def _tokens(cfg: Architecture | Any) -> Tensor:
 
 
 def _self_test(model: NotebookModel) -> None:
-    """Try the model on random tokens; hooks that hold something else than they should are taken out, and named.
+    """Test the model on random tokens; hooks with wrong values are removed and recorded.
 
     Raises:
-        NotebookModelError: if it does not answer ``[batch, pos, out]``, or is not causal.
+        NotebookModelError: if its output is not ``[batch, pos, out]``, or it is not causal.
     """
     tokens = _tokens(model.cfg)
     tokens = tokens.to(next((part.device for part in model.inner.parameters()), tokens.device))
@@ -264,7 +269,7 @@ def _unmoving(model: NotebookModel, tokens: Tensor, seen: dict[str, Tensor]) -> 
 
 
 def _untrue(model: NotebookModel, seen: dict[str, Tensor]) -> Iterator[tuple[str, str]]:
-    """Queries and keys from which the pattern that the model shows does not come out."""
+    """Names of hooks for queries and keys that do not give the model's own pattern, each with the reason."""
     for layer in range(model.cfg.n_layers):
         names, pattern = model.score_hooks(layer), seen.get(f"blocks.{layer}.attn.hook_pattern")
         if not all(name in seen for name in names):

@@ -1,7 +1,7 @@
-"""TransformerLens's own HookedTransformer: our models as that class, and its configs and weights as ours.
+"""Converts our models to TransformerLens's own HookedTransformer, and its configs and weights to ours.
 
-Version 3.9 still has the class, version 4 does not. Both share weight names and shapes with our model, so
-what is translated is the config; a model that one side cannot express is refused, never approximated.
+TransformerLens 3.9 still has the class, version 4 does not. Both sides share names and shapes of weights, so only the
+config is translated. A model that one side cannot express is refused, never approximated.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SHARED = (
     "d_model", "n_layers", "n_heads", "d_head", "d_vocab", "d_vocab_out", "n_ctx", "act_fn", "normalization_type",
     "attn_only", "eps",
 )  # fmt: skip
-"""Fields of the same name and meaning on both sides."""
+"""Fields with the same name and meaning on both sides."""
 
 FOLDED = (
     "its LayerNorms were folded into the weights (process_weights_, or fold_ln when it was loaded); "
@@ -68,7 +68,7 @@ UNREAD = frozenset({
 
 
 class UpstreamError(LensError, ValueError):
-    """A model that the other side cannot express; the message says which part of it."""
+    """A model that the other side cannot express; the message names the part that is missing there."""
 
 
 # ---- ours -> TransformerLens ------------------------------------------------------------------------
@@ -101,10 +101,10 @@ def to_upstream(model: HookedTransformer) -> Any:
 
 
 def upstream_fields(cfg: ModelConfig) -> dict[str, Any]:
-    """The arguments of ``HookedTransformerConfig`` for a model of ours.
+    """The arguments of ``HookedTransformerConfig`` for one of our models.
 
     Raises:
-        UpstreamError: if the model has what TransformerLens's class has not.
+        UpstreamError: if the model has a feature that TransformerLens's class does not have.
     """
     lacking = []
     if not cfg.positions.upstream:
@@ -126,7 +126,7 @@ def fields_of_config(config: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of our ModelConfig for a ``HookedTransformerConfig`` given as its ``to_dict()``.
 
     Raises:
-        UpstreamError: naming the first field that our model does not have, or that nobody here knows.
+        UpstreamError: naming the first field that our model does not have, or that is unknown.
     """
     if str(config.get("normalization_type")).endswith("Pre"):
         raise UpstreamError(f"normalization_type is {config['normalization_type']}: {FOLDED}")
@@ -151,7 +151,7 @@ def fields_of_config(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _positions(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of the encoding that a config says."""
+    """The settings of the encoding that a config states."""
     # One that reads no ids has a table of zeros there, which its config does not tell.
     expressible = (cls for cls in ENCODINGS.values() if cls.upstream and cls.reads_ids)
     known: dict[str, type[Encoding]] = {cls.upstream: cls for cls in expressible}
@@ -173,10 +173,11 @@ RANKS = {
 
 
 def fields_of_weights(weights: Mapping[str, Tensor]) -> dict[str, Any]:
-    """The fields of our ModelConfig that the shapes of a state dict tell, buffers included.
+    """The fields of our ModelConfig that follow from the shapes of a state dict, buffers included.
 
-    Not told: the activation, whether ``W_pos`` is read (standard) or not (ALiBi), the rotary base, and whether a
-    model without LayerNorm weights has no LayerNorm or had them folded away.
+    Some fields do not follow from shapes: the activation, the rotary base, and whether ``W_pos`` is read (standard) or
+    not (ALiBi). A model without LayerNorm weights may have no LayerNorm, or its weights may have been folded into
+    others.
 
     Raises:
         UpstreamError: if it is not a state dict of a HookedTransformer.
@@ -215,11 +216,11 @@ def fields_of_weights(weights: Mapping[str, Tensor]) -> dict[str, Any]:
 
 
 def our_weights(cfg: ModelConfig, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """A state dict without its buffers, as our model of that config takes it.
+    """A state dict without its buffers, in the form that our model of that config loads.
 
     Raises:
-        UpstreamError: if it holds positions that the config does not have: a ``W_pos`` that is not zero under
-            positions none, or rotary tables of other angles.
+        UpstreamError: if it contains positions that the config does not have: a ``W_pos`` that is not zero although
+            positions are ``none``, or rotary tables with other angles.
     """
     kept = {name: value for name, value in weights.items() if not is_buffer(name)}
     try:

@@ -1,9 +1,10 @@
-"""The two independent choices about position: how a model reads ids, and which ids it is given.
+"""The two independent choices about position: how a model reads position ids, and which ids it is given.
 
-An *encoding* is part of the architecture: one class a file, listed in :mod:`workbench.models.positions.registry`, with
-everything that it does (:class:`~workbench.models.positions.encoding.Encoding`). *Id samplers*
-(:mod:`workbench.models.positions.id_samplers`) say which ids training sees and which ids evaluation uses. Both are
-frozen configs in a registry, so that a run states them by name.
+An *encoding* is part of the architecture. Each one is a class in a file of its own, listed in
+:mod:`workbench.models.positions.registry`, that contains all of its behaviour
+(:class:`~workbench.models.positions.encoding.Encoding`). An *id sampler*
+(:mod:`workbench.models.positions.id_samplers`) defines which ids training and evaluation use. Both are frozen configs
+in a registry, so that a run states them by name.
 """
 
 from __future__ import annotations

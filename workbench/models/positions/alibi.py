@@ -1,4 +1,4 @@
-"""Scores lowered in proportion to distance."""
+"""ALiBi: a penalty on scores in proportion to distance."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from workbench.models.positions.encoding import Encoding, float64_device
 class Alibi(Encoding):
     """Scores lowered in proportion to distance (ALiBi, Press et al. 2021, 2108.12409).
 
-    Head h of H (counted from 1) adds ``-2^(-8 h / H) |id_query - id_key|`` to the score q . k / sqrt(d_head).
-    The sign of the distance does not count, for coupled ids may fall.
-    TransformerLens uses these slopes for every number of heads; the authors' code and Hugging Face
-    transformers use the same where H is a power of two, and interpolated ones elsewhere.
+    Head h of H (counted from 1) adds ``-2^(-8 h / H) |id_query - id_key|`` to the score q . k / sqrt(d_head). The
+    absolute value is needed because coupled ids may decrease. TransformerLens uses these slopes for every number of
+    heads. The authors' code and Hugging Face transformers use the same if H is a power of two, and interpolated ones
+    otherwise.
     """
 
     name: Literal["alibi"] = "alibi"

@@ -16,17 +16,17 @@ Ids = Int[Tensor, "#batch pos"]
 
 
 class IdSampler(Scheme):
-    """Which ids training and evaluation use: ``[batch, pos]``, or ``[1, pos]`` where all rows agree.
+    """Which ids training and evaluation use: ``[batch, pos]``, or ``[1, pos]`` if all rows agree.
 
     BOS is a token like any other: it has the first id.
     """
 
     consistent: ClassVar[bool] = True
-    """Whether evaluation gives a prefix the same ids alone as inside a longer sequence."""
+    """Whether evaluation gives a prefix the same ids by itself as inside a longer sequence."""
     coupled: ClassVar[bool] = False
-    """Whether ids come from the task, so that they are known only with a batch of it."""
+    """Whether ids come from the task, so that they are known only together with a batch of it."""
     predicted: ClassVar[bool] = False
-    """Whether the model itself must say which ids the tokens of its answer have."""
+    """Whether the model itself must predict the ids of the tokens of its answer."""
 
     def training(
         self,
@@ -36,26 +36,26 @@ class IdSampler(Scheme):
         generator: torch.Generator,
         coupled: Int[Tensor, "#batch pos"] | None = None,
     ) -> Int[Tensor, "#batch pos"]:
-        """Ids of one training batch; ``coupled`` are those its task couples, for the law that uses them.
+        """Ids of one training batch. ``coupled`` are the ids that the task couples, for samplers that use them.
 
         Raises:
-            PositionError: if the law has no ids for that many tokens.
+            PositionError: if the sampler has no ids for that many tokens.
         """
         raise NotImplementedError
 
     def evaluation(self, pos: int, n_ctx: int, coupled: Int[Tensor, "#batch pos"] | None = None) -> Ids:
-        """The stated evaluation rule: offset 0, consecutive, unless the law says otherwise."""
+        """Ids for evaluation: 0, 1, 2, ..., unless the sampler defines others."""
         return torch.arange(pos)[None]
 
     def shifted(self, ids: Ids, offset: int) -> Ids:
-        """Ids moved by ``offset`` as training might have: all of them, but those that mark special tokens."""
+        """Ids moved by ``offset`` as training might move them: all ids except those of special tokens."""
         return ids + offset
 
     def check(self, pos: int, n_ctx: int) -> None:
-        """Refuse to train on ``pos`` tokens where the law has no ids for that many.
+        """Refuse to train on ``pos`` tokens if the sampler has no ids for that many.
 
         Raises:
-            PositionError: naming the smallest ``n_ctx`` that would do.
+            PositionError: naming the smallest ``n_ctx`` that is enough.
         """
 
     def _need(self, least: int, n_ctx: int) -> None:
@@ -82,8 +82,8 @@ class Arange(IdSampler):
 class RandomOffset(IdSampler):
     """Consecutive ids from an offset drawn uniformly per sequence, so that all of 0..n_ctx-1 are trained.
 
-    As in Huang et al. (2410.02140): training ids are arange + offset with the offset uniform over all
-    that fit the context; evaluation starts at 0.
+    As in Huang et al. (2410.02140): training ids are arange + offset, with the offset uniform over all values that fit
+    the context. Evaluation starts at 0.
     """
 
     name: Literal["random_offset"] = "random_offset"
@@ -107,12 +107,13 @@ class RandomOffset(IdSampler):
 class Pose(IdSampler):
     """Consecutive ids within chunks, with gaps between them (PoSE, Zhu et al. 2023, 2309.10400).
 
-    As stated for two chunks by Golowich et al. (2025, 2502.16792): a sequence of l tokens is split at a uniform
-    random place, and J_0, J_1 are drawn independently and uniformly from 1..n_ctx - l. The first chunk has
-    the ids min(J), min(J) + 1, ...; the second, l_1 tokens on, starts at max(J) + l_1. With more chunks
-    there are as many draws, in ascending order, and independent cuts, of which some may coincide.
-    Training ids lie in 1..n_ctx - 1 and rise strictly; evaluation uses the true ids 1..l. BOS is the first
-    of the l tokens, so its id is 1 there.
+    Golowich et al. (2025, 2502.16792) define it for two chunks. A sequence of l tokens is split at a uniformly random
+    position, and J_0, J_1 are drawn independently and uniformly from 1..n_ctx - l. The first chunk has the ids min(J),
+    min(J) + 1, ..., and the second, which begins after l_1 tokens, starts at max(J) + l_1. With more chunks there are
+    as many draws, in ascending order, and independent cuts. Several cuts may coincide.
+
+    Training ids are in 1..n_ctx - 1 and strictly increase. Evaluation uses the true ids 1..l. BOS is the first of the l
+    tokens, so its id is 1 in evaluation.
     """
 
     name: Literal["pose"] = "pose"
@@ -143,9 +144,8 @@ class Pose(IdSampler):
 class RandomSubset(IdSampler):
     """A random subset of 0..n_ctx-1 in ascending order (randomized positions, Ruoss et al. 2023, 2305.16843).
 
-    Each training sequence draws its own; so does evaluation, where the subset is a pure function of the
-    number of tokens, the same for all sequences. A prefix alone therefore has other ids than inside a
-    longer sequence.
+    Each training sequence draws its own subset. In evaluation the subset is a pure function of the number of tokens,
+    the same for all sequences. Therefore a prefix by itself has other ids than inside a longer sequence.
     """
 
     name: Literal["random_subset"] = "random_subset"
@@ -172,15 +172,15 @@ class RandomSubset(IdSampler):
 
 
 class TaskIds(IdSampler):
-    """The ids that the task couples, so that tokens with a common role share one.
+    """The ids that the task couples: tokens with the same role have the same id.
 
-    As in position coupling (Cho et al. 2024, 2405.20671): training adds one offset per sequence, uniform over
-    those that fit 0..n_ctx-1, to all ids but 0, which special tokens such as BOS keep; evaluation adds none.
+    As in position coupling (Cho et al. 2024, 2405.20671), training adds one random offset per sequence to all ids,
+    uniform over the values that fit 0..n_ctx-1. The id 0 of special tokens such as BOS stays 0. Evaluation adds no
+    offset.
 
     Attributes:
-        offset: whether training adds it. Without it ids beyond those of the longest trained string stay untrained. It
-            is written down only where there is none, so that the runs that were before it could be left out keep their
-            ids.
+        offset: whether training adds an offset. Without it, ids beyond those of the longest trained sequence stay
+            untrained. The setting is stored only if it is False, so that older runs have the same run ids.
     """
 
     coupled: ClassVar[bool] = True
@@ -215,17 +215,17 @@ class TaskIds(IdSampler):
 
 
 class Coupled(TaskIds):
-    """The ids that the task couples; those of an answer are given like those of the input."""
+    """The ids that the task couples; ids of answers are given to the model like those of the input."""
 
     name: Literal["coupled"] = "coupled"
 
 
 class Predicted(TaskIds):
-    """The ids that the task couples, those of an answer said by the model:
+    """The ids that the task couples, where the model predicts the ids of its answers:
     :mod:`workbench.models.transformer.predicted_ids`.
 
     Attributes:
-        weight: of the cross-entropy of ids, beside 1 for that of the tokens. The paper does not state it.
+        weight: weight of the cross-entropy of ids, relative to 1 for that of tokens. The paper does not state it.
     """
 
     name: Literal["predicted"] = "predicted"

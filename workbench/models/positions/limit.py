@@ -1,4 +1,4 @@
-"""Periodic vectors and a local bias."""
+"""Limit transformer's positions: periodic vectors and a local bias."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from workbench.models.positions.encoding import BY_ONE, Encoding, LimitTerms, Re
 class Limit(Encoding):
     """Periodic vectors and a local bias: positions of a limit transformer (Huang et al. 2024, 2410.02140).
 
-    The vector of residue ``id mod period`` is added to the embedding (``W_pos [period, d_model]``), and each
-    head adds ``phi[t]`` to the score q . k / sqrt(d_head) at lag ``t = id_query - id_key``, 0 <= t <= locality
-    (``phi [n_heads, locality + 1]`` per block, 0 in a new model). Both are the same at every length.
+    The vector of residue ``id mod period`` is added to the embedding (``W_pos [period, d_model]``). Each head adds
+    ``phi[t]`` to the score q . k / sqrt(d_head) at lag ``t = id_query - id_key``, for 0 <= t <= locality (``phi
+    [n_heads, locality + 1]`` per block, initially 0). Both are the same at every length.
 
     Attributes:
-        period: Delta, the number of residues told apart.
-        locality: tau, the largest lag that a head may prefer by itself.
+        period: Delta, the number of distinct residues.
+        locality: tau, the largest lag with a bias.
     """
 
     name: Literal["limit"] = "limit"

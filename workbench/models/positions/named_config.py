@@ -1,4 +1,4 @@
-"""What encodings and id samplers share: frozen configs in a registry, stated by name."""
+"""The common base of encodings and id samplers: frozen configs in a registry, stated by name."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Scheme(BaseModel):
 
 
 def named(registry: Registry[type[S]], value: object) -> S:
-    """An entry of ``registry`` from its name, from ``{"name": ..., **parameters}``, or as it is.
+    """An entry of ``registry`` from its name, from ``{"name": ..., **parameters}``, or from the entry itself.
 
     Raises:
-        PositionError: for an unknown name, with the nearest ones, or a parameter that does not exist or fit,
-            or what is neither a name nor a mapping.
+        PositionError: for an unknown name, with the nearest ones; for a parameter that does not exist or fit; or for a
+            value that is neither a name nor a mapping.
     """
     if isinstance(value, Scheme):
         return value  # type: ignore[return-value]  # mypy narrows to Scheme, the caller knows which
@@ -57,10 +57,10 @@ def _problem(scheme: type[Scheme], error: ValidationError) -> str:
 
 
 def refuse_negative(ids: Tensor) -> None:
-    """Refuse position ids below 0: a table would be read from its end.
+    """Refuse negative position ids, which would index a table from its end.
 
     Raises:
-        PositionError: naming the smallest.
+        PositionError: naming the smallest id.
     """
     if ids.numel() and (low := int(ids.min())) < 0:
         raise PositionError(f"position ids start at 0, but one is {low}; shift all of them by {-low} or more")

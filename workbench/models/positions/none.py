@@ -11,7 +11,7 @@ from workbench.models.positions.encoding import Encoding, LimitTerms, Reach, lay
 
 
 class NoPositions(Encoding):
-    """No encoding (NoPE): only causality tells positions apart."""
+    """No encoding (NoPE): only the causal mask distinguishes positions."""
 
     name: Literal["none"] = "none"
     reads_ids: ClassVar[bool] = False

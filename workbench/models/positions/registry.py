@@ -1,4 +1,4 @@
-"""The encodings and the id samplers by name. No torch: a name is known before its file is read."""
+"""The encodings and the id samplers by name. Needs no torch: names are known before a class is imported."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from workbench.models.positions.id_samplers import IdSampler
 
 NONE = "none"
-"""The encoding of a model that reads no position."""
+"""The encoding of a model that does not read position ids."""
 
 
 def _own_name(cls: type[Encoding | IdSampler]) -> str:
@@ -47,8 +47,9 @@ ENCODINGS: Registry[type[Encoding]] = Registry(
     check=_an_encoding,
     name_of=_own_name,
 )
-"""Classes of encodings by the name that a config says. Whatever opens a run that has one of ``register``'s must import
-its file first; of an installed package, the entry point is enough."""
+"""Name in a config -> class of the encoding. If an encoding was added with ``register``, import its file before you
+open a run that uses it. For an installed package the entry point is enough.
+"""
 
 
 def _an_id_law(name: str, found: object, place: str) -> type[IdSampler]:
@@ -75,7 +76,7 @@ ID_SAMPLERS: Registry[type[IdSampler]] = Registry(
     check=_an_id_law,
     name_of=_own_name,
 )
-"""Classes of id samplers by the name that a config says."""
+"""Name in a config -> class of the id sampler."""
 
 
 def make_encoding(value: str | Mapping[str, Any] | Encoding) -> Encoding:
@@ -101,11 +102,11 @@ def id_sampler(value: object) -> IdSampler:
 
 
 def those_with(holds: Callable[[type[Encoding]], bool]) -> str:
-    """The encodings for which something holds, as a list in words: ``none, learned or rotary``."""
+    """The encodings for which ``holds`` returns True, as a list in words: ``none, learned or rotary``."""
     *most, last = [name for name, cls in ENCODINGS.items() if holds(cls)]
     return f"{', '.join(most)} or {last}" if most else last
 
 
 def in_words(name: str) -> str:
-    """An encoding by name, as a page says it."""
+    """An encoding's name as pages show it."""
     return "no positions" if name == NONE else name

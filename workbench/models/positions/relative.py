@@ -1,4 +1,4 @@
-"""A learned bias for each bucket of lags."""
+"""T5's relative positions: a learned bias for each bucket of lags."""
 
 from __future__ import annotations
 
@@ -25,16 +25,15 @@ class Relative(Encoding):
     """A learned bias for each bucket of lags (T5; Raffel et al. 2019, 1910.10683, section 2.1).
 
     Each head adds ``W_bias[head, bucket(t)]`` to the score q . k / sqrt(d_head) at lag ``t = id_query - id_key``. The
-    table ``pos_bias.W_bias [n_heads, buckets]`` is shared by all layers, as there. Half of the buckets hold one lag
-    each (0, 1, 2, ...); the starts of the others grow geometrically towards ``max_distance``, and the last, which
-    begins before it, holds all lags from there on. A key whose id is above the query's, which coupled ids allow, is at
-    lag 0.
+    table ``pos_bias.W_bias [n_heads, buckets]`` is shared by all layers, as in T5. Half of the buckets contain one lag
+    each (0, 1, 2, ...). The starts of the others grow geometrically towards ``max_distance``. The last bucket begins
+    before it and contains all larger lags. A key whose id is above the query's, which coupled ids allow, has lag 0.
 
-    T5 itself does not divide q . k by sqrt(d_head), for which its initial weights make up.
+    T5 itself does not divide q . k by sqrt(d_head); its initial weights compensate for this.
 
     Attributes:
         buckets: number of biases of a head.
-        max_distance: lag from which all others certainly are in the last bucket.
+        max_distance: from this lag on, all lags are certainly in the last bucket.
     """
 
     name: Literal["relative"] = "relative"
@@ -59,7 +58,7 @@ class Relative(Encoding):
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
-        """The smallest lag of each bucket; one whose start is the next one's holds none."""
+        """The smallest lag of each bucket. A bucket is empty if the next one has the same start."""
         # Bucket e + k of B wide ones begins at the smallest t with (t / e)^B >= (max_distance / e)^k: settled by whole
         # numbers, for a logarithm that is off in its last bit would move a bound that is a whole number itself.
         e, far = self.buckets // 2, self.max_distance
@@ -73,7 +72,7 @@ class Relative(Encoding):
 
     @property
     def single(self) -> int:
-        """How many lags from 0 on have a bucket of their own."""
+        """The number of lags, counted from 0, that have a bucket of their own."""
         starts = set(self.starts)
         return next(t for t in range(self.buckets) if t + 1 not in starts)
 
@@ -101,6 +100,6 @@ class Relative(Encoding):
 
     @classmethod
     def reach(cls, settings: Mapping[str, Any]) -> Reach:
-        """A program may look back as far as lags have buckets of their own: others cannot be told apart."""
+        """A program may look back as far as each lag has its own bucket, because larger lags look the same."""
         stated = {name: settings[name] for name in ("buckets", "max_distance") if name in settings}
         return Reach(period=1, locality=cls(**stated).single - 1 if stated else None, ids=BY_ONE, step=STEP)

@@ -1,4 +1,4 @@
-"""Queries and keys rotated by angles proportional to their ids."""
+"""RoPE: queries and keys rotated by angles proportional to their ids."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from workbench.models.positions.encoding import Encoding, Turn, angles
 class Rotary(Encoding):
     """Queries and keys rotated by angles proportional to their ids (RoPE, Su et al. 2021, 2104.09864).
 
-    Pairs are (i, i + d_head/2), as in TransformerLens and GPT-NeoX; pair i turns by
-    ``base ** (-2 i / d_head)`` radians per id, so scores depend on differences of ids only.
+    Pairs are (i, i + d_head/2), as in TransformerLens and GPT-NeoX. Pair i rotates by ``base ** (-2 i / d_head)``
+    radians per id, so scores depend only on differences of ids.
 
     Attributes:
-        base: sets the slowest pair.
-        scaling: ``linear`` divides ids by ``factor`` (position interpolation, Chen et al. 2023, 2306.15595);
-            ``ntk`` multiplies the base by ``factor ** (d_head / (d_head - 2))``, which leaves the fastest
-            pair as it is and slows the slowest by ``factor`` (NTK-aware scaling, bloc97 2023; section 3.1 of
-            Peng et al., YaRN, 2309.00071).
+        base: sets the angle of the slowest pair.
+        scaling: ``linear`` divides ids by ``factor`` (position interpolation, Chen et al. 2023, 2306.15595). ``ntk``
+            multiplies the base by ``factor ** (d_head / (d_head - 2))``. This leaves the fastest pair unchanged and
+            slows the slowest by ``factor`` (NTK-aware scaling, bloc97 2023; section 3.1 of Peng et al., YaRN,
+            2309.00071).
         factor: by how much the readable length is stretched; 1 without scaling.
     """
 
@@ -59,12 +59,12 @@ class Rotary(Encoding):
             )
 
     def stretched_base(self, d_head: int) -> float:
-        """The base of the pairs' speeds, ntk scaling included."""
+        """The base with ntk scaling included."""
         return self.base * (self.factor ** (d_head / (d_head - 2)) if self.scaling == "ntk" else 1.0)
 
     @property
     def slower(self) -> float:
-        """What ids are divided by."""
+        """The number by which ids are divided."""
         return self.factor if self.scaling == "linear" else 1.0
 
     def turn(self, ids: Real[Tensor, "#batch pos"], d_head: int, dtype: torch.dtype) -> Turn:

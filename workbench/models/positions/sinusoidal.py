@@ -15,13 +15,13 @@ from workbench.models.positions.encoding import Encoding, angles
 class Sinusoidal(Encoding):
     """Sines and cosines of the id, added to the embedding (Vaswani et al. 2017, 1706.03762, section 3.5).
 
-    Component 2i is ``scale * sin(id / base^(2i / d_model))``, component 2i + 1 the cosine. Any id can be
-    read; one that training never showed is still a vector never seen.
+    Component 2i is ``scale * sin(id / base^(2i / d_model))``, component 2i + 1 the cosine. Any id can be read. The
+    vector of an id that training never used was never seen by the model.
 
     Attributes:
         base: the slowest pair turns once in 2 pi ``base`` ids.
-        scale: amplitude. At 1 it outweighs a freshly drawn token embedding, whose components are of the
-            size ``initializer_range``.
+        scale: amplitude. At 1 it is much larger than a new token embedding, whose components have the size
+            ``initializer_range``.
     """
 
     name: Literal["sinusoidal"] = "sinusoidal"

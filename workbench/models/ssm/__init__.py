@@ -1,1 +1,1 @@
-"""The state-space model, and where it looks."""
+"""The state-space model, and its effective attention."""

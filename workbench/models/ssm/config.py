@@ -1,4 +1,4 @@
-"""The frozen description from which a state-space model is built."""
+"""The frozen config from which a state-space model is built."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from workbench.models.positions.none import NoPositions
 
 
 class NoHeadsError(LensError, TypeError):
-    """Heads were to be gone through of a model that has none."""
+    """Code tried to loop over the heads of a model without heads."""
 
 
 class NoHeads:
-    """The number of heads of a model without any: 0, but no range over it.
+    """The number of heads of a model without any: equals 0, but raises an error in ``range``.
 
-    A loop over no heads ends with an empty result, as if it had looked. ``transformer_lens.patching`` does that.
+    A loop over no heads would end with an empty result, as if heads had been analysed. ``transformer_lens.patching``
+    has such loops.
     """
 
     def __index__(self) -> int:
@@ -49,19 +50,18 @@ class NoHeads:
 class SSMConfig(Architecture):
     """A state-space model of the Mamba kind (Gu, Dao 2023, 2312.00752); see also :class:`Architecture`.
 
-    It reads no positions and has no heads; these fields are fixed. ``n_heads`` stands in its JSON as 0; see
-    :class:`NoHeads`.
+    It reads no positions and has no heads; these fields are fixed. ``n_heads`` is 0 in its JSON; see :class:`NoHeads`.
 
     Attributes:
         d_inner: channels of a layer; 0 = ``2 * d_model``.
         d_state: states per channel.
-        d_conv: tokens that the short causal convolution sees; 1 = the token itself.
-        dt_rank: rank of the map from channels to step sizes; 0 = ``d_model / 16``, rounded up, but at least 4:
-            small models would else turn all their gates together.
-        gates: ``nonnegative``, in [0, 1], or ``signed``, in [-1, 1]: 2 a - 1 of the former (Grazzi et al.
-            2024, 2411.12537). Which of the two decides what can be expressed (Sarrof, Veitsman, Hahn 2024,
-            2405.17394): with nonnegative ones and finite precision no parity at all lengths.
-        time_invariant: step sizes, and what states take and give, are the same for every token.
+        d_conv: tokens that the short causal convolution reads; 1 = only the token itself.
+        dt_rank: rank of the map from channels to step sizes; 0 = ``d_model / 16``, rounded up, but at least 4. With a
+            smaller rank small models would change all their gates together.
+        gates: ``nonnegative``, in [0, 1], or ``signed``, in [-1, 1]: 2 a - 1 of the former (Grazzi et al. 2024,
+            2411.12537). The choice decides what can be expressed (Sarrof, Veitsman, Hahn 2024, 2405.17394): nonnegative
+            gates with finite precision cannot compute parity at all lengths.
+        time_invariant: step sizes, B and C are the same for every token.
         dt_min, dt_max: initial step sizes are spread log-uniformly between these.
     """
 
@@ -125,5 +125,5 @@ class SSMConfig(Architecture):
 
     @property
     def n_heads(self) -> Any:
-        """No heads: 0, but for what would loop over them (:class:`NoHeads`)."""
+        """0, as an object that raises an error in a loop over heads (:class:`NoHeads`)."""
         return NoHeads()

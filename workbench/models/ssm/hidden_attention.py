@@ -1,11 +1,11 @@
-"""Effective attention: the linear map from the inputs of a state-space layer to what it reads of its states.
+"""Effective attention: the linear map from the inputs of a state-space layer to its outputs.
 
-For given gates, step sizes, B and C a layer is linear in its inputs x, channel by channel:
+For fixed gates, step sizes, B and C a layer is linear in its inputs x, channel by channel:
 
     y_t = sum over s <= t of M[t, s] x_s,   M[t, s] = sum over states of C_t (a_t a_(t-1) .. a_(s+1)) dt_s B_s
 
-(the hidden attention of Ali, Zimerman, Wolf 2024, 2403.01590). Each channel is to this what a head is to
-attention; weights may be negative and need not add up to 1. The skip D x is not part of it.
+(the hidden attention of Ali, Zimerman, Wolf 2024, 2403.01590). A channel corresponds to a head of attention. Weights
+may be negative and need not add up to 1. The skip D x is not part of the map.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ PARTS = ("dt", "B", "C")
 
 
 def effective_hooks(layer: int) -> list[str]:
-    """Names of the activations that the map of a layer is made of, beside its weights."""
+    """Names of the activations from which the map of a layer is computed, together with its weights."""
     return [f"blocks.{layer}.mixer.hook_ssm_{part}" for part in PARTS]
 
 
 @dataclass(frozen=True)
 class EffectiveInputs:
-    """All that the map of one layer is made of.
+    """All inputs from which the map of one layer is computed.
 
     Attributes:
         dt: step sizes.
-        b, c: what states take and give.
+        b, c: input and output vectors of the states.
         decay: rates A.
         gates: their kind.
     """
@@ -47,9 +47,9 @@ class EffectiveInputs:
     gates: Gates
 
     def weights(self, queries: Sequence[int]) -> Float[Tensor, "batch d_inner query key"]:
-        """M at the chosen queries over all keys, exactly 0 after the query.
+        """M [batch, d_inner, query, key] for the chosen queries and all keys, exactly 0 after the query.
 
-        Time and memory are queries x keys: the product of gates is carried backwards from each query.
+        Time and memory are proportional to queries x keys: the product of gates is computed backwards from each query.
 
         Args:
             queries: indices on the position axis, ascending.
@@ -67,12 +67,12 @@ class EffectiveInputs:
 
 
 def effective_inputs(model: Any, cache: Any, layer: int) -> EffectiveInputs:
-    """What the map of a layer is made of, from a cache that holds :func:`effective_hooks`.
+    """The inputs of the map of a layer, from a cache that contains :func:`effective_hooks`.
 
     Args:
         model: a :class:`workbench.models.ssm.model.HookedSSM`.
         cache: a dict of activations by hook name, or TransformerLens's ``ActivationCache``.
-        layer: which layer.
+        layer: the layer's number.
     """
     mixer = model.blocks[layer].mixer
     dt, b, c = (cache[name] for name in effective_hooks(layer))

@@ -24,16 +24,20 @@ Reads = Float[Tensor, "batch pos d_state"]
 class Mixer(nn.Module):
     """One layer (Mamba's, Gu and Dao 2023, 2312.00752, section 3.4).
 
-    ``W_in`` makes channels and their output gate; the channels pass a causal convolution of ``d_conv`` tokens
-    and silu: x. Then, per channel and state, h_t = a_t h_(t-1) + dt_t x_t B_t with gates a made of the step
-    size dt and the rate A = exp(A_log) (see :func:`workbench.models.ssm.scan.selective_scan`);
-    y_t = C_t . h_t + D x_t; and ``W_out`` reads y times silu of the output gate. dt, B and C are linear in x,
-    dt after softplus, unless the layer is time-invariant.
+    ``W_in`` gives channels and their output gate. The channels pass a causal convolution of ``d_conv`` tokens and silu,
+    which gives x. Then h_t = a_t h_(t-1) + dt_t x_t B_t per channel and state. The gates a follow from the step size dt
+    and the rate A = exp(A_log) (see :func:`workbench.models.ssm.scan.selective_scan`). The result is y_t = C_t . h_t +
+    D x_t, and ``W_out`` reads y times silu of the output gate. dt, B and C are linear in x, dt after softplus, unless
+    the layer is time-invariant.
 
-    Hooks ``[batch, pos, d_inner]``: ``hook_x``, ``hook_ssm_dt``, ``hook_y``, ``hook_gate`` (the output gate before
-    silu); ``[batch, pos, d_state]``: ``hook_ssm_B``, ``hook_ssm_C``; ``[batch, pos, d_inner, d_state]``, held only
-    while one of them is observed: ``hook_ssm_gates`` a, ``hook_ssm_write`` and ``hook_ssm_state`` h. An edit of
-    gates or writes changes all later states; one of a state is read at its own position only.
+    Hooks:
+
+    - ``[batch, pos, d_inner]``: ``hook_x``, ``hook_ssm_dt``, ``hook_y``, ``hook_gate`` (the output gate before silu);
+    - ``[batch, pos, d_state]``: ``hook_ssm_B``, ``hook_ssm_C``;
+    - ``[batch, pos, d_inner, d_state]``: ``hook_ssm_gates`` a, ``hook_ssm_write`` and ``hook_ssm_state`` h. These
+      tensors exist only while a function is attached to one of them.
+
+    An edit of gates or writes changes all later states. An edit of a state changes only the output at its own position.
     """
 
     def __init__(self, cfg: SSMConfig) -> None:
@@ -86,14 +90,14 @@ class Mixer(nn.Module):
         return out
 
     def selection(self, x: Channels) -> tuple[Channels, Reads, Reads]:
-        """Step sizes dt, and B and C: what states take and give, chosen by the token or fixed."""
+        """Step sizes dt, and B and C, which depend on the token or are fixed."""
         step, b, c = self.b_dt.expand_as(x), self.b_B.expand(*x.shape[:2], -1), self.b_C.expand(*x.shape[:2], -1)
         if not self.cfg.time_invariant:
             step, b, c = step + (x @ self.W_dt_in) @ self.W_dt, b + x @ self.W_B, c + x @ self.W_C
         return self.hook_ssm_dt(F.softplus(step)), self.hook_ssm_B(b.contiguous()), self.hook_ssm_C(c.contiguous())
 
     def read(self, x: Channels, dt: Channels, b: Reads, c: Reads) -> Channels:
-        """C . h at every position: fused while nobody looks at gates, writes or states."""
+        """C . h at every position; fused unless a hook on gates, writes or states is in use."""
         kind, decay = self.cfg.gates, self.A_log.exp()
         if not observed(self.hook_ssm_gates, self.hook_ssm_write, self.hook_ssm_state):
             return selective_scan(x, dt, decay, b, c, kind)
@@ -118,11 +122,11 @@ class SSMBlock(nn.Module):
 
 
 class HookedSSM(Hooked):
-    """A stack of selective state-space layers on the protocol of :class:`workbench.models.base.protocol.HookedModel`.
+    """A stack of selective state-space layers with the interface :class:`workbench.models.base.protocol.HookedModel`.
 
     Args:
         cfg: the architecture.
-        seed: seed of the initial weights, drawn without touching any global random state.
+        seed: seed of the initial weights, which are drawn without changing any global random state.
     """
 
     def __init__(self, cfg: SSMConfig, seed: int = 0) -> None:
@@ -157,8 +161,8 @@ class HookedSSM(Hooked):
         """Logits (or real outputs) ``[batch, pos, out]`` at every position.
 
         Args:
-            tokens: token ids, BOS included where the task has one.
-            position_ids: not read; checked for their shape alone.
+            tokens: token ids, BOS included if the task has one.
+            position_ids: not read; only their shape is checked.
             return_type, stop_at_layer: as those of
                 :meth:`workbench.models.transformer.model.HookedTransformer.forward`.
 

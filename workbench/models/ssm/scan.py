@@ -1,10 +1,10 @@
-"""The recurrence h_t = a_t h_(t-1) + w_t, elementwise: by itself, and fused with what it is made of.
+"""The recurrence h_t = a_t h_(t-1) + w_t, elementwise: by itself, and fused with the computation of a and w.
 
-Time is cut into blocks that fit the cache, so that memory beside inputs and outputs is one block's. Within a
-block the recurrence runs step by step over all sequences, channels and states at once; where these are few,
-so that a step is shorter than the call that makes it, the block is cut into pieces that run side by side and
-are joined afterwards (the two-level form of the parallel prefix sum, Blelloch 1990). Gradients are the same
-recurrence backwards, with the states made again from those that blocks begin with.
+Time is split into blocks that fit the cache, so that only one block needs memory besides inputs and outputs. Within a
+block the recurrence runs step by step over all sequences, channels and states at once. If these are few, a step takes
+less time than its function call. Then the block is split into pieces that run in parallel and are joined afterwards
+(the two-level form of the parallel prefix sum, Blelloch 1990). Gradients are the same recurrence backwards. States are
+recomputed from the first state of each block.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ Channels = Float[Tensor, "batch pos d_inner"]
 Reads = Float[Tensor, "batch pos d_state"]
 
 BLOCK_ELEMENTS = 1 << 17
-"""Numbers per block and tensor: half a MiB, of which a few stay in a core's cache."""
+"""Numbers per block and tensor: half a MiB, so that several tensors stay in a core's cache."""
 STEP_ELEMENTS = 1 << 13
-"""Numbers per step below which a block is cut into pieces that run side by side."""
+"""If a step has fewer numbers, a block is split into pieces that run in parallel."""
 SHORTEST_PIECE = 8
 
 
 class GateMap(NamedTuple):
-    """A gate as a function of E = exp(-dt A), which lies in [0, 1]: ``scale`` E + ``shift``."""
+    """A gate as a function of E = exp(-dt A) in [0, 1]: ``scale`` E + ``shift``."""
 
     scale: int
     shift: int
 
 
 GATE_MAPS: dict[Gates, GateMap] = {"nonnegative": GateMap(1, 0), "signed": GateMap(2, -1)}
-"""The gates of each kind. A kind also has a name in :mod:`workbench.core.names`."""
+"""Name of a kind of gates -> its function. The names are also in :mod:`workbench.core.names`."""
 
 
 def scan(gates: States, writes: States) -> States:
@@ -52,7 +52,7 @@ def scan(gates: States, writes: States) -> States:
 
 
 def recurrence(gates: States, writes: States) -> States:
-    """The same states, one step after the other and with autograd's own gradient: the definition, for tests."""
+    """The same states, computed step by step with autograd's own gradient: the definition, for tests."""
     state, states = torch.zeros_like(writes[:, 0]), []
     for t in range(writes.shape[1]):
         state = gates[:, t] * state + writes[:, t]
@@ -63,16 +63,16 @@ def recurrence(gates: States, writes: States) -> States:
 def selective_scan(
     x: Channels, dt: Channels, decay: Float[Tensor, "d_inner d_state"], b: Reads, c: Reads, gates: Gates
 ) -> Channels:
-    """What a selective state-space layer reads of its states, which are never held all at once.
+    """The output of a selective state-space layer, computed without storing all states at once.
 
-    Per channel and state: gates a of E = exp(-dt decay) by :data:`GATE_MAPS`; writes w = dt x b; states
-    h_t = a_t h_(t-1) + w_t; result y_t = sum over states of c_t h_t.
+    Per channel and state, the gates a follow from E = exp(-dt decay) by :data:`GATE_MAPS`, and the writes are w = dt x
+    b. The states are h_t = a_t h_(t-1) + w_t, and the result is y_t = sum over states of c_t h_t.
 
     Args:
         x: inputs.
         dt: step sizes, at least 0.
         decay: rates A, at least 0.
-        b, c: what each state takes of the inputs, and what is read of it; shared by all channels.
+        b, c: input and output vectors of the states, shared by all channels.
         gates: their kind.
     """
     if x.dtype == torch.bfloat16:  # autocast: states add up over time, so they are computed in float32
@@ -83,23 +83,23 @@ def selective_scan(
 
 
 def gates_of(dt: Channels, decay: Float[Tensor, "d_inner d_state"], gates: Gates) -> States:
-    """Gates of a kind, by step sizes and rates A."""
+    """Gates of a kind, from step sizes and rates A."""
     return _mapped(torch.exp(-dt[..., None] * decay), gates)
 
 
 def _mapped(shrink: Tensor, gates: Gates) -> Tensor:
-    """Gates of a kind, by E."""
+    """Gates of a kind, from E."""
     scale, shift = GATE_MAPS[gates]
     return shrink if (scale, shift) == (1, 0) else scale * shrink + shift
 
 
 def writes_of(x: Channels, dt: Channels, b: Reads) -> States:
-    """dt x b: what each state is given."""
+    """dt x b: the inputs of the states."""
     return (dt * x)[..., None] * b[:, :, None, :]
 
 
 class _Scan(torch.autograd.Function):
-    """Gradients: with g the gradient of the loss by h, accumulated backwards, dw = g and da_t = g_t h_(t-1)."""
+    """Gradients: let g be the gradient of the loss by h, accumulated backwards. Then dw = g and da_t = g_t h_(t-1)."""
 
     @staticmethod
     def forward(ctx: Any, gates: Tensor, writes: Tensor) -> Tensor:
@@ -127,7 +127,7 @@ class _Scan(torch.autograd.Function):
 
 
 class _SelectiveScan(torch.autograd.Function):
-    """:func:`selective_scan`; keeps its inputs and the states that blocks begin with."""
+    """:func:`selective_scan`; saves its inputs and the first state of each block for the backward pass."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, dt: Tensor, decay: Tensor, b: Tensor, c: Tensor, kind: Gates) -> Tensor:
@@ -214,7 +214,7 @@ def _run(gates: Tensor, writes: Tensor, start: Tensor) -> Tensor:
 
 
 def _back(gates: Tensor, grads: Tensor, carried: Tensor) -> Tensor:
-    """g_t = grads_t + a_(t+1) g_(t+1) within one block; ``carried`` is what the next block hands to the last step."""
+    """g_t = grads_t + a_(t+1) g_(t+1) within one block; ``carried`` is the last step's term from the next block."""
     backwards = grads.flip(1)
     backwards[:, 0] += carried
     # The gate of a step is that of the step after it in time, so the first one is never used.
@@ -223,6 +223,6 @@ def _back(gates: Tensor, grads: Tensor, carried: Tensor) -> Tensor:
 
 
 def _pieces(writes: Tensor) -> int:
-    """How many pieces of a block run side by side."""
+    """The number of pieces of a block that run in parallel."""
     wanted = STEP_ELEMENTS // max(1, writes[:, 0].numel())
     return max(1, min(wanted, writes.shape[1] // SHORTEST_PIECE))

@@ -1,1 +1,1 @@
-"""The transformer, with attention that is exact whether it is looked at or not."""
+"""The transformer, with attention that is exact with and without hooks on scores and pattern."""

@@ -1,4 +1,4 @@
-"""Causal attention that is fused while nobody looks, and explicit as soon as somebody does."""
+"""Causal attention: fused while no hook reads scores or pattern, and explicit otherwise."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from workbench.models.transformer.supervised_positions import SupervisedPosition
 
 @dataclass(frozen=True)
 class Places:
-    """What one forward pass knows of its positions, shared by all layers.
+    """Position data of one forward pass, shared by all layers.
 
     Attributes:
         ids: position ids.
-        turn: by what each id turns queries and keys, where the encoding turns them.
-        log_keys: log K of each query, K the number of keys it sees, where scores are scaled by it.
+        turn: the rotation of queries and keys for each id, if the encoding rotates them.
+        log_keys: log K of each query, where K is the number of keys it sees, if scores are scaled by it.
         shared: weights of the encoding that all layers share, by name.
     """
 
@@ -40,15 +40,17 @@ class Places:
 class Attention(nn.Module):
     """Multi-head causal attention with TransformerLens's weights and hooks.
 
-    ``hook_attn_scores`` holds scores after bias, scaling and masking (-inf after the query), ``hook_pattern``
-    the weights, both ``[batch, head, query, key]``. They exist only while a hook is attached to one of them;
-    otherwise a kernel gives the same output without n^2 memory.
+    ``hook_attn_scores`` contains scores after bias, scaling and masking (-inf after the query), ``hook_pattern`` the
+    weights, both ``[batch, head, query, key]``. They exist only while a hook is attached to one of them; otherwise a
+    kernel gives the same output without n^2 memory.
 
-    Beside TransformerLens's: the encoding's own parameters (``phi`` of limit positions), and the hook at which it
-    shows what each query's bias is made of (``hook_local_bias [batch, pos, head, lag]`` of limit,
-    ``hook_bucket_bias [batch, pos, head, bucket]`` of relative positions); ``log_gain``, which starts at 1 (log
-    scaling ``learned``); and ``hook_score_factor [batch, pos, head]``, what each row of scores is multiplied by (log
-    scaling ``all`` and ``learned``).
+    In addition to TransformerLens's parameters and hooks there are:
+
+    - the encoding's own parameters (``phi`` of limit positions);
+    - the hook of the encoding's bias weights: ``hook_local_bias [batch, pos, head, lag]`` of limit positions,
+      ``hook_bucket_bias [batch, pos, head, bucket]`` of relative positions;
+    - ``log_gain``, which starts at 1 (log scaling ``learned``);
+    - ``hook_score_factor [batch, pos, head]``, the factor of each row of scores (log scaling ``all`` and ``learned``).
     """
 
     def __init__(self, cfg: ModelConfig) -> None:
@@ -79,7 +81,9 @@ class Attention(nn.Module):
     def forward(
         self, projected: Float[Tensor, "batch pos qkv"], at: Places, only: SupervisedPositions | None = None
     ) -> Float[Tensor, "rows places d_model"]:
-        """What attention adds to the residual stream, from what :meth:`project` made of it; ``only`` where asked."""
+        """The output of attention for the residual stream, from the result of :meth:`project`; ``only`` at some
+        positions.
+        """
         q, k, v = self.parts(projected)
         q, k, v = self.hook_q(q), self.hook_k(k), self.hook_v(v)
         if at.turn is not None:
@@ -92,19 +96,19 @@ class Attention(nn.Module):
         return affine(z if only is None else only.pick(z), rearrange(self.W_O, "h e d -> (h e) d"), self.b_O)
 
     def project(self, x: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos qkv"]:
-        """Queries, keys and values of all heads in a row, by one matrix product."""
+        """Queries, keys and values of all heads [batch, pos, qkv], by one matrix product."""
         weights = torch.stack([self.W_Q, self.W_K, self.W_V])
         biases = torch.stack([self.b_Q, self.b_K, self.b_V])
         return F.linear(x, rearrange(weights, "t h d e -> (t h e) d"), biases.flatten())
 
     def parts(self, projected: Float[Tensor, "batch pos qkv"]) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values ``[batch, pos, head, d_head]`` of such rows."""
+        """Queries, keys and values ``[batch, pos, head, d_head]`` from the result of :meth:`project`."""
         # Taken apart along its own axis: the gradients are then put together in place, without a transposed copy.
         q, k, v = rearrange(projected, "b p (t h e) -> b p t h e", t=3, h=self.cfg.n_heads).unbind(2)
         return q, k, v
 
     def score_inputs(self, q: Tensor, k: Tensor, at: Places) -> ScoreInputs:
-        """All that the scores of this layer are made of."""
+        """All inputs of the scores of this layer."""
         factor = self.score_factor(q, at) if self.cfg.log_scaling in ("all", "learned") else None
         if not self.cfg.positions.biased:
             return ScoreInputs(q, k, factor=factor, attention=self.cfg.attention)
@@ -112,7 +116,7 @@ class Attention(nn.Module):
         return ScoreInputs(q, k, self.cfg.positions, at.ids, weights, factor, self.cfg.attention)
 
     def bias_weights(self, q: Tensor, at: Places) -> Float[Tensor, "#batch #pos head column"]:
-        """What each query's bias is made of, times its log K under log scaling ``local``."""
+        """The weights of each query's bias, times its log K under log scaling ``local``."""
         weights = self.cfg.positions.bias_weights(self, at.shared, q)[None, None]
         if self.cfg.log_scaling == "local":
             assert at.log_keys is not None
@@ -133,7 +137,7 @@ class Attention(nn.Module):
         return factor
 
     def explicit(self, inputs: ScoreInputs, v: Tensor) -> Float[Tensor, "batch pos head d_head"]:
-        """Attention with scores and pattern in the open; memory O(pos^2)."""
+        """The output of attention, computed with explicit scores and pattern; memory O(pos^2)."""
         scores = self.hook_attn_scores(inputs.scores(range(v.shape[1])))
         pattern = self.hook_pattern(inputs.pattern(scores))
         return torch.einsum("bhqk,bkhe->bqhe", pattern, v)

@@ -1,4 +1,4 @@
-"""The frozen description from which a transformer is built."""
+"""The frozen config from which a transformer is built."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 
 class ModelConfig(Architecture):
-    """A transformer; see :class:`Architecture` for what is not said here.
+    """A transformer; see :class:`Architecture` for further fields.
 
     Attributes:
         n_heads: attention heads per block.
         d_head: width of a head; None = ``d_model // n_heads``.
         d_mlp: width of the MLP; None = ``4 * d_model``; an int per block is allowed.
-        log_scaling: what is multiplied by log K_i in row i of the scores, K_i the number of keys that query
-            i sees: nothing, ``all`` of the score, only the bias of positions with a ``local`` one, or all
-            times a ``learned`` gain per head (scalable softmax, Nakanishi 2025, 2501.19399). A row of one key
-            is multiplied by log 1 = 0, which leaves its weight 1.
-        attention: ``softmax``; ``hardmax``, uniform over the keys of exactly the highest score; or
-            ``linear``, weights phi(q) . phi(k) with phi(x) = elu(x) + 1.
+        log_scaling: which part of the scores is multiplied by log K_i in row i. K_i is the number of keys that query i
+            sees. ``none``: no part. ``all``: the whole score. ``local``: only the bias of positions with a local one.
+            ``learned``: the whole score, with a learned gain per head (scalable softmax, Nakanishi 2025, 2501.19399). A
+            row with one key is multiplied by log 1 = 0, so that its weight stays 1.
+        attention: ``softmax``; ``hardmax``, uniform over the keys with exactly the highest score; or ``linear``,
+            weights phi(q) . phi(k) with phi(x) = elu(x) + 1.
         act_fn: activation of the MLP ("gelu" is the exact one, "gelu_new" its approximation by tanh).
         attn_only: no MLPs.
-        tied: ``W_U`` is the transpose of ``W_E``, of all tokens or, where outputs are fewer, of those after BOS.
+        tied: ``W_U`` is the transpose of ``W_E``, of all tokens or, if there are fewer outputs, of those after BOS.
     """
 
     kind: ClassVar[str] = "transformer"
@@ -87,13 +87,13 @@ class ModelConfig(Architecture):
 
     @model_serializer(mode="wrap")
     def _tied_where_it_is(self, dump: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-        """Without ``tied`` where it is not, so that such a run is what it was before there was a choice."""
+        """The config without ``tied`` if it is False, so that the ids of older runs stay the same."""
         found: dict[str, Any] = dump(self)
         return found if self.tied else {name: value for name, value in found.items() if name != "tied"}
 
     @property
     def tied_rows(self) -> slice:
-        """The rows of ``W_E`` that tied outputs have: all, or those after BOS where outputs are fewer than tokens."""
+        """The rows of ``W_E`` that tied outputs use: all, or those after BOS if there are fewer outputs than tokens."""
         first = int(self.d_vocab_out < self.d_vocab)
         return slice(first, first + self.d_vocab_out)
 
@@ -116,11 +116,10 @@ class ModelConfig(Architecture):
         return self.d_mlp[layer] if isinstance(self.d_mlp, tuple) else self.d_mlp
 
     def score_hooks(self, layer: int) -> list[str]:
-        """Names of the activations that the scores of a layer are made of; q and k come first.
+        """Names of the activations from which the scores of a layer are computed; q and k come first.
 
-        score = q . k / sqrt(d_head) (both turned where the encoding turns them), but for the biases and
-        factors that the further ones hold: :func:`workbench.models.transformer.scores.cached_score_inputs` puts them
-        together.
+        score = q . k / sqrt(d_head), with both rotated if the encoding rotates them. The further hooks contain biases
+        and factors. :func:`workbench.models.transformer.scores.cached_score_inputs` combines all of them.
         """
         at = f"blocks.{layer}.attn.hook_"
         turned = "rot_" if self.positions.turns else ""
@@ -140,5 +139,5 @@ class ModelConfig(Architecture):
 
     @property
     def attn_scale(self) -> float:
-        """Scores are divided by this."""
+        """The number by which scores are divided."""
         return float(self.d_head**0.5)

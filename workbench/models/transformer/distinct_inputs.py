@@ -1,7 +1,7 @@
-"""The distinct pairs of token and position id of a batch: all that a model sees before attention.
+"""The distinct pairs of token and position id of a batch, which are the only inputs before attention.
 
-Up to the queries, keys and values of block 0, what is computed at a place depends on its token and its id alone.
-Small vocabularies and short contexts have far fewer such pairs than a batch has places.
+Up to the queries, keys and values of block 0, every value depends only on the token and the id at its position. With a
+small vocabulary and short contexts there are far fewer such pairs than positions in a batch.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from torch.nn import functional as F
 from workbench.models.transformer.config import ModelConfig
 
 WORTH = 2
-"""Pairs are worth while where a batch has at least so many places for each: looking results up costs too."""
+"""Pairs are used if a batch has at least this many positions per pair, because looking up results takes time, too."""
 FEWEST = 1024
-"""In a batch of fewer places, handling the pairs takes longer than what they save."""
+"""With fewer positions in a batch, handling the pairs takes longer than it saves."""
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Every pair that a batch can hold, and which of them is where.
+    """Every pair that a batch can contain, and the pair at each position.
 
     Attributes:
         tokens: the tokens of the table's rows.
         ids: the position ids of its columns.
-        index: the pair at each place, counted row by row.
+        index: the pair at each position, counted row by row.
     """
 
     tokens: Int[Tensor, "vocab columns"]
@@ -36,16 +36,16 @@ class Pairs:
     index: Int[Tensor, "batch pos"]
 
     def spread(self, table: Float[Tensor, "vocab columns dim"]) -> Float[Tensor, "batch pos dim"]:
-        """What was computed of each pair, at the places that hold it."""
+        """Values [batch, pos, dim] at all positions, from the values of each pair."""
         # Not by indexing: the backward of an embedding sums gradients much faster.
         return F.embedding(self.index, table.flatten(0, 1))
 
 
 def pairs(cfg: ModelConfig, tokens: Int[Tensor, "batch pos"], ids: Int[Tensor, "#batch pos"]) -> Pairs | None:
-    """The pairs of a batch, or None where computing each place by itself is as cheap.
+    """The pairs of a batch, or None if computing each position separately is as cheap.
 
-    The choice follows from the config and from shapes, never from what the tokens are, so that training repeats its
-    bits.
+    The choice follows from the config and from shapes, never from the tokens, so that repeated training is
+    bit-identical.
     """
     if cfg.attention == "hardmax":
         return None  # the last bit may decide which keys tie for the highest score

@@ -1,4 +1,4 @@
-"""Attention while nobody looks at scores or pattern: the same output without n^2 memory."""
+"""Attention without hooks on scores or pattern: the same output without n^2 memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from torch.nn import functional as F
 from workbench.models.transformer.scores import ScoreInputs, feature_map
 
 SCORES_AT_ONCE = 1 << 22
-"""Scores held at once where scores or a bias must be made: 16 MiB in float32, and a few copies of that."""
+"""The most scores in memory at once, if scores or a bias must be computed: 16 MiB in float32, and a few copies of them.
+"""
 
 LINEAR_BLOCK = 128
 """Queries per block of linear attention."""
@@ -22,7 +23,7 @@ Values = Float[Tensor, "batch pos head d_head"]
 
 
 def attend(inputs: ScoreInputs, v: Values) -> Values:
-    """Weighted means of the values, by the cheapest exact way for these scores."""
+    """Weighted means of the values, by the cheapest exact method for these scores."""
     if inputs.attention == "linear":
         return linear_attention(inputs.q, inputs.k, v)
     if inputs.attention == "hardmax":
@@ -31,7 +32,7 @@ def attend(inputs: ScoreInputs, v: Values) -> Values:
 
 
 def softmax_attention(inputs: ScoreInputs, v: Values) -> Values:
-    """The fused kernel: whole where it needs no bias, else in blocks of queries with their bias."""
+    """The fused kernel: in one call if it needs no bias, else in blocks of queries with their bias."""
     q, k, v = inputs.q.transpose(1, 2), inputs.k.transpose(1, 2), v.transpose(1, 2)
     if inputs.factor is not None:
         q = q * inputs.factor.transpose(1, 2)[..., None]
@@ -56,7 +57,7 @@ def fused_mask(inputs: ScoreInputs, queries: range) -> Float[Tensor, "#batch hea
 
 
 def hardmax_attention(inputs: ScoreInputs, v: Values) -> Values:
-    """Means over the best keys, in blocks of queries."""
+    """Means over the keys with the highest score, in blocks of queries."""
     parts = []
     for queries in blocks(inputs):
         pattern = inputs.pattern(inputs.scores(queries, queries.stop))
@@ -67,8 +68,8 @@ def hardmax_attention(inputs: ScoreInputs, v: Values) -> Values:
 def linear_attention(q: Values, k: Values, v: Values) -> Values:
     """sum_j phi(q_i) . phi(k_j) v_j / sum_j phi(q_i) . phi(k_j), j <= i, in time and memory linear in length.
 
-    Within a block of queries the weights are explicit; the keys of earlier blocks are summed up in a state
-    ``sum_j phi(k_j) [v_j, 1]`` (Katharopoulos et al. 2020, 2006.16236, section 3.3).
+    Within a block of queries the weights are explicit. The keys of earlier blocks are accumulated in a state ``sum_j
+    phi(k_j) [v_j, 1]`` (Katharopoulos et al. 2020, 2006.16236, section 3.3).
     """
     values = torch.cat([v, torch.ones_like(v[..., :1])], -1)
     state = q.new_zeros(q.shape[0], q.shape[2], q.shape[3], values.shape[-1])
@@ -86,7 +87,7 @@ def linear_attention(q: Values, k: Values, v: Values) -> Values:
 def blocks(inputs: ScoreInputs) -> Iterator[range]:
     """Ranges of queries whose scores over all earlier keys fit ``SCORES_AT_ONCE``, the last range first.
 
-    From the largest matrices to the smallest: ones that grow would each find the freed memory too small.
+    So the largest matrices come first, and smaller ones reuse the freed memory.
     """
     batch, pos, heads, _ = inputs.q.shape
     size = max(1, SCORES_AT_ONCE // (batch * heads * pos))
@@ -95,5 +96,5 @@ def blocks(inputs: ScoreInputs) -> Iterator[range]:
 
 
 def joined(parts: list[Tensor], axis: int) -> Tensor:
-    """The blocks in a row, without a copy where there is one."""
+    """The blocks concatenated, without a copy if there is only one."""
     return parts[0] if len(parts) == 1 else torch.cat(parts, axis)

@@ -1,4 +1,4 @@
-"""The model: a decoder-only transformer on TransformerLens's maintained base."""
+"""The model: a decoder-only transformer based on TransformerLens's ``HookedRootModule``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 class PosEmbed(nn.Module):
-    """What positions add to the embedding, with the table ``W_pos [row, d_model]`` where the encoding has one."""
+    """The vectors that positions add to the embedding; has the table ``W_pos [row, d_model]`` if the encoding learns
+    one.
+    """
 
     def __init__(self, cfg: ModelConfig) -> None:
         super().__init__()
@@ -88,9 +90,9 @@ class Block(nn.Module):
 
         Args:
             x: the residual stream before it.
-            at: what is known of the positions.
-            projected: its queries, keys and values where they are known already.
-            only: the places at which the result is wanted; None = all.
+            at: position data of the forward pass.
+            projected: its queries, keys and values if they are known already.
+            only: the positions at which the result is needed; None = all.
         """
         x = self.hook_resid_pre(x)
         mixed = self.attn(self.attn.project(self.ln1(x)) if projected is None else projected, at, only)
@@ -103,15 +105,15 @@ class Block(nn.Module):
 
 
 class HookedTransformer(WithHeads, Hooked):
-    """A causal transformer whose every activation has a hook and a TransformerLens name.
+    """A causal transformer whose every activation has a hook with a TransformerLens name.
 
-    One that predicts ids (id sampler ``predicted``) has a second read-out, seen through ``hook_id_logits`` and
-    ``hook_next_ids`` (:mod:`workbench.models.transformer.predicted_ids`); it is computed only while one of these is
-    observed.
+    A model that predicts position ids (id sampler ``predicted``) has a second read-out with the hooks
+    ``hook_id_logits`` and ``hook_next_ids`` (:mod:`workbench.models.transformer.predicted_ids`). It is computed only
+    while one of these hooks is in use.
 
     Args:
         cfg: the architecture.
-        seed: seed of the initial weights, drawn without touching any global random state.
+        seed: seed of the initial weights, which are drawn without changing any global random state.
     """
 
     def __init__(self, cfg: ModelConfig, seed: int = 0) -> None:
@@ -148,32 +150,33 @@ class HookedTransformer(WithHeads, Hooked):
         self,
         tokens: Int[Tensor, "batch pos"],
         position_ids: Real[Tensor, "rows ids"] | None = None,
-        asked: Bool[Tensor, "batch pos"] | None = None,
+        supervised: Bool[Tensor, "batch pos"] | None = None,
         *,
         return_type: ReturnType = "logits",
         stop_at_layer: int | None = None,
     ) -> Any:
         """Logits (or real outputs) ``[batch, pos, out]`` at every position.
 
-        In training (with gradients, not after ``eval()``) and while no hook is attached, nothing is computed twice or
-        in vain: what comes before attention once per pair of token and id, what comes after the last attention only
-        where ``asked``. That is the same but for rounding; a model that is measured keeps its bits.
+        In training (with gradients, not after ``eval()``) and while no hook is attached, unnecessary work is skipped.
+        Values before attention are computed once per pair of token and id, and values after the last attention only at
+        the positions in ``supervised``. The result is the same except for rounding. A measured model always computes all
+        values, so its numbers do not depend on ``supervised``.
 
         Args:
-            tokens: token ids, BOS included where the task has one.
-            position_ids: ids per token, ``[batch, pos]`` or ``[1, pos]``; None = 0, 1, 2, ... They may lie between
-                whole numbers where the encoding can read such.
-            asked: where outputs are wanted, in training; elsewhere they may be left at 0. None = everywhere.
+            tokens: token ids, BOS included if the task has one.
+            position_ids: ids per token, ``[batch, pos]`` or ``[1, pos]``; None = 0, 1, 2, ... They may be fractions if
+                the encoding can read fractions.
+            supervised: positions at which training needs outputs; other outputs may be 0. None = all positions.
             return_type: ``logits``; ``loss``, the mean cross-entropy of the next token, or ``both``; None = nothing.
-            stop_at_layer: give the residual stream before that layer (counted from the end where negative) and compute
+            stop_at_layer: return the residual stream before that layer (counted from the end if negative) and compute
                 no more; None = the whole model.
 
         Raises:
-            PositionError: for an id that the position scheme cannot read, or ids that do not fit the tokens.
+            PositionError: for an id that the encoding cannot read, or ids that do not fit the tokens.
         """
         ids = self.ids_for(tokens, position_ids)
         brief = self.training and torch.is_grad_enabled() and not observed(*self.hook_dict.values())
-        only = supervised_positions(asked) if brief and asked is not None else None
+        only = supervised_positions(supervised) if brief and supervised is not None else None
         at, last = self.places(ids, self.W_E.dtype), self.cfg.n_layers - 1
         x, projected = self.entrance(tokens, ids, brief)
         for layer, block in enumerate(self.blocks[:stop_at_layer]):
@@ -191,7 +194,7 @@ class HookedTransformer(WithHeads, Hooked):
     def entrance(
         self, tokens: Int[Tensor, "batch pos"], ids: Real[Tensor, "#batch pos"], brief: bool
     ) -> tuple[Float[Tensor, "batch pos d_model"], Float[Tensor, "batch pos qkv"] | None]:
-        """The residual stream before block 0; with its projection there, if ``brief`` and computed once per pair."""
+        """The residual stream before block 0, and its projection if ``brief`` and it is computed once per pair."""
         found = pairs(self.cfg, tokens, ids) if brief else None
         if found is None:
             return self.embedded(tokens, ids), None
@@ -207,14 +210,14 @@ class HookedTransformer(WithHeads, Hooked):
             x = x + self.hook_pos_embed(self.pos_embed(ids, x.dtype).expand_as(x))
         return x
 
-    def asked_outputs(
-        self, tokens: Int[Tensor, "batch pos"], position_ids: Tensor, asked: Bool[Tensor, "batch pos"]
+    def supervised_outputs(
+        self, tokens: Int[Tensor, "batch pos"], position_ids: Tensor, supervised: Bool[Tensor, "batch pos"]
     ) -> Float[Tensor, "batch pos out"]:
-        outputs: Tensor = self(tokens, position_ids, asked)
+        outputs: Tensor = self(tokens, position_ids, supervised)
         return outputs
 
     def places(self, ids: Real[Tensor, "#batch pos"], dtype: torch.dtype) -> Places:
-        """What all layers share of the positions."""
+        """The position data that all layers share."""
         turn = self.cfg.positions.turn(ids, self.cfg.d_head, dtype)
         log_keys = None
         if self.cfg.log_scaling != "none":
@@ -223,7 +226,7 @@ class HookedTransformer(WithHeads, Hooked):
         return Places(ids, turn, log_keys, shared_of(self))
 
     def ids_for(self, tokens: Tensor, position_ids: Tensor | None) -> Real[Tensor, "#batch pos"]:
-        """The ids this forward pass reads, checked against the scheme."""
+        """The position ids of this forward pass, checked against the encoding."""
         position_ids = self.checked_ids(tokens, position_ids)
         if self.cfg.positions.biased and observed(self.hook_position_ids):
             position_ids = self.hook_position_ids(position_ids.expand_as(tokens).clone())

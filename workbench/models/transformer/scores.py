@@ -1,7 +1,7 @@
-"""Attention scores from what they are made of: the one definition, for all queries or for some of them.
+"""Attention scores from their inputs: the one definition, for all queries or for some of them.
 
-Explicit attention, attention in blocks of queries, and every analysis that makes scores again from
-cached activations call :meth:`ScoreInputs.scores`.
+Explicit attention, attention in blocks of queries, and every analysis that recomputes scores from cached activations
+call :meth:`ScoreInputs.scores`.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ScoreInputs:
-    """Everything that the attention scores of one layer are made of.
+    """All inputs of the attention scores of one layer.
 
-    ``score[b, h, i, j] = factor[b, i, h] * (q[b, i, h] . k[b, j, h] / sqrt(d_head) + bias[b, h, i, j])`` for
-    j <= i, and -inf for later keys. The bias is nothing, or what the encoding makes of ``bias_weights[b, i, h]`` at the
-    lag ``id_i - id_j`` (:meth:`workbench.models.positions.encoding.Encoding.bias_at`).
+    ``score[b, h, i, j] = factor[b, i, h] * (q[b, i, h] . k[b, j, h] / sqrt(d_head) + bias[b, h, i, j])`` for j <= i,
+    and -inf for later keys. The bias is zero, or the encoding computes it from ``bias_weights[b, i, h]`` at the lag
+    ``id_i - id_j`` (:meth:`workbench.models.positions.encoding.Encoding.bias_at`).
 
-    Models that others made may have fewer heads in k than in q (each is then read by as many in a row), a ``scale`` of
-    their own, a ``soft_cap`` c, which makes c tanh(s / c) of q . k scale = s, and a ``window``: how many keys, its own
-    among them, a query sees.
+    Pretrained models may have fewer heads in k than in q; several consecutive heads of q then share a head of k. They
+    may have their own ``scale``, and a ``soft_cap`` c, which replaces s = q . k scale by c tanh(s / c). They may have a
+    ``window``: the number of keys, its own among them, that a query sees.
 
-    Under linear attention scores are ``log(phi(q) . phi(k))`` instead, with phi(x) = elu(x) + 1, so that
-    there too the pattern is their softmax.
+    Under linear attention scores are ``log(phi(q) . phi(k))`` instead, with phi(x) = elu(x) + 1, so that the pattern is
+    their softmax as well.
 
     Attributes:
-        q, k: as they enter the product (turned where the encoding turns them).
-        encoding: what reads the bias off its weights; None = there is no bias.
-        ids: position ids, where there is a bias.
-        bias_weights: of each query and head, where there is a bias.
-        factor: what each query's whole row is multiplied by (log scaling).
+        q, k: the factors of the product (rotated if the encoding rotates them).
+        encoding: computes the bias from its weights; None = there is no bias.
+        ids: position ids, if there is a bias.
+        bias_weights: of each query and head, if there is a bias.
+        factor: the factor of each query's whole row (log scaling).
         attention: softmax, hardmax or linear.
-        scale: in place of 1 / sqrt(d_head).
+        scale: replaces 1 / sqrt(d_head).
         soft_cap, window: as above; None = none.
     """
 
@@ -60,7 +60,7 @@ class ScoreInputs:
 
     @property
     def plain(self) -> bool:
-        """Whether scores are q . k of equal heads, times a number, and -inf after the query alone."""
+        """Whether scores are only q . k of equally many heads, times a number, and -inf only after the query."""
         own = (self.scale, self.soft_cap, self.window)
         return not self.biased and own == (None, None, None) and self.k.shape[2] == self.q.shape[2]
 
@@ -72,7 +72,7 @@ class ScoreInputs:
 
     @property
     def biased(self) -> bool:
-        """Whether something is added to q . k / sqrt(d_head)."""
+        """Whether a bias is added to q . k / sqrt(d_head)."""
         return self.encoding is not None
 
     def select(self, rows: slice, heads: slice = slice(None)) -> ScoreInputs:
@@ -96,7 +96,7 @@ class ScoreInputs:
 
         Args:
             queries: indices on the position axis.
-            keys: only the first so many keys; None = all.
+            keys: use only this many first keys; None = all.
         """
         keys = self.k.shape[1] if keys is None else keys
         q, k = _at(self.q, queries), self.every_k[:, :keys]
@@ -122,7 +122,7 @@ class ScoreInputs:
         return hardmax(scores) if self.attention == "hardmax" else scores.softmax(-1)
 
     def bias(self, queries: Queries, keys: int) -> Float[Tensor, "#batch head query key"] | None:
-        """What is added to q . k / sqrt(d_head) before the factor; None = nothing."""
+        """The term added to q . k / sqrt(d_head) before the factor; None = no term."""
         if self.encoding is None:
             return None
         assert self.ids is not None
@@ -132,18 +132,18 @@ class ScoreInputs:
         return self.encoding.bias_at(self.bias_weights if one else _at(self.bias_weights, queries), lags)
 
     def later(self, queries: Queries, keys: int) -> torch.Tensor:
-        """``[query, key]``: True where the query does not see the key: it comes later, or before the window."""
+        """``[query, key]``: True if the query does not see the key, because it is later or before the window."""
         index = torch.as_tensor(queries, device=self.k.device)[:, None]
         key = torch.arange(keys, device=self.k.device)
         return key > index if self.window is None else (key > index) | (key <= index - self.window)
 
 
 def cached_score_inputs(cfg: Architecture, layer: int, cache: Any) -> ScoreInputs:
-    """The inputs of a layer's scores from a cache that holds ``cfg.score_hooks(layer)``.
+    """The inputs of a layer's scores from a cache that contains ``cfg.score_hooks(layer)``.
 
     Args:
         cfg: the model's configuration.
-        layer: which layer.
+        layer: the layer's number.
         cache: a dict of tensors by hook name, or TransformerLens's ``ActivationCache``.
 
     Raises:
@@ -165,10 +165,10 @@ def feature_map(x: Float[Tensor, "*any"]) -> Float[Tensor, "*any"]:
 
 
 def hardmax(scores: Float[Tensor, "*row key"]) -> Float[Tensor, "*row key"]:
-    """Uniform over the keys whose score equals the highest exactly (tolerance 0).
+    """Weights that are uniform over the keys with exactly the highest score (tolerance 0).
 
-    Its own derivative is 0 almost everywhere, so the gradient is that of the softmax (straight-through,
-    Bengio et al. 2013, 1308.3432); the value is exact also while gradients are recorded.
+    The derivative of this function is 0 almost everywhere, so the gradient of the softmax is used instead
+    (straight-through, Bengio et al. 2013, 1308.3432). The value is exact also while gradients are recorded.
     """
     made: Tensor = _Hardmax.apply(scores)  # type: ignore[no-untyped-call]
     return made

@@ -1,4 +1,4 @@
-"""The places of a batch at which an answer is asked for: all that a model need compute after its last attention."""
+"""The supervised positions of a batch: the only ones that a model must compute after its last attention."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from torch import Tensor
 from torch.nn import functional as F
 
 SHARE = 0.75
-"""Places are left out where at most this share of them is asked for: picking them out costs too."""
+"""Other positions are skipped if at most this share is supervised, because selecting positions takes time, too."""
 
 
 @dataclass(frozen=True)
 class SupervisedPositions:
-    """Some places of a batch, as one row.
+    """Some positions of a batch, as one row.
 
     Attributes:
         batch, pos: the shape of the batch.
-        index: the places, counted sequence by sequence.
+        index: the positions, counted sequence by sequence.
     """
 
     batch: int
     pos: int
-    index: Int[Tensor, " asked"]
+    index: Int[Tensor, " supervised"]
 
-    def pick(self, x: Float[Tensor, "batch pos dim"]) -> Float[Tensor, "1 asked dim"]:
-        """The values at these places."""
+    def pick(self, x: Float[Tensor, "batch pos dim"]) -> Float[Tensor, "1 supervised dim"]:
+        """The values at these positions."""
         return F.embedding(self.index, x.flatten(0, 1))[None]
 
-    def put(self, x: Float[Tensor, "1 asked dim"]) -> Float[Tensor, "batch pos dim"]:
-        """The values back at these places, and 0 elsewhere."""
+    def put(self, x: Float[Tensor, "1 supervised dim"]) -> Float[Tensor, "batch pos dim"]:
+        """The values put back at these positions, and 0 elsewhere."""
         blank = x.new_zeros(self.batch * self.pos, x.shape[-1])
         return blank.index_copy(0, self.index, x[0]).view(self.batch, self.pos, -1)
 
 
 def supervised_positions(mask: Bool[Tensor, "batch pos"]) -> SupervisedPositions | None:
-    """The places in ``mask``, or None where they are so many that computing all is as cheap."""
+    """The positions in ``mask``, or None if they are so many that computing all is as cheap."""
     index = mask.flatten().nonzero()[:, 0]
     return SupervisedPositions(mask.shape[0], mask.shape[1], index) if len(index) <= SHARE * mask.numel() else None

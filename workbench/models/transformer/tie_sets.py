@@ -1,4 +1,4 @@
-"""Attention made hard: the nearest hardmax of a row of scores, and each row's weight spread evenly over its tie set.
+"""Hard attention: the nearest hardmax of a row of scores, with the row's weight spread evenly over its tie set.
 
 The tie set of a row is the set of its k* highest scores, whose uniform distribution is nearest to the row in total
 variation (:func:`nearest_hardmax`). A strict argmax would break models that count: a head that spreads its attention
@@ -20,9 +20,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 TIE = 1e-12
-"""Distances this close are the same distance: rounding must not choose between two sets."""
+"""Distances this close count as equal, so that rounding does not choose between two sets."""
 SCORES_AT_ONCE = 1 << 18
-"""Scores sorted at once; with the float64 sums about 100 bytes each."""
+"""Scores sorted at once; with the float64 sums they need about 100 bytes each."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class SortedRows:
 
     @property
     def total(self) -> Floats:
-        """``[row]`` normaliser Z in units of the top weight: 1 <= Z <= K."""
+        """``[row]`` normalizer Z in units of the top weight: 1 <= Z <= K."""
         return self.inside[:, -1]
 
 
@@ -57,7 +57,7 @@ class NearestHardmax:
 
     Attributes:
         distance: ``[row]`` D, in [0, 1).
-        size: ``[row]`` k*, the number of keys of the nearest set (the smallest where several tie).
+        size: ``[row]`` k*, the number of keys of the nearest set (the smallest set if several tie).
         distance_to_all: ``[row]`` distance to uniform attention over all K keys.
     """
 
@@ -67,15 +67,15 @@ class NearestHardmax:
 
 
 def sort_rows(scores: NDArray[Any], keys: NDArray[Any] | None = None) -> SortedRows:
-    """Sort rows of scores, each over the keys it sees.
+    """Rows of scores in descending order, each over the keys it sees.
 
     Args:
-        scores: ``[row, key]``, unsorted; what lies at or beyond ``keys`` is ignored, whatever it is.
+        scores: ``[row, key]``, unsorted; values at or beyond ``keys`` are ignored.
         keys: ``[row]`` number of visible keys, the first ones of the row; None = all of them.
 
     Raises:
-        ValueError: for NaN or +inf among the visible scores, a row without a finite score, or a
-            number of keys outside 1..width.
+        ValueError: for NaN or +inf among the visible scores, a row without a finite score, or a number of keys outside
+            1..width.
     """
     rows, width = scores.shape
     seen = np.full(rows, width, dtype=np.int64) if keys is None else np.asarray(keys, dtype=np.int64)
@@ -107,11 +107,12 @@ def sort_rows(scores: NDArray[Any], keys: NDArray[Any] | None = None) -> SortedR
 def nearest_hardmax(rows: SortedRows) -> NearestHardmax:
     """D = min over non-empty sets S of TV(p, uniform on S); an optimal S is a top-k set.
 
-    For the top k keys the distance is 1 - sum_{j<=k} min(p_(j), 1/k), here in the equal form
-    (mass beyond k) + sum_{j<=k} max(p_(j) - 1/k, 0), exact to about 1e-15. Since 1/k falls
-    with k, the ranks with p_(j) >= 1/k are a growing prefix: rank j joins it at k = ceil(1/p_(j)), so
-    one counting pass gives all k in O(K) after the sort. Ranks past the last visible key, which have no
-    weight, need no care: a set that reaches beyond all K keys is always further away than those K.
+    For the top k keys the distance is 1 - sum_{j<=k} min(p_(j), 1/k). It is computed here in the equal form (mass
+    beyond k) + sum_{j<=k} max(p_(j) - 1/k, 0), exact to about 1e-15.
+
+    The ranks with p_(j) >= 1/k are a prefix that grows with k, because 1/k falls. Rank j joins it at k = ceil(1/p_(j)).
+    So one counting pass gives all k in O(K) after the sort. Ranks past the last visible key have no weight and need no
+    special case: a set that reaches beyond all K keys is always further away than those K.
     """
     count, width = rows.scores.shape
     total = rows.total[:, None]

@@ -1,1 +1,1 @@
-"""Runs whose weights were made elsewhere."""
+"""Runs whose weights come from elsewhere."""

@@ -1,4 +1,4 @@
-"""Taking in foreign TransformerLens checkpoints as a run: the same weights in our format."""
+"""Imports foreign TransformerLens checkpoints as a run: the same weights in our format."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ from workbench.tasks.random_generator import generator
 
 @dataclass(frozen=True)
 class Foreign:
-    """Checkpoints of one foreign training run, and what their owner says of them.
+    """Checkpoints of one foreign training run, and the facts that the user states about them.
 
     Attributes:
         source: the folder of checkpoint files.
         task: the task; its token and answer ids are the model's.
         lengths: shortest and longest prefix length in training.
-        stated: fields of ModelConfig that neither files nor config tell, or that are to win over them.
-        config: a JSON file with TransformerLens's config; None = ``config.json`` in the folder, if there.
+        stated: fields of ModelConfig that neither files nor config contain, or that replace their values.
+        config: a JSON file with TransformerLens's config; None = ``config.json`` in the folder, if it exists.
         files: which files to take; None = all.
-        tokens, bos: the order of the model's vocabulary, see
-            :func:`workbench.runs.adoption.token_order.token_order`; None = the task's.
+        tokens, bos: the order of the model's vocabulary, see :func:`workbench.runs.adoption.token_order.token_order`;
+            None = the task's.
     """
 
     source: Path
@@ -63,7 +63,7 @@ class Foreign:
 def adopt(foreign: Foreign, out: Path) -> Run:
     """Write a run folder with the weights of every foreign checkpoint.
 
-    All files are read and checked before anything is written; the same call continues where it was cut off.
+    All files are read and checked before anything is written. If the call was interrupted, the same call continues it.
 
     Raises:
         RunError: for the first thing that is missing or does not fit, naming the file.
@@ -97,7 +97,7 @@ def adopt(foreign: Foreign, out: Path) -> Run:
 def _checkpoint(
     foreign: Foreign, model: HookedTransformer, step: int, path: Path, order: TokenOrder | None
 ) -> Checkpoint:
-    """One file, loaded into the model when it is stored."""
+    """A checkpoint of one file, which is loaded into the model when the checkpoint is stored."""
 
     def filled() -> HookedTransformer:
         _fill(model, path, order)
@@ -108,10 +108,10 @@ def _checkpoint(
 
 
 def order_of(foreign: Foreign, path: Path, weights: Mapping[str, Tensor]) -> TokenOrder | None:
-    """The order of the model's vocabulary, as its owner states it; None where it is the task's.
+    """The order of the model's vocabulary, as the user states it; None if it is the task's.
 
     Raises:
-        RunError: for no state dict of a HookedTransformer, or ids that it does not have.
+        RunError: if the weights are not a state dict of a HookedTransformer, or for ids that it does not have.
     """
     try:
         fields = fields_of_weights(weights)
@@ -121,7 +121,7 @@ def order_of(foreign: Foreign, path: Path, weights: Mapping[str, Tensor]) -> Tok
 
 
 def _refuse_larger(path: Path, cfg: ModelConfig, weights: Mapping[str, Tensor]) -> None:
-    """Refuse a config that describes more numbers than a file holds, before a model is made of it."""
+    """Refuse a config with more numbers than the file contains, before a model is made from it."""
     held = sum(tensor.numel() for tensor in weights.values())
     if cfg.least_numbers > held:
         raise RunError(
@@ -133,12 +133,12 @@ def _refuse_larger(path: Path, cfg: ModelConfig, weights: Mapping[str, Tensor]) 
 def transformer_config(
     foreign: Foreign, path: Path, weights: Mapping[str, Tensor], order: TokenOrder | None = None
 ) -> ModelConfig:
-    """The model that the weights of one file belong to: from their shapes, the config, and what is stated.
+    """The config of the model that a file's weights belong to: from their shapes, the file's config, and stated fields.
 
     Its vocabulary is in the task's order.
 
     Raises:
-        RunError: if these contradict each other or leave something open, or the model does not fit the task.
+        RunError: if these contradict each other or leave a field unknown, or if the model does not fit the task.
     """
     try:
         fields = fields_of_weights(weights)
@@ -171,7 +171,7 @@ def transformer_config(
 
 
 def _joined(config: Path, shapes: dict[str, Any], path: Path) -> dict[str, Any]:
-    """The fields of the config, which must agree with those that the shapes tell."""
+    """The fields of the config, which must agree with those that follow from the shapes."""
     try:
         told = fields_of_config(json_object(read_bytes(config, bounded.RUN_JSON)))
     except (OSError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError) as error:
@@ -185,7 +185,7 @@ def _joined(config: Path, shapes: dict[str, Any], path: Path) -> dict[str, Any]:
 
 
 def _complete(path: Path, fields: Mapping[str, Any]) -> None:
-    """Refuse to guess what shapes do not tell."""
+    """Refuse missing fields that the shapes do not determine, instead of guessing them."""
     asked = {
         "positions": f"which positions does it read? ({those_with(lambda encoding: bool(encoding.upstream))})",
         "act_fn": "which activation do its MLPs have? (gelu, gelu_new, relu or silu)",
@@ -197,7 +197,7 @@ def _complete(path: Path, fields: Mapping[str, Any]) -> None:
 
 
 def _fill(model: HookedTransformer, path: Path, order: TokenOrder | None) -> None:
-    """Load one file into the model, in the order of the task's tokens, refusing whatever does not fit."""
+    """Load one file into the model, in the order of the task's tokens; anything that does not fit is refused."""
     try:
         held = read_weights(path)
         if order is not None:
@@ -230,5 +230,7 @@ def _refuse_other_vocabulary(path: Path, weights: Mapping[str, Tensor], order: T
 
 
 def _trained_ids(cfg: ModelConfig, positions: int) -> list[list[int]]:
-    """Ids that training can have shown: TransformerLens's are 0, 1, 2, ... unless another law is stated."""
+    """Position ids that training may have used. TransformerLens's are 0, 1, 2, ... unless the user states another id
+    sampler.
+    """
     return [[0, positions - 1]] if cfg.ids.name == "arange" else [[0, cfg.n_ctx - 1]]

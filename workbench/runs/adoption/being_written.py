@@ -1,4 +1,4 @@
-"""A run folder that is written at once, not trained into: made if it is not there, continued if it is the same run."""
+"""A run folder that is written at once, without training: made if it is missing, continued if it is the same run."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from workbench.tasks.registry import same_task
 
 @contextmanager
 def being_written(out: Path, config: Mapping[str, Any]) -> Iterator[Run]:
-    """The run of this ``run.json``, held by this writer alone while the block lasts.
+    """The run of this ``run.json``; no other process can write to it while the block runs.
 
     Raises:
-        RunError: if another run is there, or the file would describe none; then nothing is written.
+        RunError: if the folder contains another run, or the config is not valid; then nothing is written.
     """
     try:
         check_run(json.loads(json.dumps(config)))
@@ -38,6 +38,6 @@ def being_written(out: Path, config: Mapping[str, Any]) -> Iterator[Run]:
 
 
 def _is_of(run: Run, config: Mapping[str, Any]) -> bool:
-    """Whether a run is the one that ``config`` describes, though perhaps written before its task's file was hashed."""
+    """Whether a run is the one that ``config`` describes. The run may be older than the stored hash of its task's file."""
     held = run.config["task"]
     return run.id == config["id"] or (same_task(held, config["task"]) and run.id == run_id({**config, "task": held}))

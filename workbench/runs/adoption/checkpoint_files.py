@@ -1,4 +1,4 @@
-"""Foreign checkpoint files: which step each is of, and the weights in it, without running any code from them."""
+"""Foreign checkpoint files: their steps and weights, read without running any code from them."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from workbench.runs.errors import RunError
 
 SUFFIXES = (".safetensors", ".pt", ".pth", ".bin")
 WRAPPERS = ("state_dict", "model_state_dict", "model", "model_state")
-"""Keys under which training scripts keep a state dict beside other things."""
+"""Keys under which training scripts store a state dict next to other data."""
 
 WIDENED = {torch.float16, torch.bfloat16}
 
 
 def checkpoint_files(source: Path, pattern: str | None = None) -> list[tuple[int, Path]]:
-    """The checkpoint files at or below a folder with the steps in their names, by step.
+    """The checkpoint files at or below a folder with the steps in their names, sorted by step.
 
-    The step is the last number in the file's name, or, where there is none, in the nearest folder's
-    (``model_500.pt``, ``checkpoint-500/model.safetensors``).
+    The step is the last number in the file's name. If the name has no number, it is the last number in the nearest
+    folder's name (``model_500.pt``, ``checkpoint-500/model.safetensors``).
 
     Args:
         source: the folder.
@@ -68,7 +68,7 @@ def read_weights(path: Path) -> dict[str, Tensor]:
     """The state dict in a file, in float32, buffers included.
 
     Raises:
-        RunError: if the file is damaged, holds more than tensors, or weights of another precision.
+        RunError: if the file is damaged, contains anything besides tensors, or has weights of another precision.
     """
     try:
         if path.suffix == ".safetensors":
@@ -108,7 +108,7 @@ def _state_dict(path: Path, held: Any) -> Mapping[str, Tensor]:
 
 
 def _refuse_compressed(path: Path) -> None:
-    """Refuse an archive that unpacks to more than it has; torch stores tensors as they are.
+    """Refuse an archive that is larger after unpacking; torch stores tensors without compression.
 
     Raises:
         RunError: naming the part of the archive.
@@ -127,10 +127,10 @@ def _refuse_compressed(path: Path) -> None:
 
 
 def _refuse_odd(path: Path, name: str, value: Tensor) -> None:
-    """Refuse what is no plain tensor of real numbers that lie in the file.
+    """Refuse anything except an ordinary tensor of real numbers that are stored in the file.
 
     Raises:
-        RunError: naming the tensor and what it is.
+        RunError: naming the tensor and its type.
     """
     kind = ""
     if value.is_quantized or value.dtype.itemsize < 1:

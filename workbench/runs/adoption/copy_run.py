@@ -1,4 +1,4 @@
-"""Copying a run's files to another folder, as plain files: nothing is copied through a link."""
+"""Copies a run's files to another folder, as plain files: links are not followed."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def copy_checkpoints(run: Run, folder: Path, names: Sequence[str] = tuple(LIMITS
     Args:
         run: the run.
         folder: the folder to copy to.
-        names: of :data:`LIMITS`; a checkpoint may lack some.
+        names: names from :data:`LIMITS`; a checkpoint may lack some.
 
     Raises:
-        LinkError: if one of the files lies behind a link.
-        UnreadableError: if one of them is no regular file, or too large.
+        LinkError: if one of the files is behind a link.
+        UnreadableError: if one of them is not a regular file, or is too large.
         StorageError: if the folder cannot be written.
     """
     for step in run.steps:
@@ -41,10 +41,10 @@ def copy_checkpoints(run: Run, folder: Path, names: Sequence[str] = tuple(LIMITS
 
 
 def copy_rows(run: Run, folder: Path) -> list[str]:
-    """Copy the rows of a run as one table. The folder holds ``run.json`` already.
+    """Copy the rows of a run as one table. The folder contains ``run.json`` already.
 
     Returns:
-        what is wrong with stored rows, a sentence each; the table lacks these rows.
+        the problems of stored rows, a sentence each; the table lacks these rows.
 
     Raises:
         StorageError: if the folder cannot be written.

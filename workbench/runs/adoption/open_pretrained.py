@@ -1,4 +1,4 @@
-"""Opening folders of a pretrained model as a run that names them: hashes of their files, and never a copy."""
+"""Opens folders of a pretrained model as a run. The run stores the hashes of their files and never copies them."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from workbench.tasks.presented.single_tokens import wording
 from workbench.tasks.registry import present, stored
 
 ONLY_STEP = 1
-"""The step of a folder that says none: 0 is that of weights before training."""
+"""The step of a folder without a step in its name. It is not 0, which would mean weights before training."""
 
 
 @dataclass(frozen=True)
 class Opened:
-    """What somebody wants to ask a model that others trained.
+    """A pretrained model, and the task and lengths on which to evaluate it.
 
     Attributes:
         folders: by step, each with ``config.json``, weights and tokenizer.
         task: the task, in symbols.
-        presentation: how it is told.
-        lengths: items at which it is asked.
-        window: positions that the model was trained on; None = as its config says.
+        presentation: how the task is written as a prompt.
+        lengths: numbers of items at which the model is evaluated.
+        window: positions that the model was trained on; None = as its config states.
     """
 
     folders: Mapping[int, Path]
@@ -53,11 +53,11 @@ def revisions(folder: Path, pattern: str | None) -> dict[int, Path]:
     """The folders of one model's revisions by their steps: the last number in their names.
 
     Args:
-        folder: the folder of one model, or the one that holds those of its revisions.
-        pattern: which of the folders below are revisions, e.g. ``step*``; None = it is one itself.
+        folder: the folder of one model, or the folder that contains its revisions.
+        pattern: which of the folders below are revisions, e.g. ``step*``; None = ``folder`` itself is the only one.
 
     Raises:
-        RunError: for no folder, a name without a number, or a step twice.
+        RunError: for a missing folder, a name without a number, or a step twice.
     """
     if not is_folder(folder):
         raise RunError(f"{folder} is not a folder; give one that contains config.json and the weights of a model")
@@ -78,12 +78,13 @@ def revisions(folder: Path, pattern: str | None) -> dict[int, Path]:
 
 
 def open_pretrained(opened: Opened, out: Path) -> Run:
-    """Write a run that names the folders. What can be refused without reading weights is refused first.
+    """Write a run that names the folders. Checks that need no weights come first.
 
     Raises:
-        PretrainedError: for a folder that holds no such model, or one that our attention does not reproduce.
-        TaskError: for a task that cannot be told so, or too few symbols.
-        RunError: for revisions of different models, lengths that a table of positions cannot read, another run there.
+        PretrainedError: for a folder without such a model, or a model that our attention does not reproduce.
+        TaskError: for a task that cannot be written as such a prompt, or too few symbols.
+        RunError: for revisions of different models, lengths that a table of positions cannot read, or another run in
+            the folder.
     """
     configs = {step: read_config(folder) for step, folder in opened.folders.items()}
     tokenizers = {step: open_tokenizer(folder) for step, folder in opened.folders.items()}
@@ -112,11 +113,11 @@ def open_pretrained(opened: Opened, out: Path) -> Run:
 
 
 def told(opened: Opened, tokenizer: Any, config: Any) -> Presented:
-    """The task in tokens of the model.
+    """The task in tokens of the model, written as a prompt.
 
     Raises:
-        TaskError: if it cannot be told so.
-        PretrainedError: for a tokenizer that cannot be used, or is of another model.
+        TaskError: if the task cannot be written as such a prompt.
+        PretrainedError: for a tokenizer that cannot be used, or belongs to another model.
     """
     alphabet = getattr(opened.task, "alphabet", ())
     folder = opened.folders[min(opened.folders)]
@@ -141,7 +142,7 @@ def _shape(config: Any) -> Sequence[Any]:
 
 
 def _config(opened: Opened, task: Presented, model: dict[str, Any], files: Mapping[int, Any]) -> dict[str, Any]:
-    """The content of ``run.json``: where the folders lie is no part of what makes the run."""
+    """The content of ``run.json``. The paths of the folders are not part of the run's id."""
     fitting = task.fitting
     parts: dict[str, Any] = {
         "task": stored(task),
@@ -168,10 +169,10 @@ def _config(opened: Opened, task: Presented, model: dict[str, Any], files: Mappi
 
 
 def relink(run: Run, folders: Mapping[int, Path]) -> Run:
-    """Say where the folders of a run lie now; their files must be the ones that it was opened on.
+    """Store the new paths of a run's folders. Their files must be the ones with which the run was opened.
 
     Raises:
-        RunError: for a run of its own weights, a step without a folder, or a file that differs.
+        RunError: for a run with its own weights, a step without a folder, or a file that differs.
     """
     if not run.referenced:
         raise RunError(f"run {run.name} contains its own weights; leave out --relink")

@@ -1,4 +1,4 @@
-"""A run as what was measured of it alone: to be handed on where the weights are not."""
+"""A run with results only (no weights), for passing results on without the weights."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from workbench.storage.atomic import make_folder, remove_leftovers, replacing_fo
 
 
 def write_rows_only(run: Run, model: str, out: Path) -> Run:
-    """Write a folder with the settings, hashes and rows of a run, which names its model and no place of its weights.
+    """Write a folder with the settings, hashes and rows of a run. It names the model, but no path of its weights.
 
-    Id and hashes are those of the run: where the weights are those of others, ``lengthlens open FOLDER --relink`` makes
-    it whole; where they are its own, training does. The folder appears whole or not at all; one that is there gives way
+    Id and hashes are those of the run. If the weights belong to others, ``lengthlens open FOLDER --relink`` adds them;
+    if they are the run's own, training does. The folder appears complete or not at all. An existing folder is replaced
     if it is of the same run.
 
     Args:
         run: the run.
-        model: what the model is called, as whoever looks for it would.
+        model: the name under which others can find the model.
         out: the folder.
 
     Raises:

@@ -24,8 +24,8 @@ class Checkpoint:
     """Weights of one step.
 
     Attributes:
-        step: the step they are stored under.
-        model: gives the model; called only if the step is not there yet.
+        step: the step under which they are stored.
+        model: returns the model; called only if the step does not exist yet.
         facts: further entries of ``meta.json``.
     """
 
@@ -40,10 +40,10 @@ def store(
     checkpoints: Iterable[Checkpoint],
     trained_ids: Sequence[Sequence[int]] | None,
 ) -> Run:
-    """Write a run folder with these checkpoints; what is there of it already stays.
+    """Write a run folder with these checkpoints; existing ones are kept.
 
     Raises:
-        RunError: if another run is there.
+        RunError: if the folder contains another run.
     """
     with being_written(out, config) as run:
         for one in checkpoints:
@@ -59,13 +59,13 @@ def config_of(
     training: Mapping[str, Any],
     stated: str,
 ) -> dict[str, Any]:
-    """The content of ``run.json``. What nobody knows of a training is left out, not filled with defaults.
+    """The content of ``run.json``. Unknown facts about training are left out, not filled with defaults.
 
     Args:
         task: the task.
         cfg: the model.
-        lengths: shortest and longest prefix length that count as training's.
-        training: what is known of where the weights come from; ``steps`` at least.
+        lengths: shortest and longest prefix length that count as trained.
+        training: known facts about the origin of the weights; at least ``steps``.
         stated: where the lengths come from, as the end of a sentence.
     """
     low, high = lengths

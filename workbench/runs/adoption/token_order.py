@@ -1,4 +1,4 @@
-"""Models whose vocabulary has another order than their task's: which of their tokens is which of the task's."""
+"""Models whose vocabulary has another order than their task's: maps the task's tokens to the model's."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from workbench.tasks.base import Task
 
 @dataclass(frozen=True)
 class TokenOrder:
-    """Ids of a model by those of its task.
+    """The ids of a model, indexed by those of its task.
 
     Attributes:
-        tokens: by the task's token id, the model's.
-        outputs: by the task's output id, the model's; None = they are the same.
+        tokens: the model's token id for each of the task's.
+        outputs: the model's output id for each of the task's; None = they are the same.
     """
 
     tokens: tuple[int, ...]
@@ -35,18 +35,18 @@ class TokenOrder:
 def token_order(
     task: Task, d_vocab: int, d_vocab_out: int, tokens: Sequence[int] | None = None, bos: int | None = None
 ) -> TokenOrder | None:
-    """The order of a model's vocabulary as its owner states it; None where nothing is stated.
+    """The order of a model's vocabulary as the user states it; None if nothing is stated.
 
-    Outputs follow the tokens where the model has one for each of its tokens, and the task's answers are tokens.
+    Outputs follow the order of tokens if the model has an output for each token and the task's answers are tokens.
 
     Args:
         task: the task.
-        d_vocab, d_vocab_out: tokens and outputs of the model.
-        tokens: by the task's token id, the model's.
-        bos: the model's id of the token before all, where the others have the task's order.
+        d_vocab, d_vocab_out: number of tokens and outputs of the model.
+        tokens: the model's token id for each of the task's.
+        bos: the model's id of BOS, if the other tokens have the task's order.
 
     Raises:
-        RunError: for ids that the model does not have, or more, fewer or equal ones.
+        RunError: for ids that the model does not have, for too many or too few ids, or for repeated ids.
     """
     if bos is not None:
         tokens = _behind_bos(task, d_vocab, bos)

@@ -183,7 +183,7 @@ def test_all_places_are_computed_where_most_are_asked_for() -> None:
 
 
 def test_outputs_that_nobody_asked_for_are_0() -> None:
-    out = build("none").train().asked_outputs(tokens(BATCH, POS), torch.arange(POS)[None], ragged())
+    out = build("none").train().supervised_outputs(tokens(BATCH, POS), torch.arange(POS)[None], ragged())
     assert not out[~ragged()].any()
     assert bool(out[ragged()].any(-1).all())
 
@@ -191,7 +191,7 @@ def test_outputs_that_nobody_asked_for_are_0() -> None:
 def test_an_architecture_that_has_nothing_to_leave_out_answers_everywhere() -> None:
     model = HookedSSM(SSMConfig(d_vocab=5, n_layers=1, d_model=8, n_ctx=24)).train()
     x, ids = tokens(4, POS), torch.arange(POS)[None]
-    assert torch.equal(model.asked_outputs(x, ids, ragged()[:4]), model(x, ids))
+    assert torch.equal(model.supervised_outputs(x, ids, ragged()[:4]), model(x, ids))
 
 
 def test_places_are_picked_while_they_are_three_quarters_at_most() -> None:

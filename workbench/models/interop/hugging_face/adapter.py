@@ -1,8 +1,10 @@
-"""A model of transformers with TransformerLens's hooks: one attention function of ours, and hooks on its modules.
+"""Models of transformers with TransformerLens's hooks: one attention function of ours, and hooks on the model's
+modules.
 
-transformers hands queries, keys and values, turned and normalised as the model does it, to a function that is
-registered under a name (``AttentionInterface``). Ours shows them to hooks, and is fused while nobody looks at scores or
-pattern. The residual stream is seen by hooks on the model's own modules, whose paths :mod:`.families` states.
+transformers passes queries, keys and values to a function that is registered under a name (``AttentionInterface``).
+They are already rotated and normalized as the model does it. Our function passes them through hooks, and uses a fused
+kernel unless a hook reads scores or pattern. Hooks on the model's own modules read the residual stream;
+:mod:`.families` lists the paths of these modules.
 """
 
 from __future__ import annotations
@@ -24,21 +26,21 @@ from workbench.models.positions.rotary import Rotary
 from workbench.models.transformer.scores import ScoreInputs
 
 ATTENTION = "workbench"
-"""What our attention function is called in transformers."""
+"""The name of our attention function in transformers."""
 
 
 class PretrainedConfig(Architecture):
-    """What measurements ask of the config of such a model; see :class:`Architecture`.
+    """The config of such a model, with the fields that measurements need; see :class:`Architecture`.
 
     Attributes:
         model_type: transformers' name of the architecture.
-        n_heads, n_key_heads: of queries, and of keys and values.
+        n_heads, n_key_heads: number of heads of queries, and of keys and values.
         d_head: width of a head.
-        parallel: whether attention and MLP of a block read the same, so that there is no middle between them.
+        parallel: whether attention and MLP of a block read the same input, so that there is no stream between them.
         scales, soft_caps, windows: by layer, see :class:`workbench.models.transformer.scores.ScoreInputs`.
-        rope_parameters: what its config says of rotary positions, word for word; ``positions`` holds the base and a
-            linear scaling of it, of full attention where layers differ. Scores are read from queries and keys that the
-            model has turned itself, whatever stands here.
+        rope_parameters: the rotary settings of the model's own config, unchanged. ``positions`` has only the base and a
+            linear scaling, of full attention if layers differ. Scores are computed from queries and keys that the model
+            itself has rotated, so neither field changes them.
     """
 
     kind: ClassVar[str] = "pretrained"
@@ -107,7 +109,7 @@ class AttentionPoints(nn.Module):
         soft_cap: float | None,
         window: int | None,
     ) -> Float[Tensor, "batch pos head d_head"]:
-        """What each head reads. ``mask`` is True where a query sees a key, None where it sees all up to itself."""
+        """The output of each head. ``mask`` is True if a query sees a key; None = causal attention to all keys."""
         q, k, v = (x.transpose(1, 2) for x in (query, key, value))
         hook_q, hook_k = (self.hook_rot_q, self.hook_rot_k) if self.turned else (self.hook_q, self.hook_k)
         q, k, v = hook_q(q), hook_k(k), self.hook_v(v)
@@ -172,7 +174,7 @@ class BlockPoints(nn.Module):
 
 
 class FinalPoints(nn.Module):
-    """The hook behind the last normalisation."""
+    """The hook after the last normalization."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -183,10 +185,10 @@ class PretrainedModel(HookedRootModule):  # type: ignore[misc]  # the base ships
     """A causal model of transformers; see :class:`workbench.models.base.protocol.HookedModel`.
 
     Args:
-        module: a causal language model of one of our families, whose attention is ours (see :mod:`.opening`).
+        module: a causal language model of one of our families, with our attention function (see :mod:`.opening`).
 
     Attributes:
-        refused: by name, the hooks that the self test found wanting, with the reason; they are not in ``hook_dict``.
+        refused: hooks that failed the self test -> the reason; they are not in ``hook_dict``.
         tokenizer: that of its folder, or None.
     """
 
@@ -218,10 +220,10 @@ class PretrainedModel(HookedRootModule):  # type: ignore[misc]  # the base ships
 
         Args:
             tokens: token ids.
-            position_ids: ids per token, in any order, with gaps and repeats; fractions only where positions are
-                rotary. None = 0, 1, 2, ...
-            return_type: None = no logits are made.
-            positions: indices of the positions whose logits are wanted; None = all.
+            position_ids: ids per token, in any order, with gaps and repeats; fractions only if positions are rotary.
+                None = 0, 1, 2, ...
+            return_type: None = no logits are computed.
+            positions: indices of the positions whose logits are needed; None = all.
         """
         ids = None if position_ids is None else position_ids.expand_as(tokens)
         stack = self.module.get_submodule(self.family.base)
@@ -235,13 +237,13 @@ class PretrainedModel(HookedRootModule):  # type: ignore[misc]  # the base ships
         return self.read_out(hidden if positions is None else hidden[:, positions])
 
     def final_norm(self, stream: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
-        """What the last normalisation makes of rows of the residual stream."""
+        """The output of the last normalization for rows of the residual stream."""
         norm = self.module.get_submodule(self.family.base).get_submodule(self.family.final)
         made: Tensor = norm(stream)
         return made
 
     def read_out(self, hidden: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows out"]:
-        """Logits of what the last normalisation gave."""
+        """Logits from the output of the last normalization."""
         logits: Tensor = self.module.get_output_embeddings()(hidden)  # type: ignore[operator]
         cap = getattr(self.module.config, "final_logit_softcapping", None)
         return logits if cap is None else (logits / cap).tanh() * cap
@@ -257,12 +259,12 @@ class PretrainedModel(HookedRootModule):  # type: ignore[misc]  # the base ships
         return out, cache
 
     def score_hooks(self, layer: int) -> list[str]:
-        """Names of the activations that the attention scores of a layer are made of."""
+        """Names of the activations from which the attention scores of a layer are computed."""
         return self.cfg.score_hooks(layer)
 
 
 def register() -> None:
-    """Make our attention function known to transformers."""
+    """Register our attention function in transformers."""
     from transformers import AttentionInterface
     from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
     from transformers.utils import logging
@@ -283,7 +285,7 @@ def register() -> None:
 def _attend(
     module: Any, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **options: Any
 ) -> tuple[Tensor, None]:
-    """What transformers calls in place of its own attention."""
+    """The function that transformers calls instead of its own attention."""
     layer: AttentionPoints = module._workbench_points
     form = _form(module)
     given = (options.get("scaling", form.scale), options.get("softcap"), options.get("sliding_window"))
@@ -296,7 +298,7 @@ def _attend(
 
 
 class ScoreForm(NamedTuple):
-    """What makes scores of q . k in one layer; see :class:`workbench.models.transformer.scores.ScoreInputs`."""
+    """How scores follow from q . k in one layer; see :class:`workbench.models.transformer.scores.ScoreInputs`."""
 
     scale: float
     soft_cap: float | None
@@ -304,7 +306,7 @@ class ScoreForm(NamedTuple):
 
 
 def _form(attention: Any) -> ScoreForm:
-    """As a layer's own module states it, or else the config."""
+    """The form of a layer's scores, from the layer's own module or else from the config."""
     window = getattr(attention, "sliding_window", getattr(attention.config, "sliding_window", None))
     return ScoreForm(attention.scaling, getattr(attention, "attn_logit_softcapping", None), window)
 
@@ -331,14 +333,16 @@ def _config(module: nn.Module, family: Family) -> PretrainedConfig:
 
 
 def _rotary(stated: Mapping[str, Any] | None) -> Rotary:
-    """What a config says of rotary positions, as far as our encoding has words for it."""
+    """The rotary settings of a config, as far as our encoding can express them."""
     own = (stated or {}).get("full_attention", stated or {})  # Gemma 3 turns its windowed layers by another base
     scaled = {"scaling": "linear", "factor": own["factor"]} if own.get("rope_type") == "linear" else {}
     return Rotary(**({"base": own["rope_theta"]} if "rope_theta" in own else {}), **scaled)
 
 
 def _eps(norm: nn.Module) -> float:
-    """What a normalisation adds to the mean square; modules call it differently, and OLMo's has torch's in its code."""
+    """The number that a normalization adds to the mean square. Modules name it differently, and OLMo's uses torch's
+    default.
+    """
     return float(getattr(norm, "eps", getattr(norm, "variance_epsilon", 1e-5)))
 
 
@@ -347,7 +351,7 @@ def _widened(x: Tensor) -> Tensor:
 
 
 def _first(act: Callable[[Tensor], Tensor]) -> Callable[[nn.Module, Any, Any], Any]:
-    """A forward hook that acts on a module's output, or on the first part of it."""
+    """A forward hook that applies ``act`` to a module's output, or to the first part of it."""
 
     def hook(module: nn.Module, args: Any, out: Any) -> Any:
         return (act(out[0]), *out[1:]) if isinstance(out, tuple) else act(out)

@@ -1,4 +1,6 @@
-"""The config of a pretrained model, read as data and compared with the headers of its weights before it is built."""
+"""The config of a pretrained model, read as data and compared with the headers of its weights before the model is
+built.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +35,9 @@ OPTIONAL_SIZES = ("num_key_value_heads", "head_dim", "intermediate_size", "n_inn
 LARGEST_SIZE = 2**31 - 1
 MOST_LAYERS = 512
 FLOATS = {"F64", "F32", "F16", "BF16"}
-"""Types of weights that are read, as safetensors writes them."""
+"""Types of weights that are read, in safetensors' spelling."""
 WHOLE = {"I64", "I32", "I16", "I8", "U8", "BOOL"}
-"""Types of other tensors that older folders keep beside the weights, e.g. masks."""
+"""Types of other tensors that older folders contain next to the weights, e.g. masks."""
 DTYPES = ("float64", "float32", "float16", "bfloat16")
 QUANTIZED = ("quantization_config", "compression_config")
 ACTIVATIONS = ("hidden_act", "hidden_activation", "activation_function")
@@ -44,11 +46,11 @@ LEFT_OUT = (
     "_experts_implementation", "experts_implementation", "fusion_config", "distributed_config", "configuration_files",
     "pruned_heads", "output_attentions", "output_hidden_states", "return_dict", "chunk_size_feed_forward",
 )  # fmt: skip
-"""Entries that are about classifiers, code, kernels or ways to call a model, and not about what it computes."""
+"""Entries about classifiers, code, kernels or ways to call a model, which do not change what it computes."""
 
 
 class Header(NamedTuple):
-    """What a safetensors file says of a tensor."""
+    """The entry for one tensor in the header of a safetensors file."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -56,7 +58,7 @@ class Header(NamedTuple):
 
 @contextmanager
 def one_sentence(what: str) -> Iterator[None]:
-    """Turn whatever libraries raise over files of others into one sentence that begins with ``what``."""
+    """Turn any error of a library in this block into one sentence that begins with ``what``."""
     try:
         yield
     except LensError:
@@ -73,7 +75,7 @@ def one_sentence(what: str) -> Iterator[None]:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of a message that says something, cut to 200 characters; with the error's class if it is short."""
+    """The first informative line of an error message, cut to 200 characters; with the error's class if it is short."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if not lines:
         return type(error).__name__
@@ -87,13 +89,14 @@ def first_line(error: BaseException) -> str:
 
 
 def read_config(path: str | Path) -> Any:
-    """The config of a folder as transformers has it, once the folder is known to hold weights of the shapes it states.
+    """The config of a folder as transformers reads it, after checking that the folder has weights of the shapes it
+    states.
 
-    No weights are read, and nothing is built but on the meta device, which holds no numbers.
+    No weights are read, and the model is built only on the meta device, which stores no numbers.
 
     Raises:
-        PretrainedError: for no folder; no config or weights; a family that is not opened; quantized weights; or a
-            config that contradicts itself or the headers of the weights.
+        PretrainedError: for a missing folder, config or weights; a family that is not supported; quantized weights; or
+            a config that contradicts itself or the headers of the weights.
     """
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
@@ -119,7 +122,7 @@ def read_config(path: str | Path) -> Any:
 
 
 def _refuse_entries(folder: Path, content: Mapping[str, Any]) -> None:
-    """Refuse what another library would have to read, and names that transformers does not know."""
+    """Refuse entries that another library would have to read, and names that transformers does not know."""
     from transformers.activations import ACT2FN
 
     path = folder / CONFIG
@@ -170,12 +173,12 @@ def _refuse_rope(folder: Path, config: Any) -> None:
 def _refuse_sizes(
     folder: Path, content: Mapping[str, Any], names: Mapping[str, str], family: Family, headers: Mapping[str, Header]
 ) -> None:
-    """Refuse sizes that are no positive whole numbers, and those that the headers contradict.
+    """Refuse sizes that are not positive integers, and those that the headers contradict.
 
     Args:
-        folder: that is opened.
+        folder: the folder that is opened.
         content: entries of the config.
-        names: what sizes are called in it, by transformers' common names, where these differ.
+        names: transformers' common names of sizes -> their names in this config, where these differ.
         family: of the model.
         headers: of the weights.
     """
@@ -209,7 +212,7 @@ def _refuse_sizes(
 
 
 def layers_of(family: Family, headers: Mapping[str, Header]) -> int:
-    """How many blocks the weights have: one more than the largest number of a block."""
+    """The number of blocks in the weights: one more than the largest number of a block."""
     block = re.compile(rf"(?:{re.escape(family.base)}\.)?{re.escape(family.blocks)}\.([0-9]{{1,18}})\.")
     return max((int(match[1]) + 1 for name in headers if (match := block.match(name))), default=0)
 
@@ -221,7 +224,7 @@ def embedding_of(family: Family, headers: Mapping[str, Header]) -> Header | None
 
 
 def _refuse_shapes(folder: Path, config: Any, headers: Mapping[str, Header]) -> None:
-    """Refuse weights of other shapes than the model of the config has, which is built without numbers."""
+    """Refuse weights whose shapes differ from those of the config's model, which is built without numbers."""
     family = family_of(config.model_type)
     with one_sentence(f"transformers can build no model from {folder / CONFIG}"):
         twin = empty_model(config)
@@ -250,7 +253,7 @@ def _refuse_shapes(folder: Path, config: Any, headers: Mapping[str, Header]) -> 
 
 
 def empty_model(config: Any) -> Any:
-    """The model of a config that :func:`read_config` gave, on the meta device: modules and shapes, no numbers."""
+    """The model of a config from :func:`read_config`, on the meta device: modules and shapes, no numbers."""
     from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
 
     model_class: Any = MODEL_FOR_CAUSAL_LM_MAPPING[type(config)]

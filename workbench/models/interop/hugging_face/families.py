@@ -1,4 +1,4 @@
-"""Where models of each family of Hugging Face's transformers keep what TransformerLens's names mean. Plain data."""
+"""Module paths in each family of Hugging Face's transformers for TransformerLens's hook names. Plain data."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from workbench.core.suggest import nearest
 
 
 class PretrainedError(LensError, ValueError):
-    """A folder of weights that cannot be opened, or not be trusted; the message says why and the way out."""
+    """A folder of weights that cannot be opened or must not be trusted; the message explains why and what to do."""
 
 
 @dataclass(frozen=True)
 class Family:
-    """Module paths of models that are built alike.
+    """Module paths of models with the same structure.
 
     Attributes:
-        title: what sentences call it.
+        title: the name in sentences.
         base: the stack without its read-out.
-        embed, blocks, final: below the base: token embedding, list of blocks, last normalisation.
+        embed, blocks, final: below the base: token embedding, list of blocks, last normalization.
         attention, mlp: in a block.
-        attention_out, mlp_out: in a block, whose output is added to the residual stream.
-        turned: whether positions turn queries and keys, which are then seen turned.
+        attention_out, mlp_out: in a block; the modules whose outputs are added to the residual stream.
+        turned: whether positions rotate queries and keys, so that hooks read them after the rotation.
     """
 
     title: str
@@ -54,10 +54,10 @@ FAMILIES: Mapping[str, Family] = {
     **dict.fromkeys(("llama", "mistral", "olmo", "phi3", "qwen2", "qwen3", "smollm3"), LLAMA),
     **dict.fromkeys(("gemma2", "gemma3_text", "olmo2", "olmo3"), POST_NORM),
 }
-"""By the ``model_type`` of a config."""
+"""``model_type`` of a config -> its family."""
 
 WITHOUT_INTERFACE = ("bloom", "codegen", "falcon", "gpt_neo", "gptj", "mpt")
-"""Whose attention transformers does not let anybody replace or look into."""
+"""Model types whose attention transformers does not let other code replace."""
 STATE_SPACES = ("falcon_mamba", "mamba", "mamba2")
 
 
@@ -65,7 +65,7 @@ def family_of(model_type: object) -> Family:
     """The family of a model type.
 
     Raises:
-        PretrainedError: for one that is not opened, with the reason.
+        PretrainedError: for a type that is not supported, with the reason.
     """
     if isinstance(model_type, str) and model_type in FAMILIES:
         return FAMILIES[model_type]

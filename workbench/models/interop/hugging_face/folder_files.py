@@ -1,6 +1,6 @@
-"""Which files of a folder of a pretrained model are read: plain ones of the folder itself, by fixed names.
+"""The files of a pretrained model's folder that are read: regular files of the folder itself, with fixed names.
 
-Whoever reads a folder or hashes it starts from :func:`files_read`, so that nothing is read that has no hash.
+Code that reads or hashes a folder starts from :func:`files_read`, so that every file that is read has a hash.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from workbench.storage.seal import SealError, json_object
 
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 VOCABULARIES = ("tokenizer.json", "tokenizer.model", "vocab.json", "spiece.model")
-"""Files of which a tokenizer has one."""
+"""Files of which a tokenizer has exactly one kind."""
 TOKENIZER_FILES = (
     *VOCABULARIES, "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "merges.txt", "vocab.txt",
 )  # fmt: skip
 TOKENIZER_BYTES = 256 * MIB
-"""The most that is read of a file of a tokenizer; Gemma's have 33 MiB."""
+"""The most bytes of a tokenizer's file that are read; Gemma's files have 33 MiB."""
 ADAPTER = "adapter_config.json"
 
 
@@ -41,11 +41,11 @@ def tokenizer_files(folder: Path) -> tuple[str, ...]:
 
 
 def weight_files(folder: Path) -> tuple[str, ...]:
-    """Names of the files that hold the weights, and of the index that names them where there are several.
+    """Names of the files with the weights, and of the index that lists them if there are several.
 
     Raises:
-        PretrainedError: for a folder without safetensors, or an index that names anything else than safetensors files
-            of its own folder.
+        PretrainedError: for a folder without safetensors, or an index that names anything except safetensors files of
+            its own folder.
     """
     if _present(folder, WEIGHTS):
         plain_file(folder, WEIGHTS, MOST_WEIGHTS)
@@ -83,10 +83,10 @@ def _without_weights(folder: Path) -> str:
 
 
 def plain_file(folder: Path, name: str, limit: int) -> Path:
-    """The path of a regular file that lies in a folder.
+    """The path of a regular file in a folder.
 
-    A link is followed where it stays in the folder, or leads to the blobs of the Hugging Face cache that the folder is
-    a snapshot of.
+    A link is followed if it stays in the folder. It is also followed if the folder is a snapshot in the Hugging Face
+    cache and the link leads to the blobs of that cache.
 
     Raises:
         PretrainedError: if it is anything else, or larger than ``limit`` bytes.
@@ -115,7 +115,7 @@ def read_json(folder: Path, name: str, limit: int = RUN_JSON) -> dict[str, Any]:
     """The JSON object in a file of a folder.
 
     Raises:
-        PretrainedError: if there is none that can be read.
+        PretrainedError: if the file does not exist or cannot be read.
     """
     path = plain_file(folder, name, limit)
     try:
@@ -125,10 +125,11 @@ def read_json(folder: Path, name: str, limit: int = RUN_JSON) -> dict[str, Any]:
 
 
 def require_folder(folder: Path) -> None:
-    """Refuse what is no folder of a model.
+    """Refuse a path that is not the folder of a model.
 
     Raises:
-        PretrainedError: for no folder, or one without ``config.json``, naming a folder below that holds one.
+        PretrainedError: for a missing folder, or one without ``config.json``; the message names a folder below that has
+            one.
     """
     if not folder.is_dir():
         raise PretrainedError(
@@ -139,7 +140,7 @@ def require_folder(folder: Path) -> None:
 
 
 def _revisions_below(folder: Path) -> str:
-    """The option that opens the folders below, where they hold the models that a folder lacks."""
+    """The option that opens the folders below, if they contain the models."""
     held = sorted(path.parent.name for path in folder.glob(f"*/{CONFIG}") if is_regular(path))
     named = [re.sub(r"[0-9]+$", "*", name) for name in held]
     if not held:

@@ -1,4 +1,4 @@
-"""Opening a local folder of a pretrained model: what it must hold, without a network and without running its code."""
+"""Opens the local folder of a pretrained model, without a network and without running its code."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from workbench.models.interop.hugging_face.self_test import refuse, self_test
 
 
 def refuse_new(cfg: PretrainedConfig, seed: int = 0) -> PretrainedModel:
-    """Refused: such a model is opened with its weights.
+    """Raise an error: such a model must be opened with its weights.
 
     Raises:
         PretrainedError: always.
@@ -37,12 +37,12 @@ def refuse_new(cfg: PretrainedConfig, seed: int = 0) -> PretrainedModel:
 
 
 def open_tokenizer(path: str | Path) -> Any:
-    """The tokenizer in a folder, offline, without running its code, and from :data:`TOKENIZER_FILES` alone.
+    """The tokenizer in a folder, read offline, without running its code, and only from :data:`TOKENIZER_FILES`.
 
-    Its files may name others. So they are read from a copy of them by themselves, where no other file is.
+    Its files may name other files. So they are copied to a folder of their own and read there.
 
     Raises:
-        PretrainedError: if there is none, or it cannot be read.
+        PretrainedError: if there is no tokenizer, or it cannot be read.
     """
     from transformers import AutoTokenizer
 
@@ -68,29 +68,29 @@ def open_tokenizer(path: str | Path) -> Any:
 
 
 OBJECTS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
-"""Small files of a tokenizer that hold a JSON object each."""
+"""Small files of a tokenizer that contain a JSON object each."""
 CONFIG_OF_TOKENIZER = ("model_type", "tokenizer_class", "_name_or_path", "transformers_version")
-"""Entries of ``config.json`` that say how a tokenizer is read."""
+"""Entries of ``config.json`` that determine how a tokenizer is read."""
 
 
 def open_where_chosen(path: str | Path) -> PretrainedModel:
-    """Open a folder where, and in the numbers in which, this process computes; raises as :func:`open_folder`."""
+    """Open a folder on this process's device and in its dtype; raises the errors of :func:`open_folder`."""
     chosen = current_device()
     return open_folder(path, getattr(torch, chosen.dtype) if chosen.dtype else None, chosen.device)
 
 
 def open_folder(path: str | Path, dtype: torch.dtype | None = None, device: str = "cpu") -> PretrainedModel:
-    """Open a folder of a pretrained model, offline, and test what is seen of it.
+    """Open a folder of a pretrained model, offline, and test that its hooks read what it computes.
 
     Args:
-        path: the folder: ``config.json`` and weights as safetensors, and its tokenizer where it has one.
-        dtype: of the weights; None = as they are stored.
-        device: where it computes.
+        path: the folder: ``config.json`` and weights as safetensors, and its tokenizer if it has one.
+        dtype: of the weights; None = their stored dtype.
+        device: the device that computes.
 
     Raises:
-        PretrainedError: for a folder that is none, lacks its config or weights, or holds them as a pickle alone; a
-            family that is not opened; weights that are damaged or incomplete; or a model that our attention does not
-            reproduce.
+        PretrainedError: for a path that is not a folder, or a folder without config or without safetensors weights.
+            Also for a family that is not supported, for weights that are damaged or incomplete, or for a model that our
+            attention does not reproduce.
     """
     from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
 

@@ -1,4 +1,4 @@
-"""Whether what is seen and edited of a pretrained model is what it computes: tried whenever one is opened."""
+"""Tests that the hooks of a pretrained model read and edit what it computes; runs whenever such a model is opened."""
 
 from __future__ import annotations
 
@@ -19,23 +19,27 @@ EDITED = 4
 TOGETHER = 32
 """Hooks that are edited in one pass."""
 STRENGTHS = (1.0, 8.0)
-"""Of the noise that an edit adds, in units of 1 + what is edited; the second where the first moves too little."""
+"""Strength of the noise that an edit adds, in units of 1 + the activation; the second is used if the first has too
+little effect.
+"""
 ABOVE, ABOVE_COARSE = 1000, 4
-"""How many times rounding, of the largest logit (or of 1), an edit has to move some logit; with 8 bits or fewer."""
+"""Smallest change of some logit by an edit, in units of the rounding error of the largest logit (or of 1). The second
+number is for dtypes with 8 bits of precision or fewer.
+"""
 TOLERANCE = 1e-4
 """Largest difference from plain attention, as a share of the largest logit (or of 1), in float32."""
 COARSE = 0.05
-"""The same where numbers have 8 bits or fewer behind the point."""
+"""The same share for dtypes with 8 bits of precision or fewer."""
 
 
 def self_test(model: PretrainedModel) -> None:
-    """Compare a model on random tokens with plain attention of transformers, and try every hook.
+    """Compare a model on random tokens with plain attention of transformers, and test every hook.
 
-    A hook that never fires, holds something else than it should, or whose edit moves no logit is taken out of
-    ``hook_dict`` and named in ``model.refused``.
+    A hook is removed from ``hook_dict`` and listed in ``model.refused`` if it never fires, if its value is wrong, or if
+    editing it changes no logit.
 
     Raises:
-        PretrainedError: if the logits are not those of plain attention.
+        PretrainedError: if the logits differ from those of plain attention.
     """
     generator = torch.Generator().manual_seed(0)
     length = min(POSITIONS, model.cfg.n_ctx) if model.cfg.positions.table else POSITIONS
@@ -82,7 +86,9 @@ def _test_position_ids(model: PretrainedModel, tokens: Tensor, tolerance: float)
 
 
 def uneven_ids(length: int, fractions: bool) -> dict[str, Tensor]:
-    """Position ids ``[length]`` that do not count 0, 1, 2, ..., by what is uneven in them; all below ``2 * length``."""
+    """Position ids ``[length]`` that differ from 0, 1, 2, ..., by the name of their irregularity; all below ``2 *
+    length``.
+    """
     counted, half = torch.arange(length), length // 2
     ids = {
         "a gap": torch.cat([counted[:half], counted[half:] + length]),
@@ -92,7 +98,7 @@ def uneven_ids(length: int, fractions: bool) -> dict[str, Tensor]:
 
 
 def refuse(model: PretrainedModel, name: str, why: str) -> None:
-    """Take a hook out of what is read and edited of a model, and say why."""
+    """Remove a hook from those that are read and edited of a model, and record why."""
     model.refused.setdefault(name, why)
     model.hook_dict.pop(name, None)
     model.mod_dict.pop(name, None)
@@ -121,7 +127,7 @@ def _plain_attention(model: PretrainedModel) -> Iterator[None]:
 def _problems(
     model: PretrainedModel, tokens: Tensor, own: Tensor, patterns: list[Tensor], tolerance: float
 ) -> Iterator[tuple[str, str]]:
-    """Names of hooks, and what is wrong with each."""
+    """Names of hooks, and the problem of each."""
     names = list(model.hook_dict)
     seen: dict[str, Tensor] = {}
 
@@ -149,14 +155,15 @@ def _problems(
 
 
 def unmoved(model: HookedModel, tokens: Tensor, names: Sequence[str]) -> list[str]:
-    """The hooks of which no edit moves a logit; as :func:`moved`, for many hooks in each pass.
+    """The hooks that change no logit when they are edited; like :func:`moved`, for many hooks in each pass.
 
-    A deep model has thousands of hooks. The first of equal strings is left as it is, and each other one is edited at a
-    hook of its own. Rows of a pass differ by rounding alone, which in 32 bits or more is far below what counts.
+    A deep model has thousands of hooks. The batch contains copies of one sequence. The first copy is not edited, and
+    each other copy is edited at one hook. Rows of a pass differ only by rounding, which in 32 bits or more is far below
+    the required change.
 
     Args:
         model: the model.
-        tokens: one string, ``[1, pos]``.
+        tokens: one sequence, ``[1, pos]``.
         names: of the hooks.
     """
     # Watching scores or pattern makes attention explicit: they share no pass with hooks that leave it fused.
@@ -187,10 +194,10 @@ def _unmoved_by(strength: float, model: HookedModel, tokens: Tensor, names: Sequ
 
 
 def moved(model: HookedModel, twice: Tensor, name: str) -> bool:
-    """Whether an edit of what a hook holds moves logits by far more than rounding does.
+    """Whether an edit of a hook's value changes logits by far more than rounding does.
 
-    The edit is of the second of two equal strings in one pass, and the first is what it is compared with. So both are
-    computed alike: fused where that hook alone leaves attention fused, explicit where it does not.
+    The batch contains one sequence twice. The second copy is edited, and the first is the comparison. So both are
+    computed in the same way: fused if attention stays fused with only that hook, explicit otherwise.
 
     Args:
         model: the model.
@@ -211,7 +218,7 @@ def _moved_by(strength: float, model: HookedModel, twice: Tensor, name: str) -> 
 
 
 def _disturbed(value: Tensor, strength: float) -> Tensor:
-    """An activation with noise; not a constant along keys, which a softmax does not see."""
+    """An activation with noise added. The noise varies along keys, because a softmax ignores a constant."""
     size = 1 + value.abs().nan_to_num(0, 0, 0)
     noise = torch.randn(size.shape, generator=torch.Generator().manual_seed(1))
     return value + (strength * noise.to(size.device) * size).to(value.dtype)
@@ -225,6 +232,6 @@ def _differs(edited: Tensor, kept: Tensor, dtype: torch.dtype) -> bool:
 
 
 def close(found: Tensor, wanted: Tensor, tolerance: float) -> bool:
-    """Whether two tensors differ by no more than a share of the largest wanted value, or of 1."""
+    """Whether two tensors differ by at most a share of the largest expected value, or of 1."""
     scale = max(1.0, float(wanted.abs().max()))
     return bool(found.isfinite().all()) and float((found - wanted).abs().max()) <= tolerance * scale
