@@ -20,11 +20,11 @@ def key_of(value: Any) -> str:
 
 def leaves(config: Mapping[str, Any], below: str = "") -> dict[str, Any]:
     """Every setting of a nested configuration by its path, ``{"model.d_model": 64, ...}``."""
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for key, value in config.items():
         name = f"{below}{key}"
         if isinstance(value, Mapping):
-            found |= leaves(value, f"{name}.")
+            settings |= leaves(value, f"{name}.")
         else:
-            found[name] = value
-    return found
+            settings[name] = value
+    return settings

@@ -56,14 +56,14 @@ def plain_fields(module: str, cls: str, known: type[Any] | None = None) -> type[
             taken = {alias.name for alias in node.names}
             names |= {name: kind for name, kind in _named_types(_parsed(str(node.module))).items() if name in taken}
     names |= _named_types(tree)
-    made: dict[str, Any] = {}
+    definitions: dict[str, Any] = {}
     for name, node in _fields(tree, module, cls):
         limited = node.value if isinstance(node.value, ast.Call) else None
         if _is_plain(node.annotation, names) and (limited is None or _is_plain(limited, names)):
             kind = _value(node.annotation, names)
-            made[name] = (kind if limited is None else Annotated[kind, _value(limited, names)], None)
+            definitions[name] = (kind if limited is None else Annotated[kind, _value(limited, names)], None)
     settings = ConfigDict(extra="forbid", allow_inf_nan=False)
-    model: type[Any] = create_model(cls, **({"__base__": known} if known else {"__config__": settings}), **made)
+    model: type[Any] = create_model(cls, **({"__base__": known} if known else {"__config__": settings}), **definitions)
     return model
 
 
@@ -75,12 +75,12 @@ def _plain() -> dict[str, Any]:
 
 def _named_types(tree: ast.Module) -> dict[str, Any]:
     """The plain types that a module assigns to names at its top level."""
-    found: dict[str, Any] = {}
+    types: dict[str, Any] = {}
     for node in tree.body:
-        known = {**_plain(), **found}
+        known = {**_plain(), **types}
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and _is_plain(node.value, known):
-            found[node.targets[0].id] = _value(node.value, known)
-    return found
+            types[node.targets[0].id] = _value(node.value, known)
+    return types
 
 
 def _parsed(module: str) -> ast.Module:

@@ -165,16 +165,16 @@ class _Workers:
 
     def look(self) -> list[_Worker]:
         """Update the list of workers and return those that are gone. Raises ClusterError."""
-        there = self.scheduler.workers()
-        gone = [self.used.pop(name) for name in [*self.used] if name not in there]
-        self.refused = {name: why for name, why in self.refused.items() if name in there}
-        new = [name for name in there if name not in self.used and name not in self.refused]
+        running = self.scheduler.workers()
+        gone = [self.used.pop(name) for name in [*self.used] if name not in running]
+        self.refused = {name: why for name, why in self.refused.items() if name in running}
+        new = [name for name in running if name not in self.used and name not in self.refused]
         if new:
             if refused := self.scheduler.refused(new, self.marks):
                 still = self.scheduler.workers()  # one that died while it was looked at is no reason to complain
                 new = [name for name in new if name in still]
                 self.refused |= {name: why for name, why in refused.items() if name in still}
-            self.used |= {name: _Worker(name, self._room(there[name])) for name in new if name not in self.refused}
+            self.used |= {name: _Worker(name, self._room(running[name])) for name in new if name not in self.refused}
         now = time.monotonic()
         self.seen = now if self.used else self.seen
         if now - self.seen > self.patience:
@@ -258,14 +258,14 @@ class _Out:
     def _hand_out(self) -> None:
         """Hand out as many jobs as the workers have capacity for. A suspected job waits for a worker without jobs."""
         used = [worker for worker in self.workers.used.values() if not worker.alone]
-        kept: _Worker | None = None
+        reserved: _Worker | None = None
         if self.suspects and used:
-            kept = min(used, key=lambda worker: len(worker.out))
-            if not kept.out:
-                kept.alone = True
-                self._give(self.suspects.popleft(), kept)
+            reserved = min(used, key=lambda worker: len(worker.out))
+            if not reserved.out:
+                reserved.alone = True
+                self._give(self.suspects.popleft(), reserved)
         while self.waiting:
-            free = [w for w in used if w is not kept and len(w.out) < w.room]
+            free = [w for w in used if w is not reserved and len(w.out) < w.room]
             if not free:
                 return
             self._give(self.waiting.popleft(), min(free, key=lambda worker: len(worker.out) / worker.room))

@@ -98,24 +98,26 @@ class Scheduler:
             marks: files that a worker must be able to read, with their content.
         """
         look = looker()
-        here, _ = look({})
-        found: dict[str, str] = {}
+        versions_here, _ = look({})
+        reasons: dict[str, str] = {}
         told = self.client.run(look, dict(marks), workers=list(names), on_error="return")
         for name in names:
             answer = told.get(name)
             if isinstance(answer, BaseException) or answer is None:
-                found[name] = f"cannot be inspected ({answer})"
+                reasons[name] = f"cannot be inspected ({answer})"
                 continue
             there, unseen = answer
-            differing = [what for what in here if there.get(what) != here[what]]
+            differing = [what for what in versions_here if there.get(what) != versions_here[what]]
             if differing:
                 what = differing[0]
                 has = f"{what} {there[what]}" if there.get(what) else f"no {what}"
-                found[name] = f"has {has}, and here it is {here[what]}: install the same on both"
+                reasons[name] = f"has {has}, and here it is {versions_here[what]}: install the same on both"
             elif unseen:
                 folder = Path(unseen[0]).parent
-                found[name] = f"does not see the folder {folder} as it is here: put the data where all machines see it"
-        return found
+                reasons[name] = (
+                    f"does not see the folder {folder} as it is here: put the data where all machines see it"
+                )
+        return reasons
 
 
 @contextmanager
@@ -208,18 +210,18 @@ def _client(address: str) -> Any:
     """
     from distributed import Client
 
-    made: list[Any] = []
+    clients: list[Any] = []
 
     def make() -> None:
         try:
-            made.append(Client(address, timeout=CONNECT_S, set_as_default=False))
+            clients.append(Client(address, timeout=CONNECT_S, set_as_default=False))
         except BaseException as error:  # noqa: BLE001 - raised below, in the caller's thread
-            made.append(error)
+            clients.append(error)
 
     thread = threading.Thread(target=make, daemon=True)
     thread.start()
     thread.join(2 * CONNECT_S)
-    client = made[0] if made else None
+    client = clients[0] if clients else None
     if isinstance(client, OSError | TypeError):
         raise _nobody(address) from client
     if client is None or isinstance(client, Exception):

@@ -97,13 +97,13 @@ class _Child:
 
     def _wait(self, stop: str) -> None:
         """Wait for an answer or the end of the child, and pass on a request to stop."""
-        told: float | None = None
+        stop_time: float | None = None
         assert self.process.stdout is not None
         while not select.select([self.process.stdout], [], [], LOOK_S)[0]:
-            if told is None and os.path.exists(stop):
-                told = time.monotonic()
+            if stop_time is None and os.path.exists(stop):
+                stop_time = time.monotonic()
                 self.process.terminate()
-            elif told is not None and time.monotonic() - told > GRACE_S:
+            elif stop_time is not None and time.monotonic() - stop_time > GRACE_S:
                 self.process.kill()
 
     def end(self) -> None:

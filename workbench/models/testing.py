@@ -50,14 +50,14 @@ def check_encoding(encoding: Encoding | type[Encoding]) -> tuple[str, ...]:
     Raises:
         EncodingFault: for the first check that fails.
     """
-    for one in encoding.examples() if isinstance(encoding, type) else (encoding,):
+    for example in encoding.examples() if isinstance(encoding, type) else (encoding,):
         for name, check in CHECKS.items():
             try:
-                check(one)
+                check(example)
             except EncodingFault as fault:
-                raise EncodingFault(f"positions {one.name}, check '{name}': {fault}") from None
+                raise EncodingFault(f"positions {example.name}, check '{name}': {fault}") from None
             except Exception as error:
-                error.add_note(f"in the check '{name}' of positions {one.name}")
+                error.add_note(f"in the check '{name}' of positions {example.name}")
                 raise
     return tuple(CHECKS)
 
@@ -289,12 +289,12 @@ class _Largest(TorchFunctionMode):
     elements = 0
 
     def __torch_function__(self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None) -> Any:
-        made = func(*args, **(kwargs or {}))
-        for tensor in made if isinstance(made, tuple | list) else [made]:
+        results = func(*args, **(kwargs or {}))
+        for tensor in results if isinstance(results, tuple | list) else [results]:
             if isinstance(tensor, Tensor):
                 held = tensor.untyped_storage().nbytes() // max(tensor.element_size(), 1)
                 self.elements = max(self.elements, held)
-        return made
+        return results
 
 
 def bias_table(encoding: Encoding) -> None:
@@ -337,14 +337,14 @@ def limit_terms(encoding: Encoding) -> None:
 def reach(encoding: Encoding) -> None:
     """Check that the declared reach for theorems does not contradict what the encoding reads."""
     stated = encoding.model_dump(exclude={"name"})
-    for given in ({}, stated):
-        found = type(encoding).reach(given)
-        if not encoding.reads_ids and (found is None or (found.period, found.locality) != (1, 0)):
+    for stated_settings in ({}, stated):
+        declared = type(encoding).reach(stated_settings)
+        if not encoding.reads_ids and (declared is None or (declared.period, declared.locality) != (1, 0)):
             raise EncodingFault("it reads no ids, so no program may read any; let reach be Reach(period=1, locality=0)")
-        if found is not None and encoding.limit and found.period is not None:
+        if declared is not None and encoding.limit and declared.period is not None:
             terms = encoding.limit_terms(small_model(encoding), 0)
-            if given and terms is not None and len(terms.vectors) % found.period:
-                raise EncodingFault(f"a program may read residues mod {found.period}, which its vectors do not show")
+            if stated_settings and terms is not None and len(terms.vectors) % declared.period:
+                raise EncodingFault(f"a program may read residues mod {declared.period}, which its vectors do not show")
 
 
 def refusals(encoding: Encoding) -> None:

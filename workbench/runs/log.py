@@ -86,12 +86,12 @@ def pace(run: Run) -> Pace:
 
 def _moments(file: Path) -> list[tuple[int, float]]:
     """Step and time, in seconds since 1970, of each line of a live log that has both."""
-    found = []
+    moments = []
     for content in _lines(file):
         step, time = content.get("step"), content.get("time")
         if isinstance(step, int) and isinstance(time, int | float) and math.isfinite(time):
-            found.append((step, float(time)))
-    return sorted(found)
+            moments.append((step, float(time)))
+    return sorted(moments)
 
 
 def _checkpoint_log(run: Run, step: int) -> list[dict[str, object]]:
@@ -117,10 +117,10 @@ def _lines(file: Path) -> Iterator[dict[str, Any]]:
 
 
 def _live(file: Path) -> list[dict[str, object]]:
-    found = []
+    rows = []
     for content in _lines(file):
         if not isinstance(content.get("step"), int):
             continue  # as in checkpoints: a line of no step is none
         with suppress(pa.ArrowException, OverflowError, TypeError):  # numbers that no training logs
-            found += pa.Table.from_pylist([{name: content.get(name) for name in COLUMNS}], _LOG).to_pylist()
-    return found
+            rows += pa.Table.from_pylist([{name: content.get(name) for name in COLUMNS}], _LOG).to_pylist()
+    return rows

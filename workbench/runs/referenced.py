@@ -24,14 +24,14 @@ def hashed_files(folder: Path) -> dict[str, str]:
     Raises:
         RunError: if one cannot be read.
     """
-    found = {}
+    hashes = {}
     for path in sorted(folder.iterdir()):
         if path.suffix in SUFFIXES:
             try:
-                found[path.name] = sha256_of_file(path)
+                hashes[path.name] = sha256_of_file(path)
             except OSError as error:
                 raise RunError(f"{path} cannot be read: {error}") from None
-    return found
+    return hashes
 
 
 def sha256_of_files(files: Mapping[str, str]) -> str:
@@ -67,12 +67,12 @@ def verify_folder(folder: Path, meta: Mapping[str, Any], run: str) -> str:
     for name, sha256 in meta["files"].items():
         path = folder / name
         try:
-            found = sha256_of_file(path)
+            current = sha256_of_file(path)
         except OSError as error:
             raise RunError(
                 f"{path}, a file of run {run}, cannot be read ({error.strerror}); {how_to_relink(run)}"
             ) from None
-        if found != sha256:
+        if current != sha256:
             raise RunError(
                 f"{path} has changed since run {run} was opened on it; restore it, or open it as another run"
             )

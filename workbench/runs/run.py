@@ -183,12 +183,12 @@ class Run:
         if self.referenced:
             return verify_folder(self.folder(step), meta, self.name)
         try:
-            found = sha256_of(file)
+            current = sha256_of(file)
         except FileNotFoundError:
             raise RunError(f"checkpoint {file.parent} is damaged: model.safetensors is missing") from None
         except OSError as error:
             raise RunError(f"checkpoint {file} is damaged: {error}") from None
-        if found != meta["sha256"]:
+        if current != meta["sha256"]:
             raise RunError(f"checkpoint {file} is damaged: its sha256 differs from meta.json")
         return str(meta["sha256"])
 
@@ -230,16 +230,16 @@ class Run:
 
         Steps whose ``meta.json`` cannot be read are left out; :meth:`meta` raises their error.
         """
-        seen: dict[str, int] = {}
+        first_steps: dict[str, int] = {}
         pairs = []
         for step in self.steps:
             try:
                 sha = str(self.meta(step)["sha256"])
             except RunError:
                 continue
-            if sha in seen:
-                pairs.append((seen[sha], step))
-            seen.setdefault(sha, step)
+            if sha in first_steps:
+                pairs.append((first_steps[sha], step))
+            first_steps.setdefault(sha, step)
         return pairs
 
     @property
@@ -331,20 +331,20 @@ def find_runs(root: str | os.PathLike[str], problems: list[str] | None = None) -
     Raises:
         RunError: if the folder does not exist, or contains files but no run.
     """
-    said: list[str] = []
+    messages: list[str] = []
     try:
-        found = run_folders(Path(root), said)
+        found = run_folders(Path(root), messages)
     except TableError as error:
         raise RunError(str(error)) from None
     runs = []
     for name, path in found:
-        with isolated(said.append, f"{path} cannot be opened"):
+        with isolated(messages.append, f"{path} cannot be opened"):
             runs.append(replace(Run.open(path), name=name))
     if problems is None:
-        for sentence in said:
+        for sentence in messages:
             warnings.warn(sentence, stacklevel=2)
     else:
-        problems += said
+        problems += messages
     return runs
 
 

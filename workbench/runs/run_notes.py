@@ -52,15 +52,15 @@ class RunNotes:
 
 def files_state(run_path: Path) -> str:
     """Size and time of both files; cheap enough for thousands of runs."""
-    said = []
+    states = []
     for name in (NOTE, TAGS):
         try:
             state = os.stat(f"{run_path}/{name}")
         except OSError:
-            said.append("-")
+            states.append("-")
         else:
-            said.append(f"{state.st_size} {state.st_mtime_ns}")
-    return " ".join(said)
+            states.append(f"{state.st_size} {state.st_mtime_ns}")
+    return " ".join(states)
 
 
 def read_notes(run_path: Path) -> RunNotes:

@@ -77,23 +77,23 @@ def save_view(root: Path, name: str, link: str) -> SavedView:
         ViewError: for another name or link, or when there are too many.
         StorageError: if the folder cannot be written.
     """
-    called = " ".join(name.split())
-    _check(called, link)
+    title = " ".join(name.split())
+    _check(title, link)
     views, problems = read_views(root)
     folder = Path(root) / FOLDER
     if folder.is_symlink():
         raise ViewError(problems[0])
-    if any(view.name == called for view in views):
-        raise ViewError(f"the view {called} exists already: delete it first, or choose another name")
+    if any(view.name == title for view in views):
+        raise ViewError(f"the view {title} exists already: delete it first, or choose another name")
     held = set(names_in(folder))
     if len(held) >= MOST_VIEWS:
         raise ViewError(f"{folder} contains {len(held)} files, at most {MOST_VIEWS} are allowed: delete a view first")
-    stem = re.sub(r"[^a-z0-9]+", "-", called.casefold()).strip("-") or "view"
+    stem = re.sub(r"[^a-z0-9]+", "-", title.casefold()).strip("-") or "view"
     file = next(one for one in (stem, *(f"{stem}-{k}" for k in range(2, MOST_VIEWS + 2))) if f"{one}.json" not in held)
-    text = json.dumps({"name": called, "link": link}, indent=1, ensure_ascii=False) + "\n"
+    text = json.dumps({"name": title, "link": link}, indent=1, ensure_ascii=False) + "\n"
     remove_leftovers(folder)
     write_atomic(Path(root), f"{FOLDER}/{file}.json", text.encode())
-    return SavedView(called, link, file)
+    return SavedView(title, link, file)
 
 
 def delete_view(root: Path, file: str) -> SavedView:

@@ -47,12 +47,12 @@ def read_timing(folder: Path) -> Timing | None:
         data = read_bytes(Path(folder) / NAME, bounded.META_JSON)
     except FileNotFoundError:
         return None
-    found = open_json(data)
-    updates, seconds, peak = (found.get(name) for name in ("updates", "seconds", "peak_bytes"))
+    content = open_json(data)
+    updates, seconds, peak = (content.get(name) for name in ("updates", "seconds", "peak_bytes"))
     if not (isinstance(updates, int) and isinstance(peak, int) and isinstance(seconds, float | int)):
-        raise SealError(f"it contains no time: {json.dumps(found)[:100]}")
+        raise SealError(f"it contains no time: {json.dumps(content)[:100]}")
     if updates < 0 or peak < 0 or not 0 <= seconds < math.inf:
-        raise SealError(f"it contains a time that is not possible: {json.dumps(found)[:100]}")
+        raise SealError(f"it contains a time that is not possible: {json.dumps(content)[:100]}")
     return Timing(updates, float(seconds), peak)
 
 

@@ -36,14 +36,14 @@ def load_model(file: Path, cfg: Architecture, described: Path) -> Hooked:
     """
     try:
         with open_regular(file, WEIGHTS) as stream:
-            held = sum(tensor.numbers for tensor in read_header(stream)[0].values())
+            stored_numbers = sum(tensor.numbers for tensor in read_header(stream)[0].values())
         weights = load_file(file)
     except (SafetensorError, OSError, ValueError) as error:
         raise RunError(f"checkpoint {file} is damaged: {error}") from None
     least = cfg.least_numbers
-    if least > held:  # said before a model is made, for which there may not be memory enough
+    if least > stored_numbers:  # said before a model is made, for which there may not be memory enough
         raise RunError(
-            f"checkpoint {file} contains {held:,} numbers, but the model that {described} describes has "
+            f"checkpoint {file} contains {stored_numbers:,} numbers, but the model that {described} describes has "
             f"{least:,} or more: one of the two files is of another run"
         )
     model = make_model(cfg)
@@ -97,15 +97,15 @@ def fill(model: torch.nn.Module, weights: dict[str, torch.Tensor], source: str) 
     Raises:
         RunError: naming ``source`` and the first such tensor.
     """
-    own = model.state_dict()
-    for name in own.keys() ^ weights.keys():
-        where = "is missing" if name in own else "is not part of this model"
+    targets = model.state_dict()
+    for name in targets.keys() ^ weights.keys():
+        where = "is missing" if name in targets else "is not part of this model"
         raise RunError(f"checkpoint {source} is damaged or of another run: tensor {name:.100} {where}")
     for name, tensor in weights.items():
-        if tensor.shape != own[name].shape:
+        if tensor.shape != targets[name].shape:
             raise RunError(
                 f"checkpoint {source} is damaged or of another run: tensor {name:.100} has shape "
-                f"{tuple(tensor.shape)}, but the model has {tuple(own[name].shape)}"
+                f"{tuple(tensor.shape)}, but the model has {tuple(targets[name].shape)}"
             )
         if not bool(tensor.isfinite().all()):
             raise RunError(f"checkpoint {source} contains values that are not finite in tensor {name:.100}")

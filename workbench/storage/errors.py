@@ -32,9 +32,9 @@ def storing(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        said = f"{folder} cannot be written ({error.strerror or error})"
+        message = f"{folder} cannot be written ({error.strerror or error})"
         if error.errno in _FULL:
-            said += ": make room there, and the same command goes on from where it stopped"
+            message += ": make room there, and the same command goes on from where it stopped"
         elif error.errno in _REFUSED:
-            said += ": ask for the right to write there, or choose another folder"
-        raise StorageError(said) from error
+            message += ": ask for the right to write there, or choose another folder"
+        raise StorageError(message) from error

@@ -47,15 +47,15 @@ def check_seal(data: bytes) -> None:
     Raises:
         SealError: if a byte was changed, added or lost, or if the bytes were never sealed.
     """
-    found = list(_SEAL.finditer(data))
-    if len(found) != 1:
+    seals = list(_SEAL.finditer(data))
+    if len(seals) != 1:
         raise SealError("it carries no seal")
-    start, end = found[0].span()
+    start, end = seals[0].span()
     view = memoryview(data)
     actual = hashlib.sha256(view[:start])
     actual.update(BLANK.encode())
     actual.update(view[end:])
-    if found[0][0] != (MARK + actual.hexdigest()).encode():
+    if seals[0][0] != (MARK + actual.hexdigest()).encode():
         raise SealError("its bytes differ from its seal")
 
 
@@ -67,12 +67,12 @@ def check_file_seal(file: BinaryIO, limit: int) -> None:
         UnreadableError: if the file has more than ``limit`` bytes.
     """
     offsets: list[int] = []
-    found, tail, at = b"", b"", 0
+    stored_seal, tail, at = b"", b"", 0
     for piece in pieces(file, limit):
         data = tail + piece  # a seal may lie across two pieces
         for match in _SEAL.finditer(data):
             offsets.append(at - len(tail) + match.start())
-            found = match[0]
+            stored_seal = match[0]
         tail, at = data[-(len(BLANK) - 1) :], at + len(piece)
     if len(offsets) != 1:
         raise SealError("it carries no seal")
@@ -86,7 +86,7 @@ def check_file_seal(file: BinaryIO, limit: int) -> None:
         actual.update(BLANK.encode()[max(0, at - start) : max(0, at - start) + behind - before])
         actual.update(piece[behind:])
         at += len(piece)
-    if found != (MARK + actual.hexdigest()).encode():
+    if stored_seal != (MARK + actual.hexdigest()).encode():
         raise SealError("its bytes differ from its seal")
 
 

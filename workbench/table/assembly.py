@@ -289,19 +289,19 @@ def _of_newest_versions(run_path: Path, chosen: list[TablePart]) -> tuple[list[T
     versions: dict[tuple[str, OtherStrings], set[int]] = {}
     for part in chosen:
         versions.setdefault((part.measurement, part.strings), set()).add(version_of(json.loads(part.metadata["spec"])))
-    newest = {place: max(found) for place, found in versions.items()}
-    kept = [
+    newest = {place: max(numbers) for place, numbers in versions.items()}
+    current = [
         part
         for part in chosen
         if version_of(json.loads(part.metadata["spec"])) == newest[part.measurement, part.strings]
     ]
     problems = [
-        f"{measurement} of {run_path} was made by versions {', '.join(map(str, sorted(found)))} at different steps, "
-        f"and version {max(found)} alone is shown: `lengthlens measure {run_path}` makes them alike"
-        for (measurement, _), found in versions.items()
-        if len(found) > 1
+        f"{measurement} of {run_path} was made by versions {', '.join(map(str, sorted(numbers)))} at different steps, "
+        f"and version {max(numbers)} alone is shown: `lengthlens measure {run_path}` makes them alike"
+        for (measurement, _), numbers in versions.items()
+        if len(numbers) > 1
     ]
-    return kept, problems
+    return current, problems
 
 
 def _compacted(run_path: Path, problems: list[str]) -> list[TablePart]:
@@ -386,15 +386,15 @@ def from_manifest(metadata: Mapping[str, str], rows: pa.Table) -> list[TablePart
         spec = entry.metadata["spec"]
         if not isinstance(spec, int) or not 0 <= spec < len(texts):
             raise ValueError(f"its manifest refers to a spec {spec!r:.40} that it does not have")
-        own = {**{name: str(text) for name, text in entry.metadata.items()}, "spec": texts[spec]}
-        lacking = [name for name in ("key", "sha256", "written", "rows") if name not in own]
+        part_metadata = {**{name: str(text) for name, text in entry.metadata.items()}, "spec": texts[spec]}
+        lacking = [name for name in ("key", "sha256", "written", "rows") if name not in part_metadata]
         if lacking:
             raise ValueError(f"its manifest lacks {', '.join(lacking)}")
         held = None
         if entry.held:
-            held = rows.slice(start, int(own["rows"]))
-            start += int(own["rows"])
-        parts.append(TablePart(entry.measurement, entry.step, entry.key, own, entry.modified, held))
+            held = rows.slice(start, int(part_metadata["rows"]))
+            start += int(part_metadata["rows"])
+        parts.append(TablePart(entry.measurement, entry.step, entry.key, part_metadata, entry.modified, held))
     if start != rows.num_rows:
         raise ValueError("its manifest does not match its rows")
     return parts

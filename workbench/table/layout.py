@@ -146,12 +146,12 @@ def run_folders(root: Path, problems: list[str] | None = None) -> list[tuple[str
     """
     root = Path(root)
     require_folder(root)
-    found = walk(root)
+    tree = walk(root)
     if problems is not None:
-        problems += found.problems
-    if not found.runs and not found.problems and any(map(_is_foreign, root.iterdir())):
+        problems += tree.problems
+    if not tree.runs and not tree.problems and any(map(_is_foreign, root.iterdir())):
         raise TableError(f"{root} contains no run: `lengthlens train TASK --out {root}` makes one there")
-    return found.runs
+    return tree.runs
 
 
 def require_folder(root: Path) -> None:

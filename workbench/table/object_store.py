@@ -113,38 +113,44 @@ def fetch(url: str, folder: Path, progress: Callable[[int, int], None] | None = 
     store, root = _opened(url)
     problems: list[str] = []
     objects = _storable(url, _wanted(url, _listed(url, store, root, problems), root), problems)
-    refuse_links(folder, {CATALOGUE, *before, *(one.relative for one in objects)})
-    seen: Seen = {one.relative: before[one.relative] for one in objects if before.get(one.relative) == one.state}
-    new = [one for one in objects if one.relative not in seen or not is_regular(folder / one.relative)]
-    kept, size = len(objects) - len(new), 0
+    refuse_links(folder, {CATALOGUE, *before, *(stored.relative for stored in objects)})
+    current: Seen = {
+        stored.relative: before[stored.relative] for stored in objects if before.get(stored.relative) == stored.state
+    }
+    new = [stored for stored in objects if stored.relative not in current or not is_regular(folder / stored.relative)]
+    unchanged, size = len(objects) - len(new), 0
     # Before the first object: a folder whose fetching was interrupted is then known as fetched.
-    unknown: Seen = {one.relative: UNKNOWN for one in new}
+    unknown: Seen = {stored.relative: UNKNOWN for stored in new}
     _remember(url, folder, before | unknown)
-    for subfolder in {Path(), *(Path(one.relative).parent for one in new)}:
+    for subfolder in {Path(), *(Path(stored.relative).parent for stored in new)}:
         remove_leftovers(folder / subfolder)
     try:
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            for done, (one, found) in enumerate(
+            for count, (stored, found) in enumerate(
                 zip(new, pool.map(partial(_fetch, url, store, folder), new), strict=True), 1
             ):
                 if isinstance(found, str):
                     problems.append(found)
-                    seen.pop(one.relative, None)
+                    current.pop(stored.relative, None)
                 else:
                     size += found
-                    seen[one.relative] = one.state
+                    current[stored.relative] = stored.state
                 if progress is not None:
-                    progress(done, len(new))
+                    progress(count, len(new))
     finally:
-        _remember(url, folder, before | unknown | seen)
-    gone = sorted(before.keys() - {one.relative for one in objects})
+        _remember(url, folder, before | unknown | current)
+    gone = sorted(before.keys() - {stored.relative for stored in objects})
     for place in gone:
         if os.path.lexists(folder / place):
             remove_file(folder, place)
-    failed = {one.relative: UNKNOWN for one in new if one.relative not in seen and is_regular(folder / one.relative)}
-    _remember(url, folder, seen | failed)
-    runs = sum(PurePosixPath(place).name == "run.json" for place in seen)
-    return Fetched(runs, sum(one.relative in seen for one in new), kept, len(gone), size, tuple(problems))
+    failed = {
+        stored.relative: UNKNOWN
+        for stored in new
+        if stored.relative not in current and is_regular(folder / stored.relative)
+    }
+    _remember(url, folder, current | failed)
+    runs = sum(PurePosixPath(place).name == "run.json" for place in current)
+    return Fetched(runs, sum(stored.relative in current for stored in new), unchanged, len(gone), size, tuple(problems))
 
 
 def _catalogue(url: str, folder: Path) -> Seen:
@@ -156,16 +162,16 @@ def _catalogue(url: str, folder: Path) -> Seen:
         return {}
     try:
         content = _Catalogue.validate_json(read_bytes(path, bounded.LIVE))
-        seen = _Seen.validate_python(content.get("objects"))
+        objects = _Seen.validate_python(content.get("objects"))
     except (ValidationError, OSError):
         raise TableError(f"{path} cannot be read: delete {folder} and fetch again") from None
     if content.get("url") != url:
         raise TableError(f"{folder} was fetched from {content.get('url')!r:.200}: name another folder with --out")
-    return {place: state for place, state in seen.items() if _kind(place) is not None}
+    return {place: state for place, state in objects.items() if _kind(place) is not None}
 
 
-def _remember(url: str, folder: Path, seen: Seen) -> None:
-    write_atomic(folder, CATALOGUE, json.dumps({"url": url, "objects": seen}).encode())
+def _remember(url: str, folder: Path, objects: Seen) -> None:
+    write_atomic(folder, CATALOGUE, json.dumps({"url": url, "objects": objects}).encode())
 
 
 def _opened(url: str) -> tuple[fs.FileSystem, str]:
@@ -240,21 +246,23 @@ def _kind(place: str) -> tuple[str, int] | None:
     return None
 
 
-def _fetch(url: str, store: fs.FileSystem, folder: Path, one: StoredObject) -> int | str:
+def _fetch(url: str, store: fs.FileSystem, folder: Path, stored: StoredObject) -> int | str:
     """Fetch an object; returns its number of bytes, or a sentence about the problem."""
     try:
-        with store.open_input_stream(one.path) as stream:
-            data = stream.read(one.limit + 1)
+        with store.open_input_stream(stored.path) as stream:
+            data = stream.read(stored.limit + 1)
     except (pa.ArrowException, OSError) as error:
-        return f"{one.relative} at {url} cannot be read ({_said(error)}): fetch again"
-    if len(data) > one.limit:
-        return f"{one.relative} at {url} has more than {one.limit:,} bytes: it is no such file"
+        return f"{stored.relative} at {url} cannot be read ({_said(error)}): fetch again"
+    if len(data) > stored.limit:
+        return f"{stored.relative} at {url} has more than {stored.limit:,} bytes: it is no such file"
     try:
-        write_atomic(folder, one.relative, data)
+        write_atomic(folder, stored.relative, data)
     except StorageError as error:
         if not isinstance(error.__cause__, OSError) or error.__cause__.errno not in _OF_THE_NAME:
             raise
-        return f"{_short(one.relative)} at {url} cannot be stored here ({error.__cause__.strerror}): rename the object"
+        return (
+            f"{_short(stored.relative)} at {url} cannot be stored here ({error.__cause__.strerror}): rename the object"
+        )
     return len(data)
 
 

@@ -75,10 +75,10 @@ def other_strings(config: Mapping[str, Any], seed: int | None, parameters: Mappi
         parameters: task parameters, named as in the run's config; None = the run's own.
     """
     own = config.get("task", {}).get("parameters", {})
-    others = {
+    changed = {
         name: value
         for name, value in (parameters or {}).items()
         if name not in own or canonical(own[name]) != canonical(value)
     }
     same = seed is None or seed == config.get("seeds", {}).get("evaluation")
-    return OtherStrings(None if same else seed, canonical(others) if others else "")
+    return OtherStrings(None if same else seed, canonical(changed) if changed else "")

@@ -110,25 +110,25 @@ class Table:
         views: list[pa.Table] = [to_runs([])]
         tables: list[pa.Table] = [ENCODED.empty_table()]
         problems: list[str] = []
-        named = _named_runs(dirs, problems)
+        runs = _named_runs(dirs, problems)
 
         def read(name: str, path: Path) -> tuple[pa.Table, Path, TableReading] | list[str]:
-            """What there is of one run, or what is wrong with it."""
-            said: list[str] = []
-            with isolated(said.append, f"{path} cannot be read and is left out"):
+            """The view, the path and the rows of one run, or its problems."""
+            messages: list[str] = []
+            with isolated(messages.append, f"{path} cannot be read and is left out"):
                 view = to_runs([describe(name, path, read_config(path))])
                 reading = read_run(path, None, evaluation_seed, task_parameters)
                 return view, path, replace(reading, rows=_renamed(reading, name))
-            return said
+            return messages
 
         readings: list[tuple[Path, TableReading]] = []
         with ThreadPoolExecutor(READERS) as pool:  # decoding Parquet leaves the interpreter free
-            for one in pool.map(lambda pair: read(*pair), named):
-                if isinstance(one, list):
-                    problems += one
+            for result in pool.map(lambda pair: read(*pair), runs):
+                if isinstance(result, list):
+                    problems += result
                 else:
-                    views.append(one[0])
-                    readings.append((one[1], one[2]))
+                    views.append(result[0])
+                    readings.append((result[1], result[2]))
         newest = newest_versions(reading for _, reading in readings)
         for path, reading in readings:
             kept = without_former(reading, newest, path)
@@ -243,18 +243,18 @@ def _named_runs(dirs: Sequence[str | Path], problems: list[str] | None = None) -
     """(name, path) of the runs below all folders. A run that is below two of the folders counts once."""
     if not dirs:
         raise TableError("name at least one folder of runs to load")
-    found: dict[str, Path] = {}
-    seen: set[Path] = set()
+    by_name: dict[str, Path] = {}
+    resolved: set[Path] = set()
     for root in dirs:
         for name, path in run_folders(Path(root), problems):
-            if path.resolve() in seen:
+            if path.resolve() in resolved:
                 continue
-            seen.add(path.resolve())
-            if name in found:
-                both = f"{found[name]} and {path}"
+            resolved.add(path.resolve())
+            if name in by_name:
+                both = f"{by_name[name]} and {path}"
                 raise TableError(f"{both} would both be named {name!r}: load a folder that contains both instead")
-            found[name] = path
-    return list(found.items())
+            by_name[name] = path
+    return list(by_name.items())
 
 
 def _renamed(reading: TableReading, name: str) -> pa.Table:

@@ -185,10 +185,10 @@ def _states(folder: Path, names: tuple[str, ...] | None) -> Iterator[str]:
     """``path size time`` of the named files of a folder, or of all. There are thousands of files, so no Path objects
     are made.
     """
-    path, own = str(folder), folder.name
+    path, name_here = str(folder), folder.name
     for name in names_in(folder) if names is None else names:
         try:
             state = os.stat(f"{path}/{name}")
         except OSError:
             continue
-        yield f"{own}/{name} {state.st_size} {state.st_ctime_ns}"
+        yield f"{name_here}/{name} {state.st_size} {state.st_ctime_ns}"

@@ -98,17 +98,17 @@ def row(**fields: Any) -> Row:
         KeyError: for a field that the schema does not have.
         ValueError: for an unknown status or reason, or a value that is NaN.
     """
-    made = DEFAULTS | fields
-    if len(made) > len(DEFAULTS):
+    fields_of_row = DEFAULTS | fields
+    if len(fields_of_row) > len(DEFAULTS):
         raise KeyError(f"rows have no field {next(name for name in fields if name not in DEFAULTS)!r}")
-    if made["status"] not in STATUSES:
-        raise ValueError(f"unknown status {made['status']!r}; known: {', '.join(STATUSES)}")
-    if made["reason"] not in ("", *REASONS):
-        raise ValueError(f"unknown reason {made['reason']!r}; known: {', '.join(REASONS)}")
-    value = made["value"]
+    if fields_of_row["status"] not in STATUSES:
+        raise ValueError(f"unknown status {fields_of_row['status']!r}; known: {', '.join(STATUSES)}")
+    if fields_of_row["reason"] not in ("", *REASONS):
+        raise ValueError(f"unknown reason {fields_of_row['reason']!r}; known: {', '.join(REASONS)}")
+    value = fields_of_row["value"]
     if value is not None and value != value:
-        raise ValueError(f"{made['quantity']} is NaN: leave the value out and give a status with the reason")
-    return made
+        raise ValueError(f"{fields_of_row['quantity']} is NaN: leave the value out and give a status with the reason")
+    return fields_of_row
 
 
 def to_arrow(rows: Iterable[Mapping[str, Any]]) -> pa.Table:

@@ -171,13 +171,13 @@ def seconds_of(run_path: Path) -> dict[int, float]:
     A shard records the time since the measurement of its checkpoint began. The shards of one step share forward passes,
     so the last one contains the total.
     """
-    found: dict[int, float] = {}
+    seconds_by_step: dict[int, float] = {}
     with suppress(KeyError, ValueError):  # what is wrong with it, assembling says
         for entry in manifest_entries(read_header(table_path(run_path))):
             seconds = float(entry.metadata.get("seconds", "nan"))
             if 0 <= seconds < math.inf:
-                found[entry.step] = max(found.get(entry.step, 0.0), seconds)
-    return found
+                seconds_by_step[entry.step] = max(seconds_by_step.get(entry.step, 0.0), seconds)
+    return seconds_by_step
 
 
 def audit(run_path: Path) -> list[str]:

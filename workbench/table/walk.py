@@ -72,69 +72,69 @@ def walk(root: Path) -> FoundRuns:
 
     Runs are not searched for further runs, and hidden folders are ignored.
     """
-    found = FoundRuns()
+    tree = FoundRuns()
     if is_run(root):
-        found.runs.append((root.resolve().name, root))
-        return found
-    seen: set[tuple[int, int]] = set()
+        tree.runs.append((root.resolve().name, root))
+        return tree
+    visited: set[tuple[int, int]] = set()
     linked = deque([str(root)])
     while linked:
         below = deque([linked.popleft()])
         while below:
-            here = below.popleft()
-            if len(seen) >= MOST_FOLDERS:
-                found.problems.append(
+            folder = below.popleft()
+            if len(visited) >= MOST_FOLDERS:
+                tree.problems.append(
                     f"{root} holds more than {MOST_FOLDERS:,} folders, and the others were not looked at: "
                     "name a folder nearer to the runs"
                 )
                 below.clear()
                 linked.clear()
                 break
-            _look(Path(root), here, seen, found, below, linked)
-    found.runs.sort()
-    found.headless.sort()
-    return found
+            _look(Path(root), folder, visited, tree, below, linked)
+    tree.runs.sort()
+    tree.headless.sort()
+    return tree
 
 
 def _look(
-    root: Path, here: str, seen: set[tuple[int, int]], found: FoundRuns, below: deque[str], linked: deque[str]
+    root: Path, folder: str, visited: set[tuple[int, int]], tree: FoundRuns, below: deque[str], linked: deque[str]
 ) -> None:
     """Visit one folder. Its subfolders are queued for a visit: plain ones before links."""
     try:
-        state = os.stat(here)
-        if (state.st_dev, state.st_ino) in seen:
+        state = os.stat(folder)
+        if (state.st_dev, state.st_ino) in visited:
             return
-        seen.add((state.st_dev, state.st_ino))
+        visited.add((state.st_dev, state.st_ino))
         if state.st_dev in _devices_of_the_system():
-            found.problems.append(f"{_short(here)} is the system's view of itself and holds no runs: remove the link")
+            tree.problems.append(f"{_short(folder)} is the system's view of itself and holds no runs: remove the link")
             return
-        if is_run(here):
-            found.runs.append((Path(here).relative_to(root).as_posix(), Path(here)))
+        if is_run(folder):
+            tree.runs.append((Path(folder).relative_to(root).as_posix(), Path(folder)))
             return
-        with os.scandir(here) as entries:
+        with os.scandir(folder) as entries:
             folders = sorted((entry.name, entry.is_symlink()) for entry in entries if _is_way(entry))
     except OSError as error:
-        if Path(here) != root or not isinstance(error, FileNotFoundError):
-            found.problems.append(f"{_short(here)} cannot be looked at: {error.strerror or error}")
+        if Path(folder) != root or not isinstance(error, FileNotFoundError):
+            tree.problems.append(f"{_short(folder)} cannot be looked at: {error.strerror or error}")
         return
     if DATA & {name for name, _ in folders}:
-        found.headless.append(Path(here))
+        tree.headless.append(Path(folder))
     for name, is_link in folders:
         if not _is_text(name):
-            found.problems.append(f"{_short(here)} holds a folder whose name is no UTF-8, {name!a}: rename it")
+            tree.problems.append(f"{_short(folder)} holds a folder whose name is no UTF-8, {name!a}: rename it")
             continue
-        (linked if is_link else below).append(f"{here}/{name}")
+        (linked if is_link else below).append(f"{folder}/{name}")
 
 
 @cache
 def _devices_of_the_system() -> frozenset[int]:
     """Devices of the system's folders that are really mounted: elsewhere such a folder is an ordinary one."""
-    own = os.stat("/").st_dev
+    root_device = os.stat("/").st_dev
     found = set()
     for path in OF_THE_SYSTEM:
         with suppress(OSError):
             found.add(os.stat(path).st_dev)
-    return frozenset(found - {own})
+    return frozenset(found - {root_device})
 
 
 def _is_way(entry: os.DirEntry[str]) -> bool:

@@ -60,17 +60,17 @@ def refuse_another(run: Run, config: RunConfig) -> None:
     Raises:
         RunError: naming the difference.
     """
-    wanted = as_begun(run, config).as_json()
-    if not (differing := _differing(run, wanted)):
+    config_json = as_begun(run, config).as_json()
+    if not (differing := _differing(run, config_json)):
         return
-    held, given = code_of(run.config["task"]), code_of(wanted["task"])
+    held, given = code_of(run.config["task"]), code_of(config_json["task"])
     if differing == ["task"] and held and given and held.sha256 and held.cls == given.cls:
         raise RunError(
             f"{run.path} contains a run of another version of {given.file}: its sha256 was {held.sha256}, now it is "
             f"{given.sha256}; restore the file, or choose another --out"
         )
     parts = f"{' and '.join(differing)} differ{'s' if len(differing) == 1 else ''}"
-    first = _first_difference(differing[0], run.config, wanted)
+    first = _first_difference(differing[0], run.config, config_json)
     raise RunError(f"{run.path} contains another run (its {parts}{first}); choose another --out")
 
 
@@ -95,8 +95,8 @@ def gives_way(run: Run, config: RunConfig) -> bool:
     return not kept and bool(_differing(run, as_begun(run, config).as_json()))
 
 
-def _differing(run: Run, wanted: dict[str, Any]) -> list[str]:
-    return [] if run.id == wanted["id"] else differences(run.config, wanted)
+def _differing(run: Run, expected: dict[str, Any]) -> list[str]:
+    return [] if run.id == expected["id"] else differences(run.config, expected)
 
 
 def differences(held: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
@@ -120,11 +120,11 @@ def _stated(part: str, config: dict[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def _first_difference(part: str, held: dict[str, Any], wanted: dict[str, Any]) -> str:
+def _first_difference(part: str, stored: dict[str, Any], expected: dict[str, Any]) -> str:
     """The first setting of a part in which two run.json differ, with both values; "" if the difference is not in a
     setting.
     """
-    there, here = (leaves(config[part] if part == "task" else _stated(part, config)) for config in (held, wanted))
+    there, here = (leaves(config[part] if part == "task" else _stated(part, config)) for config in (stored, expected))
     # What only one of them states may be as it was before there was such a setting.
     for name in sorted({**here, **there}, key=lambda name: name not in there or name not in here):
         if name not in there or name not in here or there[name] != here[name]:

@@ -132,15 +132,15 @@ def outputs_and_penalty(
     law = model.cfg.ids
     if not coefficients and not law.predicted:
         return model.supervised_outputs(batch.tokens, ids, batch.mask), None
-    seen: dict[str, Tensor] = {}
+    activations: dict[str, Tensor] = {}
 
     def keep(value: Tensor, hook: object) -> None:
-        seen[hook.name] = value  # type: ignore[attr-defined]
+        activations[hook.name] = value  # type: ignore[attr-defined]
 
     names = {name for one in coefficients for name in REGULARIZERS[one].hooks(model.cfg)}
     names |= {ID_LOGITS} if law.predicted else set()
     outputs = model.run_with_hooks(batch.tokens, ids, fwd_hooks=[(name, keep) for name in sorted(names)])
-    parts = [c * REGULARIZERS[one].penalty(model, batch, seen) for one, c in coefficients.items()]
+    parts = [c * REGULARIZERS[one].penalty(model, batch, activations) for one, c in coefficients.items()]
     if law.predicted:
-        parts.append(law.weight * id_loss(seen[ID_LOGITS], ids, batch.mask))
+        parts.append(law.weight * id_loss(activations[ID_LOGITS], ids, batch.mask))
     return outputs, torch.stack(parts).sum()

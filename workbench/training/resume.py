@@ -61,13 +61,13 @@ def intervals(ids: torch.Tensor) -> list[list[int]]:
 
 def merged(parts: list[list[int]]) -> list[list[int]]:
     """Intervals of integers as sorted disjoint intervals; neighbours are joined."""
-    found: list[list[int]] = []
+    joined: list[list[int]] = []
     for first, last in sorted(parts):
-        if found and first <= found[-1][1] + 1:
-            found[-1][1] = max(found[-1][1], last)
+        if joined and first <= joined[-1][1] + 1:
+            joined[-1][1] = max(joined[-1][1], last)
         else:
-            found.append([first, last])
-    return found
+            joined.append([first, last])
+    return joined
 
 
 def save_state(folder: Path, run: str, model: nn.Module, optimizer: torch.optim.Optimizer, state: State) -> None:

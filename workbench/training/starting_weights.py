@@ -96,12 +96,12 @@ class StartingWeights:
         }
 
     def _refuse_another_model(self, cfg: Architecture) -> None:
-        held = make_config(self.model)
-        if type(held) is not type(cfg):
+        checkpoint_cfg = make_config(self.model)
+        if type(checkpoint_cfg) is not type(cfg):
             raise TrainingError(
                 "the weights to start from are of another architecture; leave out the settings of the model"
             )
-        there, here = held.model_dump(mode="json"), cfg.model_dump(mode="json")
+        there, here = checkpoint_cfg.model_dump(mode="json"), cfg.model_dump(mode="json")
         for name in sorted((there.keys() | here.keys()) - set(FREE)):
             own, wanted = there.get(name, False), here.get(name, False)  # what is left out is off
             if own != wanted:
@@ -111,28 +111,28 @@ class StartingWeights:
                 )
 
 
-def _answers(held: Task, wanted: Task) -> list[int]:
+def _answers(source: Task, target: Task) -> list[int]:
     """The outputs of a model of ``held`` that are those of ``wanted``, in its order."""
-    if held.output_names is not None and wanted.output_names is not None:
-        return _rows(held.output_names, wanted.output_names, "answer")
-    if held.output_names is not wanted.output_names or held.d_vocab_out != wanted.d_vocab_out:
+    if source.output_names is not None and target.output_names is not None:
+        return _rows(source.output_names, target.output_names, "answer")
+    if source.output_names is not target.output_names or source.d_vocab_out != target.d_vocab_out:
         raise TrainingError(
-            f"{wanted.name} cannot start from weights of {held.name}: their outputs differ; choose a run of a task "
+            f"{target.name} cannot start from weights of {source.name}: their outputs differ; choose a run of a task "
             "with the same outputs"
         )
-    return list(range(wanted.d_vocab_out))
+    return list(range(target.d_vocab_out))
 
 
-def _rows(held: Sequence[str], wanted: Sequence[str], what: str) -> list[int]:
+def _rows(source: Sequence[str], target: Sequence[str], what: str) -> list[int]:
     """Where each name of ``wanted`` stands in ``held``."""
-    if tuple(held) == tuple(wanted):
-        return list(range(len(wanted)))
-    place = {name: row for row, name in enumerate(held)}
-    missing = [name for name in wanted if name not in place]
-    if missing or len(place) < len(held):
+    if tuple(source) == tuple(target):
+        return list(range(len(target)))
+    place = {name: row for row, name in enumerate(source)}
+    missing = [name for name in target if name not in place]
+    if missing or len(place) < len(source):
         reason = f"have no {what} {shown(missing[0])}" if missing else f"name two {what}s alike"
         raise TrainingError(
             f"the weights to start from {reason}; choose a task whose {what}s are among theirs: "
-            f"{', '.join(list(held)[:12])}{' ..' if len(held) > 12 else ''}"
+            f"{', '.join(list(source)[:12])}{' ..' if len(source) > 12 else ''}"
         )
-    return [place[name] for name in wanted]
+    return [place[name] for name in target]

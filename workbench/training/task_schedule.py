@@ -68,12 +68,12 @@ def check_schedules(task: Task, schedules: Sequence[TaskSchedule], low: int, hig
         name = schedule.parameter
         if name not in type(task).model_fields:
             raise TrainingError(f"{task.name} has no parameter {shown(name)}; {nearest(name, type(task).model_fields)}")
-        own = getattr(task, name)
-        if schedule.change == "linear" and not all(_is_number(v) for v in (*schedule.values, own)):
+        own_value = getattr(task, name)
+        if schedule.change == "linear" and not all(_is_number(v) for v in (*schedule.values, own_value)):
             raise TrainingError(
                 f"the task schedule of {name} cannot be linear, as some of its values are not numbers; leave out linear"
             )
-        for value in _visited(schedule, own):
+        for value in _visited(schedule, own_value):
             _check_fits(task, _changed(task, {name: value}), f"{name} = {shown(value)}", low, high)
 
 

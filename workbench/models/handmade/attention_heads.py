@@ -43,13 +43,13 @@ def anti_induction_model(symbols: int, score: float, itself: Literal["seen", "ma
     """
     model = _heads(symbols, layers=1, locality=0)
     with torch.no_grad():
-        own, _, out = _places(symbols)
+        token, _, out = _places(symbols)
         attn = _attention(model, 0)
-        _identity(attn.W_Q[0], own, score * model.cfg.attn_scale)
-        _identity(attn.W_K[0], own)
+        _identity(attn.W_Q[0], token, score * model.cfg.attn_scale)
+        _identity(attn.W_K[0], token)
         if itself == "masked":
             attn.phi[0, 0] = -SURE
-        _copy(attn, own, out)
+        _copy(attn, token, out)
     return model
 
 

@@ -32,7 +32,7 @@ def sine_of_average(omega: float, error: float = 0.005) -> HookedTransformer:
         omega: frequency.
         error: largest error of the pieces.
     """
-    one, bos, sign, mean, sine = range(5)
+    constant, bos, sign, mean, sine = range(5)
     pieces = math.ceil(2 * omega / math.sqrt(8 * error))
     knots = np.linspace(-1, 1, pieces + 1)
     slopes = np.diff(np.sin(omega * knots)) / np.diff(knots)
@@ -45,10 +45,10 @@ def sine_of_average(omega: float, error: float = 0.005) -> HookedTransformer:
     )  # fmt: skip
     block: Any = model.blocks[0]
     with torch.no_grad():
-        model.embed.W_E[:, one] = 1.0
+        model.embed.W_E[:, constant] = 1.0
         model.embed.W_E[0, bos] = 1.0
         model.embed.W_E[1:, sign] = torch.tensor([1.0, -1.0])
-        _hide(block.attn, one, bos)
+        _hide(block.attn, constant, bos)
         block.attn.W_V[0, sign, 0] = 1.0
         block.attn.W_O[0, 0, mean] = 1.0
         roots = _floats(np.sqrt(np.abs(bends)))
@@ -67,7 +67,7 @@ def class_average(p: int, k: int) -> HookedTransformer:
         p: period.
         k: the class.
     """
-    one, bos, ones, mean, residue = 0, 1, 2, 3, 4
+    constant, bos, one_tokens, mean, residue = 0, 1, 2, 3, 4
     model = blank(
         ModelConfig(
             d_vocab=3, d_vocab_out=1, n_layers=1, d_model=4 + p, n_heads=1, d_head=1, n_ctx=16_384, attn_only=True,
@@ -76,13 +76,13 @@ def class_average(p: int, k: int) -> HookedTransformer:
     )  # fmt: skip
     attn: Any = model.blocks[0].attn
     with torch.no_grad():
-        model.embed.W_E[:, one] = 1.0
+        model.embed.W_E[:, constant] = 1.0
         model.embed.W_E[0, bos] = 1.0
-        model.embed.W_E[2, ones] = 1.0
+        model.embed.W_E[2, one_tokens] = 1.0
         model.pos_embed.W_pos[:, residue:] = torch.eye(p)  # BOS has id 0, so that token t has id t
-        _hide(attn, one, bos)
+        _hide(attn, constant, bos)
         attn.W_K[0, residue + k, 0] = HIDDEN * model.cfg.attn_scale
-        attn.W_V[0, ones, 0] = 1.0
+        attn.W_V[0, one_tokens, 0] = 1.0
         attn.W_O[0, 0, mean] = 1.0
         model.unembed.W_U[mean, 0] = 1.0
     return model
@@ -103,7 +103,7 @@ def kgram_average(symbols: int, k: int, score: float, local: float = 12.0) -> Ho
         local: local term of the lag that a head copies; its position margin is smaller by one.
     """
     size = symbols + 1
-    own = slice(0, size)
+    token = slice(0, size)
     back = [slice((lag) * size, (lag + 1) * size) for lag in range(1, k + 1)]
     out = slice((k + 1) * size, (k + 2) * size)
     model = blank(
@@ -117,25 +117,25 @@ def kgram_average(symbols: int, k: int, score: float, local: float = 12.0) -> Ho
     first, second = blocks[0].attn, blocks[1].attn
     eye = torch.eye(size)
     with torch.no_grad():
-        model.embed.W_E[:, own] = eye
+        model.embed.W_E[:, token] = eye
         model.unembed.W_U[out] = eye[:, 1:]
         for head, writes in enumerate(back):
             first.phi[head, head + 1] = local
-            first.W_V[head, own, :size] = eye
+            first.W_V[head, token, :size] = eye
             first.W_O[head, :size, writes] = eye
-        for place, (reads, matches) in enumerate(zip([own, *back[:-1]], back, strict=True)):
+        for place, (reads, matches) in enumerate(zip([token, *back[:-1]], back, strict=True)):
             at = slice(place * size, (place + 1) * size)
             second.W_Q[0, reads, at] = score * model.cfg.attn_scale * eye
             second.W_K[0, matches, at] = eye
         second.W_K[0, [writes.start for writes in back]] = 0.0  # BOS matches nothing, itself included
-        second.W_V[0, own, :size] = eye
+        second.W_V[0, token, :size] = eye
         second.W_O[0, :size, out] = eye
     return model
 
 
-def _hide(attn: Any, one: int, hidden: int) -> None:
+def _hide(attn: Any, kind: int, hidden: int) -> None:
     """Let every query give a kind of key a score of minus :data:`HIDDEN`."""
-    attn.W_Q[0, one, 0] = 1.0
+    attn.W_Q[0, kind, 0] = 1.0
     attn.W_K[0, hidden, 0] = -HIDDEN * attn.cfg.attn_scale
 
 

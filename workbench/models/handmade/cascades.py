@@ -195,7 +195,7 @@ def counted_brackets(pairs: Sequence[tuple[str, str]], tokens: Sequence[str]) ->
 def equal_blocks(letters: Sequence[str], tokens: Sequence[str]) -> Cascade:
     """a^n b^n c^n ..: counts of neighbouring letters are compared, and no letter may come after a later one."""
     pairs = list(pairwise(letters))
-    seen = tuple(Latch(f"seen {letter}", {letter: 1}, {}) for letter in letters[1:])
+    latches = tuple(Latch(f"seen {letter}", {letter: 1}, {}) for letter in letters[1:])
     counts = tuple(Counter(f"{a} - {b}", ((1, {a: 1}), (-1, {b: 1}))) for a, b in pairs)
     late = [(a, b) for i, a in enumerate(letters) for b in letters[i + 1 :]]
     disorder = tuple(Test(f"{a} behind {b}", {a: 1, f"seen {b}": 1, CONSTANT: -1}) for a, b in late)
@@ -204,7 +204,7 @@ def equal_blocks(letters: Sequence[str], tokens: Sequence[str]) -> Cascade:
     violated = Latch("violated", {f"{a} behind {b}": 1 for a, b in late}, {})
     unequal = {f"{word} {a}": -1 for a, _ in pairs for word in ("more", "fewer")}
     answer = Test("answer", {CONSTANT: 1, "violated": -1, **unequal})
-    return Cascade(tuple(tokens), ((*seen, *counts), (*disorder, *more, *fewer), (violated,), (answer,)))
+    return Cascade(tuple(tokens), ((*latches, *counts), (*disorder, *more, *fewer), (violated,), (answer,)))
 
 
 def prefix_expressions(arities: Mapping[str, int], tokens: Sequence[str]) -> Cascade:

@@ -56,7 +56,7 @@ def _one_layer(
         gates: nonnegative or signed.
     """
     inner = len(channels)
-    one, answer = d_vocab, d_vocab + 1  # residual dimensions beside the tokens' own
+    constant, answer = d_vocab, d_vocab + 1  # residual dimensions beside the tokens' own
     cfg = SSMConfig(
         d_vocab=d_vocab, d_vocab_out=2, n_layers=1, d_model=d_vocab + 2, d_inner=inner, d_state=1, d_conv=1,
         dt_rank=1, n_ctx=1, normalization_type=None, gates=gates,
@@ -69,13 +69,13 @@ def _one_layer(
             name.removeprefix("blocks.0.mixer."): p for name, p in model.named_parameters()
         }
         weights["embed.W_E"][:, :d_vocab] = torch.eye(d_vocab)
-        weights["embed.W_E"][:, one] = 1.0
+        weights["embed.W_E"][:, constant] = 1.0
         for token, channel in channels.items():
             weights["W_in"][token, channel] = LOUD
             weights["W_B"][channel, 0] = writes[channel] / LOUD
             if token in steps:
                 weights["W_dt_in"][channel, 0] = 2 * STEP / LOUD
-        weights["W_in"][one, inner:] = LOUD  # the output gate of every channel is open
+        weights["W_in"][constant, inner:] = LOUD  # the output gate of every channel is open
         weights["W_conv"][:] = 1.0
         weights["W_dt"][:] = 1.0
         weights["b_dt"][:] = -STEP

@@ -30,7 +30,7 @@ def key_head(margin: float, n_ctx: int = 4096) -> HookedTransformer:
             attn_only=True, normalization_type=None,
         )
     )  # fmt: skip
-    constant, key, seen = 0, 1, 2
+    constant, key, attended = 0, 1, 2
     weights = dict(model.named_parameters())
     attn = "blocks.0.attn"
     with torch.no_grad():
@@ -39,8 +39,8 @@ def key_head(margin: float, n_ctx: int = 4096) -> HookedTransformer:
         weights[f"{attn}.W_Q"][0, constant, 0] = 1.0
         weights[f"{attn}.W_K"][0, key, 0] = margin * model.cfg.attn_scale
         weights[f"{attn}.W_V"][0, key, 1] = 1.0
-        weights[f"{attn}.W_O"][0, 1, seen] = 1.0
-        weights["unembed.W_U"][seen, 1] = 1.0
+        weights[f"{attn}.W_O"][0, 1, attended] = 1.0
+        weights["unembed.W_U"][attended, 1] = 1.0
     return model
 
 

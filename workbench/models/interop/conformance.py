@@ -85,12 +85,12 @@ def compare(case: str, seed: int = 0) -> Comparison:
     shared = [name for name in model.hook_dict if name in upstream.hook_dict]
     logits, own = model.run_with_cache(tokens, names_filter=shared)
     with torch.no_grad():
-        others, theirs = upstream.run_with_cache(tokens, names_filter=shared)
+        upstream_logits, theirs = upstream.run_with_cache(tokens, names_filter=shared)
     differences = {name: difference(own[name], theirs[name]) for name in shared}
     worst = max(differences, key=lambda name: differences[name])
     return Comparison(
         case=case,
-        logits=difference(logits, others),
+        logits=difference(logits, upstream_logits),
         activations=differences[worst],
         at=worst,
         hooks=tuple(shared),
@@ -104,36 +104,42 @@ def compare_utilities(model: HookedTransformer, upstream: Any, tokens: Tensor) -
 
     ``to_tokens`` is not compared: TransformerLens's needs a tokenizer, and ours has that of the task.
     """
-    found: dict[str, float] = {}
+    differences: dict[str, float] = {}
     sides = (model, upstream)
     for name in ("W_E", "W_U", "W_Q", "W_K", "W_V", "W_O", "b_Q", "b_K", "b_V", "b_O", "b_U"):
-        found[name] = difference(*(getattr(one, name) for one in sides))
+        differences[name] = difference(*(getattr(side, name) for side in sides))
     for name in () if model.cfg.attn_only else ("W_in", "W_out", "b_in", "b_out"):
-        found[name] = difference(*(getattr(one, name) for one in sides))
+        differences[name] = difference(*(getattr(side, name) for side in sides))
     for name in ("OV", "QK"):
-        found[name] = difference(*(getattr(one, name).AB for one in sides))
+        differences[name] = difference(*(getattr(side, name).AB for side in sides))
     for mode in ("Q", "K", "V"):
-        found[f"all_composition_scores({mode})"] = difference(*(one.all_composition_scores(mode) for one in sides))
-    found["all_head_labels"] = 0.0 if model.all_head_labels() == upstream.all_head_labels() else math.inf
+        differences[f"all_composition_scores({mode})"] = difference(
+            *(side.all_composition_scores(mode) for side in sides)
+        )
+    differences["all_head_labels"] = 0.0 if model.all_head_labels() == upstream.all_head_labels() else math.inf
     last, full = model.cfg.n_layers, not model.cfg.attn_only
-    found["accumulated_bias"] = difference(*(one.accumulated_bias(last, include_mlp_biases=full) for one in sides))
+    differences["accumulated_bias"] = difference(
+        *(side.accumulated_bias(last, include_mlp_biases=full) for side in sides)
+    )
     answers = torch.arange(model.cfg.d_vocab_out)
-    found["tokens_to_residual_directions"] = difference(*(one.tokens_to_residual_directions(answers) for one in sides))
+    differences["tokens_to_residual_directions"] = difference(
+        *(side.tokens_to_residual_directions(answers) for side in sides)
+    )
     for stop in (0, 1, -1):
-        found[f"stop_at_layer={stop}"] = difference(*(one(tokens, stop_at_layer=stop) for one in sides))
-    found["return_type=None"] = 0.0 if all(one(tokens, return_type=None) is None for one in sides) else math.inf
+        differences[f"stop_at_layer={stop}"] = difference(*(side(tokens, stop_at_layer=stop) for side in sides))
+    differences["return_type=None"] = 0.0 if all(side(tokens, return_type=None) is None for side in sides) else math.inf
     if model.cfg.d_vocab_out == model.cfg.d_vocab:
         for per_call in ("loss", "both"):
-            results = [one(tokens, return_type=per_call) for one in sides]
+            results = [side(tokens, return_type=per_call) for side in sides]
             losses = [result if per_call == "loss" else result.loss for result in results]
-            found[f"return_type={per_call}"] = difference(*losses)
-    caches = [one.run_with_cache(tokens)[1] for one in sides]
-    found |= compare_caches(caches, answers, tokens, full)
+            differences[f"return_type={per_call}"] = difference(*losses)
+    caches = [side.run_with_cache(tokens)[1] for side in sides]
+    differences |= compare_caches(caches, answers, tokens, full)
     upstream.to_tokens = lambda ids, *_, **__: ids  # it has no tokenizer, and is given ids
     for head in ("previous_token_head", "duplicate_token_head", "induction_head"):
         one_string = tokens[:1, : model.cfg.n_ctx - 1]
-        found[f"detect_head({head})"] = difference(*(detect_head(one, one_string, head) for one in sides))
-    return found
+        differences[f"detect_head({head})"] = difference(*(detect_head(side, one_string, head) for side in sides))
+    return differences
 
 
 def compare_caches(caches: list[Any], answers: Tensor, tokens: Tensor, full: bool) -> dict[str, float]:
@@ -147,13 +153,13 @@ def compare_caches(caches: list[Any], answers: Tensor, tokens: Tensor, full: boo
         ),
     }
     # What a cache works out it keeps, and warns when it is asked again: each call has one of its own.
-    found = {
+    differences = {
         name: labelled_difference(*(call(ActivationCache(dict(cache.cache_dict), cache.model)) for cache in caches))
         for name, call in calls.items()
     }
     target = tokens % len(answers)
     attributions = [cache.logit_attrs(cache.accumulated_resid(), target, has_batch_dim=True) for cache in caches]
-    return {**found, "logit_attrs": difference(*attributions)}
+    return {**differences, "logit_attrs": difference(*attributions)}
 
 
 def labelled_difference(a: tuple[Tensor, list[str]], b: tuple[Tensor, list[str]]) -> float:
@@ -175,21 +181,26 @@ def difference(a: Tensor, b: Tensor) -> float:
     return float((a - b).detach()[b.isfinite()].abs().max())
 
 
-def table(found: list[Comparison]) -> Iterator[str]:
+def table(comparisons: list[Comparison]) -> Iterator[str]:
     """The comparisons as lines of text, and the kinds of hooks."""
-    width = max(len(one.case) for one in found)
+    width = max(len(comparison.case) for comparison in comparisons)
     yield f"{'model':{width}}  hooks  largest difference of logits, of activations (where)"
-    for one in found:
-        ok = "" if one.conforms else f"  ABOVE {TOLERANCE:g}"
-        yield f"{one.case:{width}}  {len(one.hooks):5}  {one.logits:.1e}, {one.activations:.1e} ({one.at}){ok}"
-    yield "hooks compared: " + ", ".join(sorted({kind(name) for one in found for name in one.hooks}))
+    for comparison in comparisons:
+        ok = "" if comparison.conforms else f"  ABOVE {TOLERANCE:g}"
+        largest = f"{comparison.logits:.1e}, {comparison.activations:.1e} ({comparison.at})"
+        yield f"{comparison.case:{width}}  {len(comparison.hooks):5}  {largest}{ok}"
+    yield "hooks compared: " + ", ".join(
+        sorted({kind(name) for comparison in comparisons for name in comparison.hooks})
+    )
     worst: dict[str, float] = {}
-    for one in found:
-        for name, value in one.utilities.items():
+    for comparison in comparisons:
+        for name, value in comparison.utilities.items():
             worst[name] = max(worst.get(name, 0.0), value)
     if worst:
         yield f"utilities compared, largest difference {max(worst.values()):.1e}: {', '.join(worst)}"
-    yield "hooks of ours alone: " + (", ".join(sorted({kind(n) for one in found for n in one.ours})) or "none")
+    yield "hooks of ours alone: " + (
+        ", ".join(sorted({kind(n) for comparison in comparisons for n in comparison.ours})) or "none"
+    )
 
 
 def kind(hook: str) -> str:
@@ -202,16 +213,16 @@ def main(arguments: list[str]) -> int:
     """Print the table; the exit status is 1 if anything differs by more than the tolerance."""
     torch.set_num_threads(1)
     try:
-        found = [compare(case) for case in CASES]
+        comparisons = [compare(case) for case in CASES]
     except UpstreamError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     if "--json" in arguments:
-        print(json.dumps([{**asdict(one), "conforms": one.conforms} for one in found]))
+        print(json.dumps([{**asdict(comparison), "conforms": comparison.conforms} for comparison in comparisons]))
     else:
         print(f"against TransformerLens {version('transformer-lens')}, tolerance {TOLERANCE:g}")
-        print("\n".join(table(found)))
-    return 0 if all(one.conforms for one in found) else 1
+        print("\n".join(table(comparisons)))
+    return 0 if all(comparison.conforms for comparison in comparisons) else 1
 
 
 if __name__ == "__main__":

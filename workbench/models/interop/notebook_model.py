@@ -94,12 +94,12 @@ class NotebookModel:
     @contextmanager
     def hooks(self, fwd_hooks: Sequence[tuple[str, Callable[..., Any]]] = (), **_: Any) -> Iterator[NotebookModel]:
         """A context in which functions of an activation and its hook are attached, each to the hook with its name."""
-        named = [(name, _named(name, act)) for name, act in fwd_hooks]
+        functions = [(name, _named(name, act)) for name, act in fwd_hooks]
         if hasattr(self.inner, "hooks"):
-            with self.inner.hooks(fwd_hooks=named):  # type: ignore[operator]
+            with self.inner.hooks(fwd_hooks=functions):  # type: ignore[operator]
                 yield self
             return
-        handles = [self.hook_dict[name].register_forward_hook(_of_module(act)) for name, act in named]  # type: ignore[union-attr]
+        handles = [self.hook_dict[name].register_forward_hook(_of_module(act)) for name, act in functions]  # type: ignore[union-attr]
         try:
             yield self
         finally:
@@ -116,7 +116,7 @@ class NotebookModel:
     ) -> tuple[Any, dict[str, Tensor]]:
         """Outputs, and activations by name: all of them, those named, or those for which a function returns True."""
         given.pop("return_cache_object", None)
-        wanted = (
+        chosen_names = (
             [name for name in self.hook_dict if names_filter is None or names_filter(name)]
             if names_filter is None or callable(names_filter)
             else list(names_filter)
@@ -127,7 +127,7 @@ class NotebookModel:
             cache[hook.name] = value.detach()
 
         with torch.no_grad():
-            return self.run_with_hooks(*args, fwd_hooks=[(name, keep) for name in wanted], **given), cache
+            return self.run_with_hooks(*args, fwd_hooks=[(name, keep) for name in chosen_names], **given), cache
 
     def score_hooks(self, layer: int) -> list[str]:
         """Names of the activations from which the attention scores of a layer are computed."""
@@ -239,15 +239,16 @@ def _self_test(model: NotebookModel) -> None:
     tokens = _tokens(model.cfg)
     tokens = tokens.to(next((part.device for part in model.inner.parameters()), tokens.device))
     with torch.no_grad():
-        own = model(tokens)
-        if not isinstance(own, Tensor) or own.shape[:2] != tokens.shape or own.ndim != 3:
+        outputs = model(tokens)
+        if not isinstance(outputs, Tensor) or outputs.shape[:2] != tokens.shape or outputs.ndim != 3:
             raise NotebookModelError("the outputs of the model need the shape [batch, pos, out]")
-        if isinstance(model.cfg, PlainConfig) and own.shape[-1] != model.cfg.d_vocab_out:
+        if isinstance(model.cfg, PlainConfig) and outputs.shape[-1] != model.cfg.d_vocab_out:
             raise NotebookModelError(
-                f"the model gives {own.shape[-1]:,} outputs for each token, but its task has {model.cfg.d_vocab_out:,}"
+                f"the model gives {outputs.shape[-1]:,} outputs for each token, but its task has "
+                f"{model.cfg.d_vocab_out:,}"
             )
         half = tokens.shape[1] // 2
-        if not close(model(tokens[:, :half]), own[:, :half], TOLERANCE):
+        if not close(model(tokens[:, :half]), outputs[:, :half], TOLERANCE):
             raise NotebookModelError(
                 "the model is not causal: its output at a token depends on later tokens, so a prefix cannot be read in "
                 "a longer sequence"
@@ -259,26 +260,26 @@ def _self_test(model: NotebookModel) -> None:
         model.hook_dict.pop(name, None)
 
 
-def _unmoving(model: NotebookModel, tokens: Tensor, seen: dict[str, Tensor]) -> Iterator[tuple[str, str]]:
+def _unmoving(model: NotebookModel, tokens: Tensor, activations: dict[str, Tensor]) -> Iterator[tuple[str, str]]:
     few = tokens[:1, :EDITED].expand(2, -1)
     for name in list(model.hook_dict):
-        if name not in seen:
+        if name not in activations:
             yield name, "it never fires"
-        elif not seen[name].is_floating_point() or not moved(model, few, name):
+        elif not activations[name].is_floating_point() or not moved(model, few, name):
             yield name, "an edit of it moves no logit"
 
 
-def _untrue(model: NotebookModel, seen: dict[str, Tensor]) -> Iterator[tuple[str, str]]:
+def _untrue(model: NotebookModel, activations: dict[str, Tensor]) -> Iterator[tuple[str, str]]:
     """Names of hooks for queries and keys that do not give the model's own pattern, each with the reason."""
     for layer in range(model.cfg.n_layers):
-        names, pattern = model.score_hooks(layer), seen.get(f"blocks.{layer}.attn.hook_pattern")
-        if not all(name in seen for name in names):
+        names, pattern = model.score_hooks(layer), activations.get(f"blocks.{layer}.attn.hook_pattern")
+        if not all(name in activations for name in names):
             continue
         if pattern is None:
             yield from ((name, "there is no hook_pattern to hold it against") for name in names)
             continue
         try:
-            inputs = model.cfg.score_inputs(layer, seen)
+            inputs = model.cfg.score_inputs(layer, activations)
             found = inputs.pattern(inputs.scores(range(inputs.q.shape[1])))
             true = close(found, pattern, TOLERANCE)
         except (RuntimeError, ValueError, IndexError):

@@ -88,16 +88,16 @@ def to_upstream(model: HookedTransformer) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         config = HookedTransformerConfig(**fields, dtype=model.embed.W_E.dtype, device=str(device), init_weights=False)
-        made = Upstream(config)
+        upstream_model = Upstream(config)
     weights = {name: value.detach().clone() for name, value in model.state_dict().items()}
     weights["unembed.W_U"] = model.W_U.detach().clone()  # on its own there, also where it is that of the embedding here
-    if "pos_embed.W_pos" in made.state_dict() and "pos_embed.W_pos" not in weights:
+    if "pos_embed.W_pos" in upstream_model.state_dict() and "pos_embed.W_pos" not in weights:
         weights["pos_embed.W_pos"] = torch.zeros(config.n_ctx, config.d_model)  # none: zeros; alibi: unread
-    found = made.load_state_dict(weights, strict=False)
+    found = upstream_model.load_state_dict(weights, strict=False)
     missing = [name for name in found.missing_keys if not is_buffer(name)]
     if missing or found.unexpected_keys:
         raise UpstreamError(f"TransformerLens's model has other weights: {[*missing, *found.unexpected_keys]}")
-    return made.eval()
+    return upstream_model.eval()
 
 
 def upstream_fields(cfg: ModelConfig) -> dict[str, Any]:
@@ -154,12 +154,12 @@ def _positions(config: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of the encoding that a config states."""
     # One that reads no ids has a table of zeros there, which its config does not tell.
     expressible = (cls for cls in ENCODINGS.values() if cls.upstream and cls.reads_ids)
-    known: dict[str, type[Encoding]] = {cls.upstream: cls for cls in expressible}
+    by_name: dict[str, type[Encoding]] = {cls.upstream: cls for cls in expressible}
     theirs = str(config.get("positional_embedding_type", "standard"))
-    if theirs not in known:
-        raise UpstreamError(f"it has positional_embedding_type = {theirs!r}; known here: {', '.join(known)}")
+    if theirs not in by_name:
+        raise UpstreamError(f"it has positional_embedding_type = {theirs!r}; known here: {', '.join(by_name)}")
     try:
-        return known[theirs].settings_of_upstream(config)
+        return by_name[theirs].settings_of_upstream(config)
     except PositionError as error:
         raise UpstreamError(str(error)) from None
 
@@ -222,16 +222,16 @@ def our_weights(cfg: ModelConfig, weights: Mapping[str, Tensor]) -> dict[str, Te
         UpstreamError: if it contains positions that the config does not have: a ``W_pos`` that is not zero although
             positions are ``none``, or rotary tables with other angles.
     """
-    kept = {name: value for name, value in weights.items() if not is_buffer(name)}
+    our_names = {name: value for name, value in weights.items() if not is_buffer(name)}
     try:
-        cfg.positions.check_upstream_buffers({n: v for n, v in weights.items() if n not in kept}, cfg.d_head)
+        cfg.positions.check_upstream_buffers({n: v for n, v in weights.items() if n not in our_names}, cfg.d_head)
     except PositionError as error:
         raise UpstreamError(str(error)) from None
-    if cfg.positions.rows(cfg.n_ctx) is None and "pos_embed.W_pos" in kept:
-        table = kept.pop("pos_embed.W_pos")
+    if cfg.positions.rows(cfg.n_ctx) is None and "pos_embed.W_pos" in our_names:
+        table = our_names.pop("pos_embed.W_pos")
         if not cfg.positions.ignores_upstream_table and bool(table.any()):
             raise UpstreamError(f"it contains a W_pos that is not 0, so its positions are not {cfg.positions.name}")
-    return kept
+    return our_names
 
 
 def is_buffer(name: str) -> bool:

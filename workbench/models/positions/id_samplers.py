@@ -194,13 +194,13 @@ class TaskIds(IdSampler):
         generator: torch.Generator,
         coupled: Int[Tensor, "#batch pos"] | None = None,
     ) -> Int[Tensor, "#batch pos"]:
-        given = self.evaluation(pos, n_ctx, coupled)
-        self._need(int(given.max()) + 1, n_ctx)
+        ids = self.evaluation(pos, n_ctx, coupled)
+        self._need(int(ids.max()) + 1, n_ctx)
         if not self.offset:
-            return given.expand(batch, -1)
-        room = n_ctx - given.amax(1, keepdim=True)
+            return ids.expand(batch, -1)
+        room = n_ctx - ids.amax(1, keepdim=True)
         offset = (torch.rand(batch, 1, generator=generator, dtype=torch.float64) * room).long()
-        return torch.where(given == 0, 0, given + offset)
+        return torch.where(ids == 0, 0, ids + offset)
 
     def evaluation(self, pos: int, n_ctx: int, coupled: Int[Tensor, "#batch pos"] | None = None) -> Ids:
         if coupled is None:

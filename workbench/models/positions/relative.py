@@ -62,13 +62,13 @@ class Relative(Encoding):
         # Bucket e + k of B wide ones begins at the smallest t with (t / e)^B >= (max_distance / e)^k: settled by whole
         # numbers, for a logarithm that is off in its last bit would move a bound that is a whole number itself.
         e, far = self.buckets // 2, self.max_distance
-        wide, found = self.buckets - e, list(range(e))
+        wide, starts = self.buckets - e, list(range(e))
         for k in range(wide):
             t = max(e, math.floor(e * (far / e) ** (k / wide)) - 1)
             while t**wide * e**k < far**k * e**wide:
                 t += 1
-            found.append(t)
-        return tuple(found)
+            starts.append(t)
+        return tuple(starts)
 
     @property
     def single(self) -> int:

@@ -55,15 +55,15 @@ class EffectiveInputs:
             queries: indices on the position axis, ascending.
         """
         batch, pos, inner = self.dt.shape
-        found = self.dt.new_zeros(batch, inner, len(queries), pos)
+        weights = self.dt.new_zeros(batch, inner, len(queries), pos)
         carried = self.dt.new_zeros(batch, inner, len(queries), self.b.shape[-1])
         at = torch.tensor(list(queries), device=self.dt.device)
         for s in range(int(at.max()), -1, -1):
             begins = (at == s)[:, None]
             carried = torch.where(begins, self.c[:, None, s : s + 1], carried)
-            found[..., s] = (carried @ self.b[:, None, s, :, None])[..., 0] * self.dt[:, s, :, None]
+            weights[..., s] = (carried @ self.b[:, None, s, :, None])[..., 0] * self.dt[:, s, :, None]
             carried = carried * gates_of(self.dt[:, s : s + 1], self.decay, self.gates)[:, 0, :, None]
-        return found
+        return weights
 
 
 def effective_inputs(model: Any, cache: Any, layer: int) -> EffectiveInputs:

@@ -159,8 +159,8 @@ class HookedTransformer(WithHeads, Hooked):
 
         In training (with gradients, not after ``eval()``) and while no hook is attached, unnecessary work is skipped.
         Values before attention are computed once per pair of token and id, and values after the last attention only at
-        the positions in ``supervised``. The result is the same except for rounding. A measured model always computes all
-        values, so its numbers do not depend on ``supervised``.
+        the positions in ``supervised``. The result is the same except for rounding. A measured model always
+        computes all values, so its numbers do not depend on ``supervised``.
 
         Args:
             tokens: token ids, BOS included if the task has one.

@@ -150,13 +150,15 @@ def cached_score_inputs(cfg: Architecture, layer: int, cache: Any) -> ScoreInput
         KeyError: naming the activation that the cache lacks.
     """
     names = cfg.score_hooks(layer)
-    found = {name.rpartition(".")[2]: cache[name] for name in names}
+    by_name = {name.rpartition(".")[2]: cache[name] for name in names}
     q, k = (cache[name] for name in names[:2])
-    factor, positions = found.get("hook_score_factor"), cfg.positions
+    factor, positions = by_name.get("hook_score_factor"), cfg.positions
     if not positions.biased:
         return ScoreInputs(q, k, factor=factor, attention=cfg.attention)
-    weights = found[positions.bias_hook] if positions.bias_hook else positions.fixed_weights(cfg.n_heads, q)[None, None]
-    return ScoreInputs(q, k, positions, found["hook_position_ids"], weights, factor, cfg.attention)
+    weights = (
+        by_name[positions.bias_hook] if positions.bias_hook else positions.fixed_weights(cfg.n_heads, q)[None, None]
+    )
+    return ScoreInputs(q, k, positions, by_name["hook_position_ids"], weights, factor, cfg.attention)
 
 
 def feature_map(x: Float[Tensor, "*any"]) -> Float[Tensor, "*any"]:

@@ -78,11 +78,11 @@ def sort_rows(scores: NDArray[Any], keys: NDArray[Any] | None = None) -> SortedR
             1..width.
     """
     rows, width = scores.shape
-    seen = np.full(rows, width, dtype=np.int64) if keys is None else np.asarray(keys, dtype=np.int64)
-    if rows and not (seen.min() >= 1 and seen.max() <= width):
-        raise ValueError(f"every row must see between 1 and {width} keys; got {seen.min()} to {seen.max()}")
+    visible = np.full(rows, width, dtype=np.int64) if keys is None else np.asarray(keys, dtype=np.int64)
+    if rows and not (visible.min() >= 1 and visible.max() <= width):
+        raise ValueError(f"every row must see between 1 and {width} keys; got {visible.min()} to {visible.max()}")
     # Masked by index, not by value: what a model writes above the diagonal differs between libraries.
-    flipped = np.where(np.arange(width) < seen[:, None], -scores, np.inf)
+    flipped = np.where(np.arange(width) < visible[:, None], -scores, np.inf)
     flipped.sort(axis=1)
     # NaN sorts to the end, behind +inf.
     if np.isnan(flipped[:, -1]).any() or not np.isfinite(flipped[:, 0]).all():
@@ -101,7 +101,7 @@ def sort_rows(scores: NDArray[Any], keys: NDArray[Any] | None = None) -> SortedR
     np.minimum(gap, 1e4, out=gap)
     np.multiply(weight, gap, out=gap)
     cost = np.cumsum(gap, axis=1, out=gap)
-    return SortedRows(ordered, seen, weight, np.cumsum(weight, axis=1), outside, cost)
+    return SortedRows(ordered, visible, weight, np.cumsum(weight, axis=1), outside, cost)
 
 
 def nearest_hardmax(rows: SortedRows) -> NearestHardmax:
@@ -154,7 +154,7 @@ def in_tie_set(scores: Float[Tensor, "batch head query key"]) -> Bool[Tensor, "b
     """
     keys = scores.shape[-1]
     flat = scores.reshape(-1, keys)
-    made = torch.zeros_like(flat, dtype=torch.bool)
+    inside = torch.zeros_like(flat, dtype=torch.bool)
     size = max(1, SCORES_AT_ONCE // keys)
     for start in range(0, len(flat), size):
         rows = flat[start : start + size]
@@ -163,8 +163,8 @@ def in_tie_set(scores: Float[Tensor, "batch head query key"]) -> Bool[Tensor, "b
         ordered = torch.sort(rows, dim=-1, descending=True, stable=True)
         count = nearest_hardmax(sort_rows(ordered.values.numpy(force=True), seen.numpy(force=True))).size
         chosen = torch.arange(keys) < torch.from_numpy(count)[:, None]
-        made[start : start + size].scatter_(1, ordered.indices, chosen.to(rows.device))
-    return made.view_as(scores)
+        inside[start : start + size].scatter_(1, ordered.indices, chosen.to(rows.device))
+    return inside.view_as(scores)
 
 
 def tie_set_scores(scores: Float[Tensor, "batch head query key"]) -> Float[Tensor, "batch head query key"]:

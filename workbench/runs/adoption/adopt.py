@@ -173,25 +173,25 @@ def transformer_config(
 def _joined(config: Path, shapes: dict[str, Any], path: Path) -> dict[str, Any]:
     """The fields of the config, which must agree with those that follow from the shapes."""
     try:
-        told = fields_of_config(json_object(read_bytes(config, bounded.RUN_JSON)))
+        config_fields = fields_of_config(json_object(read_bytes(config, bounded.RUN_JSON)))
     except (OSError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError) as error:
         said = str(error) if isinstance(error, UpstreamError) else f"it is no JSON object that can be read ({error})"
         raise RunError(f"{config}: {said}") from None
-    shapes = {k: v for k, v in shapes.items() if k != "n_ctx" or ENCODINGS[told["positions"]["name"]].table}
-    for name in told.keys() & shapes.keys():
-        if told[name] != shapes[name]:
-            raise RunError(f"{config} has {name} = {told[name]!r}, but in {path} it is {shapes[name]!r}")
-    return {**shapes, **told}
+    shapes = {k: v for k, v in shapes.items() if k != "n_ctx" or ENCODINGS[config_fields["positions"]["name"]].table}
+    for name in config_fields.keys() & shapes.keys():
+        if config_fields[name] != shapes[name]:
+            raise RunError(f"{config} has {name} = {config_fields[name]!r}, but in {path} it is {shapes[name]!r}")
+    return {**shapes, **config_fields}
 
 
 def _complete(path: Path, fields: Mapping[str, Any]) -> None:
     """Refuse missing fields that the shapes do not determine, instead of guessing them."""
-    asked = {
+    questions = {
         "positions": f"which positions does it read? ({those_with(lambda encoding: bool(encoding.upstream))})",
         "act_fn": "which activation do its MLPs have? (gelu, gelu_new, relu or silu)",
         "normalization_type": f"it holds no LayerNorm weights: either it has none (then null), or {FOLDED}",
     }
-    for name, question in asked.items():
+    for name, question in questions.items():
         if name not in fields and not (name == "act_fn" and fields.get("attn_only")):
             raise RunError(f"{path}: {question}; set --set model.{name}=..., or put config.json into its folder")
 

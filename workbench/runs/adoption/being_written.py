@@ -38,6 +38,6 @@ def being_written(out: Path, config: Mapping[str, Any]) -> Iterator[Run]:
 
 
 def _is_of(run: Run, config: Mapping[str, Any]) -> bool:
-    """Whether a run is the one that ``config`` describes. The run may be older than the stored hash of its task's file."""
+    """Whether a run is the one that ``config`` describes. Older runs may lack the hash of their task's file."""
     held = run.config["task"]
     return run.id == config["id"] or (same_task(held, config["task"]) and run.id == run_id({**config, "task": held}))

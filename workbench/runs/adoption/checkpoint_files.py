@@ -39,12 +39,12 @@ def checkpoint_files(source: Path, pattern: str | None = None) -> list[tuple[int
     """
     if not source.is_dir():
         raise RunError(f"there is no folder {source}")
-    found = sorted(p for p in source.rglob(pattern or "*") if p.is_file() and p.suffix in SUFFIXES)
-    if not found:
+    paths = sorted(p for p in source.rglob(pattern or "*") if p.is_file() and p.suffix in SUFFIXES)
+    if not paths:
         what = f"file that fits {pattern!r}" if pattern else "checkpoint file"
         raise RunError(f"{source} contains no {what} ({', '.join(SUFFIXES)})")
     steps: dict[int, Path] = {}
-    for path in found:
+    for path in paths:
         step = _step(path.relative_to(source))
         if step is None:
             raise RunError(
@@ -72,13 +72,13 @@ def read_weights(path: Path) -> dict[str, Tensor]:
     """
     try:
         if path.suffix == ".safetensors":
-            held = load_file(path)
+            content = load_file(path)
         else:
             _refuse_compressed(path)
             # Unpickles tensors and plain containers only; anything else is refused before it can run.
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # about formats that are refused below
-                held = torch.load(path, map_location="cpu", weights_only=True)
+                content = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError:
         raise RunError(
             f"{path} is damaged, or contains objects other than tensors, whose code is not run here; "
@@ -86,25 +86,25 @@ def read_weights(path: Path) -> dict[str, Tensor]:
         ) from None
     except (SafetensorError, OSError, RuntimeError, EOFError, LookupError, ValueError, TypeError) as error:
         raise RunError(f"{path} is damaged or not a checkpoint: {_first_line(error)}") from None
-    return {name: _float32(path, name, value) for name, value in _state_dict(path, held).items()}
+    return {name: _float32(path, name, value) for name, value in _state_dict(path, content).items()}
 
 
 def _first_line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0] or "it is cut off"
 
 
-def _state_dict(path: Path, held: Any) -> Mapping[str, Tensor]:
+def _state_dict(path: Path, content: Any) -> Mapping[str, Tensor]:
     for key in WRAPPERS:
-        if isinstance(held, Mapping) and isinstance(held.get(key), Mapping):
-            held = held[key]
+        if isinstance(content, Mapping) and isinstance(content.get(key), Mapping):
+            content = content[key]
             break
     if (
-        not isinstance(held, Mapping)
-        or not held
-        or not all(isinstance(name, str) and isinstance(value, Tensor) for name, value in held.items())
+        not isinstance(content, Mapping)
+        or not content
+        or not all(isinstance(name, str) and isinstance(value, Tensor) for name, value in content.items())
     ):
         raise RunError(f"{path} contains no state dict, also not under {', '.join(WRAPPERS)}")
-    return held
+    return content
 
 
 def _refuse_compressed(path: Path) -> None:

@@ -63,18 +63,18 @@ def revisions(folder: Path, pattern: str | None) -> dict[int, Path]:
         raise RunError(f"{folder} is not a folder; give one that contains config.json and the weights of a model")
     if pattern is None:
         return {ONLY_STEP: folder}
-    found: dict[int, Path] = {}
+    folders: dict[int, Path] = {}
     for path in sorted(path for path in folder.glob(pattern) if path.is_dir()):
         numbers = re.findall(r"[0-9]+", path.name)
         if not numbers:
             raise RunError(f"{path}: its name contains no step; name revisions like step1000 or checkpoint-500")
         step = int(numbers[-1])
-        if step in found:
-            raise RunError(f"{found[step]} and {path} are both of step {step}; choose one with --revisions")
-        found[step] = path
-    if not found:
+        if step in folders:
+            raise RunError(f"{folders[step]} and {path} are both of step {step}; choose one with --revisions")
+        folders[step] = path
+    if not folders:
         raise RunError(f"{folder} contains no folder that matches {pattern!r}")
-    return dict(sorted(found.items()))
+    return dict(sorted(folders.items()))
 
 
 def open_pretrained(opened: Opened, out: Path) -> Run:
@@ -129,12 +129,12 @@ def told(opened: Opened, tokenizer: Any, config: Any) -> Presented:
             f"the tokenizer of {folder} gives a token the id {largest:,}, but the model has {config.vocab_size:,} "
             "tokens; replace the one that belongs to another model"
         )
-    found = present(opened.task, {
+    prompted = present(opened.task, {
         "presentation": opened.presentation, "wording": words, "vocabulary_size": config.vocab_size,
         "window": opened.window or config.max_position_embeddings, "asked_lengths": opened.lengths,
     })  # fmt: skip
-    assert isinstance(found, Presented)
-    return found
+    assert isinstance(prompted, Presented)
+    return prompted
 
 
 def _shape(config: Any) -> Sequence[Any]:

@@ -80,12 +80,12 @@ def first_line(error: BaseException) -> str:
     if not lines:
         return type(error).__name__
     # transformers names the field in the first line, and in the second what is wrong with it.
-    said = " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
+    message = " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
     if isinstance(error, KeyError) and " " in (text := str(error.args[0])):  # a sentence, not a key
-        said = text
+        message = text
     elif isinstance(error, KeyError | AttributeError | ZeroDivisionError):
-        said = f"{type(error).__name__} {said}"
-    return said if len(said) <= 200 else f"{said[:197]}..."
+        message = f"{type(error).__name__} {message}"
+    return message if len(message) <= 200 else f"{message[:197]}..."
 
 
 def read_config(path: str | Path) -> Any:
@@ -243,12 +243,12 @@ def _refuse_shapes(folder: Path, config: Any, headers: Mapping[str, Header]) -> 
                 f"the weights of {folder} hold {name} as {header.dtype}; {', '.join(sorted(FLOATS))} are read"
             )
     stated = sum(parameter.numel() for parameter in expected.values())  # one that is tied counts once
-    held = sum(_numbers(header) for header in headers.values())
-    if stated > held:  # before memory is asked for that many
+    stored_numbers = sum(_numbers(header) for header in headers.values())
+    if stated > stored_numbers:  # before memory is asked for that many
         missing = [name for name in expected if not {name, name.removeprefix(f"{family.base}.")} & headers.keys()]
         raise PretrainedError(
             f"the weights of {folder} lack {len(missing):,} that its config needs, {min(missing)} first: they hold "
-            f"{held:,} numbers of {stated:,}"
+            f"{stored_numbers:,} numbers of {stated:,}"
         )
 
 

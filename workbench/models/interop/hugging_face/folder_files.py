@@ -141,11 +141,11 @@ def require_folder(folder: Path) -> None:
 
 def _revisions_below(folder: Path) -> str:
     """The option that opens the folders below, if they contain the models."""
-    held = sorted(path.parent.name for path in folder.glob(f"*/{CONFIG}") if is_regular(path))
-    named = [re.sub(r"[0-9]+$", "*", name) for name in held]
-    if not held:
+    model_folders = sorted(path.parent.name for path in folder.glob(f"*/{CONFIG}") if is_regular(path))
+    patterns = [re.sub(r"[0-9]+$", "*", name) for name in model_folders]
+    if not model_folders:
         return ""
-    pattern = next((name for name in named if name.endswith("*")), None)
+    pattern = next((name for name in patterns if name.endswith("*")), None)
     if pattern is None:
-        return f"; {folder / held[0]} holds one: open that"
-    return f"; {folder / held[named.index(pattern)]} holds one: --revisions '{pattern}' opens all like it"
+        return f"; {folder / model_folders[0]} holds one: open that"
+    return f"; {folder / model_folders[patterns.index(pattern)]} holds one: --revisions '{pattern}' opens all like it"

@@ -125,31 +125,31 @@ def _plain_attention(model: PretrainedModel) -> Iterator[None]:
 
 
 def _problems(
-    model: PretrainedModel, tokens: Tensor, own: Tensor, patterns: list[Tensor], tolerance: float
+    model: PretrainedModel, tokens: Tensor, logits: Tensor, patterns: list[Tensor], tolerance: float
 ) -> Iterator[tuple[str, str]]:
     """Names of hooks, and the problem of each."""
     names = list(model.hook_dict)
-    seen: dict[str, Tensor] = {}
+    activations: dict[str, Tensor] = {}
 
     def see(value: Tensor, hook: Any) -> None:
-        seen[hook.name] = value
+        activations[hook.name] = value
 
     with model.hooks(fwd_hooks=[(name, see) for name in names]):
         watched = model(tokens)
-    if not close(watched, own, tolerance):
+    if not close(watched, logits, tolerance):
         yield from ((name, "watching it changes what the model computes") for name in names)
         return
     for layer, pattern in enumerate(patterns):
         name = f"blocks.{layer}.attn.hook_pattern"
-        rows = seen.get(name)
+        rows = activations.get(name)
         if rows is not None and not close(rows, pattern.to(rows.dtype), tolerance):
             yield name, "it does not hold the weights that transformers gives"
     few = tokens[:1, :EDITED]
     for name in names:
-        if name not in seen:
+        if name not in activations:
             yield name, "it never fires"
-    fired = [name for name in names if name in seen]
-    exact = own.dtype in (torch.float32, torch.float64)
+    fired = [name for name in names if name in activations]
+    exact = logits.dtype in (torch.float32, torch.float64)
     still = unmoved(model, few, fired) if exact else [n for n in fired if not moved(model, few.expand(2, -1), n)]
     yield from ((name, "an edit of it moves no logit") for name in still)
 
