@@ -36,11 +36,11 @@ def all_heads(
         TaskError: likewise, and for a sequence with too many scores.
         ValueError: for a model without attention heads.
     """
-    one = one_sequence(run_path, step, sequence)
-    layers, heads = one.model.cfg.n_layers, int(one.model.cfg.n_heads)
+    sample = one_sequence(run_path, step, sequence)
+    layers, heads = sample.model.cfg.n_layers, int(sample.model.cfg.n_heads)
     if not heads:
         raise ValueError("this model has no attention heads")
-    count = len(one.tokens)
+    count = len(sample.tokens)
     most = int((MOST_SCORES / (layers * heads)) ** 0.5)
     if count > most:
         raise TaskError(
@@ -50,13 +50,13 @@ def all_heads(
     side = min(cells or next((side for upto, side in CELLS if layers * heads <= upto), FEWEST), count)
     pool = -(-count // side)
     maps = np.full((layers, heads, -(-count // pool), -(-count // pool)), np.nan, np.float32)
-    attending = [i for i in range(layers) if f"blocks.{i}.attn.hook_pattern" in one.model.hook_dict]
+    attending = [i for i in range(layers) if f"blocks.{i}.attn.hook_pattern" in sample.model.hook_dict]
     progress(0, layers, "one forward pass")
-    cache = one.forward((), [name for layer in attending for name in one.model.score_hooks(layer)])
+    cache = sample.forward((), [name for layer in attending for name in sample.model.score_hooks(layer)])
     for layer in attending:
         progress(layer, layers, "attention of every head")
-        inputs = one.model.cfg.score_inputs(layer, cache)
+        inputs = sample.model.cfg.score_inputs(layer, cache)
         for head in range(heads):
             alone = inputs.select(slice(None), slice(head, head + 1))
             maps[layer, head] = pool_attention(alone, side)["pattern_max"]
-    return HeadMaps(maps, list(one.tokens), bool(one.batch.bos), one.batch.length, pool, step)
+    return HeadMaps(maps, list(sample.tokens), bool(sample.batch.bos), sample.batch.length, pool, step)

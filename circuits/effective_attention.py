@@ -114,21 +114,21 @@ class EffectiveAttention(Measurement):
         """Return rows of all observed lengths of a state-space model; ``rng`` makes generators by name."""
         for length, (batch, cache) in self._held.items():
             show(self._observer(model, length, batch), cache)
-        made: list[Row] = []
+        new_rows: list[Row] = []
         before: tuple[int, Floats] | None = None
         for length in sorted(self._seen):
             queries = self._seen[length].queries
             if not queries:
                 note = f"no supervised query in the last {self.window} of length {length}"
-                made += [self._missing(length, quantity.name, note) for quantity in QUANTITIES]
+                new_rows += [self._missing(length, quantity.name, note) for quantity in QUANTITIES]
                 continue
             found = self._seen[length].values()
             keys = queries[-1] + 1
-            made += [r for name in VALUES for r in self._rows(rng, length, name, found[name])]
+            new_rows += [r for name in VALUES for r in self._rows(rng, length, name, found[name])]
             peak = np.log(found["scan_peak_support"])
-            made += self._dispersion(rng, length, keys, peak, before)
+            new_rows += self._dispersion(rng, length, keys, peak, before)
             before = keys, peak
-        return made
+        return new_rows
 
     def _rows(self, rng: Rng, length: int, name: str, values: Floats) -> list[Row]:
         drawn, made = rng(NAME, name, length), list[Row]()

@@ -35,17 +35,17 @@ def head_rows(
     rows = []
     for place, head in np.ndindex(*stacked.shape[1:]):
         quantity = list(found)[place]
-        named = {**fields, "quantity": quantity, "head": head}
-        own = stacked[:, place, head]
-        own = own[~np.isnan(own)]
-        if not len(own):
-            rows.append(missing_row("undefined", why_none, **named))
+        columns = {**fields, "quantity": quantity, "head": head}
+        values = stacked[:, place, head]
+        values = values[~np.isnan(values)]
+        if not len(values):
+            rows.append(missing_row("undefined", why_none, **columns))
             continue
         ends = Ends(float(low[place, head]), float(high[place, head]))
-        if own.min() == own.max():
-            ends = equal_ends(float(own[0]), len(own), (bounds or {}).get(quantity))
-        value = float(own[0] if ends.note else own.mean())
-        made = row(value=value, low=ends.low, high=ends.high, n=len(own), **noted(named, ends.note))
+        if values.min() == values.max():
+            ends = equal_ends(float(values[0]), len(values), (bounds or {}).get(quantity))
+        value = float(values[0] if ends.note else values.mean())
+        made = row(value=value, low=ends.low, high=ends.high, n=len(values), **noted(columns, ends.note))
         rows.append(made)
     return rows
 

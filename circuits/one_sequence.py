@@ -60,41 +60,41 @@ def look(
         PositionError: for a sequence longer than the model's positions.
         ValueError: for a layer, head, query or range of positions that does not exist.
     """
-    wanted = parse_edits(edits)
+    parsed_edits = parse_edits(edits)
     progress(0, _STAGES, "reading the checkpoint")
-    one = one_sequence(run_path, step, sequence, wanted)
-    _check_place(one, layer, head, query)
-    at = one.batch.index(one.batch.length if query is None else query)
-    part = _Part(layer, head, at, _within(queries, one, "queries"), _within(keys, one, "keys"), cells)
+    sample = one_sequence(run_path, step, sequence, parsed_edits)
+    _check_place(sample, layer, head, query)
+    at = sample.batch.index(sample.batch.length if query is None else query)
+    part = _Part(layer, head, at, _within(queries, sample, "queries"), _within(keys, sample, "keys"), cells)
     progress(1, _STAGES, "the clean pass")
-    clean = _pass(one, (), part)
-    if wanted:
+    clean = _pass(sample, (), part)
+    if parsed_edits:
         progress(2, _STAGES, "the edited pass")
-    edited = _pass(one, wanted, part) if wanted else None
+    edited = _pass(sample, parsed_edits, part) if parsed_edits else None
     progress(3, _STAGES, "the oracle")
-    asked = one.batch.mask[0].tolist()
-    oracle = [None] * int(one.batch.bos) + list(one.task.reference(one.strings))
+    query_mask = sample.batch.mask[0].tolist()
+    oracle = [None] * int(sample.batch.bos) + list(sample.task.reference(sample.strings))
     return SequenceReading(
         clean=clean,
         edited=edited,
-        tokens=list(one.tokens),
-        text=one.text,
-        bos=bool(one.batch.bos),
-        length=one.batch.length,
-        oracle=[_plain(answer) if a else None for answer, a in zip(oracle, asked, strict=True)],
-        outputs_names=None if one.task.output_names is None else list(one.task.output_names),
-        asked=asked,
+        tokens=list(sample.tokens),
+        text=sample.text,
+        bos=bool(sample.batch.bos),
+        length=sample.batch.length,
+        oracle=[_plain(answer) if a else None for answer, a in zip(oracle, query_mask, strict=True)],
+        outputs_names=None if sample.task.output_names is None else list(sample.task.output_names),
+        asked=query_mask,
         query=at,
         queries=(part.queries.start, part.queries.stop),
         keys=(part.keys.start, part.keys.stop),
         pool=-(-max(len(part.queries), len(part.keys)) // cells),
-        trained=one.run.trained_length,
+        trained=sample.run.trained_length,
         step=step,
         layer=layer,
         head=head,
         edits=edits,
-        components=list(one.task.component_names),
-        within=one.task.right_within,
+        components=list(sample.task.component_names),
+        within=sample.task.right_within,
     )
 
 
@@ -106,12 +106,15 @@ def attention_row(
     Raises:
         as :func:`look`.
     """
-    wanted = parse_edits(edits)
-    one = one_sequence(run_path, step, sequence, wanted)
-    _check_place(one, layer, head, query)
-    at = one.batch.index(query)
-    cache = one.forward(wanted, one.model.score_hooks(layer))
-    return {"query": at, "row": _row(_inputs(one, cache, layer, head, wanted), at, _hard(wanted, layer, head))}
+    parsed_edits = parse_edits(edits)
+    sample = one_sequence(run_path, step, sequence, parsed_edits)
+    _check_place(sample, layer, head, query)
+    at = sample.batch.index(query)
+    cache = sample.forward(parsed_edits, sample.model.score_hooks(layer))
+    return {
+        "query": at,
+        "row": _row(_inputs(sample, cache, layer, head, parsed_edits), at, _hard(parsed_edits, layer, head)),
+    }
 
 
 @dataclass(frozen=True)
@@ -126,35 +129,35 @@ class _Part:
     cells: int
 
 
-def _within(asked: Sequence[int] | None, one: OneSequence, name: str) -> range:
+def _within(limits: Sequence[int] | None, sample: OneSequence, name: str) -> range:
     """Return a range of positions, cut to those that the sequence has."""
-    count = len(one.tokens)
-    start, stop = (0, count) if asked is None else (int(asked[0]), int(asked[1]))
+    count = len(sample.tokens)
+    start, stop = (0, count) if limits is None else (int(limits[0]), int(limits[1]))
     if not 0 <= start < min(stop, count):
         raise ValueError(f"there are no {name} {start} to {stop - 1}; this sequence has positions 0 to {count - 1}")
     return range(start, min(stop, count))
 
 
-def _pass(one: OneSequence, edits: Sequence[Edit], part: _Part) -> Pass:
-    layers = [i for i in range(one.model.cfg.n_layers) if f"blocks.{i}.attn.hook_pattern" in one.model.hook_dict]
+def _pass(sample: OneSequence, edits: Sequence[Edit], part: _Part) -> Pass:
+    layers = [i for i in range(sample.model.cfg.n_layers) if f"blocks.{i}.attn.hook_pattern" in sample.model.hook_dict]
     layers = [i for i in layers if part.layer in (None, i)]
-    cache = one.forward(edits, [name for layer in layers for name in one.model.score_hooks(layer)])
+    cache = sample.forward(edits, [name for layer in layers for name in sample.model.score_hooks(layer)])
     logits = cache["logits"]
-    correct = one.task.correct(logits, one.batch)[0].tolist()
-    asked = one.batch.mask[0].tolist()
-    found = (
-        one.task.shown_outputs(logits[0]).numpy(force=True),
+    correct = sample.task.correct(logits, sample.batch)[0].tolist()
+    asked = sample.batch.mask[0].tolist()
+    common = (
+        sample.task.shown_outputs(logits[0]).numpy(force=True),
         [c if a else None for c, a in zip(correct, asked, strict=True)],
     )
     if not layers:
-        return Pass(*found)
-    heads = range(int(one.model.cfg.n_heads)) if part.head is None else (part.head,)
-    looks = [_look(one, cache, (layer, head), edits, part) for layer in layers for head in heads]
+        return Pass(*common)
+    heads = range(int(sample.model.cfg.n_heads)) if part.head is None else (part.head,)
+    looks = [_look(sample, cache, (layer, head), edits, part) for layer in layers for head in heads]
     if part.head is not None:
-        return Pass(*found, *looks[0])
+        return Pass(*common, *looks[0])
     patterns, scores, tops, rows = ([look[i] for look in looks] for i in range(4))
     below = [score - top[:, None] for score, top in zip(scores, tops, strict=True)]
-    return Pass(*found, _mean(patterns), _mean(below), np.zeros_like(tops[0]), _mean(rows))
+    return Pass(*common, _mean(patterns), _mean(below), np.zeros_like(tops[0]), _mean(rows))
 
 
 def _mean(arrays: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
@@ -162,10 +165,10 @@ def _mean(arrays: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
 
 
 def _look(
-    one: OneSequence, cache: Mapping[str, Tensor], at: tuple[int, int], edits: Sequence[Edit], part: _Part
+    sample: OneSequence, cache: Mapping[str, Tensor], at: tuple[int, int], edits: Sequence[Edit], part: _Part
 ) -> tuple[NDArray[np.float32], ...]:
     """Return one head's pattern, scores and highest scores in cells, and the whole row of the query."""
-    inputs, hard = _inputs(one, cache, *at, edits), _hard(edits, *at)
+    inputs, hard = _inputs(sample, cache, *at, edits), _hard(edits, *at)
     pooled = pool_attention(_Hardened(**vars(inputs)) if hard else inputs, part.cells, part.queries, part.keys)
     return pooled["pattern_max"], pooled["scores_max"], pooled["row_top"], _row(inputs, part.at, hard)
 
@@ -177,15 +180,17 @@ class _Hardened(ScoreInputs):
         return tie_set_pattern(scores)
 
 
-def _inputs(one: OneSequence, cache: Mapping[str, Tensor], layer: int, head: int, edits: Sequence[Edit]) -> ScoreInputs:
+def _inputs(
+    sample: OneSequence, cache: Mapping[str, Tensor], layer: int, head: int, edits: Sequence[Edit]
+) -> ScoreInputs:
     """Return the inputs of the head's scores, under the interventions that multiply them."""
-    made: ScoreInputs = one.model.cfg.score_inputs(layer, cache).select(slice(None), slice(head, head + 1))
+    inputs: ScoreInputs = sample.model.cfg.score_inputs(layer, cache).select(slice(None), slice(head, head + 1))
     for edit in edits:
         if isinstance(edit.intervention, ScaleScores):
-            own = 1.0 if made.factor is None else made.factor
-            by = score_factor(edit.intervention, made.q.shape[1], one.trained.positions).to(made.q)
-            made = replace(made, factor=own * by[None, :, None])
-    return made
+            own = 1.0 if inputs.factor is None else inputs.factor
+            by = score_factor(edit.intervention, inputs.q.shape[1], sample.trained.positions).to(inputs.q)
+            inputs = replace(inputs, factor=own * by[None, :, None])
+    return inputs
 
 
 def _hard(edits: Sequence[Edit], layer: int, head: int) -> bool:
@@ -199,8 +204,8 @@ def _row(inputs: ScoreInputs, at: int, hard: bool) -> NDArray[np.float32]:
     return row
 
 
-def _check_place(one: OneSequence, layer: int | None, head: int | None, query: int | None) -> None:
-    cfg = one.model.cfg
+def _check_place(sample: OneSequence, layer: int | None, head: int | None, query: int | None) -> None:
+    cfg = sample.model.cfg
     if (layer is None) != (head is None):
         raise ValueError(
             f"a head needs its layer and its number, not layer {layer} and head {head}; None means all heads"
@@ -212,7 +217,7 @@ def _check_place(one: OneSequence, layer: int | None, head: int | None, query: i
     if heads and head is not None and not 0 <= head < heads:
         raise ValueError(f"there is no head {head}; each layer has heads 0 to {cfg.n_heads - 1}")
     if query is not None:
-        one.batch.index(query)
+        sample.batch.index(query)
 
 
 def _plain(answer: Any) -> Answer:

@@ -115,16 +115,16 @@ def edited_pass(
     """
     require(model, [*edits, *reads])
     ran: set[str] = set()
-    seen: dict[str, Tensor] = {}
+    recorded: dict[str, Tensor] = {}
 
     def apply(value: Tensor, hook: Any) -> Tensor:
         ran.add(hook.name)
-        made = edits[hook.name](value) if hook.name in edits else value
-        if made.shape != value.shape:
-            raise DeadHookError(f"the edit of {hook.name} made shape {tuple(made.shape)} of {tuple(value.shape)}")
+        new_value = edits[hook.name](value) if hook.name in edits else value
+        if new_value.shape != value.shape:
+            raise DeadHookError(f"the edit of {hook.name} made shape {tuple(new_value.shape)} of {tuple(value.shape)}")
         if hook.name in reads:
-            seen[hook.name] = made
-        return made
+            recorded[hook.name] = new_value
+        return new_value
 
     names = list(dict.fromkeys([*edits, *reads]))
     start = min((layer_of(name) for name in names), default=0)
@@ -134,7 +134,7 @@ def edited_pass(
         else:
             outputs = model(clean.tokens, clean.ids)
     _refuse_uncalled(names, ran)
-    return outputs, seen
+    return outputs, recorded
 
 
 @contextmanager

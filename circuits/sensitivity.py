@@ -176,7 +176,7 @@ def sensitivity(
 
 def model_answers(model: HookedModel, task: Task, strings: Int[Tensor, "string length"]) -> NDArray[np.int64]:
     """Return the model's answer to each whole sequence, whether or not the task has a query there."""
-    batch = _given(task, strings)
+    batch = _placeholder_batch(task, strings)
     with torch.no_grad():
         parts = [model(piece.tokens, evaluation_ids(model, piece))[:, -1].argmax(-1) for piece in pieces(batch)]
     found: NDArray[np.int64] = torch.cat(parts).numpy(force=True)
@@ -216,7 +216,7 @@ def sharpness(
 def noisy(model: Any, eps: float, seed: int) -> Iterator[None]:
     """Add Gaussian noise to the model's weights inside the context; afterwards they are bit-identical to before."""
     generator = torch.Generator().manual_seed(seed)
-    kept = [parameter.detach().clone() for parameter in model.parameters()]
+    originals = [parameter.detach().clone() for parameter in model.parameters()]
     try:
         with torch.no_grad():
             for parameter in model.parameters():
@@ -224,11 +224,11 @@ def noisy(model: Any, eps: float, seed: int) -> Iterator[None]:
         yield
     finally:
         with torch.no_grad():
-            for parameter, own in zip(model.parameters(), kept, strict=True):
+            for parameter, own in zip(model.parameters(), originals, strict=True):
                 parameter.copy_(own)
 
 
-def _given(task: Task, strings: Int[Tensor, "string length"]) -> Batch:
+def _placeholder_batch(task: Task, strings: Int[Tensor, "string length"]) -> Batch:
     """Return a batch of given sequences for the model only; its labels are placeholders."""
     from workbench.tasks.batch import Batch
 

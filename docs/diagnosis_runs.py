@@ -26,7 +26,7 @@ from workbench.cli.sweeping.shipped_sweeps import find_sweep
 from workbench.cli.sweeping.sweep_cells import TrainingJob, train_cell
 from workbench.cli.sweeping.sweep_file import read_sweep
 from workbench.core.names import NOT_EXPLAINED, OPEN_CAUSES
-from workbench.diagnosis.bench.members import named
+from workbench.diagnosis.bench.members import diagnosis_columns
 from workbench.diagnosis.measurement import Diagnosis
 from workbench.figures.rows.diagnosis_rows import recovered_by
 from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
@@ -102,7 +102,7 @@ def _trial(run: Run, trial: str, factors: Sequence[float]) -> list[Line]:
         seconds = time.process_time() - begun
         kept = json.dumps([{k: v for k, v in row.items() if v not in (None, "")} for row in own])
         told_at = {"trial": trial, "length": length, "sentence": sentence, "seconds": seconds, "rows": kept}
-        lines.append({**facts, **told_at, **named(own)})
+        lines.append({**facts, **told_at, **diagnosis_columns(own)})
     return lines
 
 

@@ -108,7 +108,7 @@ def probe(
             ``inside`` that no batch has.
     """
     if isinstance(data, Task):
-        batches = _drawn(data, trained, lengths, sequences, seed)
+        batches = _draw_batches(data, trained, lengths, sequences, seed)
         inside = [b.length for b in batches if b.length <= (trained or 0)] if inside is None else inside
     else:
         listed = [data] if isinstance(data, Batch | Tensor) else list(data)
@@ -120,19 +120,23 @@ def probe(
     if target not in TARGETS:
         raise ProbeError(f"unknown probe target {target!r}; use {' or '.join(TARGETS)}")
     lengths = sorted(by_length)
-    fitted = tuple(sorted(inside)) if inside is not None else tuple(lengths[: (len(lengths) + 1) // 2])
-    absent = [n for n in fitted if n not in by_length]
+    fit_lengths = tuple(sorted(inside)) if inside is not None else tuple(lengths[: (len(lengths) + 1) // 2])
+    absent = [n for n in fit_lengths if n not in by_length]
     if absent:
         raise ProbeError(f"inside names length {absent[0]}, but the batches have {lengths}")
 
     measurement = TARGETS[target](law=law, **settings)
-    trained = max(fitted, default=None)
-    found = run(measurement, model, by_length.values(), trained=trained, inside=fitted, untrained=untrained, seed=seed)
+    trained = max(fit_lengths, default=None)
+    found = run(
+        measurement, model, by_length.values(), trained=trained, inside=fit_lengths, untrained=untrained, seed=seed
+    )
     weights = {name: p.directions.weight.numpy() for name, p in measurement.frozen.items()}
-    return ProbeResult(found.measurement, found.rows, found.trained, fitted, tuple(measurement.read), weights)
+    return ProbeResult(found.measurement, found.rows, found.trained, fit_lengths, tuple(measurement.read), weights)
 
 
-def _drawn(task: Task, trained: int | None, lengths: Sequence[int] | None, sequences: int, seed: int) -> list[Batch]:
+def _draw_batches(
+    task: Task, trained: int | None, lengths: Sequence[int] | None, sequences: int, seed: int
+) -> list[Batch]:
     """Draw matched sequences of a task at each length that :func:`workbench.measure.run` would use."""
     chosen = drawn_grid(task, trained, lengths).lengths
     return [task.sample(sequences, n, generator("probe", seed, n), "matched", trained) for n in chosen]
@@ -140,13 +144,13 @@ def _drawn(task: Task, trained: int | None, lengths: Sequence[int] | None, seque
 
 def _by_length(batches: Iterable[Batch]) -> dict[int, Batch]:
     listed = list(batches)
-    found = {b.length: b for b in listed}
-    if not found:
+    by_length = {b.length: b for b in listed}
+    if not by_length:
         raise ProbeError("probe needs at least one batch")
-    if len(found) < len(listed):
+    if len(by_length) < len(listed):
         raise ProbeError("probe takes one batch per length, and two have the same length")
     if len({b.law for b in listed}) > 1:
         raise ProbeError(f"all batches must be of one test set, not {', '.join(sorted({b.law for b in listed}))}")
     if len({len(b) for b in listed}) > 1:
         raise ProbeError("all batches must have equally many sequences, for one split serves all lengths")
-    return found
+    return by_length

@@ -186,18 +186,18 @@ class ConditionalProbes(ResampledMeasurement):
         rng = partial(study.rng, self.name)
         fit = halves(self.drawn, rng("split"))
         fixed = self.memo(study, lambda: self._fixed(study, fit, rng))
-        made = []
+        new_rows = []
         for length, rows in sorted(self.rows.items()):
             for quantity, problem in self._problems(rows, fit).items():
                 if problem:
-                    made += [self._row(quantity, length, site, "", problem) for site in self.read]
+                    new_rows += [self._row(quantity, length, site, "", problem) for site in self.read]
                     continue
                 found = self._estimates(quantity, rows.x, rows, fit, rng, KINDS[quantity]) | fixed[length, quantity]
                 for control, estimated in found.items():
                     for i, site in enumerate(self.read):
                         at = estimated[i % len(estimated)]
-                        made.append(self._row(quantity, length, site, control, at, self._count(rows)))
-        return made
+                        new_rows.append(self._row(quantity, length, site, control, at, self._count(rows)))
+        return new_rows
 
     def _problems(self, rows: ProbeRows, fit: Bool[Tensor, "sequence"]) -> dict[str, str]:
         """Return, per quantity, why it is undefined, or ""."""
@@ -208,15 +208,15 @@ class ConditionalProbes(ResampledMeasurement):
             common = f"{least} sequences with supervised queries of the band in a half; at least {FEWEST} are needed"
         elif not rows.finite:
             common = "activations are not finite"
-        found = {}
+        problems = {}
         for quantity, name, what in (
             ("position_given_summary", POSITION, "position"),
             ("summary_given_position", TARGET, "the summary"),
         ):
             labels = rows.labels[name]
             still = bool(len(labels)) and bool((labels == labels[0]).all())
-            found[quantity] = common or (f"{what} does not vary in the band" if still else "")
-        return found
+            problems[quantity] = common or (f"{what} does not vary in the band" if still else "")
+        return problems
 
     def _estimates(
         self,
@@ -230,9 +230,9 @@ class ConditionalProbes(ResampledMeasurement):
         """Return estimates per site of the quantity ("") and of the label controls in ``kinds``."""
         place, summary = rows.labels[POSITION], rows.labels[TARGET]
         if quantity == "position_given_summary":
-            target, given = place.double().log()[:, None], indicators(summary)
+            target, conditioning = place.double().log()[:, None], indicators(summary)
         else:
-            target, given = indicators(summary), indicators(place)
+            target, conditioning = indicators(summary), indicators(place)
         labels = {
             "": lambda: target,
             controls.SHUFFLED: lambda: controls.shuffled(target, rng("shuffle", quantity, len(rows))),
@@ -240,11 +240,11 @@ class ConditionalProbes(ResampledMeasurement):
         }
         targets = [labels[kind]() for kind in kinds]
         resamples = Resamples.of(rows.sequence, rng("bootstrap", quantity), self.resamples)
-        found = crossed(x, targets, given, rows, fit)
-        return {kind: self._judged(errors, resamples) for kind, errors in zip(kinds, found, strict=True)}
+        found = crossed(x, targets, conditioning, rows, fit)
+        return {kind: self._shares_or_reasons(errors, resamples) for kind, errors in zip(kinds, found, strict=True)}
 
     @staticmethod
-    def _judged(errors: Errors, resamples: Resamples) -> list[ProbeScore | str]:
+    def _shares_or_reasons(errors: Errors, resamples: Resamples) -> list[ProbeScore | str]:
         """Return per site the share, or why it is undefined."""
         if errors.nothing_left:
             return [STILL] * len(errors.full)
@@ -256,19 +256,19 @@ class ConditionalProbes(ResampledMeasurement):
     ) -> dict[tuple[int, str], dict[str, list[ProbeScore | str]]]:
         """Return what does not depend on the checkpoint: estimates from the query's token and the untrained model."""
         untrained = self.untrained_rows(study)
-        made: dict[tuple[int, str], dict[str, list[ProbeScore | str]]] = {}
+        by_cell: dict[tuple[int, str], dict[str, list[ProbeScore | str]]] = {}
         for length, rows in self.rows.items():
             features = {controls.TOKEN: controls.inputs(rows.tokens, controls.TOKEN)}
             if untrained is not None:
                 features[controls.UNTRAINED] = untrained[length].x
             for quantity, problem in self._problems(rows, fit).items():
-                found = {
+                by_control = {
                     control: self._estimates(quantity, x, rows, fit, rng, ("",))[""]
                     for control, x in features.items()
                     if not problem and bool(x.isfinite().all())
                 }
-                made[length, quantity] = found
-        return made
+                by_cell[length, quantity] = by_control
+        return by_cell
 
     @staticmethod
     def _count(rows: ProbeRows) -> int:

@@ -64,25 +64,25 @@ class ProbeCell:
         Arms that read no layer are repeated at each layer. So one filter by layer gives a value together with all its
         controls.
         """
-        made: list[Row] = []
+        new_rows: list[Row] = []
         draws: dict[str, Tensor] = {}
-        found: dict[str, list[ProbeScore]] = {}
+        scores: dict[str, list[ProbeScore]] = {}
         for arm in arms:
             with_rmse = bool(self.names.rmse) and not self.target.classes and not arm.control
             if isinstance(arm, UndefinedTarget):
-                made += self._undefined(self.names.decodability, arm)
-                made += self._undefined(self.names.rmse, arm) if with_rmse else []
+                new_rows += self._undefined(self.names.decodability, arm)
+                new_rows += self._undefined(self.names.rmse, arm) if with_rmse else []
                 continue
             scored, intervals = self._score(arm, resamples)
-            made += self._rows(self.names.decodability, arm, intervals, self._problems(arm, intervals, resamples))
+            new_rows += self._rows(self.names.decodability, arm, intervals, self._problems(arm, intervals, resamples))
             if with_rmse:
                 errors = estimates(rmse(arm.predicted, arm.truth, resamples))
-                made += self._rows(self.names.rmse, arm, errors)
+                new_rows += self._rows(self.names.rmse, arm, errors)
             if arm.mode == REFIT:
-                draws[arm.control], found[arm.control] = scored, intervals
+                draws[arm.control], scores[arm.control] = scored, intervals
         if self.names.selectivity:
-            made += self._selectivity(arms, draws, found, resamples)
-        return made
+            new_rows += self._selectivity(arms, draws, scores, resamples)
+        return new_rows
 
     def _score(self, arm: ProbeArm, resamples: Resamples) -> tuple[Float[Tensor, "draw site"], list[ProbeScore]]:
         if not self.target.classes:
@@ -102,7 +102,7 @@ class ProbeCell:
         self,
         arms: Sequence[ProbeArm | UndefinedTarget],
         draws: dict[str, Tensor],
-        found: dict[str, list[ProbeScore]],
+        scores: dict[str, list[ProbeScore]],
         resamples: Resamples,
     ) -> list[Row]:
         """Return refit minus the best of the controls that keep the label, on the same rows."""
@@ -114,19 +114,19 @@ class ProbeCell:
             return self._undefined(name, undefined[0])
         refits = {a.control: a for a in arms if isinstance(a, ProbeArm) and a.mode == REFIT}
         rivals = [c for c in draws if c not in ("", controls.SHUFFLED, controls.HASHED)]
-        made = []
+        new_rows = []
         for site in range(len(self.sites)):
-            best = max(rivals, key=lambda c: found[c][_at(draws[c], site)].value)
-            other = _at(draws[best], site)
+            best = max(rivals, key=lambda c: scores[c][_at(draws[c], site)].value)
+            rival_site = _at(draws[best], site)
             if self.target.classes:
                 own, rival = refits[""], refits[best]
-                hits = own.predicted[site] == own.truth, rival.predicted[other] == rival.truth
+                hits = own.predicted[site] == own.truth, rival.predicted[rival_site] == rival.truth
                 at, problem = paired_balanced(*hits, own.truth, self.target.classes), ""
             else:
-                at = estimates((draws[""][:, site] - draws[best][:, other])[:, None])[0]
+                at = estimates((draws[""][:, site] - draws[best][:, rival_site])[:, None])[0]
                 problem = says_nothing(at, squared_error(refits[""].predicted, refits[""].truth)[site], resamples)
-            made.append(self._row(name, site, REFIT, at, note=f"over {best}", problem=problem))
-        return made
+            new_rows.append(self._row(name, site, REFIT, at, note=f"over {best}", problem=problem))
+        return new_rows
 
     def _rows(
         self,

@@ -75,63 +75,63 @@ def read_sequence(
         RunError, TaskError, EditError: as :func:`workbench.measure.edits.one_sequence.one_sequence`.
         PositionError: for a sequence longer than the model's positions.
     """
-    wanted = parse_edits(edits)
+    parsed_edits = parse_edits(edits)
     progress(0, _STAGES, "reading the checkpoint")
-    one = one_sequence(run_path, step, sequence, wanted)
+    sample = one_sequence(run_path, step, sequence, parsed_edits)
     progress(1, _STAGES, "fitting the summary probe at trained lengths")
-    summary = _kept(one, ("summary",), partial(fit_summary, one))
+    summary = _cached_fit(sample, ("summary",), partial(fit_summary, sample))
     progress(2, _STAGES, "fitting the position probe at this length")
-    length = one.task.next_length(one.batch.length)
-    position = _kept(one, ("position", length), partial(fit_position, one, length))
+    length = sample.task.next_length(sample.batch.length)
+    position = _cached_fit(sample, ("position", length), partial(fit_position, sample, length))
     progress(3, _STAGES, "reading the sequence")
-    passes = {"clean": _states(one, "")} | ({"edited": _states(one, edits)} if wanted else {})
-    place = one.batch.prefix_lengths().numpy()
-    true, names = _summary_truth(one, summary)
+    passes = {"clean": _states(sample, "")} | ({"edited": _states(sample, edits)} if parsed_edits else {})
+    place = sample.batch.prefix_lengths().numpy()
+    true, names = _summary_truth(sample, summary)
     return ProbeReading(
-        sites=[-1, *range(one.model.cfg.n_layers)],
+        sites=[-1, *range(sample.model.cfg.n_layers)],
         prefix=place.tolist(),
-        asked=one.batch.mask[0].tolist(),
-        summary=replace(_read(summary, passes, true), classes=names, name=one.task.summary),
+        asked=sample.batch.mask[0].tolist(),
+        summary=replace(_read(summary, passes, true), classes=names, name=sample.task.summary),
         position=_read(position, passes, place.astype(float)),
     )
 
 
-def fit_summary(one: OneSequence) -> Fitted:
+def fit_summary(sample: OneSequence) -> Fitted:
     """Return the frozen probe of ``probes.summary`` for this checkpoint, with its error on the held-out half."""
-    grid = make_grid(one.task, one.run.trained_length, shortest=one.run.shortest_trained)
-    seed = one.run.config["seeds"]["evaluation"]
+    grid = make_grid(sample.task, sample.run.trained_length, shortest=sample.run.shortest_trained)
+    seed = sample.run.config["seeds"]["evaluation"]
     measurement = Summary()
-    sequences, names = measurement.spec.sequences, _sites(one)
-    evaluation = Evaluation(one.task, grid, seed, sequences, consistent=one.model.cfg.ids.consistent)
-    study = CheckpointStudy(one.run, one.step, one.model, evaluation, sequences)
+    sequences, names = measurement.spec.sequences, _sites(sample)
+    evaluation = Evaluation(sample.task, grid, seed, sequences, consistent=sample.model.cfg.ids.consistent)
+    study = CheckpointStudy(sample.run, sample.step, sample.model, evaluation, sequences)
     rows: dict[int, ProbeRows] = {}
     for length in grid.inside:
         batch = study.batch("matched", length)
-        rows[length] = measurement.reduce(batch, length, forward(one.model, batch, names), names)
+        rows[length] = measurement.reduce(batch, length, forward(sample.model, batch, names), names)
     rng = partial(study.rng, measurement.name)
     fit = halves(sequences, rng("split"))
     inside = pooled({n: r.take(fit[r.sequence]) for n, r in rows.items()}, rng("pool"))
     outside = pooled({n: r.take(~fit[r.sequence]) for n, r in rows.items()}, rng("held out"))
     (target,) = inside.labels
-    return _fitted(Target.among(target, rows), inside, outside, "at the trained lengths")
+    return _fit_probe(Target.among(target, rows), inside, outside, "at the trained lengths")
 
 
-def fit_position(one: OneSequence, length: int) -> Fitted:
+def fit_position(sample: OneSequence, length: int) -> Fitted:
     """Return a probe of the position, fitted on matched sequences of this length at random positions."""
     count = max(16, min(_STRINGS, _TOKENS // length))
-    drawn = generator("readout", one.run.config["seeds"]["probe"], "matched", length)
-    batch = one.task.sample(count, length, drawn, "matched", window=one.run.trained_length)
-    names = _sites(one)
+    drawn = generator("readout", sample.run.config["seeds"]["probe"], "matched", length)
+    batch = sample.task.sample(count, length, drawn, "matched", window=sample.run.trained_length)
+    names = _sites(sample)
     rng = np.random.default_rng(drawn.initial_seed())
     chosen = np.stack([rng.permutation(length)[:POSITIONS] + int(batch.bos) for _ in range(count)])
     at = torch.from_numpy(np.stack([np.repeat(np.arange(count), chosen.shape[1]), chosen.ravel()], 1))
     place = at[:, 1] + (0 if batch.bos else 1)
-    rows = gather(batch, forward(one.model, batch, names), names, at, {"i": place.double()})
+    rows = gather(batch, forward(sample.model, batch, names), names, at, {"i": place.double()})
     fit = halves(count, rng)[rows.sequence]
-    return _fitted(Target("i", None), rows.take(fit), rows.take(~fit), f"at length {length}")
+    return _fit_probe(Target("i", None), rows.take(fit), rows.take(~fit), f"at length {length}")
 
 
-def _fitted(target: Target, inside: ProbeRows, outside: ProbeRows, where: str) -> Fitted:
+def _fit_probe(target: Target, inside: ProbeRows, outside: ProbeRows, where: str) -> Fitted:
     strings = len(inside.sequence.unique())
     problem = target.problem(inside, where)
     if problem:
@@ -149,9 +149,9 @@ def _columns(answers: Shaped[Tensor, "site row ..."]) -> Tensor:
     return answers if answers.dim() == 3 else answers[..., None]
 
 
-def _kept(one: OneSequence, what: tuple[object, ...], make: Callable[[], Fitted]) -> Fitted:
+def _cached_fit(sample: OneSequence, what: tuple[object, ...], make: Callable[[], Fitted]) -> Fitted:
     """Return the probe of this checkpoint, fitted once per process while its weights stay the same."""
-    key = (str(one.run.path), one.step, one.run.meta(one.step)["sha256"], *what)
+    key = (str(sample.run.path), sample.step, sample.run.meta(sample.step)["sha256"], *what)
     if key not in _FITTED:
         while len(_FITTED) >= _KEPT:
             _FITTED.popitem(last=False)
@@ -160,14 +160,14 @@ def _kept(one: OneSequence, what: tuple[object, ...], make: Callable[[], Fitted]
     return _FITTED[key]
 
 
-def _sites(one: OneSequence) -> list[str]:
-    return ["blocks.0.hook_resid_pre", *(f"blocks.{at}.hook_resid_post" for at in range(one.model.cfg.n_layers))]
+def _sites(sample: OneSequence) -> list[str]:
+    return ["blocks.0.hook_resid_pre", *(f"blocks.{at}.hook_resid_post" for at in range(sample.model.cfg.n_layers))]
 
 
-def _states(one: OneSequence, edits: str) -> Shaped[Tensor, "site row d"]:
+def _states(sample: OneSequence, edits: str) -> Shaped[Tensor, "site row d"]:
     """Return the residual stream of the sequence at every site."""
-    names = _sites(one)
-    cache = one.forward(parse_edits(edits), names)
+    names = _sites(sample)
+    cache = sample.forward(parse_edits(edits), names)
     return torch.stack([cache[name][0] for name in names]).float().cpu()
 
 
@@ -180,14 +180,14 @@ def _read(fitted: Fitted, passes: Mapping[str, Tensor], true: NDArray[np.float64
     return ConceptReading(true, clean, edited, list(fitted.rmse), fitted.strings, fitted.problem)
 
 
-def _summary_truth(one: OneSequence, fitted: Fitted) -> tuple[Any, list[str] | None]:
+def _summary_truth(sample: OneSequence, fitted: Fitted) -> tuple[Any, list[str] | None]:
     """Return the true task state per position, and the names of its classes."""
-    summary = one.batch.output_summary[0]
+    summary = sample.batch.output_summary[0]
     if fitted.values is None:
         first = summary if summary.dim() == 1 else summary[:, 0]
         return first.double().numpy(force=True), None
     values = fitted.values.tolist()
     true = np.array([float(values.index(v)) if v in values else -1.0 for v in summary.tolist()])
-    outputs = one.task.output_names
-    same = outputs is not None and bool((summary == one.batch.targets[0])[one.batch.mask[0]].all())
+    outputs = sample.task.output_names
+    same = outputs is not None and bool((summary == sample.batch.targets[0])[sample.batch.mask[0]].all())
     return true, [outputs[v] if same and outputs is not None else str(v) for v in values]

@@ -79,11 +79,11 @@ class ProbeMeasurement(ResampledMeasurement):
             return {n: decoder.input_controls(n, self.token_controls, step_0) for n in self.rows}
 
         shared = memo(input_controls)
-        made: list[Row] = []
+        new_rows: list[Row] = []
         for length in sorted(self.rows):
             arms = decoder.arms(length, self.label_controls)
             resamples = Resamples.of(decoder.test[length].sequence, rng("bootstrap", length), self.resamples)
             for target in decoder.targets:
                 cell = ProbeCell(self.names, self.law, length, target, len(resamples), self.read)
-                made += cell.rows([*arms[target.name], *shared[length][target.name]], resamples)
-        return made
+                new_rows += cell.rows([*arms[target.name], *shared[length][target.name]], resamples)
+        return new_rows

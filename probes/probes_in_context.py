@@ -111,16 +111,16 @@ class InContextProbes(Measurement):
             rows += self._lens(study, n, seen)
         return rows + self._positions(study)
 
-    def _lens(self, study: Study, length: int, seen: _Rows) -> list[Row]:
+    def _lens(self, study: Study, length: int, length_rows: _Rows) -> list[Row]:
         symbols = torch.tensor(sorted(study.task.wording.symbols))  # type: ignore[attr-defined]  # it is presented
         rng = study.rng(NAME, length, "lens")
         rows = []
-        for layer, asked in seen.asked.items():
+        for layer, asked in length_rows.asked.items():
             if layer < 0:
                 continue
             with torch.no_grad():
                 logits = torch.cat([straight(study.model, one)[..., symbols] for one in asked.split(1)])
-            right = symbols[logits.argmax(-1).cpu()] == seen.answers
+            right = symbols[logits.argmax(-1).cpu()] == length_rows.answers
             values = right.double().mean(1).numpy(force=True)
             place = {"law": LAW, "length": length, "layer": layer}
             rows.append(
@@ -134,8 +134,8 @@ class InContextProbes(Measurement):
         rows: list[Row] = []
         carried: dict[str, list[Directions]] = {}
         for n in [reference, *(n for n in lengths if n != reference)]:
-            seen = self._seen[n]
-            if len(seen.batch) < 2 * FOLDS:
+            length_rows = self._seen[n]
+            if len(length_rows.batch) < 2 * FOLDS:
                 why = f"a probe is fitted on half of the strings, in {FOLDS} folds: it takes {2 * FOLDS} of them"
                 names = [q.name for q in QUANTITIES if q.controls]
                 rows += [
@@ -143,11 +143,11 @@ class InContextProbes(Measurement):
                     for name in names for control in ("", EMBEDDING)
                 ]  # fmt: skip
                 continue
-            own = seen.fitted(ITEMS)
-            carried = carried or {ITEMS: own, TOKENS: seen.fitted(TOKENS)}
-            rows += self._scored(study, "item_position_r2", n, seen, own, ITEMS)
+            own = length_rows.fitted(ITEMS)
+            carried = carried or {ITEMS: own, TOKENS: length_rows.fitted(TOKENS)}
+            rows += self._scored(study, "item_position_r2", n, length_rows, own, ITEMS)
             for target in (ITEMS, TOKENS) if n > reference else ():
-                rows += self._scored(study, "item_position_transfer_r2", n, seen, carried[target], target)
+                rows += self._scored(study, "item_position_transfer_r2", n, length_rows, carried[target], target)
         if not any(r["quantity"] == "item_position_transfer_r2" for r in rows):
             why = "there is no longer prompt that the probe could be taken to"
             where: dict[str, Any] = {"quantity": "item_position_transfer_r2", "law": LAW, "length": reference}
@@ -155,16 +155,16 @@ class InContextProbes(Measurement):
         return rows
 
     def _scored(
-        self, study: Study, quantity: str, length: int, seen: _Rows, probes: Sequence[Directions], target: str
+        self, study: Study, quantity: str, length: int, length_rows: _Rows, probes: Sequence[Directions], target: str
     ) -> list[Row]:
         rng = study.rng(NAME, length, quantity, target)
-        found = []
-        for layer, probe in zip(seen.items, probes, strict=True):
-            values = seen.r2(probe, layer, target)
+        new_rows = []
+        for layer, probe in zip(length_rows.items, probes, strict=True):
+            values = length_rows.r2(probe, layer, target)
             place: dict[str, Any] = {"law": LAW, "length": length, "target": target}
             place |= {"control": EMBEDDING} if layer < 0 else {"layer": layer}
-            found.append(mean_row(values, rng, self.resamples, "there is one item", quantity=quantity, **place))
-        return found
+            new_rows.append(mean_row(values, rng, self.resamples, "there is one item", quantity=quantity, **place))
+        return new_rows
 
 
 class _Rows(Observer):
@@ -201,22 +201,22 @@ class _Rows(Observer):
 
     def fitted(self, target: str) -> list[Directions]:
         """Return a probe for each layer, fitted on every second sequence."""
-        wanted = self.numbers[target]
+        numbers = self.numbers[target]
         half = len(self.batch) // 2
-        fold = (torch.arange(half) % FOLDS).repeat_interleave(len(wanted))
-        found = []
+        fold = (torch.arange(half) % FOLDS).repeat_interleave(len(numbers))
+        probes = []
         for rows in self.items.values():
             x = rows[: 2 * half : 2].flatten(0, 1).cpu()[None]
-            found += ridge(x, [wanted.repeat(half)[:, None]], fold)
-        return found
+            probes += ridge(x, [numbers.repeat(half)[:, None]], fold)
+        return probes
 
     def r2(self, probe: Directions, layer: int, target: str) -> NDArray[np.float64]:
         """Return ``[string]``, the R² of the other sequences; NaN with one item."""
-        wanted = self.numbers[target]
+        numbers = self.numbers[target]
         rows = self.items[layer][1::2]
-        said = probe(rows.flatten(0, 1).cpu()[None])[0, :, 0].view(len(rows), -1)
-        spread_of = (wanted - wanted.mean()).pow(2).sum()
-        found: NDArray[np.float64] = (1 - (said - wanted).pow(2).sum(1) / spread_of).numpy(force=True)
+        predicted = probe(rows.flatten(0, 1).cpu()[None])[0, :, 0].view(len(rows), -1)
+        spread_of = (numbers - numbers.mean()).pow(2).sum()
+        found: NDArray[np.float64] = (1 - (predicted - numbers).pow(2).sum(1) / spread_of).numpy(force=True)
         return np.where(np.isfinite(found), found, np.nan)
 
 

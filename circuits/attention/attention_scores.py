@@ -134,7 +134,7 @@ def attention_sample(
     batch = task.sample(1, length, generator, law=law, window=run.trained_length)  # type: ignore[arg-type]
     cache = forward(model, batch, model.cfg.score_hooks(layer))
     inputs = model.cfg.score_inputs(layer, cache).select(slice(None), slice(head, head + 1))
-    asked = batch.mask[0].tolist()
+    query_mask = batch.mask[0].tolist()
     correct = task.correct(cache["logits"], batch)[0].tolist()
     tokens = [task.tokens_names[t] for t in batch.tokens[0].tolist()]
     pooled = pool_attention(inputs, cells)
@@ -142,8 +142,8 @@ def attention_sample(
         **pooled,
         "tokens": tokens,
         "labels": _labels(tokens, pooled["cell_starts"], pooled["pool"]),
-        "targets": [t if a else None for t, a in zip(_target_names(task, batch), asked, strict=True)],
-        "correct": [c if a else None for c, a in zip(correct, asked, strict=True)],
+        "targets": [t if a else None for t, a in zip(_target_names(task, batch), query_mask, strict=True)],
+        "correct": [c if a else None for c, a in zip(correct, query_mask, strict=True)],
         "length": length,
         "trained": run.trained_length,
         "positions": model.cfg.positions.name,

@@ -79,12 +79,12 @@ def named_positions(batch: Batch, queries: Int[Tensor, " query"], names: tuple[s
 
     Entries of meta are task positions counted from 1 (see :class:`workbench.tasks.batch.Batch`), 0 = none.
     """
-    found = next((batch.meta[name] for name in names if name in batch.meta), None)
-    if found is None:
+    meta_positions = next((batch.meta[name] for name in names if name in batch.meta), None)
+    if meta_positions is None:
         return None
-    places = found.reshape(len(batch), -1) - (0 if batch.bos else 1)
+    places = meta_positions.reshape(len(batch), -1) - (0 if batch.bos else 1)
     keys = torch.arange(batch.tokens.shape[1], device=batch.tokens.device)
-    real = found.reshape(len(batch), -1) > 0
+    real = meta_positions.reshape(len(batch), -1) > 0
     hit = ((keys == places[:, :, None]) & real[:, :, None]).any(1)
     asked = batch.mask[:, queries]
     return hit[:, None] & asked[:, :, None] & (keys < queries[:, None])

@@ -91,12 +91,12 @@ class ConnectionCutter:
         """
         if not cut:
             raise ValueError("no connection to cut was named")
-        for one in cut:
-            if one not in self.connections:
-                raise ValueError(f"this model has no connection {one.name}")
+        for connection in cut:
+            if connection not in self.connections:
+                raise ValueError(f"this model has no connection {connection.name}")
         by_receiver: dict[Component, list[Component]] = {}
-        for one in cut:
-            by_receiver.setdefault(one.receiver, []).append(one.sender)
+        for connection in cut:
+            by_receiver.setdefault(connection.receiver, []).append(connection.sender)
         return self._answers([self._outputs(clean, by_receiver, parts, turned) for clean in self._clean])
 
     def _outputs(self, clean: Clean, cut: Cuts, parts: Sequence[Part], turned: bool) -> Float[Tensor, "batch pos out"]:
@@ -104,12 +104,16 @@ class ConnectionCutter:
         model: Any = self.model
         depth = model.cfg.n_layers
         start = min(depth if receiver.layer is None else receiver.layer for receiver in cut)
-        named = {sender for senders in cut.values() for sender in senders}
-        wrote = {one: self._written(one, clean.residuals[0], clean.seen) for one in named if one.depth < (start, 0)}
+        all_senders = {sender for senders in cut.values() for sender in senders}
+        wrote = {
+            component: self._contribution(component, clean.residuals[0], clean.seen)
+            for component in all_senders
+            if component.depth < (start, 0)
+        }
 
         def read(receiver: Component, residual: Residual) -> Residual:
             for sender in cut.get(receiver, ()):
-                change = self._written(sender, self._embedded, self._means) - wrote[sender]
+                change = self._contribution(sender, self._embedded, self._means) - wrote[sender]
                 residual = residual + (self._turned(change) if turned else change)
             return residual
 
@@ -118,8 +122,14 @@ class ConnectionCutter:
             at = model.places(clean.ids, x.dtype)
             for layer in range(start, depth):
                 block, seen = model.blocks[layer], dict[str, Tensor]()
-                x = x + self._attended(layer, x, at, {one for one in cut if one.layer == layer}, parts, read, seen)
-                wrote |= {one: self._written(one, clean.residuals[0], seen) for one in named if one.depth == (layer, 0)}
+                x = x + self._attended(
+                    layer, x, at, {component for component in cut if component.layer == layer}, parts, read, seen
+                )
+                wrote |= {
+                    component: self._contribution(component, clean.residuals[0], seen)
+                    for component in all_senders
+                    if component.depth == (layer, 0)
+                }
                 if model.cfg.attn_only:
                     continue
                 own = Component("MLP", layer)
@@ -157,7 +167,7 @@ class ConnectionCutter:
             written: Tensor = block.attn(projected, at)
         return written
 
-    def _written(self, sender: Component, embedded: Tensor, seen: Mapping[str, Tensor]) -> Residual:
+    def _contribution(self, sender: Component, embedded: Tensor, seen: Mapping[str, Tensor]) -> Residual:
         """Return what a component writes to the residual stream, without constants: its output times W_O."""
         if sender.kind == "embedding":
             return embedded

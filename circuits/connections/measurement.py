@@ -146,12 +146,16 @@ class Connections(Measurement):
 
     def _cuts(self, cutter: ConnectionCutter) -> Iterator[tuple[list[Connection], dict[str, Any], Sequence[Part]]]:
         """Yield the connections that are cut together, the columns that name them, and the changed inputs of heads."""
-        for one in cutter.connections:
-            yield [one], _of(one.receiver, one.name), PARTS
-            for part in PARTS if self.split and one.receiver.kind == "head" else ():
-                yield [one], _of(one.receiver, one.name), (part,)
-        for sender in dict.fromkeys(one.sender for one in cutter.connections):
-            yield [one for one in cutter.connections if one.sender == sender], _of(sender, sender.name), PARTS
+        for connection in cutter.connections:
+            yield [connection], _of(connection.receiver, connection.name), PARTS
+            for part in PARTS if self.split and connection.receiver.kind == "head" else ():
+                yield [connection], _of(connection.receiver, connection.name), (part,)
+        for sender in dict.fromkeys(connection.sender for connection in cutter.connections):
+            yield (
+                [connection for connection in cutter.connections if connection.sender == sender],
+                _of(sender, sender.name),
+                PARTS,
+            )
 
     def _compare(self, study: Study, whole: Answers, without: Answers, place: dict[str, Any]) -> list[Row]:
         rng = study.rng(NAME, *place.values())

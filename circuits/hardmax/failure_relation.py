@@ -66,7 +66,7 @@ def failure_relation(runs: pd.DataFrame, resamples: int = 200, seed: int = 0) ->
             lengths that are all equal within every task.
     """
     task, x, low, high = _checked(runs)
-    fitted = _fit(task, x, low, high)
+    estimates = _fit(task, x, low, high)
     rng = np.random.default_rng(seed)
     slopes = []
     for _ in range(resamples):
@@ -76,11 +76,11 @@ def failure_relation(runs: pd.DataFrame, resamples: int = 200, seed: int = 0) ->
     ends = np.quantile(slopes, [0.025, 0.975]) if slopes else (np.nan, np.nan)
     names, counts = np.unique(task, return_inverse=True)
     return Relation(
-        slope=fitted[0],
+        slope=estimates[0],
         low=float(ends[0]),
         high=float(ends[1]),
-        intercepts={str(name): float(a) for name, a in zip(names, fitted[2:], strict=True)},
-        sigma=float(np.exp(fitted[1])),
+        intercepts={str(name): float(a) for name, a in zip(names, estimates[2:], strict=True)},
+        sigma=float(np.exp(estimates[1])),
         concordance=concordance(x, low, high),
         runs=len(counts),
         censored=int(np.isinf(high).sum()),
@@ -111,7 +111,7 @@ def runs_from_table(
         trained: run -> its longest trained length, at which K* is taken.
         heads: run -> the heads that carry its answer, by ablation; K* is the median over them.
     """
-    made = []
+    records = []
     for run, task in tasks.items():
         rows = frame[(frame["run"] == run) & (frame["law"] == "matched")]
         rows = rows[rows["step"] == rows["step"].max()]
@@ -123,8 +123,8 @@ def runs_from_table(
             continue
         end = failure.iloc[0]
         high = float(end["value"]) if pd.notna(end["value"]) and end["status"] != "censored" else float("inf")
-        made.append({"task": task, "critical": float(np.median(values)), "low": float(end["low"]), "high": high})
-    return pd.DataFrame(made, columns=list(COLUMNS))
+        records.append({"task": task, "critical": float(np.median(values)), "low": float(end["low"]), "high": high})
+    return pd.DataFrame(records, columns=list(COLUMNS))
 
 
 def _checked(runs: pd.DataFrame) -> tuple[NDArray[Any], Floats, Floats, Floats]:

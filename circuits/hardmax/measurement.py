@@ -249,20 +249,20 @@ class Hardmax(Measurement):
             why = f"defined for attention by softmax; this model's is {self._config.attention}"
             names = [q.name for q in QUANTITIES]
             return [row for law in self._seen for row in not_applicable(law, *heads, names, why)]
-        made: list[Row] = []
+        new_rows: list[Row] = []
         scaled = isinstance(self._config, ModelConfig) and self._config.log_scaling in ("all", "learned")
         for law in self._seen:
             report = HardmaxRows(
                 self._records.get(law, []), trained=trained, law=law, rng=rng, resamples=self.resamples,
                 epsilon=self.epsilon, share=self.share, bits=self.bits if scaled else None,
             )  # fmt: skip
-            made += report.rows()
+            new_rows += report.rows()
             if not scaled:
-                made += not_applicable(law, *heads, LOG_SCALED, NOT_LOG_SCALED)
+                new_rows += not_applicable(law, *heads, LOG_SCALED, NOT_LOG_SCALED)
         named = [q.name for q in QUANTITIES if scaled or q.name not in LOG_SCALED]
         for law, length in self._empty:
-            made += nothing_supervised(length, law, *heads, self.window, named)
-        return made
+            new_rows += nothing_supervised(length, law, *heads, self.window, named)
+        return new_rows
 
     @property
     def _config(self) -> Architecture:
@@ -321,17 +321,17 @@ class _LengthRows(EveryLayer[dict[str, Floats]]):
 
     def close(self) -> Observer | None:
         super().close()
-        own = self._records[-1]
-        late = {n: tie_set for n, tie_set in self._tie_sets().items() if n < own.length and n not in own.carried}
+        record = self._records[-1]
+        late = {n: tie_set for n, tie_set in self._tie_sets().items() if n < record.length and n not in record.carried}
         if not late:
             return None
         if all(np.isnan(tie_set.size).all() for tie_set in late.values()):  # there is nothing to carry
-            nothing = np.full((len(self.batch), *own.tie_set.size.shape), np.nan)
-            own.carried.update({n: dict.fromkeys(CARRIED, nothing) for n in late})
+            nothing = np.full((len(self.batch), *record.tie_set.size.shape), np.nan)
+            record.carried.update({n: dict.fromkeys(CARRIED, nothing) for n in late})
             return None
 
         def add(layers: list[dict[str, Floats]]) -> None:
-            own.carried.update(by_length(stack_layers(layers)))
+            record.carried.update(by_length(stack_layers(layers)))
 
         layers = range(self._cfg.n_layers)
         reducers = [RowReducer(layer, self._queries, self._delta, late, carried_only=True) for layer in layers]

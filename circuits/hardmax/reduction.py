@@ -133,13 +133,17 @@ class RowReducer(LayerReducer[dict[str, Floats]]):
         keys = inputs.k.shape[1]
         first = np.maximum(self._queries + 1 - (inputs.window or keys), 0)
         scores = scores_at(inputs, self._queries.tolist()).numpy(force=True).reshape(-1, keys)
-        first, seen = (np.broadcast_to(of, shape).reshape(-1) for of in (first, self._queries + 1 - first))
+        first, key_counts = (np.broadcast_to(of, shape).reshape(-1) for of in (first, self._queries + 1 - first))
         carried = [tie_set.size[self._layer][None, :, None] for tie_set in self._tie_sets.values()]
         sizes = [np.broadcast_to(size, shape).reshape(-1) for size in carried]
         block = max(1, BLOCK // keys)
         for start in range(0, max(1, len(scores)), block):
             at = slice(start, start + block)
-            yield scores[at], sort_rows(_from_first(scores[at], first[at]), seen[at]), [size[at] for size in sizes]
+            yield (
+                scores[at],
+                sort_rows(_from_first(scores[at], first[at]), key_counts[at]),
+                [size[at] for size in sizes],
+            )
 
     def _averaged(
         self, values: dict[str, Floats], shape: tuple[int, int, int], used: NDArray[np.bool_]
@@ -190,12 +194,12 @@ def stack_layers(layers: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:
 
 def by_length(stacked: Mapping[str, Floats]) -> dict[int, dict[str, Floats]]:
     """Return the values under carried tie sets, by the length in their names."""
-    found: dict[int, dict[str, Floats]] = {}
+    values_by_length: dict[int, dict[str, Floats]] = {}
     for name, value in stacked.items():
         kind, at, length = name.partition("@")
         if at:
-            found.setdefault(int(length), {})[kind] = value
-    return found
+            values_by_length.setdefault(int(length), {})[kind] = value
+    return values_by_length
 
 
 def row_values(rows: SortedRows, delta: float) -> dict[str, Floats]:
@@ -230,17 +234,17 @@ def carried_values(rows: SortedRows, size: Floats, share: Floats) -> dict[str, F
         size: ``[row]`` size of the tie set. Where it is NaN (the tie set was all keys), so are the results.
         share: ``[row]`` its share of all keys.
     """
-    known = ~np.isnan(size)
-    fixed = np.clip(np.where(known, np.rint(size), 1), 1, rows.keys).astype(np.int64)
-    scaled = np.clip(np.where(known, np.rint(share * rows.keys), 1), 1, rows.keys).astype(np.int64)
+    has_set = ~np.isnan(size)
+    fixed = np.clip(np.where(has_set, np.rint(size), 1), 1, rows.keys).astype(np.int64)
+    scaled = np.clip(np.where(has_set, np.rint(share * rows.keys), 1), 1, rows.keys).astype(np.int64)
     gap = margin(rows, fixed)
     gap[np.isinf(gap)] = np.nan
-    found = {
+    values = {
         "leak_fixed": -log_mass(rows, fixed),
         "leak_share": -log_mass(rows, scaled),
         "log_critical": log_critical_length(fixed, gap),
     }
-    return {name: np.where(known, value, np.nan) for name, value in found.items()}
+    return {name: np.where(has_set, value, np.nan) for name, value in values.items()}
 
 
 def _query_mean(values: Floats, used: NDArray[np.bool_]) -> Floats:

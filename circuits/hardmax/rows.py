@@ -17,7 +17,7 @@ from circuits.hardmax.critical_lengths import (
 )
 from circuits.hardmax.estimates import At, MeanEstimate, MeanEstimates
 from circuits.hardmax.reduction import LengthRecord
-from circuits.hardmax.verdict import hardmax_kind, hardmax_verdict, needed
+from circuits.hardmax.verdict import hardmax_kind, hardmax_verdict, least_hardmax_count
 from workbench.core.names import ALL_KEYS as ALL_KEYS
 from workbench.measure.intervals import interval
 from workbench.table.schema import Row, row
@@ -86,13 +86,13 @@ class HardmaxRows:
         return made
 
     def _head(self, record: LengthRecord, at: At) -> list[Row]:
-        found = [self._mean(record, quantity, at) for quantity in MEANS]
-        found += [self._dispersion(record, at), self._leak(record, at), self._critical(record, at)]
-        found += self._verdict(record, at)
+        all_fields = [self._mean(record, quantity, at) for quantity in MEANS]
+        all_fields += [self._dispersion(record, at), self._leak(record, at), self._critical(record, at)]
+        all_fields += self._verdict(record, at)
         if self.bits is not None:
-            found += [self._p_bit(record, at, self.bits), self._hardmax_length(record, at)]
+            all_fields += [self._p_bit(record, at, self.bits), self._hardmax_length(record, at)]
         place = {"law": self.law, "length": record.length, "layer": at[0], "head": at[1]}
-        return [row(**place, **{"n": record.used} | fields) for fields in found]
+        return [row(**place, **{"n": record.used} | fields) for fields in all_fields]
 
     # ---- means ---------------------------------------------------------------------------------
     def _mean(self, record: LengthRecord, quantity: str, at: At) -> Row:
@@ -170,15 +170,15 @@ class HardmaxRows:
         growth = self._growth(source, at)
         if growth is not None and growth > PROPORTIONAL:
             return self._infinite(quantity, _grows(growth))
-        own = record.length <= source.length
-        name = "log_critical" if own else f"log_critical@{source.length}"
+        within_source = record.length <= source.length
+        name = "log_critical" if within_source else f"log_critical@{source.length}"
         estimate = self._estimates[record.length](name, at)
         if estimate is None:
             return _undefined(quantity, f"{EVERYTHING}, or the others have no weight")
         if estimate.mean > math.log(LARGEST):
             return self._infinite(quantity, f"beyond {LARGEST:g} keys")
         carried = f"the top {source.tie_set.size[at]:g} keys, as at prefix length {source.length}"
-        note = f"in keys, under {'the tie sets of this length' if own else carried}"
+        note = f"in keys, under {'the tie sets of this length' if within_source else carried}"
         note = _joined(note, UNKNOWN_GROWTH if growth is None else "")
         return _measured(quantity, estimate, True, note)
 
@@ -234,7 +234,7 @@ class HardmaxRows:
         distances = self._estimates[record.length].values("distance", at)
         verdict = hardmax_verdict(distances, self.epsilon, self.share)
         note = f"value: share of sequences with hardmax_distance <= {self.epsilon:g}"
-        if verdict.label == "undecided" and needed(verdict.n, self.share) is None:
+        if verdict.label == "undecided" and least_hardmax_count(verdict.n, self.share) is None:
             note = _joined(note, f"{verdict.n} sequences are too few to show a hardmax")
         fields = {"quantity": "hardmax_verdict", "label": verdict.label, "value": verdict.share}
         return [

@@ -87,7 +87,7 @@ def hardmax_kind(
     return "class" if growth > PROPORTIONAL else "growing"
 
 
-def needed(n: int, share: float = HARD) -> int | None:
+def least_hardmax_count(n: int, share: float = HARD) -> int | None:
     """Return the smallest number of near sequences out of ``n`` with the verdict hardmax; None if there is none."""
     least = bisect_left(range(n + 1), share, key=lambda k: clopper_pearson(k, n)[0])
     return None if least > n else least
@@ -95,5 +95,5 @@ def needed(n: int, share: float = HARD) -> int | None:
 
 def power(n: int, true_share: float, share: float = HARD) -> float:
     """Return the exact probability of the verdict hardmax if ``true_share`` of all sequences are hardmax."""
-    least = needed(n, share)
+    least = least_hardmax_count(n, share)
     return 0.0 if least is None else at_least(least, n, true_share)

@@ -105,23 +105,23 @@ class Contributions(Measurement):
 
     def _rows(self, study: Study, length: int, sets: Sequence[CarriedSets]) -> list[Row]:
         batch = study.batch(LAW, length)
-        asked = batch.mask[:, -1].numpy(force=True)
-        if not asked.any():
+        query_mask = batch.mask[:, -1].numpy(force=True)
+        if not query_mask.any():
             why = "the task asks nothing at this length"
             return [missing_row("undefined", why, quantity=q.name, law=LAW, length=length) for q in QUANTITIES]
-        seen = _SplitHeads(study.cfg, batch, length, sets)
-        study.show(LAW, length, [seen])
+        observer = _SplitHeads(study.cfg, batch, length, sets)
+        study.show(LAW, length, [observer])
         rows = []
         for layer in range(study.cfg.n_layers):
-            found = {
-                "answer_logit_set": seen.logits(study.model, layer, "inside"),
-                "answer_logit_rest": seen.logits(study.model, layer, "outside"),
-                "set_log_odds": seen.log_odds(layer),
+            values = {
+                "answer_logit_set": observer.logits(study.model, layer, "inside"),
+                "answer_logit_rest": observer.logits(study.model, layer, "outside"),
+                "set_log_odds": observer.log_odds(layer),
             }
             notes = sets[layer].notes
             rng, everything = study.rng(NAME, length, layer), "the set is all keys in every sequence"
             place: dict[str, Any] = {"law": LAW, "length": length, "layer": layer}
-            made = head_rows({q: x[asked] for q, x in found.items()}, rng, self.resamples, everything, **place)
+            made = head_rows({q: x[query_mask] for q, x in values.items()}, rng, self.resamples, everything, **place)
             rows += [{**r, "note": "; ".join(filter(None, (notes[r["head"]], r["note"])))} for r in made]
         return rows
 
@@ -155,12 +155,12 @@ class CarriedSets:
     def choose(self, length: int, scores: Float[Tensor, "sequence head key"]) -> Bool[Tensor, "sequence head key"]:
         """Return the sets of some sequences at one length. Call :meth:`learn` after all sequences of the length."""
         keys, heads = scores.shape[-1], scores.shape[1]
-        own = in_tie_set(scores[:, :, None])[:, :, 0]
+        tie_sets = in_tie_set(scores[:, :, None])[:, :, 0]
         if length <= self.trained:
-            self._sizes.append(own.sum(-1).numpy(force=True).astype(np.float64))
+            self._sizes.append(tie_sets.sum(-1).numpy(force=True).astype(np.float64))
         if length <= self.trained or not self._known:
             self.notes = [""] * heads
-            return own
+            return tie_sets
         rank = torch.argsort(torch.argsort(scores, dim=-1, descending=True, stable=True), dim=-1)
         carried = [self._carried(head, keys) for head in range(heads)]
         kept = torch.tensor([keys if count is None else count for count, _ in carried])
@@ -182,15 +182,19 @@ class CarriedSets:
 
     def _carried(self, head: int, keys: int) -> tuple[int | None, str]:
         """Return how many of the highest keys are in the set (None = all), and the reason."""
-        own = [(length, seen, median[head]) for length, seen, median in self._known if not np.isnan(median[head])]
-        if not own:
+        known_sets = [
+            (length, keys_then, median[head]) for length, keys_then, median in self._known if not np.isnan(median[head])
+        ]
+        if not known_sets:
             return None, "set: all keys, as within training"
-        length, seen, size = own[-1]
+        length, keys_then, size = known_sets[-1]
         _, first_seen, first = self._known[0]
-        if first_seen < seen:
+        if first_seen < keys_then:
             before = float(first_seen) if np.isnan(first[head]) else first[head]
-            if growth_exponent(size, before, seen, first_seen) > PROPORTIONAL:
-                return max(1, round(size * keys / seen)), f"set: top {size / seen:.3g} of all keys, as at {length}"
+            if growth_exponent(size, before, keys_then, first_seen) > PROPORTIONAL:
+                return max(
+                    1, round(size * keys / keys_then)
+                ), f"set: top {size / keys_then:.3g} of all keys, as at {length}"
         return max(1, round(size)), f"set: top {round(size):g} keys, as at {length}"
 
 

@@ -88,7 +88,7 @@ class LastRow:
         if kind == "hook_attn_out":
             return self._after_attention(layer, before + row)
         if kind == "attn.hook_z":
-            return self._after_attention(layer, before + self._written(layer, row))
+            return self._after_attention(layer, before + self._write_heads(layer, row))
         if kind == "hook_resid_pre":
             return self._after_attention(layer, row + self._attention_out(layer, row))
         raise ValueError(f"no row can be patched at blocks.{layer}.{kind}; the sites are {', '.join(SITES)}")
@@ -108,9 +108,9 @@ class LastRow:
         inputs = replace(inputs, q=_ending(inputs.q, q), k=_ending(inputs.k, k))
         pattern = inputs.pattern(inputs.scores([inputs.q.shape[1] - 1]))
         values = _ending(self._clean.seen[self._values()[layer]], v)
-        return self._written(layer, torch.einsum("bhqk,bkhe->bqhe", pattern, values))
+        return self._write_heads(layer, torch.einsum("bhqk,bkhe->bqhe", pattern, values))
 
-    def _written(self, layer: int, z: Tensor) -> Tensor:
+    def _write_heads(self, layer: int, z: Tensor) -> Tensor:
         attn = self.model.blocks[layer].attn
         return F.linear(rearrange(z, "b p h e -> b p (h e)"), rearrange(attn.W_O, "h e d -> d (h e)"), attn.b_O)
 

@@ -266,21 +266,21 @@ class _Rows:
             names = ("prefix_exchange_agreement", "kv_splice_agreement")
             return [missing_row("undefined", NO_DONOR, quantity=name, **shared) for name in names]
         layers = not shared["control"]
-        found = exchange(self.model, self.task, mine, theirs, picked, self.suffix, layers)
-        self.study.passes += 3 + len(found.by_layer)
-        of = take(mine, found.sequences)
-        note = f"{len(found.sequences)} of {len(mine)} have a donor; suffix of {self.suffix}"
+        result = exchange(self.model, self.task, mine, theirs, picked, self.suffix, layers)
+        self.study.passes += 3 + len(result.by_layer)
+        of = take(mine, result.sequences)
+        note = f"{len(result.sequences)} of {len(mine)} have a donor; suffix of {self.suffix}"
         rng = self.study.rng(NAME, "interval", *shared.values())
 
         def agree(quantity: str, other: Tensor, **fields: Any) -> Row:
-            share = agreement(self.task, found.own, other, found.asked, of)
+            share = agreement(self.task, result.own, other, result.asked, of)
             why = "the task asks nothing on the suffix"
             return mean_row(
                 share, rng, self.resamples, why, AGREEMENT, quantity=quantity, note=note, **shared, **fields
             )
 
-        rows = [agree("prefix_exchange_agreement", found.exchanged), agree("kv_splice_agreement", found.spliced)]
-        return rows + [agree("kv_splice_agreement", made, layer=at) for at, made in enumerate(found.by_layer)]
+        rows = [agree("prefix_exchange_agreement", result.exchanged), agree("kv_splice_agreement", result.spliced)]
+        return rows + [agree("kv_splice_agreement", made, layer=at) for at, made in enumerate(result.by_layer)]
 
     def _no_exchange(self, donor: int, recipient: int) -> str:
         if self.study.cfg.ids.coupled:
@@ -325,12 +325,12 @@ class _Rows:
     def _bases(self) -> dict[str, dict[str, Tensor]]:
         """Return, by choice and site, the subspace that is exchanged, fitted at the longest trained length."""
         if self._fitted is None:
-            batch, given = self._asked(self.home), self._rows_of(self.home)
+            batch, home_rows = self._with_query(self.home), self._rows_of(self.home)
             rng = self.study.rng(NAME, RANDOM)
             self._fitted = {SUBSPACE: {}, RANDOM: {}}
             for name in self.sites:
                 if name.endswith(".hook_resid_post"):
-                    basis = summary_subspace(given.rows[name], batch.output_summary[:, -1])
+                    basis = summary_subspace(home_rows.rows[name], batch.output_summary[:, -1])
                     if basis is not None:
                         self._fitted[SUBSPACE][name] = basis
                         self._fitted[RANDOM][name] = random_subspace(basis, rng)
@@ -344,15 +344,15 @@ class _Rows:
         layer = int(name.split(".")[1])
         place = {"law": LAW, "length": recipient, "layer": layer, "site": name, "note": flag}
         rows = []
-        for mode, found in ((f"from {donor}", across), (f"from {recipient}", within)):
+        for mode, patched in ((f"from {donor}", across), (f"from {recipient}", within)):
             if mode == f"from {recipient}" and donor > recipient:
                 continue  # the same rows as of the pair the other way round
             for choice in ("same", "random"):
-                at = found.get((choice, name))
+                at = patched.get((choice, name))
                 fields = {**place, "mode": mode, "control": RANDOM_DONOR if choice == "random" else ""}
                 for quantity in ("follows_donor", "follows_recipient"):
                     rows.append(share_row(getattr(at, quantity) if at else [], NO_DONOR, quantity=quantity, **fields))
-            other = found.get(("other", name))
+            other = patched.get(("other", name))
             fields = {**place, "mode": mode}
             rows.append(
                 share_row(
@@ -381,38 +381,44 @@ class _Rows:
         quantity, at = ("rescue" if rescues else "harm"), across.get(("same", name))
         if at is None:
             return missing_row("undefined", NO_DONOR, quantity=quantity, **place)
-        patched, own, donors = (x.astype(float) for x in (at.right, at.recipient_right, at.donor_right))
+        patched, recipients, donors = (x.astype(float) for x in (at.right, at.recipient_right, at.donor_right))
         sign = 1.0 if rescues else -1.0
         why = "accuracy at the two lengths does not clearly differ in that direction"
         rng = self.study.rng(NAME, quantity, *place.values())
         return ratio_row(
-            sign * (patched - own), sign * (donors - own), rng, self.resamples, why, quantity=quantity, **place
+            sign * (patched - recipients),
+            sign * (donors - recipients),
+            rng,
+            self.resamples,
+            why,
+            quantity=quantity,
+            **place,
         )
 
     def _patched(self, donor: int, recipient: int) -> dict[tuple[str, str], Patched]:
         if donor == recipient and recipient in self._within:
             return self._within[recipient]
-        mine, theirs = self._asked(recipient), self._asked(donor)
-        one = donor == recipient
+        mine, theirs = self._with_query(recipient), self._with_query(donor)
+        same_length = donor == recipient
         rng = self.study.rng(NAME, "rows", donor, recipient)
         chosen = {
-            "same": choose_donors(self._summary(mine), self._summary(theirs), rng, one_batch=one),
-            "random": random_donors(len(mine), len(theirs), rng, one_batch=one),
-            "other": choose_donors(mine.targets[:, -1], theirs.targets[:, -1], rng, same=False, one_batch=one),
+            "same": choose_donors(self._summary(mine), self._summary(theirs), rng, one_batch=same_length),
+            "random": random_donors(len(mine), len(theirs), rng, one_batch=same_length),
+            "other": choose_donors(mine.targets[:, -1], theirs.targets[:, -1], rng, same=False, one_batch=same_length),
         }
         chosen |= {SUBSPACE: chosen["other"], RANDOM: chosen["other"]}
-        given = self._rows_of(donor)
-        found = residual_interchange(
-            self.model, self.task, mine, theirs, chosen, self.sites, given, within=self._bases()
+        donor_rows = self._rows_of(donor)
+        patched = residual_interchange(
+            self.model, self.task, mine, theirs, chosen, self.sites, donor_rows, within=self._bases()
         )
         self.study.passes += 1
-        if one:
-            self._within[recipient] = found
-        return found
+        if same_length:
+            self._within[recipient] = patched
+        return patched
 
     def _rows_of(self, length: int) -> QueryRows:
         if length not in self._given:
-            self._given[length] = query_rows(self.model, self._asked(length), self.sites)
+            self._given[length] = query_rows(self.model, self._with_query(length), self.sites)
             self.study.passes += 1
         return self._given[length]
 
@@ -423,7 +429,7 @@ class _Rows:
     def _batch(self, length: int) -> Batch:
         return self.study.batch(LAW, length)
 
-    def _asked(self, length: int) -> Batch:
+    def _with_query(self, length: int) -> Batch:
         """Return the sequences whose last query is supervised."""
         batch = self._batch(length)
         kept: NDArray[np.int64] = np.flatnonzero(batch.mask[:, -1].numpy(force=True))

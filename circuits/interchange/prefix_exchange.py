@@ -56,15 +56,15 @@ def choose_donors(
     both = torch.cat([recipients.reshape(len(recipients), -1), donors.reshape(len(donors), -1)])
     codes = np.unique(both.numpy(force=True), axis=0, return_inverse=True)[1].reshape(-1)
     of_recipients, of_donors = codes[: len(recipients)], codes[len(recipients) :]
-    found = np.full(len(recipients), NONE, dtype=np.int64)
+    indices = np.full(len(recipients), NONE, dtype=np.int64)
     for i, code in enumerate(of_recipients):
         fits = (of_donors == code) == same
         if one_batch:
             fits[i] = False
         places = np.flatnonzero(fits)
         if len(places):
-            found[i] = rng.choice(places)
-    return found
+            indices[i] = rng.choice(places)
+    return indices
 
 
 def random_donors(recipients: int, donors: int, rng: np.random.Generator, *, one_batch: bool = False) -> Chosen:
@@ -124,17 +124,17 @@ def exchange(
         raise ValueError(
             f"sequences of {recipients.length} and {donors.length} tokens have no prefix before a suffix of {suffix}"
         )
-    kept = np.flatnonzero(chosen != NONE)
-    if not len(kept):
+    with_donor = np.flatnonzero(chosen != NONE)
+    if not len(with_donor):
         raise ValueError("no recipient has a donor; draw more of them")
-    mine, theirs = take(recipients, kept), take(donors, chosen[kept])
+    mine, theirs = take(recipients, with_donor), take(donors, chosen[with_donor])
     parts = [
         _exchange(model, task, piece, theirs.rows(start, start + len(piece)), suffix, layers)
         for start, piece in _with_starts(mine)
     ]
     own, exchanged, spliced, asked = (torch.cat([part[i] for part in parts]) for i in range(4))
     by_layer = tuple(torch.cat(of_layer) for of_layer in zip(*(part[4:] for part in parts), strict=True))
-    return Exchanged(own, exchanged, spliced, by_layer, asked.bool(), kept)
+    return Exchanged(own, exchanged, spliced, by_layer, asked.bool(), with_donor)
 
 
 def agreement(
@@ -170,7 +170,7 @@ def _exchange(
 ) -> list[Tensor]:
     cut = donors.tokens.shape[1] - suffix
     tokens = torch.cat([donors.tokens[:, :cut], recipients.tokens[:, -suffix:]], 1)
-    made = task.label(tokens[:, int(donors.bos) :])
+    labelled = task.label(tokens[:, int(donors.bos) :])
     own_ids, donor_ids = evaluation_ids(model, recipients), evaluation_ids(model, donors)
     enter = "blocks.0.hook_resid_pre"
     ends = [f"blocks.{layer}.hook_resid_post" for layer in range(model.cfg.n_layers)] if layers else []
@@ -178,12 +178,12 @@ def _exchange(
     def ending(rows: Tensor) -> Edit:
         return lambda value: torch.cat([value[:, :-suffix], rows[:, -suffix:]], 1)
 
-    own = clean_pass(model, recipients.tokens, own_ids, [enter])
-    other = clean_pass(model, tokens, donor_ids)
-    spliced, seen = edited_pass(model, other, {enter: ending(own.seen[enter])}, ends)
-    by_layer = [edited_pass(model, own, {name: ending(seen[name])})[0][:, -suffix:] for name in ends]
-    asked = recipients.mask[:, -suffix:] & made.mask[:, -suffix:]
-    return [own.outputs[:, -suffix:], other.outputs[:, -suffix:], spliced[:, -suffix:], asked, *by_layer]
+    own_pass = clean_pass(model, recipients.tokens, own_ids, [enter])
+    donor_pass = clean_pass(model, tokens, donor_ids)
+    spliced, seen = edited_pass(model, donor_pass, {enter: ending(own_pass.seen[enter])}, ends)
+    by_layer = [edited_pass(model, own_pass, {name: ending(seen[name])})[0][:, -suffix:] for name in ends]
+    asked = recipients.mask[:, -suffix:] & labelled.mask[:, -suffix:]
+    return [own_pass.outputs[:, -suffix:], donor_pass.outputs[:, -suffix:], spliced[:, -suffix:], asked, *by_layer]
 
 
 def _with_starts(batch: Batch) -> Sequence[tuple[int, Batch]]:

@@ -99,8 +99,8 @@ def residual_interchange(
         by (choice, site); choices without any donor are left out.
     """
     listed = list(names) if names is not None else sites(model, SITES)
-    given = donor_rows or query_rows(model, donors, listed)
-    kept = {choice: np.flatnonzero(picked != NONE) for choice, picked in chosen.items()}
+    source_rows = donor_rows or query_rows(model, donors, listed)
+    with_donor = {choice: np.flatnonzero(picked != NONE) for choice, picked in chosen.items()}
     outputs: dict[tuple[str, str], list[Tensor]] = {}
     clean, start = [], 0
     for piece in pieces(recipients):
@@ -111,19 +111,19 @@ def residual_interchange(
             index = torch.as_tensor(np.maximum(picked[start : start + len(piece)], 0))
             bases = (within or {}).get(choice)
             for name in listed if bases is None else bases:
-                theirs = given.rows[name][index]
+                theirs = source_rows.rows[name][index]
                 made = theirs if bases is None else exchanged_within(row.rows[name], theirs, bases[name])
                 outputs.setdefault((choice, name), []).append(row.patched(name, made))
         start += len(piece)
-    own = torch.cat(clean)
-    found = {}
+    clean_outputs = torch.cat(clean)
+    results = {}
     for (choice, name), parts in outputs.items():
-        to = kept[choice]
+        to = with_donor[choice]
         if len(to):
             source = chosen[choice][to]
-            answers = own[to], given.outputs[source], torch.cat(parts)[to]
-            found[choice, name] = _judge(task, take(recipients, to), take(donors, source), *answers, to)
-    return found
+            answers = clean_outputs[to], source_rows.outputs[source], torch.cat(parts)[to]
+            results[choice, name] = _judge(task, take(recipients, to), take(donors, source), *answers, to)
+    return results
 
 
 def _judge(task: Task, mine: Batch, source: Batch, own: Tensor, theirs: Tensor, made: Tensor, kept: Chosen) -> Patched:

@@ -81,12 +81,12 @@ class RowsInContext(Measurement):
         require(study.model, [stream(layer) for layer in layers])
         shortest = min(study.grid.lengths)
         rows: list[Row] = []
-        kept: dict[int, _Last] = {}
+        observers: dict[int, _Last] = {}
         for n in study.grid.lengths:
             batch = study.batch(LAW, n)
-            kept[n] = _Last(study, batch, layers)
-            study.passes += show_pass(study.model, batch, [Shown(kept[n]), Shown(kept[n].shares)])
-            for target, source in ((SAME, kept[n]), (SHORTEST, kept[shortest])):
+            observers[n] = _Last(study, batch, layers)
+            study.passes += show_pass(study.model, batch, [Shown(observers[n]), Shown(observers[n].shares)])
+            for target, source in ((SAME, observers[n]), (SHORTEST, observers[shortest])):
                 if target == SAME or n > shortest:
                     rows += self._rows(study, batch, source, target, layers)
         return rows
@@ -97,14 +97,14 @@ class RowsInContext(Measurement):
         if count < 2:
             why = "one prompt has no other"
             return [missing_row("undefined", why, quantity=q.name, **place) for q in QUANTITIES]
-        other = (np.arange(count) + 1) % count  # another string also where lengths are the same
-        answers = source.answers[other]
+        donors = (np.arange(count) + 1) % count  # another string also where lengths are the same
+        answers = source.answers[donors]
         differ = (batch.targets[:count, last_of(batch)] != answers).numpy(force=True)
         none = "no two prompts have different answers"
-        right = source.shares.shares()["answer_accuracy"][other] > 0.5
+        right = source.shares.shares()["answer_accuracy"][donors] > 0.5
         rows = [share_row(right[differ], none, quantity="row_ceiling", **place)]
         for layer in layers:
-            followed = taken(study, batch.rows(0, count), layer, source.rows[layer][other], answers)
+            followed = answers_with_rows(study, batch.rows(0, count), layer, source.rows[layer][donors], answers)
             rows.append(share_row(followed[differ], none, quantity="row_followed", layer=layer, **place))
         return rows
 
@@ -147,7 +147,7 @@ class _Last(Observer):
         return {layer: torch.cat(parts) for layer, parts in self._parts.items()}
 
 
-def taken(
+def answers_with_rows(
     study: Study, batch: Batch, layer: int, rows: Float[Tensor, "string d_model"], answers: Tensor
 ) -> NDArray[np.bool_]:
     """Return ``[string]``: whether the given answers appear if these rows replace the last query's after a layer.
@@ -155,19 +155,19 @@ def taken(
     Raises:
         DeadHookError: if the edit was never called.
     """
-    found: list[NDArray[np.float64]] = []
+    parts: list[NDArray[np.float64]] = []
     start, last = 0, last_of(batch)
     for piece in pieces(only_last(batch, answers), CHUNK_TOKENS):
-        here = rows[start : start + len(piece)]
+        new_rows = rows[start : start + len(piece)]
         start += len(piece)
 
-        def put(value: Tensor, here: Tensor) -> Tensor:
+        def put(value: Tensor, new_rows: Tensor) -> Tensor:
             made = value.clone()
-            made[:, last] = here
+            made[:, last] = new_rows
             return made
 
         shares = AnswerShares(study, piece)
-        with edits_in_place(study.model, {stream(layer): partial(put, here=here)}):
+        with edits_in_place(study.model, {stream(layer): partial(put, new_rows=new_rows)}):
             study.passes += show_pass(study.model, piece, [Shown(shares)], len(piece))
-        found.append(shares.shares()["answer_accuracy"])
-    return np.concatenate(found) > 0.5
+        parts.append(shares.shares()["answer_accuracy"])
+    return np.concatenate(parts) > 0.5

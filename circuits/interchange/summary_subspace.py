@@ -32,13 +32,13 @@ def summary_subspace(
         None if all task states are equal, or there are more than :data:`MOST_CLASSES` classes.
     """
     if summary.is_floating_point():
-        known = summary.reshape(len(summary), -1).to(rows.dtype)
+        encoded_state = summary.reshape(len(summary), -1).to(rows.dtype)
     else:
         values, codes = torch.unique(summary.reshape(len(summary), -1), dim=0, return_inverse=True)
         if len(values) > MOST_CLASSES:
             return None
-        known = torch.nn.functional.one_hot(codes, len(values)).to(rows.dtype)
-    covariance = (rows - rows.mean(0)).T @ (known - known.mean(0))
+        encoded_state = torch.nn.functional.one_hot(codes, len(values)).to(rows.dtype)
+    covariance = (rows - rows.mean(0)).T @ (encoded_state - encoded_state.mean(0))
     basis, size, _ = torch.linalg.svd(covariance.double(), full_matrices=False)
     # Classes of a single sequence each make directions of noise, but no more than there are classes.
     kept = size > 1e-6 * max(float(size[0]), float(rows.double().norm()) * 1e-6)

@@ -54,14 +54,14 @@ class Edges:
         Raises:
             ValueError: naming the first such edge.
         """
-        for end, index, meant in (("query", self.query, self.query_token), ("key", self.key, self.key_token)):
-            found = tokens[self.sequence, index]
-            wrong = torch.nonzero(found != meant)
+        for end, index, expected in (("query", self.query, self.query_token), ("key", self.key, self.key_token)):
+            actual = tokens[self.sequence, index]
+            wrong = torch.nonzero(actual != expected)
             if len(wrong):
                 i = int(wrong[0, 0])
                 raise ValueError(
-                    f"the {end} of edge {i} is meant to be token {int(meant[i])}, but at position {int(index[i])} of "
-                    f"sequence {int(self.sequence[i])} stands token {int(found[i])}"
+                    f"the {end} of edge {i} is meant to be token {int(expected[i])}, but at position {int(index[i])} "
+                    f"of sequence {int(self.sequence[i])} stands token {int(actual[i])}"
                 )
         later = torch.nonzero(self.key > self.query)
         if len(later):
@@ -106,30 +106,30 @@ def edge_edits(
         raise ValueError("name what of the edge is replaced: k, v or both")
     at = f"blocks.{layer}.attn.hook_"
     names = model.cfg.score_hooks(layer)
-    held: dict[str, Tensor] = {}
+    cached: dict[str, Tensor] = {}
     chosen = list(range(model.cfg.n_heads)) if heads is None else list(heads)
     rows = edges.sequence[:, None], edges.query[:, None], edges.key[:, None], torch.tensor(chosen)[None]
 
     def hold(name: str) -> Edit:
         def edit(value: Tensor) -> Tensor:
-            held[name] = value
+            cached[name] = value
             return value
 
         return edit
 
     def scores(value: Tensor) -> Tensor:
         b, q, key, h = rows
-        queries, keys = held[names[0]][b, q, h], held[names[1]][b, key, h]
+        queries, keys = cached[names[0]][b, q, h], cached[names[1]][b, key, h]
         change = (queries * (_new(k, keys, chosen) - keys)).sum(-1) / math.sqrt(keys.shape[-1])
-        if f"{at}score_factor" in held:
-            change = change * held[f"{at}score_factor"][b, q, h]
+        if f"{at}score_factor" in cached:
+            change = change * cached[f"{at}score_factor"][b, q, h]
         value[b, h, q, key] += change
         return value
 
     def z(value: Tensor) -> Tensor:
         b, q, key, h = rows
-        values = held[f"{at}v"][b, key, h]
-        change = held[f"{at}pattern"][b, h, q, key][..., None] * (_new(v, values, chosen) - values)
+        values = cached[f"{at}v"][b, key, h]
+        change = cached[f"{at}pattern"][b, h, q, key][..., None] * (_new(v, values, chosen) - values)
         # Several edges of one query add up.
         return value.index_put(torch.broadcast_tensors(b, q, h), change, accumulate=True)
 
@@ -190,7 +190,7 @@ def _without(model: HookedModel, task: Task, batch: Batch, circuit: Circuit) -> 
         return answers(task, clean.outputs, batch)
     sequence, key = torch.stack([reads.sequence, reads.key]).unique(dim=1)
     before = edges_between(tokens, sequence, key, key - 1)
-    kept = _kept(model, clean, before, circuit, several)
+    kept = _changed_keys(model, clean, before, circuit, several)
     reads.check(tokens)
     edits: dict[str, Edit] = {}
     for layer in layers:
@@ -217,7 +217,9 @@ def _key_and_value(model: HookedModel, layer: int) -> tuple[str, str]:
     return model.cfg.score_hooks(layer)[1], f"blocks.{layer}.attn.hook_v"
 
 
-def _kept(model: HookedModel, clean: Clean, before: Edges, circuit: Circuit, several: bool) -> Mapping[int, Tensor]:
+def _changed_keys(
+    model: HookedModel, clean: Clean, before: Edges, circuit: Circuit, several: bool
+) -> Mapping[int, Tensor]:
     """Return, per layer, the K, or V, of all keys in a pass whose previous-token edges carry no V."""
     before.check(clean.tokens)
     layers = range(model.cfg.n_layers)
@@ -228,14 +230,14 @@ def _kept(model: HookedModel, clean: Clean, before: Edges, circuit: Circuit, sev
             edits |= edge_edits(model, layer, before, v="zero")
         _, seen = edited_pass(model, clean, edits, list(names.values()))
         return {layer: seen[name] for layer, name in names.items()}
-    made: dict[str, Tensor] = {}
+    recomputed: dict[str, Tensor] = {}
     cut_off = torch.zeros_like(clean.tokens, dtype=torch.bool)
     cut_off[before.sequence, before.query] = True
     for layer in layers:
-        none = torch.zeros_like(clean.seen[_key_and_value(model, layer)[1]][before.sequence, before.key])
-        edits |= _each_by_itself(model, clean, layer, before, cut_off, made, v=none)
+        zeros = torch.zeros_like(clean.seen[_key_and_value(model, layer)[1]][before.sequence, before.key])
+        edits |= _each_by_itself(model, clean, layer, before, cut_off, recomputed, v=zeros)
     edited_pass(model, clean, edits)
-    return {layer: made[name] for layer, name in names.items()}
+    return {layer: recomputed[name] for layer, name in names.items()}
 
 
 def _each_by_itself(
@@ -244,7 +246,7 @@ def _each_by_itself(
     layer: int,
     edges: Edges,
     rows: Bool[Tensor, "batch pos"],
-    made: dict[str, Tensor],
+    recomputed: dict[str, Tensor],
     *,
     k: Rows | None = None,
     v: Rows | None = None,
@@ -258,20 +260,20 @@ def _each_by_itself(
         clean: the clean pass, with the K and V of each layer.
         edges: the edges; their queries are among ``rows``.
         rows: rows that may change.
-        made: receives the K and V that this layer computes from the changed rows, by hook name.
+        recomputed: receives the K and V that this layer computes from the changed rows, by hook name.
         k, v: what edges carry, as for :func:`edge_edits`.
     """
     sequence, place = torch.nonzero(rows, as_tuple=True)
-    own = edges_between(clean.tokens, sequence, place, place)
+    self_edges = edges_between(clean.tokens, sequence, place, place)
 
     def carried(name: str, given: Rows | None) -> tuple[Edges, Callable[[], Rows]]:
         if given is None:
-            return own, lambda: made[name][sequence, place]
-        return _joined(edges, own), lambda: torch.cat([given, made[name][sequence, place]])
+            return self_edges, lambda: recomputed[name][sequence, place]
+        return _joined(edges, self_edges), lambda: torch.cat([given, recomputed[name][sequence, place]])
 
     def frozen(name: str, then: Edit) -> Edit:
         def edit(value: Tensor) -> Tensor:
-            made[name] = value
+            recomputed[name] = value
             return then(clean.seen[name])
 
         return edit

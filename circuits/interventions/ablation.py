@@ -116,13 +116,15 @@ class Ablation(Measurement):
         place: dict[str, Any] = {"law": LAW, "length": length}
         rows = self._compare(study, whole, whole, {**place, "target": "nothing"})
         for mode in self.modes:
-            here = {**place, "mode": mode}
+            columns = {**place, "mode": mode}
             for layer, head in ablator.heads:
                 without = ablator.without([(layer, head)], (), mode, study.rng(NAME, length, mode))
-                rows += self._compare(study, whole, without, {**here, "layer": layer, "head": head, "target": "head"})
+                rows += self._compare(
+                    study, whole, without, {**columns, "layer": layer, "head": head, "target": "head"}
+                )
             for layer in ablator.mlp:
                 without = ablator.without((), [layer], mode, study.rng(NAME, length, mode))
-                rows += self._compare(study, whole, without, {**here, "layer": layer, "target": "MLP"})
+                rows += self._compare(study, whole, without, {**columns, "layer": layer, "target": "MLP"})
         study.passes += 1 + len(self.modes) * (len(ablator.heads) + len(ablator.mlp))
         return rows + self._sets(study, ablator, whole, place) + self._edges(study, batch, whole, place)
 
@@ -140,12 +142,12 @@ class Ablation(Measurement):
         rows = []
         for name, heads in found.items():
             for mode in self.modes:
-                here = {**place, "mode": mode, "target": name, "note": _named(heads)}
+                columns = {**place, "mode": mode, "target": name, "note": _named(heads)}
                 if not heads:
-                    rows += [missing_row("undefined", why, quantity=q.name, **here) for q in QUANTITIES]
+                    rows += [missing_row("undefined", why, quantity=q.name, **columns) for q in QUANTITIES]
                     continue
                 without = ablator.without(heads, (), mode, study.rng(NAME, place["length"], mode))
-                rows += self._compare(study, whole, without, here)
+                rows += self._compare(study, whole, without, columns)
                 study.passes += 1
         return rows
 
@@ -164,14 +166,14 @@ class Ablation(Measurement):
     def _edges(self, study: Study, batch: Batch, whole: Answers, place: dict[str, Any]) -> list[Row]:
         rows = []
         for name, circuit in CIRCUITS.items():
-            here = {**place, "target": name}
+            columns = {**place, "target": name}
             if study.cfg.attention != "softmax":
                 why = "edges are those of attention by softmax, which this model has not"
-                rows += [missing_row("not_applicable", why, quantity=q.name, **here) for q in QUANTITIES]
+                rows += [missing_row("not_applicable", why, quantity=q.name, **columns) for q in QUANTITIES]
                 continue
             without = without_circuit(study.model, study.task, batch, circuit)  # type: ignore[arg-type]
             study.passes += 3
-            rows += self._compare(study, whole, without, here)
+            rows += self._compare(study, whole, without, columns)
         return rows
 
 

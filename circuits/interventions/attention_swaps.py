@@ -153,13 +153,13 @@ def swapped(
 
     See :mod:`circuits.interventions.replaced_attention`.
     """
-    found = []
+    pairs = []
     for piece in pieces(batch, TOKENS):
         clean = clean_pass(model, piece.tokens, evaluation_ids(model, piece))
         made = replaced_attention(model, clean, pattern, heads)
-        found.append((answers(task, clean.outputs, piece), answers(task, made, piece)))
+        pairs.append((answers(task, clean.outputs, piece), answers(task, made, piece)))
     before, after = (
-        Answers(np.concatenate([pair[i].right for pair in found]), np.concatenate([pair[i].loss for pair in found]))
+        Answers(np.concatenate([pair[i].right for pair in pairs]), np.concatenate([pair[i].loss for pair in pairs]))
         for i in (0, 1)
     )
     return before, after

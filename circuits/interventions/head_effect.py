@@ -256,14 +256,14 @@ class Effect:
         drop = {"value": float((tested.whole - without).mean()), "low": self.ends[0], "high": self.ends[1]}
         of_control = {"value": self.control_drop, "low": low, "high": high}
         label = TO_CHANCE if tested.whole_above and not self.above else ""
-        left = {"value": float(without.mean()), "low": self.left[0], "high": self.left[1]}
+        remaining = {"value": float(without.mean()), "low": self.left[0], "high": self.left[1]}
         left_label = ABOVE_CHANCE if self.above else ""
         note = f"the best constant answer on set B: {tested.constant.mean():.2f}"
         return [
             row(quantity="head_drop", head=head, label=label, **drop, **shared),
             row(quantity="head_drop", head=at, control=kind, **of_control, **shared),
             missing_row("not_applicable", why, quantity="head_drop", **absent),
-            row(quantity="accuracy_without_head", head=head, label=left_label, note=note, **left, **shared),
+            row(quantity="accuracy_without_head", head=head, label=left_label, note=note, **remaining, **shared),
         ]
 
 
@@ -413,25 +413,25 @@ class _Sets:
         kept = [which] if control is None else [which, control[1]]
         rng = self.study.rng(NAME, "replicates", self.length)
         weights = torch.as_tensor(rng.multinomial(self._size, np.full(self._size, 1 / self._size), size=replicates))
-        donors, drawn = self._donors(layer, kept, weights.double() / self._size)
+        donors, mean_samples = self._donors(layer, kept, weights.double() / self._size)
         parts: dict[str, list[Flags]] = {}
         start = 0
-        written = f"blocks.{layer}.hook_attn_out"
+        attn_out_hook = f"blocks.{layer}.hook_attn_out"
         batches: list[Batch] = []
-        for batch, clean in self._blocks(1, [written] if control is None else ()):
+        for batch, clean in self._blocks(1, [attn_out_hook] if control is None else ()):
             batches.append(batch)
             rows = slice(start, start + len(batch))
             start = rows.stop
             parts.setdefault("whole", []).append(self._right(clean.outputs, batch))
-            own = dict(zip(MODES, (means[layer][:, which], donors[rows, :, 0]), strict=True))
-            for mode, new in own.items():
+            replacements = dict(zip(MODES, (means[layer][:, which], donors[rows, :, 0]), strict=True))
+            for mode, new in replacements.items():
                 parts.setdefault(mode, []).append(self._without(batch, clean, head, new))
-            at_once = np.stack([self._without(batch, clean, head, new) for new in drawn])
+            at_once = np.stack([self._without(batch, clean, head, new) for new in mean_samples])
             parts.setdefault("replicates", []).append(at_once)
-            for mode, new in own.items():
+            for mode, new in replacements.items():
                 name = f"control {mode}"
                 if control is None:
-                    right = self._turned(batch, clean, head, new, written, (mode, rows.start))
+                    right = self._turned(batch, clean, head, new, attn_out_hook, (mode, rows.start))
                 else:
                     other = {"mean": means[layer][:, control[1]], "resample": donors[rows, :, -1]}
                     right = self._without(batch, clean, control, other[mode])
@@ -454,36 +454,34 @@ class _Sets:
         Returns:
             ``[sequence, pos, head, d_head]`` and ``[replicate, pos, d_head]``.
         """
-        kept: list[Tensor] = []
+        outputs: list[Tensor] = []
         means: Tensor | None = None
         start = 0
         for batch, clean in self._blocks(2):
             part = clean.seen[self._z[layer]][:, :, list(heads)]
-            kept.append(part)
+            outputs.append(part)
             own = weights[:, start : start + len(batch)].to(part.device)
             more = torch.einsum("kb,bpd->kpd", own, part[:, :, 0].double())
             means = more if means is None else means + more
             start += len(batch)
         assert means is not None
-        return torch.cat(kept), means
+        return torch.cat(outputs), means
 
     def _without(self, batch: Batch, clean: Clean, head: Head, new: Tensor) -> Flags:
         """Return which sequences are right with ``new`` ``[(sequence,) pos, d_head]`` in place of a head's output."""
         outputs, _ = edited_pass(self.study.model, clean, {self._z[head[0]]: _replaced(head[1], new)})
         return self._right(outputs, batch)
 
-    def _turned(
-        self, batch: Batch, clean: Clean, head: Head, new: Tensor, written: str, part: tuple[str, int]
-    ) -> Flags:
+    def _turned(self, batch: Batch, clean: Clean, head: Head, new: Tensor, hook: str, part: tuple[str, int]) -> Flags:
         """Return which sequences are right if what attention writes changes by as much, in a random direction."""
         model = self.study.model
         edits = {self._z[head[0]]: _replaced(head[1], new)}
-        _, seen = edited_pass(model, clean, edits, [written])
-        size = (seen[written] - clean.seen[written]).norm(dim=-1, keepdim=True)
+        _, seen = edited_pass(model, clean, edits, [hook])
+        size = (seen[hook] - clean.seen[hook]).norm(dim=-1, keepdim=True)
         rng = self.study.rng(NAME, DIRECTION, self.length, *part)
-        drawn = rng.standard_normal((len(batch), 1, seen[written].shape[-1]))
+        drawn = rng.standard_normal((len(batch), 1, seen[hook].shape[-1]))
         unit = torch.as_tensor(drawn / np.linalg.norm(drawn, axis=-1, keepdims=True)).to(size)
-        outputs, _ = edited_pass(model, clean, {written: lambda value: value + size * unit})
+        outputs, _ = edited_pass(model, clean, {hook: lambda value: value + size * unit})
         return self._right(outputs, batch)
 
     def _right(self, outputs: Tensor, batch: Batch) -> Flags:

@@ -131,9 +131,9 @@ class HeadsInContext(Measurement):
             if not chosen:
                 most = most_reading(masses, min(self.heads, cfg.n_layers * cfg.n_heads // 2))
                 alone = {head: changed(study, batch, [head], ablated) for head in most}
-                for (layer, head), found in alone.items():
+                for (layer, head), shares in alone.items():
                     place = {"law": LAW, "length": n, "mode": "ablated", "target": ALONE, "layer": layer, "head": head}
-                    rows += self._gains(study, clean, found, place)
+                    rows += self._gains(study, clean, shares, place)
                 chosen = by_sign(clean, alone)
                 chosen[OTHERS] = others_of(chosen[READERS], cfg.n_heads, study.rng(NAME, "others"), most)
                 keys = float(batch.tokens.shape[1])
@@ -146,8 +146,8 @@ class HeadsInContext(Measurement):
                         names = [q.name for q in QUANTITIES[1:]]
                         rows += [missing_row("not_applicable", why, quantity=name, **place) for name in names]
                         continue
-                    found = changed(study, batch, heads, self._edits(change, keys))
-                    rows += self._gains(study, clean, found, place)
+                    shares = changed(study, batch, heads, self._edits(change, keys))
+                    rows += self._gains(study, clean, shares, place)
         return rows
 
     def _edits(self, change: str, keys: float) -> EditsOf:
@@ -155,7 +155,7 @@ class HeadsInContext(Measurement):
             return partial(scaled, factor=lambda seen: (seen.log() / np.log(keys)).clamp(min=1.0))
         if change == "sharper":
             return partial(scaled, factor=lambda seen: torch.full_like(seen, self.sharpness))
-        return {"ablated": ablated, "held": held, "hardmax": hard}[change]
+        return {"ablated": ablated, "held": force_onto_answer, "hardmax": hard}[change]
 
     def _masses(self, study: Study, length: int, masses: Masses, chosen: Mapping[str, Sequence[Head]]) -> list[Row]:
         rng = study.rng(NAME, length, "masses")
@@ -168,15 +168,15 @@ class HeadsInContext(Measurement):
             for target, heads in chosen.items() for layer, head in heads
         ]  # fmt: skip
 
-    def _gains(self, study: Study, clean: Shares, found: Shares, place: Mapping[str, Any]) -> list[Row]:
+    def _gains(self, study: Study, clean: Shares, shares: Shares, place: Mapping[str, Any]) -> list[Row]:
         rng = study.rng(NAME, *place.values())
-        accuracy, likely = (found[name] - clean[name] for name in ("answer_accuracy", "answer_log_probability"))
+        accuracy, likely = (shares[name] - clean[name] for name in ("answer_accuracy", "answer_log_probability"))
 
         def mean(values: NDArray[np.float64], quantity: str, bounds: Bounds | None = None) -> Row:
             return mean_row(values, rng, self.resamples, "nothing is asked", bounds, quantity=quantity, **place)
 
         return [
-            mean(found["answer_accuracy"], "changed_accuracy", (0.0, 1.0)),
+            mean(shares["answer_accuracy"], "changed_accuracy", (0.0, 1.0)),
             mean(accuracy, "changed_gain", (-1.0, 1.0)),
             mean(likely, "changed_log_probability_gain"),
         ]
@@ -191,12 +191,12 @@ Means = Mapping[int, Tensor]
 
 def as_it_is(study: Study, batch: Batch) -> tuple[Shares, Masses]:
     """Return the model's scores per sequence, and the mass of each head on the keys that contain the answer."""
-    found: list[NDArray[np.float64]] = []
+    layer_masses: list[NDArray[np.float64]] = []
     layers = range(study.cfg.n_layers)
-    masses = EveryLayer(study.cfg, batch, [_ReadingMass() for _ in layers], found.extend)
+    masses = EveryLayer(study.cfg, batch, [_ReadingMass() for _ in layers], layer_masses.extend)
     shares = AnswerShares(study, batch)
     study.passes += show_pass(study.model, batch, [Shown(shares), Shown(masses)])
-    return shares.shares(), np.stack(found, 1)
+    return shares.shares(), np.stack(layer_masses, 1)
 
 
 def most_reading(masses: Masses, count: int) -> list[Head]:
@@ -220,13 +220,13 @@ def others_of(
     readers: Sequence[Head], heads: int, rng: np.random.Generator, without: Sequence[Head] = ()
 ) -> list[Head]:
     """Return as many other heads of the same layers, drawn at random without those in ``without``, or fewer."""
-    found: list[Head] = []
+    others: list[Head] = []
     for layer in sorted({layer for layer, _ in readers}):
         own = {head for at, head in readers if at == layer}
         free = [head for head in range(heads) if head not in own and (layer, head) not in without]
         drawn = rng.permutation(free)[: len(own)]
-        found += [(layer, int(head)) for head in drawn]
-    return found
+        others += [(layer, int(head)) for head in drawn]
+    return others
 
 
 def answer_keys(batch: Batch, queries: Int[Tensor, " query"]) -> Bool[Tensor, "batch query key"]:
@@ -271,14 +271,14 @@ def changed(study: Study, batch: Batch, heads: Sequence[Head], edits_of: EditsOf
         DeadHookError: if the model lacks an edited hook, or an edit was never called.
     """
     means = _means(study, batch, heads) if edits_of is ablated else {}
-    found: list[Shares] = []
+    parts: list[Shares] = []
     for piece in pieces(batch, CHUNK_TOKENS):
         edits = edits_of(study.model, piece, heads, means)
         shares = AnswerShares(study, piece)
         with edits_in_place(study.model, edits):
             study.passes += show_pass(study.model, piece, [Shown(shares)], len(piece))
-        found.append(shares.shares())
-    return {name: np.concatenate([one[name] for one in found]) for name in found[0]}
+        parts.append(shares.shares())
+    return {name: np.concatenate([one[name] for one in parts]) for name in parts[0]}
 
 
 def _by_layer(heads: Sequence[Head]) -> Iterator[tuple[int, list[int]]]:
@@ -317,31 +317,31 @@ def ablated(model: HookedModel, batch: Batch, heads: Sequence[Head], means: Mean
     return {f"blocks.{n}.attn.hook_z": partial(edit, layer=n, own=own) for n, own in _by_layer(heads)}
 
 
-def held(model: HookedModel, batch: Batch, heads: Sequence[Head], means: Means) -> Mapping[str, Edit]:
+def force_onto_answer(model: HookedModel, batch: Batch, heads: Sequence[Head], means: Means) -> Mapping[str, Edit]:
     """Return edits that force all weight onto the keys with the answer, evenly; other positions are unchanged."""
     queries = batch.mask.any(0).nonzero()[:, 0]
     targets = answer_keys(batch, queries).float()
     weights = targets / targets.sum(-1, keepdim=True).clamp(min=1.0)
     has = targets.any(-1)[..., None]
-    seen: dict[str, Tensor] = {}
+    cached: dict[str, Tensor] = {}
 
     def keep(value: Tensor, name: str) -> Tensor:
-        seen[name] = value
+        cached[name] = value
         return value
 
-    def edit(value: Tensor, name: str, own: list[int]) -> Tensor:
-        made, v = value.clone(), seen[name].float()
+    def edit(value: Tensor, name: str, layer_heads: list[int]) -> Tensor:
+        edited, v = value.clone(), cached[name].float()
         shared = value.shape[2] // v.shape[2]  # queries of several heads may read the same values
-        for head in own:
+        for head in layer_heads:
             read = torch.einsum("bqk,bke->bqe", weights.to(v.device), v[:, :, head // shared]).to(value.dtype)
-            made[:, queries, head] = torch.where(has.to(v.device), read, value[:, queries, head])
-        return made
+            edited[:, queries, head] = torch.where(has.to(v.device), read, value[:, queries, head])
+        return edited
 
     edits: dict[str, Edit] = {}
-    for layer, own in _by_layer(heads):
+    for layer, layer_heads in _by_layer(heads):
         values = f"blocks.{layer}.attn.hook_v"
         edits[values] = partial(keep, name=values)
-        edits[f"blocks.{layer}.attn.hook_z"] = partial(edit, name=values, own=own)
+        edits[f"blocks.{layer}.attn.hook_z"] = partial(edit, name=values, layer_heads=layer_heads)
     return edits
 
 
@@ -349,15 +349,19 @@ def hard(model: HookedModel, batch: Batch, heads: Sequence[Head], means: Means) 
     """Return edits that give equal weight to the keys of the nearest hardmax."""
     ids = evaluation_ids(model, batch)
     edits: dict[str, Edit] = {}
-    for layer, own in _by_layer(heads):
+    for layer, layer_heads in _by_layer(heads):
 
         def z(
-            value: Tensor, inputs: ScoreInputs, kept: Mapping[str, Tensor], at: int = layer, own: Any = own
+            value: Tensor,
+            inputs: ScoreInputs,
+            kept: Mapping[str, Tensor],
+            at: int = layer,
+            layer_heads: Any = layer_heads,
         ) -> Tensor:
-            made, v = value.clone(), kept[f"blocks.{at}.attn.hook_v"]
-            for head in own:
-                made[:, :, head] = replaced_head_output(inputs, v, head, tie_set)
-            return made
+            edited, v = value.clone(), kept[f"blocks.{at}.attn.hook_v"]
+            for head in layer_heads:
+                edited[:, :, head] = replaced_head_output(inputs, v, head, tie_set)
+            return edited
 
         edits |= head_output_edits(model, layer, ids, z)
     return edits

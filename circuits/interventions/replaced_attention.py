@@ -109,22 +109,22 @@ def head_output_edits(
         reads: further hook names in the layer, before its head outputs, that ``make`` needs in addition to values and
             score inputs.
     """
-    held: dict[str, Tensor] = {}
+    cached: dict[str, Tensor] = {}
     names = model.cfg.score_hooks(layer)
     if "hook_position_ids" in names:
         # Ids enter before the first block, which a resumed pass does not run again.
-        held["hook_position_ids"] = ids
+        cached["hook_position_ids"] = ids
         names = [name for name in names if name != "hook_position_ids"]
 
     def hold(name: str) -> Edit:
         def edit(x: Tensor) -> Tensor:
-            held[name] = x
+            cached[name] = x
             return x
 
         return edit
 
     def z(own: Tensor) -> Tensor:
-        return make(own, model.cfg.score_inputs(layer, held), held)
+        return make(own, model.cfg.score_inputs(layer, cached), cached)
 
     listed = dict.fromkeys([*names, f"blocks.{layer}.attn.hook_v", *reads])
     return {name: hold(name) for name in listed} | {f"blocks.{layer}.attn.hook_z": z}
@@ -142,10 +142,10 @@ def replaced_head_output(
         pattern: the weights.
     """
     one = inputs.select(slice(None), slice(head, head + 1))
-    own = v[:, :, head // (inputs.q.shape[2] // v.shape[2])]
-    made = torch.empty_like(own)
+    head_values = v[:, :, head // (inputs.q.shape[2] // v.shape[2])]
+    output = torch.empty_like(head_values)
     for queries in blocks(one):
         weights = pattern(one.scores(queries, queries.stop), queries)
-        read = torch.einsum("bqk,bke->bqe", weights[:, 0], own[:, : queries.stop].to(weights.dtype))
-        made[:, queries.start : queries.stop] = read.to(own.dtype)
-    return made
+        read = torch.einsum("bqk,bke->bqe", weights[:, 0], head_values[:, : queries.stop].to(weights.dtype))
+        output[:, queries.start : queries.stop] = read.to(head_values.dtype)
+    return output

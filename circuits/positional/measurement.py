@@ -155,54 +155,56 @@ class Positional(ScoreObserver[PositionTables]):
                 rows += self._activations(study, seen, place)
         return rows + self._weights(study)
 
-    def _activations(self, study: Study, seen: PositionTables, place: dict[str, Any]) -> list[Row]:
+    def _activations(self, study: Study, tables: PositionTables, place: dict[str, Any]) -> list[Row]:
         rng = study.rng(NAME, *place.values())
         none = "no sequence"
-        rows = head_rows({"attention_locality": seen.reach}, rng, self.resamples, none, **place)
-        count = len(seen.reach)
-        for head in range(seen.heads):
-            here = {**place, "head": head, "n": count}
-            if seen.size < 4 or count < 2:
+        rows = head_rows({"attention_locality": tables.reach}, rng, self.resamples, none, **place)
+        count = len(tables.reach)
+        for head in range(tables.heads):
+            columns = {**place, "head": head, "n": count}
+            if tables.size < 4 or count < 2:
                 why = "needs two sequences and 4 positions behind BOS"
-                rows += [missing_row("undefined", why, quantity=q, **here) for q in (*FROM_GAUGE, "positional_share")]
+                rows += [
+                    missing_row("undefined", why, quantity=q, **columns) for q in (*FROM_GAUGE, "positional_share")
+                ]
                 continue
-            found = gauge(*seen.halves(head))
-            without = [seen.halves(head, leave=group) for group in seen.groups]
-            rows += self._gauge_rows(found, here, [translation_variances(*pair) for pair in without])
-            share = seen.share(head)
+            found = gauge(*tables.halves(head))
+            without = [tables.halves(head, leave=group) for group in tables.groups]
+            rows += self._gauge_rows(found, columns, [translation_variances(*pair) for pair in without])
+            share = tables.share(head)
             if share is None:
-                rows.append(missing_row("undefined", ALL_EQUAL, quantity="positional_share", **here))
+                rows.append(missing_row("undefined", ALL_EQUAL, quantity="positional_share", **columns))
                 continue
-            ends = _ends(share, [seen.share(head, leave=group) for group in seen.groups])
-            rows.append(row(quantity="positional_share", value=share, **ends, **here))
+            ends = _ends(share, [tables.share(head, leave=group) for group in tables.groups])
+            rows.append(row(quantity="positional_share", value=share, **ends, **columns))
         return rows
 
-    def _gauge_rows(self, found: Gauge, here: dict[str, Any], without: Sequence[Floats] = ()) -> list[Row]:
-        if found.equal or not found.above_noise:
+    def _gauge_rows(self, fit: Gauge, columns: dict[str, Any], without: Sequence[Floats] = ()) -> list[Row]:
+        if fit.equal or not fit.above_noise:
             noise = "mean scores by position are not above the noise between two halves of the sequences"
-            why = ALL_EQUAL if found.equal else noise
-            return [missing_row("undefined", why, quantity=q, **here) for q in FROM_GAUGE]
+            why = ALL_EQUAL if fit.equal else noise
+            return [missing_row("undefined", why, quantity=q, **columns) for q in FROM_GAUGE]
 
         def variance(period: int) -> Row:
-            value = float(found.variance[period - 1])
+            value = float(fit.variance[period - 1])
             ends = _ends(value, [float(of_group[period - 1]) for of_group in without])
-            return row(quantity="translation_variance", target=f"period {period}", value=value, **ends, **here)
+            return row(quantity="translation_variance", target=f"period {period}", value=value, **ends, **columns)
 
         rows = [variance(1)]
-        if found.period is None:
-            why = "scores depend on the lag alone" if found.variance[0] < 0.01 else "no period explains half of it"
-            rows += [missing_row("undefined", why, quantity=q, **here) for q in ("period", "period_strength")]
+        if fit.period is None:
+            why = "scores depend on the lag alone" if fit.variance[0] < 0.01 else "no period explains half of it"
+            rows += [missing_row("undefined", why, quantity=q, **columns) for q in ("period", "period_strength")]
         else:
-            rows.append(variance(found.period))
-            rows.append(row(quantity="period", value=float(found.period), **here))
-            rows.append(row(quantity="period_strength", value=found.strength, **here))
-        reach = locality(found.local_bias, self.eps)
+            rows.append(variance(fit.period))
+            rows.append(row(quantity="period", value=float(fit.period), **columns))
+            rows.append(row(quantity="period_strength", value=fit.strength, **columns))
+        reach = locality(fit.local_bias, self.eps)
         if reach is None:
-            lags = float(len(found.local_bias) - 1)
+            lags = float(len(fit.local_bias) - 1)
             why = "unbounded: phi still slopes at the largest lags"
-            rows.append(missing_row("censored", why, quantity="locality", low=lags, **here))
+            rows.append(missing_row("censored", why, quantity="locality", low=lags, **columns))
         else:
-            rows.append(row(quantity="locality", value=float(reach), **here))
+            rows.append(row(quantity="locality", value=float(reach), **columns))
         return rows
 
     def _weights(self, study: Study) -> list[Row]:

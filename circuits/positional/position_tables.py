@@ -56,7 +56,7 @@ class PositionTables:
 
     def halves(self, head: int, leave: tuple[int, int] | None = None) -> tuple[Floats, Floats]:
         """Return mean tables of the two halves of the sequences, without one group if ``leave`` is given."""
-        kept = self._kept(leave)
+        kept = self._group_mask(leave)
         count = np.maximum((self.counts * kept).sum(1), 1)
         first, second = np.einsum("hp,hpij->hij", kept, self.sums[:, :, head]) / count[:, None, None]
         return first, second
@@ -64,11 +64,11 @@ class PositionTables:
     def share(self, head: int, leave: tuple[int, int] | None = None) -> float | None:
         """Return the share of the score variance within queries that position explains; None without variance."""
         first, second = (row_residual(table) for table in self.halves(head, leave))
-        kept = self._kept(leave)
+        kept = self._group_mask(leave)
         within = float((self.within[:, :, head] * kept).sum() / (self.counts * kept).sum())
         return positional_share(within, float((first * second).sum()))
 
-    def _kept(self, leave: tuple[int, int] | None) -> Floats:
+    def _group_mask(self, leave: tuple[int, int] | None) -> Floats:
         kept = np.ones(self.counts.shape)
         if leave is not None:
             kept[leave] = 0.0

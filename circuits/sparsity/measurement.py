@@ -138,29 +138,34 @@ class Sparsity(ScoreObserver["NDArray[np.int64] | None"]):
         rows = []
         batch = study.batch(LAW, length)
         keys = batch.index(length) + 1
-        for layer, found in enumerate(layers):
+        for layer, counts in enumerate(layers):
             for head in range(study.cfg.n_heads):
                 place: dict[str, Any] = {"law": LAW, "length": length, "layer": layer, "head": head, "n": len(batch)}
-                if found is None or found[head] == 0:
+                if counts is None or counts[head] == 0:
                     why = "needs outputs that differ between sequences"
                     rows += [missing_row("undefined", why, quantity=q, **place) for q in OF_HEADS]
                     continue
-                rows.append(row(quantity="keys_needed", value=float(found[head]), **place))
-                rows.append(row(quantity="keys_share", value=float(found[head] / keys), **place))
+                rows.append(row(quantity="keys_needed", value=float(counts[head]), **place))
+                rows.append(row(quantity="keys_share", value=float(counts[head] / keys), **place))
         return rows
 
     def _windows(self, study: Study, length: int | None) -> list[Row]:
         if length is None:
             why = f"no measured length past training is at most {self.longest} (setting longest)"
             return [missing_row("not_applicable", why, quantity=q, law=LAW) for q in OF_WINDOWS]
-        found = self._search(study, length, study.grid.trained)
+        influence = self._search(study, length, study.grid.trained)
         place: dict[str, Any] = {"law": LAW, "length": length, "note": f"k = {self.k}; {REDUNDANT}"}
-        if found is None:
+        if influence is None:
             return [
                 missing_row("undefined", "the task asks nothing at this length", quantity=q, **place)
                 for q in OF_WINDOWS
             ]
-        values = (found.loss_long, found.loss_short, found.loss_sparse, found.loss_sparse - found.loss_long)
+        values = (
+            influence.loss_long,
+            influence.loss_short,
+            influence.loss_sparse,
+            influence.loss_sparse - influence.loss_long,
+        )
         rng = study.rng(NAME, "windows", length)
         return [
             mean_row(value, rng, self.resamples, "", quantity=q, **place)

@@ -58,10 +58,10 @@ class Labelling:
         Raises:
             NoCode: if fewer than two classes remain.
         """
-        here = [n for n in inside if n in rows]
-        if not here:
+        measured = [n for n in inside if n in rows]
+        if not measured:
             raise NoCode("none of the lengths inside training was measured")
-        labels = torch.cat([rows[n].labels[TARGET] for n in here])
+        labels = torch.cat([rows[n].labels[TARGET] for n in measured])
         if not len(labels):
             raise NoCode("no query of the lengths inside training is supervised")
         if labels.is_floating_point():
@@ -70,7 +70,7 @@ class Labelling:
         else:
             edges, every = None, tuple(int(c) for c in labels.unique())
         whole = Labelling(edges, every)
-        counts = torch.stack([whole.sizes(rows[n], fit) for n in here])
+        counts = torch.stack([whole.sizes(rows[n], fit) for n in measured])
         kept = tuple(c for c, enough in zip(every, (counts >= FEWEST).all(1).all(0).tolist(), strict=True) if enough)
         if len(kept) < 2:
             least = f"fewer than 2 of {len(every)} classes have {FEWEST} sequences per half inside training"

@@ -146,47 +146,49 @@ class Drift(ResampledMeasurement):
         """Return cosines over lengths, their controls, then cosines over steps."""
         lengths = sorted(self.rows)
         try:
-            found = codes_of(self, study)
+            all_codes = codes_of(self, study)
         except NoCode as error:
             lost = [self._lost(LENGTH, n, str(m), str(error)) for n, m in combinations(lengths, 2)]
             return lost + self._unsettled(study, str(error))
-        made = list[Row]()
+        new_rows = list[Row]()
         for n, m in combinations(lengths, 2):
-            lacking = [f"at length {k}: {found.problems[k]}" for k in (n, m) if k in found.problems]
-            made += [self._lost(LENGTH, n, str(m), lacking[0])] if lacking else []
-        pairs = list(combinations(sorted(found.draws), 2))
+            lacking = [f"at length {k}: {all_codes.problems[k]}" for k in (n, m) if k in all_codes.problems]
+            new_rows += [self._lost(LENGTH, n, str(m), lacking[0])] if lacking else []
+        pairs = list(combinations(sorted(all_codes.draws), 2))
         for i, site in enumerate(self.read):
-            made += self._between(site, {n: self.rows[n].x[i] for n in found.draws}, found, pairs)
-        made += self._controls(study, found)
+            new_rows += self._between(site, {n: self.rows[n].x[i] for n in all_codes.draws}, all_codes, pairs)
+        new_rows += self._controls(study, all_codes)
         trained = study.grid.trained
-        if trained not in found.draws:
-            return made + self._unsettled(study, found.problems.get(trained, f"length {trained} was not measured"))
-        return made + self._over_steps(study, found.labelling, found.draws[trained])
+        if trained not in all_codes.draws:
+            return new_rows + self._unsettled(
+                study, all_codes.problems.get(trained, f"length {trained} was not measured")
+            )
+        return new_rows + self._over_steps(study, all_codes.labelling, all_codes.draws[trained])
 
     def _between(
-        self, site: str, xs: Mapping[int, Tensor], found: Codes, pairs: Sequence[tuple[int, int]], control: str = ""
+        self, site: str, xs: Mapping[int, Tensor], all_codes: Codes, pairs: Sequence[tuple[int, int]], control: str = ""
     ) -> list[Row]:
         """Return cosines of pairs of lengths at one site."""
         if not pairs:
             return []
-        note, made = self._note(found.labelling, found.draws, xs), []
-        for (n, m), cosine in zip(pairs, cosines(xs, found.draws, pairs), strict=True):
+        note, made = self._note(all_codes.labelling, all_codes.draws, xs), []
+        for (n, m), cosine in zip(pairs, cosines(xs, all_codes.draws, pairs), strict=True):
             made.append(self._row(LENGTH, site, n, str(m), cosine, min(len(xs[n]), len(xs[m])), note, control))
         return made
 
-    def _controls(self, study: Study, found: Codes) -> list[Row]:
+    def _controls(self, study: Study, all_codes: Codes) -> list[Row]:
         """Return control cosines between N and longer lengths, at the last site."""
         site, trained = self.read[-1], study.grid.trained
-        own = {n: rows.x[-1] for n, rows in self.rows.items()}
-        made = list[Row]()
+        stream = {n: rows.x[-1] for n, rows in self.rows.items()}
+        new_rows = list[Row]()
         for control in (controls.SHUFFLED, controls.HASHED):
             try:
                 coded = codes_of(self, study, control)
             except NoCode as error:
-                made += [self._lost(LENGTH, n, str(m), str(error), control) for n, m in beyond(trained, found)]
+                new_rows += [self._lost(LENGTH, n, str(m), str(error), control) for n, m in beyond(trained, all_codes)]
                 continue
-            xs = {n: own[n] for n in coded.draws}
-            made += self._between(site, xs, coded, beyond(trained, coded), control)
+            xs = {n: stream[n] for n in coded.draws}
+            new_rows += self._between(site, xs, coded, beyond(trained, coded), control)
 
         def fixed() -> list[Row]:
             untrained = self.untrained_rows(study, [site]) or {}
@@ -194,31 +196,33 @@ class Drift(ResampledMeasurement):
             read = {controls.UNTRAINED: features} if features else {}
             tokens = {n: rows.tokens for n, rows in self.rows.items()}
             read |= {c: controls.inputs_by_length(tokens, c) for c in (controls.TOKEN, controls.TOKENS)}
-            pairs = beyond(trained, found)
-            return [r for c, xs in read.items() for r in self._between(site, xs, found, pairs, c)]
+            pairs = beyond(trained, all_codes)
+            return [r for c, xs in read.items() for r in self._between(site, xs, all_codes, pairs, c)]
 
-        return made + self.memo(study, fixed)
+        return new_rows + self.memo(study, fixed)
 
     def _over_steps(self, study: Study, labelling: Labelling, draws: Draws) -> list[Row]:
         """Compare this checkpoint's code at N with those of all earlier ones, on the same sequences and halves."""
         trained, key = study.grid.trained, (self.name, tuple(self.read))
-        rows, made = self.rows[trained], list[Row]()
-        found: list[list[Cosine]] = []
+        rows, new_rows = self.rows[trained], list[Row]()
+        cosines_by_step: list[list[Cosine]] = []
         for step in study.earlier:
             try:
                 x = self._of_step(study, step, key)
             except RunError as error:
-                found.append([Cosine(problem=str(error))] * len(self.read))
+                cosines_by_step.append([Cosine(problem=str(error))] * len(self.read))
                 continue
             pair = [(step, study.step)]
             both = {step: draws, study.step: draws}
-            found.append([cosines({step: x[i], study.step: rows.x[i]}, both, pair)[0] for i in range(len(self.read))])
+            cosines_by_step.append(
+                [cosines({step: x[i], study.step: rows.x[i]}, both, pair)[0] for i in range(len(self.read))]
+            )
         for i, site in enumerate(self.read):
-            here, note = [at[i] for at in found], self._note(labelling, {0: draws}, {0: rows.x[i]})
+            here, note = [at[i] for at in cosines_by_step], self._note(labelling, {0: draws}, {0: rows.x[i]})
             for step, cosine in zip(study.earlier, here, strict=True):
-                made.append(self._row(STEP, site, trained, str(step), cosine, len(rows), note))
-            made.append(self._settled(study, site, rows.x[i], draws, here))
-        return made
+                new_rows.append(self._row(STEP, site, trained, str(step), cosine, len(rows), note))
+            new_rows.append(self._settled(study, site, rows.x[i], draws, here))
+        return new_rows
 
     def _of_step(self, study: Study, step: int, key: tuple[Any, ...]) -> Tensor:
         """Return the rows at N of an earlier checkpoint.

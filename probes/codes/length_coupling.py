@@ -128,16 +128,18 @@ class LengthCoupling(ResampledMeasurement):
         wanted = [study.task.next_length(study.grid.trained * factor) for factor in FACTORS]
         report = CouplingRows({n: len(rows) for n, rows in self.rows.items()}, study, wanted)
         used = {n: centred(study, x) for n, x in self._logits.items()}
-        own = self._codes(study, "")
-        made = report.rows(ComparedCode(self._fields(USED, "logits"), used), own)
+        label_codes = self._codes(study, "")
+        new_rows = report.rows(ComparedCode(self._fields(USED, "logits"), used), label_codes)
         for control in (controls.SHUFFLED, controls.HASHED):
             place = ComparedCode(self._fields(USED, "logits", control), used, brief=True)
-            made += report.rows(place, self._codes(study, control))
-        made += self.memo(study, lambda: [r for place in self._fixed(study) for r in report.rows(place, own)])
+            new_rows += report.rows(place, self._codes(study, control))
+        new_rows += self.memo(
+            study, lambda: [r for place in self._fixed(study) for r in report.rows(place, label_codes)]
+        )
         for i, site in enumerate(self.read):
             held = {n: rows.x[i] for n, rows in self.rows.items()}
-            made += report.rows(ComparedCode(self._fields(STORED, site), held), own)
-        return made + [r for place in self._inner(study) for r in report.rows(place, own)]
+            new_rows += report.rows(ComparedCode(self._fields(STORED, site), held), label_codes)
+        return new_rows + [r for place in self._inner(study) for r in report.rows(place, label_codes)]
 
     def _codes(self, study: Study, control: str) -> Codes | str:
         """Return the codes of the labels, or of a label control; or why there are none."""
@@ -162,7 +164,7 @@ class LengthCoupling(ResampledMeasurement):
     def _inner(self, study: Study) -> Iterator[ComparedCode]:
         """Yield the embedding and the stream after each block, as the rest of the model reads them inside training."""
         sites = [site for site in self.read if not site.endswith(MID)]
-        found: list[Tensor] = []
+        jacobians: list[Tensor] = []
         problem = "none of the lengths inside training was measured"
         for n in study.grid.inside:
             if n not in self.rows or not len(self.rows[n]):
@@ -170,14 +172,14 @@ class LengthCoupling(ResampledMeasurement):
             chosen = self.rows[n].sequence[:JACOBIAN_SEQUENCES]
             study.passes += 1
             try:
-                found.append(mean_jacobian(study.model, study.batch(self.law, n).take(chosen), sites))
+                jacobians.append(mean_jacobian(study.model, study.batch(self.law, n).take(chosen), sites))
             except ProbeError as error:
                 problem = str(error)
-        mean = centred(study, torch.stack(found).mean(0).transpose(1, 2)) if found else None
+        mean = centred(study, torch.stack(jacobians).mean(0).transpose(1, 2)) if jacobians else None
         for i, site in enumerate(sites):
             at = self.read.index(site)
             xs = {} if mean is None else {n: rows.x[at].double() @ mean[i] for n, rows in self.rows.items()}
-            yield ComparedCode(self._fields(INNER, site), xs, brief=True, problem="" if found else problem)
+            yield ComparedCode(self._fields(INNER, site), xs, brief=True, problem="" if jacobians else problem)
 
     def _fields(self, mode: str, site: str, control: str = "") -> Row:
         layer = {} if site == "logits" else {"layer": layer_of(site)}
@@ -245,29 +247,31 @@ class CouplingRows:
     study: Study
     wanted: Sequence[int]
 
-    def rows(self, place: ComparedCode, found: Codes | str) -> list[Row]:
-        """Return all rows of one activation; ``found`` is its codes, or why there are none."""
-        if place.problem or isinstance(found, str):
-            return self._nothing(place, place.problem or str(found))
-        changes = found.changes(place.xs)
-        still = any(found.draws[n].still(place.xs[n]) for n in found.draws)
-        note = "; ".join(filter(None, (found.labelling.note, STILL if still else "")))
+    def rows(self, place: ComparedCode, codes: Codes | str) -> list[Row]:
+        """Return all rows of one activation; ``codes`` is its codes, or why there are none."""
+        if place.problem or isinstance(codes, str):
+            return self._nothing(place, place.problem or str(codes))
+        changes = codes.changes(place.xs)
+        still = any(codes.draws[n].still(place.xs[n]) for n in codes.draws)
+        note = "; ".join(filter(None, (codes.labelling.note, STILL if still else "")))
 
         def at(n: int, apart: bool = False) -> Change:
             if (n, apart) in changes:
                 return changes[n, apart]
             absent = f"length {n} was not measured, or cannot be read"
-            return Change(np.full(2, np.nan), found.problems.get(n, absent))
+            return Change(np.full(2, np.nan), codes.problems.get(n, absent))
 
-        made = [self._row("length_coupling", place, mean_change({n: at(n) for n in self.wanted}), self.wanted, note)]
-        inside = found.inside
+        new_rows = [
+            self._row("length_coupling", place, mean_change({n: at(n) for n in self.wanted}), self.wanted, note)
+        ]
+        inside = codes.inside
         if len(inside) > 1:
             own = mean_change({n: at(n, True) for n in inside})
         else:
             own = Change(np.full(2, np.nan), "needs at least two lengths inside training")
-        made.append(self._row("length_coupling_in", place, own, inside, note))
+        new_rows.append(self._row("length_coupling_in", place, own, inside, note))
         every = [] if place.brief else sorted(self.sizes)
-        return made + [self._row("length_coupling_at", place, at(n), [n], note, n) for n in every]
+        return new_rows + [self._row("length_coupling_at", place, at(n), [n], note, n) for n in every]
 
     def _nothing(self, place: ComparedCode, problem: str) -> list[Row]:
         """Return the rows of an activation without a code."""

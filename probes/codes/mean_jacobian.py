@@ -39,12 +39,15 @@ def mean_jacobian(model: HookedModel, batch: Batch, sites: Sequence[str]) -> Flo
     """
     index, total = batch.index(batch.length), torch.zeros((), dtype=torch.float64)
     for tokens, ids in chunks(model, batch):
-        held: dict[str, Tensor] = {}
-        with torch.enable_grad(), model.hooks(fwd_hooks=[(site, partial(_hold, held=held)) for site in sites]):
+        activations: dict[str, Tensor] = {}
+        with (
+            torch.enable_grad(),
+            model.hooks(fwd_hooks=[(site, partial(_hold, activations=activations)) for site in sites]),
+        ):
             outputs = model(tokens, ids)[:, index].sum(0)
         if len(outputs) > MOST_OUTPUTS:
             raise ProbeError(f"{len(outputs)} outputs: the mean Jacobian takes a backward pass for each")
-        xs = [held[site] for site in sites]
+        xs = [activations[site] for site in sites]
         by_output = [torch.autograd.grad(one, xs, retain_graph=True) for one in outputs]
         total = total + torch.stack(
             [torch.stack([g[:, index].double().sum(0) for g in found]) for found in by_output], 1
@@ -52,7 +55,7 @@ def mean_jacobian(model: HookedModel, batch: Batch, sites: Sequence[str]) -> Flo
     return total / len(batch)
 
 
-def _hold(x: Tensor, hook: Any, held: dict[str, Tensor]) -> Tensor:
+def _hold(x: Tensor, hook: Any, activations: dict[str, Tensor]) -> Tensor:
     """Store the activation from which the rest of the pass is computed; the graph begins at the first one."""
-    held[hook.name] = x if x.requires_grad else x.detach().requires_grad_()
-    return held[hook.name]
+    activations[hook.name] = x if x.requires_grad else x.detach().requires_grad_()
+    return activations[hook.name]

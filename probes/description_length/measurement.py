@@ -93,7 +93,7 @@ class DescriptionLength(ResampledMeasurement):
         if target.classes == 1:
             problem = "the summary has one class only"
             return [self._lost(n, site, "", problem) for n in self.rows for site in self.read]
-        made: list[Row] = []
+        new_rows: list[Row] = []
         for n, rows in self.rows.items():
             y, order = self._labels(study, n, target)
             labels = {
@@ -102,8 +102,8 @@ class DescriptionLength(ResampledMeasurement):
                 controls.HASHED: controls.hashed(y, rows.tokens[order]),
             }
             for site, x in zip(self.read, rows.x, strict=True):
-                made += self._coded(study, n, site, x[order], labels, target.classes)
-        return made + self.memo(study, lambda: list(self._fixed(study, target)))
+                new_rows += self._coded(study, n, site, x[order], labels, target.classes)
+        return new_rows + self.memo(study, lambda: list(self._fixed(study, target)))
 
     def _labels(self, study: Study, length: int, target: Target) -> tuple[Tensor, Tensor]:
         """Return the labels in the order in which they are sent, and that order."""
@@ -155,12 +155,12 @@ class DescriptionLength(ResampledMeasurement):
         yield self._row("description_length", length, site, control, ProbeScore(code.length() / n, low, high), n)
         yield self._row("compression", length, site, control, ProbeScore(code.compression(), *ends[1]), n)
         if classes:
-            held = y[n - len(code.predicted) :]
-            resamples = Resamples.of(torch.arange(len(held)), rng, self.resamples)
+            test_labels = y[n - len(code.predicted) :]
+            resamples = Resamples.of(torch.arange(len(test_labels)), rng, self.resamples)
             predicted = torch.from_numpy(code.predicted)[None]
-            found = estimates(balanced_accuracy(predicted, held, classes, resamples))
-            (right,) = exact_where_uniform(found, predicted, held, classes)
-            yield self._row("logistic_accuracy", length, site, control, right, len(held))
+            found = estimates(balanced_accuracy(predicted, test_labels, classes, resamples))
+            (right,) = exact_where_uniform(found, predicted, test_labels, classes)
+            yield self._row("logistic_accuracy", length, site, control, right, len(test_labels))
 
     def _fields(self, length: int, site: str, control: str) -> Row:
         place = {"law": self.law, "length": length, "site": site, "layer": layer_of(site)}

@@ -111,18 +111,21 @@ def number_codes(x: Float[Tensor, "row d"], ys: Sequence[Float[Tensor, "row ..."
     plain = [_bits(y, torch.zeros_like(y), torch.ones(y.shape[1])) for y in sent]
     bits, block = [p.clone() for p in plain], np.zeros(len(x), dtype=np.int64)
     for i, start, end in ends:
-        seen, fold = [y[:start] for y in sent], torch.arange(start) % FOLDS
-        apart = [torch.empty_like(y) for y in seen]
+        fit_labels, fold = [y[:start] for y in sent], torch.arange(start) % FOLDS
+        residuals = [torch.empty_like(y) for y in fit_labels]
         for k in range(FOLDS):
             out = fold == k
-            for held, y, found in zip(
-                apart, seen, ridge(x[None, :start][:, ~out], [y[~out] for y in seen], fold[~out]), strict=True
+            for residual, y, probe in zip(
+                residuals,
+                fit_labels,
+                ridge(x[None, :start][:, ~out], [y[~out] for y in fit_labels], fold[~out]),
+                strict=True,
             ):
-                held[out] = found(x[None, :start][:, out])[0] - y[out]
-        fitted = ridge(x[None, :start], seen, fold)
-        for made, y, held, found in zip(bits, sent, apart, fitted, strict=True):
-            deviation = held.pow(2).mean(0).sqrt().clamp(min=SUREST)
-            made[start:end] = _bits(y[start:end], found(x[None, start:end])[0], deviation)
+                residual[out] = probe(x[None, :start][:, out])[0] - y[out]
+        fitted = ridge(x[None, :start], fit_labels, fold)
+        for made, y, residual, probe in zip(bits, sent, residuals, fitted, strict=True):
+            deviation = residual.pow(2).mean(0).sqrt().clamp(min=SUREST)
+            made[start:end] = _bits(y[start:end], probe(x[None, start:end])[0], deviation)
         block[start:end] = i
     none = np.zeros(0, dtype=np.int64)
     return [Code(b.numpy(), p.numpy(), block, none) for b, p in zip(bits, plain, strict=True)]

@@ -49,30 +49,30 @@ class Eraser:
 
     Attributes:
         mean: mean of the fitting rows.
-        reads: erased linear functionals of the centred activation.
-        writes: the directions along which they are subtracted.
+        proj_left: W^+ U, the directions that are subtracted.
+        proj_right: U^T W, the erased linear functionals of the centred activation.
         left_out: directions that were ignored; see :attr:`Whitened.left_out`.
     """
 
     mean: Float[Tensor, "d"]
-    reads: Float[Tensor, "rank d"]
-    writes: Float[Tensor, "d rank"]
+    proj_left: Float[Tensor, "d rank"]
+    proj_right: Float[Tensor, "rank d"]
     left_out: LeftOut
 
     @property
     def rank(self) -> int:
         """Number of erased functionals."""
-        return len(self.reads)
+        return len(self.proj_right)
 
     @property
     def variance(self) -> float:
         """Variance of the erased part in the fitting rows, summed over dimensions. The functionals are white there."""
-        return float(self.writes.pow(2).sum())
+        return float(self.proj_left.pow(2).sum())
 
     def part(self, x: Float[Tensor, "... d"]) -> Float[Tensor, "... d"]:
         """Return the part of each activation that is erased."""
-        mean, reads, writes = (t.to(x.dtype) for t in (self.mean, self.reads, self.writes))
-        return (x - mean) @ reads.T @ writes.T
+        mean, proj_left, proj_right = (t.to(x.dtype) for t in (self.mean, self.proj_left, self.proj_right))
+        return (x - mean) @ proj_right.T @ proj_left.T
 
     def erase(self, x: Float[Tensor, "... d"]) -> Float[Tensor, "... d"]:
         """Return the activations without the concept."""
@@ -112,13 +112,14 @@ class Whitened:
         if not bool(x.isfinite().all()):
             raise ValueError("activations are not finite")
         mean = x.mean(0)
-        variance, basis = torch.linalg.eigh((x - mean).T @ (x - mean) / len(x))
-        kept = variance > _NO_VARIANCE * variance[-1].clamp(min=torch.finfo(torch.float64).tiny)
-        if not bool(kept.any()) or float(variance[-1]) <= 0:
+        sigma_xx = (x - mean).T @ (x - mean) / len(x)
+        variance, basis = torch.linalg.eigh(sigma_xx)
+        varying = variance > _NO_VARIANCE * variance[-1].clamp(min=torch.finfo(torch.float64).tiny)
+        if not bool(varying.any()) or float(variance[-1]) <= 0:
             raise ValueError("activations do not vary")
-        share = float(variance[~kept].clamp(min=0).sum() / variance.clamp(min=0).sum())
-        left_out = LeftOut(int((~kept).sum()), len(kept), share)
-        return Whitened(mean, basis[:, kept], variance[kept].sqrt(), x, left_out)
+        share = float(variance[~varying].clamp(min=0).sum() / variance.clamp(min=0).sum())
+        left_out = LeftOut(int((~varying).sum()), len(varying), share)
+        return Whitened(mean, basis[:, varying], variance[varying].sqrt(), x, left_out)
 
     def leace(self, z: Float[Tensor, "row concept"], rng: np.random.Generator | None = None) -> Eraser:
         """Return the eraser of a concept.
@@ -155,9 +156,9 @@ class Whitened:
         return (self.x - self.mean) @ self.basis / self.scale
 
     def _eraser(self, directions: Float[Tensor, "k rank"]) -> Eraser:
-        reads = (self.basis / self.scale) @ directions
-        writes = (self.basis * self.scale) @ directions
-        return Eraser(self.mean, reads.T, writes, self.left_out)
+        proj_left = (self.basis * self.scale) @ directions
+        proj_right = ((self.basis / self.scale) @ directions).T
+        return Eraser(self.mean, proj_left, proj_right, self.left_out)
 
 
 def _whitened(z: Float[Tensor, "row concept"]) -> Float[Tensor, "row k"]:

@@ -181,16 +181,16 @@ class Erasure(StreamMeasurement):
         self, study: Study, site: int, target: str, length: int, fit: Bool[Tensor, "sequence"]
     ) -> tuple[list[ErasureArm], list[tuple[Row, str]]]:
         """Return all edits of one concept at one site, and those that are undefined, with the reason."""
-        made: dict[tuple[str, str], Callable[[], list[ErasureArm]]] = {
+        makers: dict[tuple[str, str], Callable[[], list[ErasureArm]]] = {
             (mode, ""): partial(self._arms, study, site, target, mode, length, fit) for mode in (REFIT, TRANSFER)
         }
         if target == TARGET:
-            made |= {
+            makers |= {
                 (REFIT, control): partial(self._control, study, site, control, length, fit) for control in CONCEPTS
             }
         arms: list[ErasureArm] = []
         lost: list[tuple[Row, str]] = []
-        for (mode, control), make in made.items():
+        for (mode, control), make in makers.items():
             try:
                 arms += make()
             except ValueError as error:
@@ -209,19 +209,19 @@ class Erasure(StreamMeasurement):
         lengths = [length] if mode == REFIT else [n for n in study.grid.inside if n in source]
         if not lengths:
             raise ValueError("none of the lengths inside training was measured")
-        rows = _fitted([source[n] for n in lengths], fit)
+        rows = _fitting_rows([source[n] for n in lengths], fit)
         # The same draws at every checkpoint.
         rng = study.rng(self.name, target, site, length, mode)
         white = Whitened.of(rows.x[site])
         eraser = white.leace(concept(rows, target), rng)
-        made = [ErasureArm(target, mode, "", False, eraser)]
+        arms = [ErasureArm(target, mode, "", False, eraser)]
         if mode == TRANSFER:
-            return made
+            return arms
         control = white.random(eraser.rank, rng)
-        made.append(ErasureArm(target, mode, CONTROL, False, control))
+        arms.append(ErasureArm(target, mode, CONTROL, False, control))
         if target == TARGET:
-            made += [ErasureArm(target, mode, "", True, eraser), ErasureArm(target, mode, CONTROL, True, control)]
-        return made
+            arms += [ErasureArm(target, mode, "", True, eraser), ErasureArm(target, mode, CONTROL, True, control)]
+        return arms
 
     def _control(
         self, study: Study, site: int, control: str, length: int, fit: Bool[Tensor, "sequence"]
@@ -231,7 +231,7 @@ class Erasure(StreamMeasurement):
         Raises:
             ValueError: where no eraser can be fitted.
         """
-        rows = _fitted([self.rows[length]], fit)
+        rows = _fitting_rows([self.rows[length]], fit)
         labels = rows.tokens[:, -1] if control == controls.TOKEN else controls.hashed(rows.labels[TARGET], rows.tokens)
         rng = study.rng(self.name, control, site, length)
         eraser = Whitened.of(rows.x[site]).leace(_indicators(labels), rng)
@@ -281,7 +281,7 @@ class Erasure(StreamMeasurement):
         )
 
 
-def _fitted(parts: Sequence[ProbeRows], fit: Bool[Tensor, "sequence"]) -> ProbeRows:
+def _fitting_rows(parts: Sequence[ProbeRows], fit: Bool[Tensor, "sequence"]) -> ProbeRows:
     """Return the rows on which an eraser is fitted.
 
     Raises:

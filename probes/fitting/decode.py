@@ -148,7 +148,7 @@ class Decoder:
     def arms(self, length: int, label_controls: Sequence[str]) -> dict[str, list[ProbeArm | UndefinedTarget]]:
         """Return, per target, the three modes, and refits to the labels of each label control."""
         able = self.able(length)
-        made: dict[str, list[ProbeArm | UndefinedTarget]] = {
+        arms_by_target: dict[str, list[ProbeArm | UndefinedTarget]] = {
             t.name: [UndefinedTarget(mode, "", self.problem(length, t)) for mode in MODES] for t in self.targets
         }
         fit, test = self.fit[length], self.test[length]
@@ -157,16 +157,16 @@ class Decoder:
         classes = [t.classes for t in able for _ in labels[t.name]]
         found = iter(fit_probes(fit.x, flat, classes, folds(fit.sequence)))
         for t in able:
-            made[t.name] = self._frozen_arms(t, fit, test)
+            arms_by_target[t.name] = self._frozen_arms(t, fit, test)
             for control, (fitted, truth) in labels[t.name].items():
                 probe = next(found)
                 poor = t.poor(fitted, "in the half fitted on") or t.poor(truth, "in the half tested on")
-                made[t.name].append(
+                arms_by_target[t.name].append(
                     UndefinedTarget(REFIT, control, f"{control}: {poor}")
                     if poor
                     else ProbeArm(REFIT, control, probe(test.x), truth)
                 )
-        return made
+        return arms_by_target
 
     def _labels(self, length: int, target: Target, label_controls: Sequence[str]) -> dict[str, tuple[Tensor, Tensor]]:
         """Return labels of the (fit, test) rows: the target's own under "", and those of each label control."""
@@ -212,10 +212,10 @@ class Decoder:
         if untrained is not None:
             x, mask = untrained[length].x, self.is_fit[untrained[length].sequence]
             features[controls.UNTRAINED] = x[:, mask], x[:, ~mask]
-        made: dict[str, list[ProbeArm]] = {t.name: [] for t in self.targets}
+        arms_by_target: dict[str, list[ProbeArm]] = {t.name: [] for t in self.targets}
         for control, (x_fit, x_test) in features.items():
             y = [t.of(fit) for t in able]
             found = fit_probes(x_fit, y, [t.classes for t in able], folds(fit.sequence))
             for t, probe in zip(able, found, strict=True):
-                made[t.name].append(ProbeArm(REFIT, control, probe(x_test), t.of(test)))
-        return made
+                arms_by_target[t.name].append(ProbeArm(REFIT, control, probe(x_test), t.of(test)))
+        return arms_by_target

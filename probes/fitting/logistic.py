@@ -54,15 +54,17 @@ class Classifier:
         """
         z = (x.double().numpy() - self._mean) / self._scale
         unseen = self.classes - len(self._seen)
-        found = np.full((len(z), self.classes), -np.log2(self._rows + unseen))
+        log2_p = np.full((len(z), self.classes), -np.log2(self._rows + unseen))
         if self._fitted is None:
-            own = np.zeros((len(z), 1))
+            present_log2_p = np.zeros((len(z), 1))
         else:
             # Not the log of a probability, which is rounded to 0 where a row lies far from those that were fitted.
             score = self._fitted.decision_function(z)
-            own = log_softmax(np.stack([0 * score, score], 1) if score.ndim == 1 else score, axis=1) / np.log(2)
-        found[:, self._seen] = own + np.log2(self._rows / (self._rows + unseen))
-        return found
+            present_log2_p = log_softmax(
+                np.stack([0 * score, score], 1) if score.ndim == 1 else score, axis=1
+            ) / np.log(2)
+        log2_p[:, self._seen] = present_log2_p + np.log2(self._rows / (self._rows + unseen))
+        return log2_p
 
     def __call__(self, x: Float[Tensor, "row d"]) -> Int[np.ndarray, "row"]:
         """Return the most likely class of each row."""
@@ -94,10 +96,10 @@ def logistic(
     mean, scale = features.mean(0), features.std(0)
     scale = np.where(scale > 1e-9 * (1 + np.abs(mean)), scale, 1.0)
     labels = y.numpy()
-    seen = np.unique(labels)
-    if len(seen) == 1:
-        return Classifier(classes, 0, None, seen, len(labels), mean, scale)
-    solver = "newton-cholesky" if len(seen) * features.shape[1] <= NEWTON else "lbfgs"
+    present_classes = np.unique(labels)
+    if len(present_classes) == 1:
+        return Classifier(classes, 0, None, present_classes, len(labels), mean, scale)
+    solver = "newton-cholesky" if len(present_classes) * features.shape[1] <= NEWTON else "lbfgs"
     model = LogisticRegression(C=inverse_penalty, solver=solver, tol=TOLERANCE, max_iter=ITERATIONS)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
@@ -110,4 +112,4 @@ def logistic(
     steps = int(np.max(model.n_iter_))
     if steps >= ITERATIONS:
         raise Unconverged(f"logistic regression did not converge in {ITERATIONS} steps")
-    return Classifier(classes, steps, model, seen, len(labels), mean, scale)
+    return Classifier(classes, steps, model, present_classes, len(labels), mean, scale)

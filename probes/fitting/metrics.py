@@ -167,7 +167,7 @@ def says_nothing(at: ProbeScore, errors: Float[Tensor, "row"], resamples: Resamp
 
 
 def exact_where_uniform(
-    found: list[ProbeScore], predicted: Shaped[Tensor, "site row"], truth: Int[Tensor, "row"], classes: int
+    scores: list[ProbeScore], predicted: Shaped[Tensor, "site row"], truth: Int[Tensor, "row"], classes: int
 ) -> list[ProbeScore]:
     """Replace the interval of sites where each class is all right or all wrong; resampling would give width 0.
 
@@ -175,11 +175,11 @@ def exact_where_uniform(
     Clopper-Pearson limits of each class. A class without rows is left out of the mean, as in :func:`balanced_accuracy`.
     """
     sizes = torch.bincount(truth, minlength=classes).tolist()
-    replaced = list(found)
+    replaced = list(scores)
     for site, hit in enumerate(predicted == truth):
         right = torch.bincount(truth[hit], minlength=classes).tolist()
         if all(k in (0, size) for k, size in zip(right, sizes, strict=True)):
             limits = [clopper_pearson(k, size) for k, size in zip(right, sizes, strict=True) if size]
             low, high = (float(np.mean(side)) for side in zip(*limits, strict=True))
-            replaced[site] = ProbeScore(found[site].value, low, high)
+            replaced[site] = ProbeScore(scores[site].value, low, high)
     return replaced

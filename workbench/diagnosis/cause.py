@@ -37,37 +37,37 @@ class Entry:
     also: tuple[Tried, ...] = ()
 
 
-def name_entry(found: Findings, recurrent: bool = False) -> Entry:
+def name_entry(findings: Findings, recurrent: bool = False) -> Entry:
     """Return the cause: the first family whose best member recovers enough; else a pair; else not explained.
 
     The order is P, D or K, T, C. It starts with edits that use the least information: P changes only position ids.
     Where P and the better of D and K both pass, P is named unless the other recovers clearly more.
 
     Args:
-        found: the results of the interventions.
+        findings: the results of the interventions.
         recurrent: whether the model has steps in place of keys.
     """
-    able = {family: one for family, one in found.families.items() if family in found.passed}
+    able = {family: trial for family, trial in findings.families.items() if family in findings.passed}
     scores = [able[family] for family in ("D", "K") if family in able]
-    ranked = sorted(scores, key=lambda one: -_value(one))
+    ranked = sorted(scores, key=lambda trial: -_value(trial))
     by = able.get("P")
     if by is None:
         by = ranked[0] if ranked else able.get("T", able.get("C"))
     elif ranked:
-        more = found.bootstrap.share_difference(ranked[0].right, by.right)
+        more = findings.bootstrap.share_difference(ranked[0].right, by.right)
         if more.value > CLEARLY and more.low > 0:
             by = ranked[0]
     if by is not None:
-        also = tuple(one for one in able.values() if one is not by)
+        also = tuple(trial for trial in able.values() if trial is not by)
         return Entry(FAMILIES[by.interventions[0].family].of(recurrent), grade(by), by, also)
-    return _joint(found)
+    return _joint(findings)
 
 
-def _joint(found: Findings) -> Entry:
-    weak = {family: _value(one) < NAMING_SHARE for family, one in found.families.items()}
+def _joint(findings: Findings) -> Entry:
+    weak = {family: _value(trial) < NAMING_SHARE for family, trial in findings.families.items()}
     pairs = [
         pair
-        for pair in found.pairs
+        for pair in findings.pairs
         if _value(pair) >= JOINT and all(weak[intervention.family] for intervention in pair.interventions)
     ]
     if not pairs:
@@ -140,12 +140,12 @@ def position_ruled_out(shares: Iterable[float], reads_ids: bool) -> bool:
     return not reads_ids or (bool(tested) and max(tested) < NAMING_SHARE)
 
 
-def grade(one: Tried) -> str:
+def grade(trial: Tried) -> str:
     """Return how much of the accuracy drop an intervention recovers: ``strong``, ``partly`` or ``none``."""
-    if one.share is None or one.share.value < NAMING_SHARE:
+    if trial.share is None or trial.share.value < NAMING_SHARE:
         return "none"
-    return "strong" if one.share.value >= STRONG and one.share.low >= STRONG_LOW else "partly"
+    return "strong" if trial.share.value >= STRONG and trial.share.low >= STRONG_LOW else "partly"
 
 
-def _value(one: Tried) -> float:
-    return -1.0 if one.share is None else one.share.value
+def _value(trial: Tried) -> float:
+    return -1.0 if trial.share is None else trial.share.value

@@ -109,22 +109,24 @@ def wrong_strings(
     logits = last_logits(model, batch)
     lead = leads(logits, batch.targets[:, -1])
     right = lead > slack(logits)
-    if bool((right != judged(model, task, batch, (), trained)).any()):
+    if bool((right != right_without_tie(model, task, batch, (), trained)).any()):
         return WrongStrings([], 0, 0, **shared, problem="more than one answer can be right")
     wrong = [i for i in lead.argsort().tolist() if lead[i] < -slack(logits)[i]]
-    mended = judged(model, task, batch.take(torch.tensor(wrong)), edits, trained) if edits and wrong else None
-    found, tried = [], 0
-    held, answers, margins = batch.tokens[right], batch.targets[right, -1], lead[right]
+    mended = (
+        right_without_tie(model, task, batch.take(torch.tensor(wrong)), edits, trained) if edits and wrong else None
+    )
+    results, tried = [], 0
+    right_tokens, answers, margins = batch.tokens[right], batch.targets[right, -1], lead[right]
     for place, i in enumerate(wrong[:count]):
         progress(place, min(count, len(wrong)), "replacing one token at a time")
         string, answer = batch.tokens[i], int(batch.targets[i, -1])
         twin, tried = flipped(model, task, string[int(batch.bos) :], answer)
         if twin is None:
             same = answers == answer
-            twin = nearest(task, string, held[same], margins[same], batch.bos)
-        found.append(
+            twin = nearest(task, string, right_tokens[same], margins[same], batch.bos)
+        results.append(
             WrongString(
-                written(task, string, batch.bos),
+                sequence_text(task, string, batch.bos),
                 task.output_names[answer],
                 task.output_names[int(logits[i].argmax())],
                 -float(lead[i]),
@@ -133,13 +135,13 @@ def wrong_strings(
             )
         )
     return replace(
-        WrongStrings(found, len(wrong), len(batch), **shared, tried=tried),
+        WrongStrings(results, len(wrong), len(batch), **shared, tried=tried),
         repair=edits[0].repair if edits else "",
         repaired=None if mended is None else int(mended.sum()),
     )
 
 
-def judged(
+def right_without_tie(
     model: HookedModel, task: Task, batch: Batch, edits: tuple[Edit, ...], trained: Trained | None
 ) -> Bool[Tensor, " batch"]:
     """Return ``[batch]``, whether each sequence is answered right without a tie, under the edits."""
@@ -197,19 +199,19 @@ def flipped(model: HookedModel, task: Task, string: Int[Tensor, " length"], answ
 def nearest(
     task: Task,
     string: Int[Tensor, " pos"],
-    others: Int[Tensor, "other pos"],
+    candidates: Int[Tensor, "other pos"],
     lead: Float[Tensor, " other"],
     bos: bool,
 ) -> Twin | None:
-    """Return the sequence of ``others`` that differs at the fewest positions; among equal ones, the first."""
-    if not len(others):
+    """Return the sequence of ``candidates`` that differs at the fewest positions; among equal ones, the first."""
+    if not len(candidates):
         return None
-    differs = others != string
+    differs = candidates != string
     at = int(differs.sum(1).argmin())
     places = (differs[at].nonzero()[:, 0] + 1 - int(bos)).tolist()
-    return Twin(written(task, others[at], bos), tuple(places), float(lead[at]), False)
+    return Twin(sequence_text(task, candidates[at], bos), tuple(places), float(lead[at]), False)
 
 
-def written(task: Task, string: Int[Tensor, " pos"], bos: bool) -> str:
+def sequence_text(task: Task, string: Int[Tensor, " pos"], bos: bool) -> str:
     """Return a sequence as a user types it."""
     return write_tokens(string[int(bos) :].tolist(), task.tokens_names)

@@ -75,7 +75,7 @@ class IntervenedPass:
         """Statistics at n, under these interventions; empty before :meth:`fit`."""
 
     @property
-    def fitted(self) -> bool:
+    def needs_statistics(self) -> bool:
         """Whether its interventions use statistics at n."""
         return any(intervention.fitted for intervention in self.interventions)
 
@@ -214,7 +214,7 @@ def inside_of(model: HookedModel, batch: Batch, top: int | None = None) -> Insid
     """
     ids = evaluation_ids(model, batch)
     last = int(ids.max())
-    found, sinks = Statistics(), dict[int, Tensor]()
+    statistics, sinks = Statistics(), dict[int, Tensor]()
     layers = range(model.cfg.n_layers)
     rows = {layer: f"blocks.{layer}.hook_resid_post" for layer in layers}
     heads = {layer: f"blocks.{layer}.attn.hook_z" for layer in layers if model.cfg.attention != "none"}
@@ -222,17 +222,17 @@ def inside_of(model: HookedModel, batch: Batch, top: int | None = None) -> Insid
     names = [*rows.values(), *heads.values()]
     if scored:
         names += [name for layer in layers for name in model.cfg.score_hooks(layer)]
-    seen = forward(model, batch, list(dict.fromkeys(names)))
+    activations = forward(model, batch, list(dict.fromkeys(names)))
     weights = torch.as_tensor(balanced_weights(last_classes(batch)))
     query = batch.tokens.shape[1] - 1
     for layer in layers:
-        found.moments[layer] = moments(seen[rows[layer]][:, -1], weights)
+        statistics.moments[layer] = moments(activations[rows[layer]][:, -1], weights)
         if layer in heads:
-            found.rms[layer] = root_mean_square(seen[heads[layer]][:, -1])
+            statistics.rms[layer] = root_mean_square(activations[heads[layer]][:, -1])
         if scored:
-            scores = model.cfg.score_inputs(layer, seen).scores([query])[:, :, 0]
-            found.mass[layer] = gap_mass(scores).mean(0)
+            scores = model.cfg.score_inputs(layer, activations).scores([query])[:, :, 0]
+            statistics.mass[layer] = gap_mass(scores).mean(0)
             best = scores.argmax(-1)
             common = torch.where((best == best[:1]).all(0), best[0], -1)
             sinks[layer] = torch.zeros_like(common) if batch.bos else common
-    return Inside(last, query + 1, last if top is None else max(top, last), sinks, found)
+    return Inside(last, query + 1, last if top is None else max(top, last), sinks, statistics)

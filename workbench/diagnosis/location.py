@@ -151,12 +151,12 @@ def _log_odds(share: float) -> float:
 def last_rows(model: HookedModel, batch: Batch) -> list[Float[Tensor, "batch d_model"]]:
     """Return the last row after each block, each ``[batch, d_model]``."""
     names = [f"blocks.{layer}.hook_resid_post" for layer in range(model.cfg.n_layers)]
-    found: list[list[Tensor]] = [[] for _ in names]
+    rows_by_layer: list[list[Tensor]] = [[] for _ in names]
     for piece in pieces(batch):
         seen = forward(model, piece, names)
-        for rows, name in zip(found, names, strict=True):
+        for rows, name in zip(rows_by_layer, names, strict=True):
             rows.append(seen[name][:, -1])
-    return [torch.cat(rows) for rows in found]
+    return [torch.cat(rows) for rows in rows_by_layer]
 
 
 def read_blocks(
@@ -180,10 +180,10 @@ def read_blocks(
     y_fit, y_inside, y = labels(fit), labels(inside), labels(batch)
     rows = zip(*(last_rows(model, one) for one in (fit, inside, batch)), last_rows(untrained, batch), strict=True)
     shuffled = rng.permutation(y)
-    found = []
+    readings = []
     for layer, (x_fit, x_inside, x, x_untrained) in enumerate(rows):
         probe = logistic(x_fit, torch.as_tensor(y_fit), len(classes))
-        found.append(
+        readings.append(
             BlockReading(
                 layer,
                 balanced_accuracy(probe(x_inside) == y_inside, y_inside),
@@ -195,7 +195,7 @@ def read_blocks(
                 crossed(x_untrained, y, len(classes), ranks=True),
             )
         )
-    return found
+    return readings
 
 
 def crossed(x: Float[Tensor, "row d"], y: NDArray[np.int64], classes: int, ranks: bool = False) -> float:
@@ -270,24 +270,24 @@ def read_heads(
     donors = other_class(classes, rng)
     if donors is None:
         return []
-    found = []
+    readings = []
     wrong = torch.as_tensor(at.right < 0.5)
     for layer in layers:
         theirs = key_values(model, layer, inside, keys_inside)[torch.as_tensor(donors)]
-        own = key_values(model, layer, batch, keys)
+        own_values = key_values(model, layer, batch, keys)
         for head in range(model.cfg.n_heads):
             turned = with_head_reading(model, inside, layer, head, theirs[:, head])[:, -1].argmax(-1)
             carried = float((turned.numpy(force=True) == classes[donors]).mean())
             if carried < CARRIES:
                 continue
-            right = clearly_right(task, with_head_reading(model, batch, layer, head, own[:, head]), batch)
+            right = clearly_right(task, with_head_reading(model, batch, layer, head, own_values[:, head]), batch)
             gaps, weight = key_scores(model, batch, keys, layer, head)
             _, weight_inside = key_scores(model, inside, keys_inside, layer, head)
             beside = [_untrained_distance(one, task, batch, keys, layer, head) for one in fresh]
             weights = float(weight_inside.mean()), float(weight.mean())
             gap = float(gaps[wrong].median())
-            found.append(HeadReading(layer, head, carried, right, gap, *weights, max(beside, default=0.0)))
-    return found
+            readings.append(HeadReading(layer, head, carried, right, gap, *weights, max(beside, default=0.0)))
+    return readings
 
 
 def other_class(classes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64] | None:

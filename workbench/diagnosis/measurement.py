@@ -233,27 +233,27 @@ class Diagnosed:
     def __init__(self, settings: Diagnosis, study: Study) -> None:
         self.settings, self.study, self.law = settings, study, settings.law
         self.model, self.task, self.trained = study.model, study.task, study.grid.trained
-        self.fit = self._own(self.trained)
+        self.fit = self._draw_separate(self.trained)
         # Before the first update none was seen: what strings of N have then stands for them.
         self.inside = inside_of(self.model, self.fit, largest_id(study.trained_ids))
-        self.reference, self.at_reference = self._judged(self.trained, 0)
+        self.reference, self.at_reference = self._answered_batch(self.trained, 0)
         self.trials = Trials(self.model, self.task, self.inside, self.reference, self.at_reference)
 
     def rows(self, length: int) -> list[Row]:
         """Return all rows of one length."""
-        batch, at = self._judged(length, WRONG)
+        batch, at = self._answered_batch(length, WRONG)
         rng = self.study.rng(WORD, length)
         why = refusal(self.at_reference, at, length)
         rows = [self.accuracy_row(length, at), self._loss_row(length, at, rng)]
         if why:
             return rows + self._refused(length, why, rows)
         before = self.trials.passes
-        found = self.trials.at(batch, at, self._own(length), rng, self.settings.resamples)
+        findings = self.trials.at(batch, at, self._draw_separate(length), rng, self.settings.resamples)
         self.study.passes += self.trials.passes - before
-        entry = name_entry(found, is_recurrent(self.model.cfg))
-        rows += self._share_rows(length, found)
-        located, site, heads = self._located(length, batch, at, found, rng)
-        of_ids = [trial for trial in found.members if trial.interventions[0].family == "P"]
+        entry = name_entry(findings, is_recurrent(self.model.cfg))
+        rows += self._share_rows(length, findings)
+        located, site, heads = self._located(length, batch, at, findings, rng)
+        of_ids = [trial for trial in findings.members if trial.interventions[0].family == "P"]
         tested = [trial.share.value for trial in of_ids if trial.share is not None]
         reads_ids = self.model.cfg.positions.reads_ids
         entry = keys(entry, position_untested(tested, reads_ids))
@@ -267,27 +267,27 @@ class Diagnosed:
         return rows + located
 
     # ---- strings ------------------------------------------------------------------------------
-    def _own(self, length: int) -> Batch:
+    def _draw_separate(self, length: int) -> Batch:
         """Draw sequences that are used for statistics only."""
         blocks = self.study.further(self.law, length, 0, INSIDE_STRINGS, [], WORD)
         return asking(Batch.join([batch for batch, _ in blocks]))
 
-    def _judged(self, length: int, wrong: int) -> tuple[Batch, Judged]:
+    def _answered_batch(self, length: int, wrong: int) -> tuple[Batch, Judged]:
         """Return the evaluation sequences of a length with the model's answers.
 
         More sequences are drawn until ``wrong`` of them are wrong.
         """
         batch = asking(self.study.batch(self.law, length))
-        judged = self._judge(batch)
+        answers = self._judge(batch)
         count = len(batch)
-        while wrong and 0 < (judged.right < 0.5).sum() < wrong and count < MOST:
-            if balanced_accuracy(judged.right, judged.classes) > 1 - 0.5 * wrong / MOST:
+        while wrong and 0 < (answers.right < 0.5).sum() < wrong and count < MOST:
+            if balanced_accuracy(answers.right, answers.classes) > 1 - 0.5 * wrong / MOST:
                 break  # so many would not be wrong even among the most that are drawn
             more = [one for one, _ in self.study.further(self.law, length, count, min(2 * count, MOST), [])]
             count = min(2 * count, MOST)
             batch = asking(Batch.join([batch, *more]))
-            judged = self._judge(batch)
-        return batch, judged
+            answers = self._judge(batch)
+        return batch, answers
 
     def _judge(self, batch: Batch) -> Judged:
         outputs = self.study.answers(batch, [])["logits"]
@@ -307,25 +307,25 @@ class Diagnosed:
         note = f"{loss.value / above:.2f} of what N has over a guess" if above > 0 else ""
         return row(value=loss.value, low=loss.low, high=loss.high, note=note, **shared)
 
-    def _refused(self, length: int, why: str, made: Sequence[Row]) -> list[Row]:
+    def _refused(self, length: int, why: str, rows: Sequence[Row]) -> list[Row]:
         """Return a row with the reason for every quantity that is not computed."""
-        done = {r["quantity"] for r in made}
+        present = {r["quantity"] for r in rows}
         shared: dict[str, Any] = {"law": self.law, "length": length}
         return [
             missing_row("undefined", why, quantity=q.name, control=control, **shared)
             for q in QUANTITIES
-            if q.name not in done
+            if q.name not in present
             for control in ("", *q.controls)
         ]
 
-    def _share_rows(self, length: int, found: Findings) -> list[Row]:
+    def _share_rows(self, length: int, findings: Findings) -> list[Row]:
         rows: list[Row] = []
-        for one in found.members:
-            rows += self._tried_rows(length, one, "alone", found)
-        for family, best in found.families.items():
+        for trial in findings.members:
+            rows += self._tried_rows(length, trial, "alone", findings)
+        for family, best in findings.families.items():
             rows += self._control_rows(length, best, f"best of {family}")
-        for pair in found.pairs:
-            rows += self._tried_rows(length, pair, "pair", found)
+        for pair in findings.pairs:
+            rows += self._tried_rows(length, pair, "pair", findings)
         if not any(r["control"] == WRONG_CONSTANT for r in rows):
             why = "no intervention is applicable"
             for name in ("restored_share", "harm_inside"):
@@ -333,22 +333,22 @@ class Diagnosed:
                 rows.append(missing_row("not_applicable", why, control=WRONG_CONSTANT, **fields))
         return rows
 
-    def _tried_rows(self, length: int, one: Tried, mode: str, found: Findings) -> list[Row]:
-        shared: dict[str, Any] = {"law": self.law, "length": length, "target": one.name, "mode": mode}
+    def _tried_rows(self, length: int, trial: Tried, mode: str, findings: Findings) -> list[Row]:
+        shared: dict[str, Any] = {"law": self.law, "length": length, "target": trial.name, "mode": mode}
         harm: dict[str, Any] = {**shared, "quantity": "harm_inside"}
         share: dict[str, Any] = {**shared, "quantity": "restored_share"}
-        chosen = found.families.get(one.interventions[0].family)
-        note = "chosen of its family on the other half of the strings" if chosen and chosen.name == one.name else ""
+        chosen = findings.families.get(trial.interventions[0].family)
+        note = "chosen of its family on the other half of the strings" if chosen and chosen.name == trial.name else ""
         rows = []
-        if one.harm is None:
-            rows.append(missing_row("not_applicable", one.why_not, **harm))
+        if trial.harm is None:
+            rows.append(missing_row("not_applicable", trial.why_not, **harm))
         else:
-            rows.append(row(value=one.harm, n=len(self.at_reference), **harm))
-        if one.share is None:
-            rows.append(missing_row("not_applicable", one.why_not, **share))
+            rows.append(row(value=trial.harm, n=len(self.at_reference), **harm))
+        if trial.share is None:
+            rows.append(missing_row("not_applicable", trial.why_not, **share))
         else:
-            ends = {"value": one.share.value, "low": one.share.low, "high": one.share.high}
-            rows.append(row(**ends, n=len(one.right), note=note, **share))
+            ends = {"value": trial.share.value, "low": trial.share.low, "high": trial.share.high}
+            rows.append(row(**ends, n=len(trial.right), note=note, **share))
         return rows
 
     def _control_rows(self, length: int, best: Tried, note: str) -> list[Row]:
@@ -379,9 +379,9 @@ class Diagnosed:
         blocks = read_blocks(self.model, fresh[0], self.fit, self.reference, batch, rng)
         heads = read_heads(self.model, self.task, self.reference, batch, at, fresh, range(self.model.cfg.n_layers), rng)
         reporting = halves(len(at))[1]
-        found = [(head, blind.bootstrap.share(head.right[reporting])) for head in heads]
+        head_shares = [(head, blind.bootstrap.share(head.right[reporting])) for head in heads]
         a_reference = balanced_accuracy(self.at_reference.right, self.at_reference.classes)
-        values = [share.value for _, share in found]
+        values = [share.value for _, share in head_shares]
         a_at = balanced_accuracy(at.right, at.classes)
         said = Blind(blind.passed, math.log(batch.tokens.shape[1] / self.reference.tokens.shape[1]))
         site = name_site(blocks, heads, values, said, a_reference, a_at, chance(at.classes))
@@ -390,7 +390,7 @@ class Diagnosed:
         ]
         for block in blocks:
             rows += _block_rows(block, shared)
-        for head, share in found:
+        for head, share in head_shares:
             place = {"layer": head.layer, "head": head.head}
             ends = {"value": share.value, "low": share.low, "high": share.high}
             note = f"it carries the answer: {head.carries:.2f} of answers at N turn with what it reads"
@@ -399,7 +399,7 @@ class Diagnosed:
             rows.append(row(quantity="oracle_key_share", value=head.untrained, **control, **place, **shared))
             weight = f"weight on it {head.weight:.3f}, at N {head.weight_trained:.3f}"
             rows.append(row(quantity="oracle_key_gap", value=head.gap, note=weight, **place, **shared))
-        if not found:
+        if not head_shares:
             why = "no head was found that carries the answer" if self._keyed(batch) else "the task names no one token"
             some = {"law": self.law, "length": length}
             rows += [
@@ -410,7 +410,7 @@ class Diagnosed:
                     ("oracle_key_gap", ""),
                 )
             ]
-        return rows, site, [(head, share.value) for head, share in found]
+        return rows, site, [(head, share.value) for head, share in head_shares]
 
     def _keyed(self, batch: Batch) -> bool:
         return self.task.answer_index(batch) is not None

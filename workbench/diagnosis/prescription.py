@@ -59,14 +59,14 @@ def prescribed(entry: str, site: str, run: Mapping[str, Any]) -> Prescription:
         return Prescription(why="its weights were compiled from a program, and no training made them")
     if why := BOTH.get(entry):
         both = (_positions(run), _keys(site, run))
-        if all(one.about for one in both):
+        if all(change.about for change in both):
             return Prescription(
                 f"{both[0].about}, and {both[1].about}",
                 why,
                 {**both[0].options, **both[1].options},
                 {**both[0].settings, **both[1].settings},
             )
-        return next((one for one in both if one.about), both[0])
+        return next((change for change in both if change.about), both[0])
     if entry == "position":
         return _positions(run)
     if entry == "keys":

@@ -99,7 +99,7 @@ class Trials:
         key = tuple(interventions)
         if key not in self._harms:
             run = IntervenedPass(self.model, self.inside, key, trial=True)
-            if run.fitted:
+            if run.needs_statistics:
                 run.fit(self.reference)
             found = run.judge(self.task, self.reference)
             self.passes += 1
@@ -109,7 +109,7 @@ class Trials:
     def judge(self, interventions: Sequence[Intervention], batch: Batch, fit: Batch) -> Judged:
         """Return which sequences are answered right under interventions; statistics at n are taken on ``fit``."""
         run = IntervenedPass(self.model, self.inside, interventions)
-        if run.fitted:
+        if run.needs_statistics:
             run.fit(fit)
         self.passes += 1
         return run.judge(self.task, batch)
@@ -154,12 +154,14 @@ class Trials:
             alone.append(Tried((intervention,), why, harm) if why else tried((intervention,), harm=harm))
         families: dict[str, Tried] = {}
         for family in FAMILIES:
-            able = {one.name: one for one in alone if not one.why_not and one.interventions[0].family == family}
+            able = {
+                trial.name: trial for trial in alone if not trial.why_not and trial.interventions[0].family == family
+            }
             if able:
-                best = able[best_member({name: one.chosen_by for name, one in able.items()}, list(able))]
+                best = able[best_member({name: trial.chosen_by for name, trial in able.items()}, list(able))]
                 families[family] = self._with_control(best, batch, fit, reports, reporting)
         pairs = []
-        if not any(passes(one) for one in families.values()):
+        if not any(passes(trial) for trial in families.values()):
             for both in self._best_pairs(alone, batch, fit, at):
                 if (harm := self.harm(both)) <= MOST_COST:
                     pairs.append(tried(both, harm=harm))
@@ -199,9 +201,9 @@ OVER_CONTROL = 0.3
 """The share must exceed the control's share, or 0 if that is negative, by this much."""
 
 
-def passes(one: Tried) -> bool:
+def passes(trial: Tried) -> bool:
     """Return whether an intervention recovers enough to name its family."""
-    if one.share is None or one.control is None:
+    if trial.share is None or trial.control is None:
         return False
-    over = one.share.value - max(0.0, one.control.value)
-    return one.share.value >= NAMING_SHARE and one.share.low > LEAST and over >= OVER_CONTROL
+    over = trial.share.value - max(0.0, trial.control.value)
+    return trial.share.value >= NAMING_SHARE and trial.share.low > LEAST and over >= OVER_CONTROL

@@ -88,23 +88,27 @@ class Dynamics(Measurement):
     def finish(self, study: Study) -> list[Row]:
         longest = study.grid.trained
         multiples = {study.task.next_length(longest * factor) for factor in FACTORS}
-        wanted = sorted({*multiples, *study.grid.named} - {longest})
-        lengths = [longest, *(n for n in wanted if n in study.grid.lengths)]
+        other_lengths = sorted({*multiples, *study.grid.named} - {longest})
+        lengths = [longest, *(n for n in other_lengths if n in study.grid.lengths)]
         size = max(1, self._wanted // self.batches)
         vectors = {n: gradients(study, n, self.batches, size) for n in lengths}
-        known = [n for n in lengths if vectors[n] is not None]
+        with_gradients = [n for n in lengths if vectors[n] is not None]
         grams = gram([v for v in vectors.values() if v is not None])
         rows = []
-        for n in sorted(known):
-            weights, i = self._weights(study, n), known.index(n)
+        for n in sorted(with_gradients):
+            weights, i = self._weights(study, n), with_gradients.index(n)
             own = ceiling(products(grams, i, i, weights, weights))
             rows.append(self._row(own, size, n, n, mode="raw", control="same_length"))
-        for n in [m for m in wanted if longest in known and m in known]:
+        for n in [m for m in other_lengths if longest in with_gradients and m in with_gradients]:
             a, b = (self._weights(study, m) for m in (longest, n))
-            i, j = known.index(longest), known.index(n)
+            i, j = with_gradients.index(longest), with_gradients.index(n)
             found = cosines(products(grams, i, i, a, a), products(grams, j, j, b, b), products(grams, i, j, a, b))
             rows += [self._row(found[mode], size, n, longest, mode=mode) for mode in ("corrected", "raw")]
-        return rows + [_missing(n, longest, n in lengths) for n in wanted if n not in known or longest not in known]
+        return rows + [
+            _missing(n, longest, n in lengths)
+            for n in other_lengths
+            if n not in with_gradients or longest not in with_gradients
+        ]
 
     def _weights(self, study: Study, length: int) -> Array:
         """Return the weights ``[1 + resamples, 2, batches]`` of the batches in the mean gradient of each half.
@@ -159,20 +163,20 @@ def gradients(study: Study, length: int, batches: int, size: int) -> NDArray[np.
     g = torch.Generator().manual_seed(int(study.rng("gradients", length).integers(2**62)))
     parameters = [p for p in study.model.parameters() if p.requires_grad]  # type: ignore[attr-defined]
     cfg = study.model.cfg
-    found = []
+    vectors = []
     for _ in range(batches):
         batch = study.task.sample(size, length, g, LAW, window=study.grid.trained)
-        asked = batch.mask.clone()
+        query_mask = batch.mask.clone()
         if batch.prompt is None:
-            asked[:, : batch.index(length)] = False
-        if not bool(asked.any()):
+            query_mask[:, : batch.index(length)] = False
+        if not bool(query_mask.any()):
             return None
         ids = cfg.ids.evaluation(batch.tokens.shape[1], cfg.n_ctx, batch.position_ids)
-        loss = study.task.losses(study.model(batch.tokens, ids), batch)[asked].mean()
+        loss = study.task.losses(study.model(batch.tokens, ids), batch)[query_mask].mean()
         study.passes += 1
         parts = torch.autograd.grad(loss, parameters, allow_unused=True, materialize_grads=True)
-        found.append(torch.cat([part.flatten() for part in parts]).numpy())
-    return np.stack(found)
+        vectors.append(torch.cat([part.flatten() for part in parts]).numpy())
+    return np.stack(vectors)
 
 
 def gram(vectors: Sequence[NDArray[np.float32]]) -> Array:

@@ -134,16 +134,17 @@ def readable(grid: Grid, task: Task, cfg: Architecture, *, strict: bool) -> tupl
     Raises:
         PositionError: with ``strict``, if the encoding cannot read a length.
     """
-    kept, why = [], ""
+    readable_lengths, why = [], ""
     for n in grid.lengths:
         try:
             evaluation_ids(task, cfg, n)
-            kept.append(n)
+            readable_lengths.append(n)
         except PositionError as error:
             if strict:
                 raise PositionError(f"length {n}: {error}") from None
             why = why or f"lengths from {n} on are not measured: {error}"
     lengths, inside, outside, named = (
-        tuple(n for n in part if n in kept) for part in (grid.lengths, grid.inside, grid.outside, grid.named)
+        tuple(n for n in part if n in readable_lengths)
+        for part in (grid.lengths, grid.inside, grid.outside, grid.named)
     )
     return Grid(grid.trained, lengths, inside, outside, named, grid.shortest), why

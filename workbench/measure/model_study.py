@@ -181,28 +181,28 @@ def run(
             reads.
         TaskError: for a length that is not a whole number from 1 on, or that the task does not have.
     """
-    given = None if isinstance(data, Task) else _by_law(_given(measurement, data, labels, task))
+    batches = None if isinstance(data, Task) else _by_law(_given_batches(measurement, data, labels, task))
     if isinstance(data, Task):
         task = data
         grid = drawn_grid(data, trained, lengths)
     else:
-        assert given is not None
-        _refuse_laws(measurement, given)
-        grid = _parted(trained, sorted({length for _, length in given}))
+        assert batches is not None
+        _refuse_laws(measurement, batches)
+        grid = _parted(trained, sorted({length for _, length in batches}))
     if inside is not None:
         grid = replace(grid, inside=tuple(named_lengths(None, inside)))
     spec = measurement.spec
     if why := measurement.unmeasured(grid):
         raise MeasurementError(why)
     model = readable_model(model, task)
-    study = ModelStudy(model, task, grid, sequences or spec.sequences, seed, untrained, given)
+    study = ModelStudy(model, task, grid, sequences or spec.sequences, seed, untrained, batches)
     if why := lacking(measurement, model, task):
         rows = not_applicable(spec, why)
     else:
-        observe(measurement, study, given)
+        observe(measurement, study, batches)
         rows = measurement.finish(study)
     # Strings of the first seed are what a run has unless it says otherwise.
-    setting = canonical({**spec.settings, **({EVALUATION_SEED: seed} if seed and given is None else {})})
+    setting = canonical({**spec.settings, **({EVALUATION_SEED: seed} if seed and batches is None else {})})
     name, loaded = getattr(model, "loaded_from", None) or ("", 0)
     filled = {"run": name, "step": loaded if step is None else step, "measurement": spec.name, "setting": setting}
     return Result(spec.name, [{**r, **filled} for r in rows], trained)
@@ -235,7 +235,7 @@ def observe(measurement: Measurement, study: ModelStudy, given: Iterable[tuple[s
         show_pass(study.model, batch, [Shown(measurement.observer(study, law, length, batch))])
 
 
-def _given(
+def _given_batches(
     measurement: Measurement,
     data: Batch | Tensor | Iterable[Batch | Tensor],
     labels: Tensor | Sequence[Tensor] | None,
@@ -274,12 +274,12 @@ def _parted(trained: int | None, lengths: Sequence[int]) -> Grid:
 
 def _by_law(batches: Iterable[Batch]) -> dict[tuple[str, int], Batch]:
     listed = list(batches)
-    found = {(batch.law, batch.length): batch for batch in listed}
-    if not found:
+    by_key = {(batch.law, batch.length): batch for batch in listed}
+    if not by_key:
         raise MeasurementError("a measurement needs at least one batch")
-    if len(found) < len(listed):
+    if len(by_key) < len(listed):
         raise MeasurementError("a measurement takes one batch per test set and length; join those of equal length")
-    return found
+    return by_key
 
 
 def _refuse_laws(measurement: Measurement, given: Iterable[tuple[str, int]]) -> None:

@@ -114,13 +114,13 @@ class Copies(Measurement):
         self, study: Study, token_law: TokenLaw, length: int
     ) -> dict[str, tuple[Float[Tensor, " batch"], Float[Tensor, " batch"]]]:
         """Return mean loss and share of right tokens, each ``[batch]``, of the first and of the second copy."""
-        asked = study.batch(LAW, length)
+        source = study.batch(LAW, length)
         generator = torch.Generator().manual_seed(int(study.rng(self.name, token_law, length).integers(2**31)))
         weights = token_weights(study.task, token_law)
-        batch, positions = asked.tokens.shape
+        batch, positions = source.tokens.shape
         strings = passages(study.task, token_law, batch, positions, generator)
-        tokens = doubled(batch, positions, study.task.d_vocab, generator, asked.bos, weights, strings)
-        return of_copies(study.answers(replace(asked, tokens=tokens), [])["logits"], tokens, asked.bos)
+        tokens = doubled(batch, positions, study.task.d_vocab, generator, source.bos, weights, strings)
+        return of_copies(study.answers(replace(source, tokens=tokens), [])["logits"], tokens, source.bos)
 
 
 def of_copies(

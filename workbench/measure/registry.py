@@ -81,23 +81,23 @@ def _plugged_in(entry: EntryPoint) -> type[Measurement]:
     Raises:
         MeasurementError: for anything else. Errors of the plug-in itself are passed on.
     """
-    found = entry.load()
-    if isinstance(found, ModuleType):
-        if not hasattr(found, "MEASUREMENT"):
-            raise MeasurementError(f"the module {found.__name__} has no MEASUREMENT")
-        found = found.MEASUREMENT
-    if not isinstance(found, type):
-        raise MeasurementError(f"{shown(found)} is not a class")
-    if not issubclass(found, Measurement):
-        raise MeasurementError(f"{found.__name__} is not a workbench.measure.Measurement: derive it from that class")
-    if inspect.isabstract(found):
-        missing = ", ".join(sorted(found.__abstractmethods__))
-        raise MeasurementError(f"{found.__name__} does not implement {missing}")
-    unsaid = [part for part in ("name", "title", "quantities") if not hasattr(found, part)]
+    plugin = entry.load()
+    if isinstance(plugin, ModuleType):
+        if not hasattr(plugin, "MEASUREMENT"):
+            raise MeasurementError(f"the module {plugin.__name__} has no MEASUREMENT")
+        plugin = plugin.MEASUREMENT
+    if not isinstance(plugin, type):
+        raise MeasurementError(f"{shown(plugin)} is not a class")
+    if not issubclass(plugin, Measurement):
+        raise MeasurementError(f"{plugin.__name__} is not a workbench.measure.Measurement: derive it from that class")
+    if inspect.isabstract(plugin):
+        missing = ", ".join(sorted(plugin.__abstractmethods__))
+        raise MeasurementError(f"{plugin.__name__} does not implement {missing}")
+    unsaid = [part for part in ("name", "title", "quantities") if not hasattr(plugin, part)]
     if unsaid:
-        raise MeasurementError(f"{found.__name__} does not state its {unsaid[0]}")
-    found()  # with settings that all have defaults
-    return found
+        raise MeasurementError(f"{plugin.__name__} does not state its {unsaid[0]}")
+    plugin()  # with settings that all have defaults
+    return plugin
 
 
 def make_measurement(name: str, settings: Mapping[str, Any] | None = None) -> Measurement:

@@ -148,7 +148,7 @@ def show_pass(model: HookedModel, batch: Batch, shown: Sequence[Shown], chunk: i
     """
     passes = 0
     while shown:
-        if wanting := [one for one in shown if one.observer.groups]:
+        if wanting := [entry for entry in shown if entry.observer.groups]:
             for tokens, ids, part in _parts(model, batch, wanting, chunk):
                 with torch.no_grad(), model.hooks(fwd_hooks=part.hooks):
                     # Outputs may be the largest tensor of all.
@@ -156,7 +156,7 @@ def show_pass(model: HookedModel, batch: Batch, shown: Sequence[Shown], chunk: i
                 if logits is not None:
                     part.take(LOGITS, logits)
             passes += 1
-        shown = [following for one in shown for following in one.close()]
+        shown = [following for entry in shown for following in entry.close()]
     return passes
 
 
@@ -164,10 +164,10 @@ def _parts(
     model: HookedModel, batch: Batch, shown: Sequence[Shown], chunk: int | None
 ) -> Iterator[tuple[Tensor, Tensor, _PassPart]]:
     """Yield tokens, ids and observers for some sequences at a time, as far as an observer reads them."""
-    names = {name for one in shown for group in one.observer.groups.values() for name in group}
+    names = {name for entry in shown for group in entry.observer.groups.values() for name in group}
     if unknown := sorted(names - {*model.hook_dict, LOGITS}):
         raise KeyError(f"the model has no hook {unknown[0]!r}")
-    most = max(len(one.observer.batch) for one in shown)
+    most = max(len(entry.observer.batch) for entry in shown)
     start = 0
     for tokens, ids in chunks(model, batch, chunk=chunk):
         if start >= most:
@@ -186,12 +186,12 @@ class _PassPart:
     def __init__(self, shown: Sequence[Shown], rows: slice) -> None:
         self._held: dict[str, Tensor] = {}
         self._open: list[tuple[Shown, int, Sequence[str], slice, Batch]] = []
-        for one in shown:
-            batch = one.observer.batch
+        for entry in shown:
+            batch = entry.observer.batch
             if rows.start < len(batch):
-                own = slice(rows.start, min(rows.stop, len(batch)))
-                part = batch.rows(own.start, own.stop)
-                self._open += [(one, key, names, own, part) for key, names in one.observer.groups.items()]
+                entry_rows = slice(rows.start, min(rows.stop, len(batch)))
+                part = batch.rows(entry_rows.start, entry_rows.stop)
+                self._open += [(entry, key, names, entry_rows, part) for key, names in entry.observer.groups.items()]
         self.waiting = Counter(name for _, _, names, _, _ in self._open for name in dict.fromkeys(names))
 
     @property
@@ -202,14 +202,14 @@ class _PassPart:
     def take(self, name: str, value: Tensor, hook: object = None) -> None:
         """Store an activation, and pass on the groups that it completes. The model supplies ``hook``; it is unused."""
         self._held[name] = value.detach()
-        for one, key, names, rows, part in self._open:
+        for entry, key, names, rows, part in self._open:
             if name not in names or not all(n in self._held for n in names):
                 continue
-            if not one.lost:
-                one.lost = True
-                with one.guard():
-                    one.observer.see(key, rows, part, {n: _cut(self._held[n], part.tokens.shape) for n in names})
-                    one.lost = False
+            if not entry.lost:
+                entry.lost = True
+                with entry.guard():
+                    entry.observer.see(key, rows, part, {n: _cut(self._held[n], part.tokens.shape) for n in names})
+                    entry.lost = False
             self.waiting.subtract(dict.fromkeys(names, 1))
         self._held = {n: tensor for n, tensor in self._held.items() if self.waiting[n]}
 

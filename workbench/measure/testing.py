@@ -124,12 +124,12 @@ def check_measurement(
     Raises:
         CheckError: with every failed check and how to correct it.
     """
-    problems = [f"declaration: {said}" for said in declaration(measurement)]
+    problems = [f"declaration: {problem}" for problem in declaration(measurement)]
     if not problems:
-        problems = [f"settings: {said}" for said in round_trip(measurement, settings or {})]
+        problems = [f"settings: {problem}" for problem in round_trip(measurement, settings or {})]
     if not problems:
         trials, problems = _trials(measurement, settings or {}, subjects() if on is None else on, sequences)
-        problems += [f"{name}: {said}" for name, check in CHECKS.items() for said in check(trials)]
+        problems += [f"{name}: {problem}" for name, check in CHECKS.items() for problem in check(trials)]
     if problems:
         raise CheckError("\n".join([f"{getattr(measurement, 'name', measurement.__name__)}:", *problems]))
 
@@ -162,13 +162,13 @@ def round_trip(cls: type[Measurement], given: Mapping[str, Any]) -> Iterator[str
     """Yield a sentence if settings change when stored and read back, or an invalid one is not refused by name."""
     for settings in ({}, given):
         try:
-            made = cls(**settings)
-            stored = json.loads(canonical(made.spec.settings))
+            measurement = cls(**settings)
+            stored = json.loads(canonical(measurement.spec.settings))
             again = cls(**stored)
         except (MeasurementError, TypeError, ValueError) as error:
             yield f"{dict(settings)} cannot be made, stored as JSON and made again: {error}"
             return
-        if again.spec != made.spec or json.loads(canonical(again.spec.settings)) != stored:
+        if again.spec != measurement.spec or json.loads(canonical(again.spec.settings)) != stored:
             yield f"made again of its stored settings {stored} it has others: {dict(again.spec.settings)}"
     for field in (*cls.model_fields, "no_such_setting"):
         try:
@@ -183,20 +183,20 @@ def round_trip(cls: type[Measurement], given: Mapping[str, Any]) -> Iterator[str
 def _trials(
     cls: type[Measurement], settings: Mapping[str, Any], on: Sequence[TrialSubject], sequences: int
 ) -> tuple[list[Trial], list[str]]:
-    whys = [lacking(cls(**settings), one.model) for one in on]
-    able = [one for one, why in zip(on, whys, strict=True) if not why]
+    whys = [lacking(cls(**settings), subject.model) for subject in on]
+    able = [subject for subject, why in zip(on, whys, strict=True) if not why]
     if not able:
         return [], [f"trial: no model that it is tried on fits ({whys[0]}): give one that does, on=[TrialSubject(...)]"]
     trials = []
-    for one in able:
+    for subject in able:
 
-        def rows(seed: int, one: TrialSubject = one) -> Sequence[Row]:
+        def rows(seed: int, subject: TrialSubject = subject) -> Sequence[Row]:
             made = cls(**settings)
-            lengths = one.lengths_for(made)
-            options: dict[str, Any] = {"trained": one.trained, "lengths": lengths, "untrained": one.untrained}
-            return run(made, one.model, one.task, sequences=sequences, seed=seed, **options).rows
+            lengths = subject.lengths_for(made)
+            options: dict[str, Any] = {"trained": subject.trained, "lengths": lengths, "untrained": subject.untrained}
+            return run(made, subject.model, subject.task, sequences=sequences, seed=seed, **options).rows
 
-        trials.append(Trial(cls(**settings), one, rows(SEEDS[0]), rows(SEEDS[0]), rows(SEEDS[1])))
+        trials.append(Trial(cls(**settings), subject, rows(SEEDS[0]), rows(SEEDS[0]), rows(SEEDS[1])))
     return trials, []
 
 
@@ -238,14 +238,14 @@ def complete(trials: Sequence[Trial]) -> Iterator[str]:
     if not trials:
         return
     declared = {quantity.name: quantity for quantity in trials[0].made.quantities}
-    found = {r["quantity"] for trial in trials for r in trial.rows}
+    present = {r["quantity"] for trial in trials for r in trial.rows}
     for name in declared:
-        if name not in found:
+        if name not in present:
             yield (
                 f"{name} is declared and has no row, not even one that says why: make one with a status and a note, "
                 "or give a subject that has it, on=[Subject(...)]"
             )
-    yield from (f"rows hold {name}, which is not declared: add a Quantity" for name in sorted(found - {*declared}))
+    yield from (f"rows hold {name}, which is not declared: add a Quantity" for name in sorted(present - {*declared}))
     beside = {(r["quantity"], r["control"]) for trial in trials for r in trial.rows}
     # What cannot be made of any subject has no control either.
     fitting = {r["quantity"] for trial in trials for r in trial.rows if r["status"] != "not_applicable"}
@@ -267,12 +267,12 @@ def sound(trials: Sequence[Trial]) -> Iterator[str]:
             yield f"rows do not fit the table ({error}): make them with workbench.table.schema.row"
             return
         quantities = {quantity.name: quantity for quantity in trial.made.quantities}
-        said: set[str] = set()
+        reported: set[str] = set()
         for r in trial.rows:
             quantity = quantities.get(r["quantity"])
             problem = "" if quantity is None else _problem(r, quantity, trial.subject)
-            if problem and problem not in said:
-                said.add(problem)
+            if problem and problem not in reported:
+                reported.add(problem)
                 yield f"{r['quantity']} on {trial.subject.task.name} {problem}"
 
 

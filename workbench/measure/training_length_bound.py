@@ -82,13 +82,13 @@ class TrainingLengthBound(Measurement):
 
         if not isinstance(study.model, HookedTransformer):
             return [_refused("theorem 4.1", "the theorems are about transformers, and read on this workbench's own")]
-        found, parts = checkpoint_bound(
+        bound, parts = checkpoint_bound(
             study.model, 0 if study.task.bos else None, epsilon=self.epsilon, bits=self.bits, reading=self.reading
         )
-        rows = self._main(found)
+        rows = self._main(bound)
         rows += self._average(study)
         rows.append(_refused("theorem 4.3", "it is about sparse functional attention, not about transformers"))
-        entered = parts | (dict(found.parts) if isinstance(found, Bound) else {})
+        entered = parts | (dict(bound.parts) if isinstance(bound, Bound) else {})
         return rows + [_part(name, value) for name, value in entered.items()]
 
     def _main(self, found: Bound | NotCovered) -> list[Row]:
@@ -108,18 +108,18 @@ class TrainingLengthBound(Measurement):
         return _bounded(found, f"not stated: {'; '.join(found.unknown)}")
 
 
-def _bounded(found: Bound, note: str) -> list[Row]:
-    fields: dict[str, Any] = {"target": found.theorem, "note": note}
-    value = found.value
+def _bounded(bound: Bound, note: str) -> list[Row]:
+    fields: dict[str, Any] = {"target": bound.theorem, "note": note}
+    value = bound.value
     if math.isinf(value):
-        too_large: dict[str, Any] = {"target": found.theorem, "status": "undefined"}
-        note = f"10^{found.log10:.4g}, larger than any float" if math.isfinite(found.log10) else "no finite length"
+        too_large: dict[str, Any] = {"target": bound.theorem, "status": "undefined"}
+        note = f"10^{bound.log10:.4g}, larger than any float" if math.isfinite(bound.log10) else "no finite length"
         first = row(quantity=BOUND, **too_large, note=note)
     else:
         first = row(quantity=BOUND, value=value, **fields)
-    if math.isinf(found.log10):
+    if math.isinf(bound.log10):
         return [first]
-    return [first, row(quantity=LOG10, value=found.log10, **fields)]
+    return [first, row(quantity=LOG10, value=bound.log10, **fields)]
 
 
 def _refused(theorem: str, why: str) -> Row:

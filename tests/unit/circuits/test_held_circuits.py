@@ -32,7 +32,7 @@ from circuits.hardmax.critical_lengths import (
 from circuits.hardmax.failure_relation import concordance, runs_from_table
 from circuits.hardmax.reduction import LengthRecord, TieSet, _query_mean, carried_values, length_record, row_values
 from circuits.hardmax.rows import HardmaxRows
-from circuits.hardmax.verdict import hardmax_kind, hardmax_verdict, needed, power
+from circuits.hardmax.verdict import hardmax_kind, hardmax_verdict, least_hardmax_count, power
 from circuits.head_rows import head_rows, ratio_row
 from circuits.heads.repeat_scores import BEHIND, _behind, _mean, displaced, displacements
 from circuits.interchange.prefix_exchange import NONE, agreement, choose_donors, exchange, random_donors
@@ -194,7 +194,7 @@ def test_critical_lengths(held: Held) -> None:
         ]),
         "bits": short([p_bit_length(b, g) for b in (8, 24) for g in (0.5, 2)]),
         "power": short([power(n, s, 0.8) for n in (5, 30, 100) for s in (0.8, 0.95)]),
-        "needed": [needed(n, share) for n in (1, 16, 17, 40, 256) for share in (0.6, 0.8, 0.9)],
+        "needed": [least_hardmax_count(n, share) for n in (1, 16, 17, 40, 256) for share in (0.6, 0.8, 0.9)],
     })  # fmt: skip
     assert hardmax_length(1.0, size=1) == hardmax_length(0.0, share=0.5) == hardmax_length(-1.0, share=0.5) == math.inf
     assert hardmax_length(1.0 + 1e-6, size=1) == math.inf, "larger than any float"

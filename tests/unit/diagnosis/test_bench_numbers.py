@@ -16,7 +16,7 @@ from tests.support.held import Held
 from tests.support.measure.held_rows import short
 from workbench.diagnosis.bench import trained_models
 from workbench.diagnosis.bench.bench_page import page
-from workbench.diagnosis.bench.members import VERSION, members, named, strength_of, why_not_true
+from workbench.diagnosis.bench.members import VERSION, diagnosis_columns, members, strength_of, why_not_true
 from workbench.diagnosis.bench.memory_models import MemoryNumbers
 from workbench.diagnosis.bench.needle_models import NeedleNumbers, WrittenBit
 from workbench.diagnosis.bench.plants import BY_NAME, KINDS, Part
@@ -232,8 +232,24 @@ def test_what_a_diagnosis_says_in_one_row() -> None:
         "measured_loss": 0.3, "entry": "position", "grade": "strong", "by": "P.int", "note": "also restored by K.sink",
         "share": 0.9, "low": 0.8, "high": 1.1, "site": "code", "layer": 1, "head": None,
     }  # fmt: skip
-    assert named(rows) == said
+    assert diagnosis_columns(rows) == said
     rows[5] = {"quantity": "entry", "label": "", "target": "", "note": ""}
-    assert named(rows) == {**said, "entry": "", "by": "", "note": "", "share": None, "low": None, "high": None}
+    assert diagnosis_columns(rows) == {
+        **said,
+        "entry": "",
+        "by": "",
+        "note": "",
+        "share": None,
+        "low": None,
+        "high": None,
+    }
     rows[5]["target"] = "D.gap"
-    assert named(rows) == {**said, "entry": "", "by": "D.gap", "note": "", "share": None, "low": None, "high": None}
+    assert diagnosis_columns(rows) == {
+        **said,
+        "entry": "",
+        "by": "D.gap",
+        "note": "",
+        "share": None,
+        "low": None,
+        "high": None,
+    }

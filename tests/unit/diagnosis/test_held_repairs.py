@@ -85,7 +85,7 @@ def test_what_a_model_gives_out_under_every_repair(kind: str, held: Held) -> Non
         outputs = []
         for one, trial in ((repair, False), (repair.control, False), (repair, True)):
             run = IntervenedPass(model, inside, [one], trial)
-            if run.fitted:
+            if run.needs_statistics:
                 run.fit(fit)
             outputs.append(run.outputs(batch)[:, -3:].numpy())
         found[repair.name] = short(outputs)
@@ -100,7 +100,7 @@ def test_pairs_of_repairs_are_made_in_one_pass(held: Held) -> None:
     found = {}
     for names in ("P.clip D.gap", "P.int K.scale", "D.beta2 K.sink", "D.mass C.pool0", "K.scale C.pool1"):
         run = IntervenedPass(model, inside, [by_name[name] for name in names.split()])
-        if run.fitted:
+        if run.needs_statistics:
             run.fit(fit)
         found[names] = short(run.outputs(batch)[:, -2:].numpy())
     held(found)

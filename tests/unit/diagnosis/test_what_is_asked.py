@@ -16,7 +16,7 @@ from tests.support.diagnosis.attempts import EPS, attempt
 from workbench.core.thresholds import NAMING_SHARE
 from workbench.diagnosis import measurement
 from workbench.diagnosis.bench import __main__ as command
-from workbench.diagnosis.bench.bench_page import _told
+from workbench.diagnosis.bench.bench_page import _share_text
 from workbench.diagnosis.bench.bench_table import read_members, write_members
 from workbench.diagnosis.bench.members import VERSION, Member
 from workbench.diagnosis.bench.needle_models import NeedleNumbers, WrittenBit
@@ -104,7 +104,7 @@ def test_strings_are_drawn_until_enough_are_wrong(
     one.law = "challenge"
     one.study = SimpleNamespace(batch=lambda law, length: drawn(8), further=further)  # type: ignore[assignment]
     monkeypatch.setattr(one, "_judge", judge)
-    batch, judged = one._judged(6, wanted)
+    batch, judged = one._answered_batch(6, wanted)
     assert made == asked
     assert len(batch) == len(judged) == (asked[-1][1] if asked else 8)
 
@@ -226,7 +226,7 @@ def test_without_bos_the_sink_is_the_key_that_every_string_prefers() -> None:
     ("hits", "of", "said"), [(0, 0, ""), (0, 3, "0 of 3"), (6, 6, "6 of 6"), (6, 7, "6 of 7 (0.86)")]
 )
 def test_shares_of_many_are_told_as_numbers_too(hits: int, of: int, said: str) -> None:
-    assert _told(Share(hits, of)) == said
+    assert _share_text(Share(hits, of)) == said
 
 
 @pytest.mark.parametrize(("positions", "ids"), [("learned", "random_offset"), ("rotary", "pose")])

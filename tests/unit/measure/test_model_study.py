@@ -21,7 +21,7 @@ from workbench import measure
 from workbench.measure import Result, run
 from workbench.measure.behaviour.measurement import Behaviour
 from workbench.measure.measurement import Grid
-from workbench.measure.model_study import _by_law, _given, _NoTask, _refuse_laws, drawn_grid, observe
+from workbench.measure.model_study import _by_law, _given_batches, _NoTask, _refuse_laws, drawn_grid, observe
 from workbench.measure.settings import MeasurementError
 from workbench.models import HookedSSM, HookedTransformer, ModelConfig, SSMConfig
 from workbench.models.handmade.transformers import majority
@@ -164,16 +164,16 @@ def test_plain_tokens_with_all_that_is_read_of_them(
     given = (measurement, data, torch.ones(2) if labelled else None, TASK if task else None)
     if not taken:
         with pytest.raises(MeasurementError, match="task states"):
-            _given(*given)
+            _given_batches(*given)
         return
-    (found,) = _given(*given)
+    (found,) = _given_batches(*given)
     assert found.law == law
-    many = _given(measurement, [data], *([[given[2]]] if labelled else [None]), given[3])
+    many = _given_batches(measurement, [data], *([[given[2]]] if labelled else [None]), given[3])
     assert len(many) == 1
 
 
 def test_without_laws_plain_tokens_are_of_the_matched_one() -> None:
-    (found,) = _given(wanting(unlabelled=True), TOKENS, None, None)
+    (found,) = _given_batches(wanting(unlabelled=True), TOKENS, None, None)
     assert (found.law, found.length, found.bos) == ("matched", 3, False)
 
 

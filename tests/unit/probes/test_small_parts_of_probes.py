@@ -16,13 +16,13 @@ from probes.codes.code_change import Codes
 from probes.codes.length_coupling import ComparedCode, CouplingRows
 from probes.conditional import STILL, ConditionalProbes, Errors
 from probes.erasure.leace import Eraser, LeftOut
-from probes.erasure.measurement import FEWEST, Erasure, ErasureArm, _edit, _fitted
+from probes.erasure.measurement import FEWEST, Erasure, ErasureArm, _edit, _fitting_rows
 from probes.fitting.decode import Target
 from probes.fitting.linear import fit_probes, ridge
 from probes.fitting.logistic import logistic
 from probes.fitting.metrics import Resamples
 from probes.fitting.probe_rows import ProbeError, ProbeRows, RowPlaces, folds, halves
-from probes.one_sequence import _KEPT, Fitted, _columns, _kept, _read, _summary_truth
+from probes.one_sequence import _KEPT, Fitted, _cached_fit, _columns, _read, _summary_truth
 from probes.position import Position
 from probes.probes_in_context import ITEMS, TOKENS, _Rows
 from probes.residual_stream import POSITION, TARGET, summary_labels
@@ -144,16 +144,16 @@ def test_a_probe_along_a_sequence_and_its_error() -> None:
     x = torch.randn(2, 40, 3, generator=g)
     inside = rows_of(x, t=2 * x[0, :, 0].double(), k=(x[1, :, 1] > 0).long())
     outside = rows_of(x + 0.5, t=2 * x[0, :, 0].double(), k=(x[1, :, 1] > 0).long())
-    real = one_sequence._fitted(Target("t", None), inside, outside, "here")
+    real = one_sequence._fit_probe(Target("t", None), inside, outside, "here")
     assert (real.strings, real.problem, real.values) == (40, "", None)
     assert real.rmse[0] == pytest.approx(1.0, abs=1e-3)  # all answers are 2 x 1/2 off
     probe = fit_probes(inside.x, [inside.labels["t"]], [0], folds(inside.sequence))[0]
     wanted = (probe(outside.x)[1] - outside.labels["t"]).pow(2).mean().sqrt()
     assert real.rmse[1] == pytest.approx(float(wanted))
-    classes = one_sequence._fitted(Target("k", torch.arange(2)), inside, outside, "here")
+    classes = one_sequence._fit_probe(Target("k", torch.arange(2)), inside, outside, "here")
     assert classes.rmse == (0.0, 0.0)
     assert classes.values is not None
-    poor = one_sequence._fitted(Target("t", None), inside.take(torch.arange(7)), outside, "here")
+    poor = one_sequence._fit_probe(Target("t", None), inside.take(torch.arange(7)), outside, "here")
     assert (poor.probe, poor.rmse, poor.strings) == (None, (), 7)
     assert poor.problem == "7 sequences with a supervised query here; at least 8 are needed"
     read = _read(real, {"clean": x, "edited": x + 0.5}, np.zeros(40))
@@ -188,7 +188,7 @@ def test_a_few_fits_are_kept_those_used_last(monkeypatch: pytest.MonkeyPatch) ->
             made.append((step, sha, *what))
             return Fitted(None, None, (), len(made), "")
 
-        return _kept(Fake(run=run, step=step), ("summary", *what), make)
+        return _cached_fit(Fake(run=run, step=step), ("summary", *what), make)
 
     first = fit(0)
     assert fit(0) is first
@@ -316,7 +316,7 @@ def test_what_does_not_vary_is_not_predicted() -> None:
     assert set(found.values()) == {"activations are not finite"}
     resamples = Resamples.of(torch.arange(4), np.random.default_rng(0), 5)
     errors = Errors(torch.zeros(2, 4).double(), torch.zeros(4).double(), 1.0)
-    assert ConditionalProbes._judged(errors, resamples) == [STILL] * 2
+    assert ConditionalProbes._shares_or_reasons(errors, resamples) == [STILL] * 2
 
 
 # ---- erasure ---------------------------------------------------------------------------------------
@@ -326,7 +326,7 @@ def test_what_does_not_vary_is_not_predicted() -> None:
 )  # fmt: skip
 def test_where_something_is_erased_and_what_is_left_of_the_rest(target: str, bos: bool, places: list[int]) -> None:
     eye = torch.eye(2, dtype=torch.float64)
-    eraser = Eraser(torch.full((2,), 3.0).double(), eye[:1], eye[:, :1], LeftOut(0, 2, 0.0))
+    eraser = Eraser(torch.full((2,), 3.0).double(), eye[:, :1], eye[:1], LeftOut(0, 2, 0.0))
     batch = given(bos)
     x = torch.ones(3, 6 + int(bos), 2)
     erased = _edit(ErasureArm(target, "refit", "", False, eraser), batch, 4)(x, hook=None)
@@ -339,9 +339,9 @@ def test_where_something_is_erased_and_what_is_left_of_the_rest(target: str, bos
 
 def test_an_eraser_is_fitted_on_sequences_enough() -> None:
     parts = [rows_of(torch.zeros(1, 40, 2), **{TARGET: torch.arange(40)})] * 2
-    assert len(_fitted(parts, torch.arange(40) < FEWEST)) == 2 * FEWEST
+    assert len(_fitting_rows(parts, torch.arange(40) < FEWEST)) == 2 * FEWEST
     with pytest.raises(ValueError, match=f"{FEWEST}"):
-        _fitted(parts, torch.arange(40) < FEWEST - 1)
+        _fitting_rows(parts, torch.arange(40) < FEWEST - 1)
 
 
 # ---- in context ------------------------------------------------------------------------------------

@@ -32,15 +32,15 @@ def main() -> None:
     parser.add_argument(
         "--members", type=int, help="of each kind; default: two rounds of six, of healthy ones of eight"
     )
-    given = parser.parse_args()
-    wanted = [m for m in members(given.members) if not given.kind or m.kind in given.kind]
-    run(wanted, given.out, given.workers, given.minutes)
-    rows = list(read_members(given.out).values())
+    args = parser.parse_args()
+    wanted = [m for m in members(args.members) if not args.kind or m.kind in args.kind]
+    run(wanted, args.out, args.workers, args.minutes)
+    rows = list(read_members(args.out).values())
     for target in TARGETS:
         found = {group: share(of_group(rows, group), target) for group in GROUPS}
         print(f"{target.name}: {', '.join(f'{group} {one.hits} of {one.of}' for group, one in found.items())}")
-    if given.page:
-        write_named(given.page, page(rows).encode())
+    if args.page:
+        write_named(args.page, page(rows).encode())
 
 
 def run(wanted: list[Member], folder: Path, workers: int | None, minutes: float | None) -> None:

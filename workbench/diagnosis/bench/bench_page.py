@@ -97,12 +97,12 @@ def _targets(rows: Sequence[BenchRow]) -> str:
         "|---|---|" + "---|" * (len(TOLD) + 2),
     ]
     for target in TARGETS:
-        found = {group: share(of_group(rows, group), target) for group in TOLD}
-        judged = found[JUDGED]
+        shares = {group: share(of_group(rows, group), target) for group in TOLD}
+        judged = shares[JUDGED]
         bound = f"{'at most' if target.below else 'at least'} {target.bound:g}"
         verdict = {True: "yes", False: "no", None: "too few members"}[met(target, judged)]
         ends = f"{judged.ends[0]:.2f} to {judged.ends[1]:.2f}" if judged.of else ""
-        cells = " | ".join(_told(one) for one in found.values())
+        cells = " | ".join(_share_text(one) for one in shares.values())
         lines.append(f"| {target.name} | {bound} | {cells} | {ends} | {verdict} |")
     return "\n".join([*lines, ""])
 
@@ -122,9 +122,9 @@ def _old_and_new(rows: Sequence[BenchRow]) -> str:
         "|---|---|---|---|",
     ]
     for name in OUTCOMES:
-        lines.append(f"| {name} | {' | '.join(_told(Share(found[name], found.total())) for found in counts)} |")
+        lines.append(f"| {name} | {' | '.join(_share_text(Share(found[name], found.total())) for found in counts)} |")
     sites = [[said for row in group if (said := site_right(row)) is not None] for group in groups]
-    lines.append(f"| right location | {' | '.join(_told(Share(sum(said), len(said))) for said in sites)} |")
+    lines.append(f"| right location | {' | '.join(_share_text(Share(sum(said), len(said))) for said in sites)} |")
     return "\n".join([*lines, ""])
 
 
@@ -145,7 +145,9 @@ def _kinds(rows: Sequence[BenchRow]) -> str:
         for right in (entry_right, site_right):
             for group in TOLD:
                 said = [one for row in of_group(own, group) if (one := right(row)) is not None]
-                cells.append("held out" if kind.held_out and group == "first" else _told(Share(sum(said), len(said))))
+                cells.append(
+                    "held out" if kind.held_out and group == "first" else _share_text(Share(sum(said), len(said)))
+                )
         entries = " or ".join(kind.entries) if kind.role != "healthy" else "none"
         name = f"`{kind.name}`{' (held out)' if kind.held_out else ' (later)' if kind.later else ''}"
         sites = " or ".join(kind.sites)
@@ -157,13 +159,13 @@ def _kinds(rows: Sequence[BenchRow]) -> str:
 def _confusion(rows: Sequence[BenchRow]) -> str:
     blocks = []
     for column, title in (("entry", "Causes"), ("site", "Locations")):
-        found = confusion(of_group(rows, JUDGED), column)
-        labels = sorted({label for counts in found.values() for label in counts})
+        counts_by_kind = confusion(of_group(rows, JUDGED), column)
+        labels = sorted({label for counts in counts_by_kind.values() for label in counts})
         lines = [f"## {title} in the diagnoses, {TOLD[JUDGED]}", "", f"| kind | {' | '.join(labels)} |"]
         lines.append("|---|" + "---|" * len(labels))
         for kind in KINDS:
-            if kind.name in found:
-                cells = [str(found[kind.name][label] or "") for label in labels]
+            if kind.name in counts_by_kind:
+                cells = [str(counts_by_kind[kind.name][label] or "") for label in labels]
                 lines.append(f"| `{kind.name}` | {' | '.join(cells)} |")
         blocks.append("\n".join([*lines, ""]))
     return "\n".join(blocks)
@@ -185,7 +187,7 @@ def _thrown_out(rows: Sequence[BenchRow]) -> str:
     return "\n".join([*lines, "", f"Kinds that are held out completely: {', '.join(held)}.", ""])
 
 
-def _told(found: Share) -> str:
+def _share_text(found: Share) -> str:
     if not found.of:
         return ""
     told = f"{found.hits} of {found.of}"

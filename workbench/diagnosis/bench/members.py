@@ -197,7 +197,7 @@ def tried(member: Member, until: float | None = None) -> dict[str, Any]:
         "unplanted": whole,
         "unplanted_each": restored,
         "thrown_out": why_not_true(member.plan, inside, loss, whole, restored),
-        **named(rows),
+        **diagnosis_columns(rows),
         "rows": json.dumps([{k: v for k, v in r.items() if v not in (None, "")} for r in rows]),
         "seconds": time.process_time() - begun,
     }
@@ -237,7 +237,7 @@ def diagnosed(member: Member, flawed: Numbers) -> list[Row]:
     return Diagnosis(factors=(plan.length / plan.trained,)).finish(study)
 
 
-def named(rows: Sequence[Row]) -> dict[str, Any]:
+def diagnosis_columns(rows: Sequence[Row]) -> dict[str, Any]:
     """Return the columns of the bench's table that come from the rows of a diagnosis."""
     by = {r["quantity"]: r for r in rows if r["quantity"] in ("entry", "entry_grade", "failure_site", "balanced_loss")}
     entry, site = by["entry"], by["failure_site"]

@@ -178,7 +178,7 @@ class NeedleNumbers(BaseModel):
         value, out = weights["blocks.0.attn.W_V"], weights["blocks.0.attn.W_O"]
         value[0, BOS_TOKEN, 0] = 1.0
         out[0, 0, UNIT] = 1.0
-        surplus, written = weights["blocks.0.mlp.W_in"], weights["blocks.0.mlp.W_out"]
+        surplus, mlp_out = weights["blocks.0.mlp.W_in"], weights["blocks.0.mlp.W_out"]
         surplus[ONE, 0], surplus[UNIT, 0] = 1.0, -(TRAINED + 1)
         if self.gated:
             surplus[ONE, 0], surplus[BEYOND, 0] = 0.0, 1.0
@@ -187,7 +187,7 @@ class NeedleNumbers(BaseModel):
             for unit, sign in ((0, 1.0), (1, -1.0)):
                 lead[OUT, unit], lead[UNIT, unit] = sign, -self.largest_lead
                 turned[unit, OUT] = -3.0 * sign
-        written[0, SURPLUS], written[0, OUT] = 1.0, self.offset
+        mlp_out[0, SURPLUS], mlp_out[0, OUT] = 1.0, self.offset
         query, key, value, out = (weights[f"blocks.1.attn.W_{part}"] for part in "QKVO")
         pair = 1 if self.lag_speed else 0
         query[0, ONE, pair] = scale
@@ -221,12 +221,12 @@ def normed(model: HookedTransformer, constant: float) -> HookedTransformer:
         constant: value of the two added dimensions.
     """
     width, cfg = model.cfg.d_model, model.cfg
-    made = HookedTransformer(cfg.model_copy(update={"d_model": 2 * width + 2, "normalization_type": "LN"}))
-    made.eval()
+    ln_model = HookedTransformer(cfg.model_copy(update={"d_model": 2 * width + 2, "normalization_type": "LN"}))
+    ln_model.eval()
     scale = constant * (2 / (2 * width + 2)) ** 0.5
     with torch.no_grad():
         weights = dict(model.named_parameters())
-        for name, parameter in made.named_parameters():
+        for name, parameter in ln_model.named_parameters():
             if name.endswith(".w"):  # of a LayerNorm
                 parameter.fill_(1.0)
                 continue
@@ -236,5 +236,5 @@ def normed(model: HookedTransformer, constant: float) -> HookedTransformer:
                 parameter[..., :width], parameter[..., width : 2 * width] = weights[name], -weights[name]
             elif kind in ("W_Q", "W_K", "W_V", "W_in", "W_U"):
                 parameter[..., :width, :] = scale * weights[name]
-        made.embed.W_E[:, -2:] = torch.tensor([constant, -constant])
-    return made
+        ln_model.embed.W_E[:, -2:] = torch.tensor([constant, -constant])
+    return ln_model

@@ -142,9 +142,9 @@ def confusion(rows: Iterable[BenchRow], column: str) -> dict[str, Counter[str]]:
 
     Members with too small an accuracy drop count as ``(no cause named)``.
     """
-    found: dict[str, Counter[str]] = {}
+    counts: dict[str, Counter[str]] = {}
     for row in rows:
         if true(row):
             label = "(no cause named)" if refused(row) else row[column] or "(nothing to explain)"
-            found.setdefault(row["kind"], Counter())[label] += 1
-    return found
+            counts.setdefault(row["kind"], Counter())[label] += 1
+    return counts

@@ -143,13 +143,13 @@ def outer_state(cell: Cell, rules: Rules, bar: float | None, cells: int) -> Stat
             fails.
         cells: number of tested cells beyond training.
     """
-    low, high, needed = cell.lower(rules.level), cell.upper(rules.level), rules.robust * cell.best_skill
-    bar = None if bar is None else min(bar, needed)
-    if low >= needed:
+    low, high, threshold = cell.lower(rules.level), cell.upper(rules.level), rules.robust * cell.best_skill
+    bar = None if bar is None else min(bar, threshold)
+    if low >= threshold:
         return "pass"
     if bar is not None and cell.upper(rules.level / cells) < bar:
         return "fail"
-    return "between" if high < needed and (bar is None or low >= bar) else "open"
+    return "between" if high < threshold and (bar is None or low >= bar) else "open"
 
 
 def bar_of(trained: Iterable[Cell], rules: Rules) -> float | None:

@@ -80,13 +80,13 @@ def agreements(hits: Mapping[str, NDArray[np.float64]], right: Bools) -> list[Ag
     """
     if min(int(right.sum()), int((~right).sum())) < FEWEST:
         return []
-    made = []
+    results = []
     for name, expected in hits.items():
         sure = (expected < SURE) | (expected > 1 - SURE)
         hit = expected[sure] > 0.5
         if len(hit) >= 2 * FEWEST and BALANCED[0] <= hit.mean() <= BALANCED[1]:
-            made.append(Agreement(name, int((hit == right[sure]).sum()), len(hit)))
-    return made
+            results.append(Agreement(name, int((hit == right[sure]).sum()), len(hit)))
+    return results
 
 
 def followed_said(found: list[Agreement]) -> str:

@@ -43,7 +43,7 @@ def _inside(study: Study, name: str, law: str, strings: int) -> int:
 
 
 def _batch(study: Study, name: str, law: str, length: int, strings: int) -> Batch | None:
-    return study.memo(("stratum", name, law, length, strings), lambda: drawn(study, name, law, length, strings))
+    return study.memo(("stratum", name, law, length, strings), lambda: draw_stratum(study, name, law, length, strings))
 
 
 def stratum(study: Study, name: str, law: str, length: int, strings: int, names: Sequence[str]) -> Stratum:
@@ -60,16 +60,16 @@ def stratum(study: Study, name: str, law: str, length: int, strings: int, names:
     asked = batch.mask[:, batch.index(length)]
     distinct = len(string_hashes(batch, asked))
     right = answered[asked].numpy(force=True)
-    made = Cell(law, length, int(right.sum()), len(right), floor, distinct)
+    cell = Cell(law, length, int(right.sum()), len(right), floor, distinct)
     if length <= study.grid.trained:
-        return Stratum(name, made)
+        return Stratum(name, cell)
     hits = study.memo(
         ("stratum shortcuts", name, law, length, strings), lambda: shortcut_hits(task, batch, study.grid.trained)
     )
-    return Stratum(name, made, tuple(agreements(hits, right)))
+    return Stratum(name, cell, tuple(agreements(hits, right)))
 
 
-def drawn(study: Study, name: str, law: str, length: int, strings: int) -> Batch | None:
+def draw_stratum(study: Study, name: str, law: str, length: int, strings: int) -> Batch | None:
     """Draw the sequences of a stratum from a seed of its own. All checkpoints of a run get the same sequences."""
     g = generator("stratum", study.seed, name, law, length)
     return study.task.sample_stratum(name, strings, length, g, law, study.grid.trained)

@@ -208,23 +208,23 @@ def look(board: LookBoard, looks: Looks, draw: Draw, again: DrawAgain) -> Mappin
     Returns:
         the number of interim tests made, for each cell with more than one.
     """
-    made: dict[Key, int] = {}
+    test_counts: dict[Key, int] = {}
     board.settle()
     while True:
-        asked = [cell for cell in board.open_cells() if made.get(cell.key, 1) < looks.allowed]
+        asked = [cell for cell in board.open_cells() if test_counts.get(cell.key, 1) < looks.allowed]
         if not asked:
             break
         for cell in asked:
-            start = made.get(cell.key, 1)
+            start = test_counts.get(cell.key, 1)
             more = draw(cell, *looks.planned[start - 1 : start + 1])
             board.cells[cell.key] = replace(
                 cell, right=cell.right + more.right, n=cell.n + more.n, distinct=more.distinct
             )
-            made[cell.key] = start + 1
+            test_counts[cell.key] = start + 1
         board.settle()
     if board.fit == "pass":
-        _confirm(board, lambda cell: again(cell, looks.planned[made.get(cell.key, 1) - 1]))
-    return made
+        _confirm(board, lambda cell: again(cell, looks.planned[test_counts.get(cell.key, 1) - 1]))
+    return test_counts
 
 
 def _confirm(board: LookBoard, again: Callable[[Cell], Tally]) -> None:

@@ -109,12 +109,12 @@ class Invariance(Measurement):
             place: dict[str, Any] = {"quantity": SHIFT, "law": law, "length": length, "mode": f"by {offset}"}
             moved = cfg.ids.shifted(ids, offset)
             try:
-                other = forward(study.model, batch, [], ids=moved)["logits"]
+                moved_outputs = forward(study.model, batch, [], ids=moved)["logits"]
             except PositionError as error:
                 rows.append(missing_row("undefined", str(error), **place))
                 continue
             study.passes += 1
-            rows.append(share_row(answered_alike(study.task, clean, other, batch), NOT_ASKED, **place))
+            rows.append(share_row(answered_alike(study.task, clean, moved_outputs, batch), NOT_ASKED, **place))
             rows[-1] |= unseen_of(study, moved)
         return rows
 
@@ -144,12 +144,12 @@ class Invariance(Measurement):
 
     def _filled(self, study: Study, batch: Batch, clean: Tensor, place: dict[str, Any]) -> Row:
         task, length = study.task, place["length"]
-        made, places = filled(task, batch, length, study.rng(NAME, place["law"], length))
-        kept = take_places(made.targets, places)
+        filled_batch, places = filled(task, batch, length, study.rng(NAME, place["law"], length))
+        kept = take_places(filled_batch.targets, places)
         if not torch.equal(kept[batch.mask], batch.targets[batch.mask]):
             why = f"{task.name} states that {place['target']} is neutral, but inserting it changes right answers"
             return missing_row("undefined", why, **place)
-        other = take_places(forward(study.model, made, [])["logits"], places)
+        other = take_places(forward(study.model, filled_batch, [])["logits"], places)
         study.passes += 1
         return share_row(answered_alike(task, clean, other, batch), NOT_ASKED, **place)
 

@@ -58,15 +58,15 @@ class Counted:
 
     def cells(self, laws: Sequence[str]) -> dict[Key, Cell]:
         """Return the cells by test set and length. All test sets are identical here, so the counts are, too."""
-        found = {}
+        by_key = {}
         for last, lengths in self.bands.items():
             right = sum(self.right[n] for n in lengths)
             note = f"{right:g} of {len(lengths)} lengths, all counted: {lengths_text(lengths[0], lengths[-1])}"
             for law in laws:
-                found[law, last] = Cell(
+                by_key[law, last] = Cell(
                     law, last, right, len(lengths), 0.0, len(lengths), counted=True, first=lengths[0], note=note
                 )
-        return found
+        return by_key
 
     @property
     def first_wrong(self) -> int | None:
@@ -111,20 +111,20 @@ def bands_of(grid: Grid, lengths: Sequence[int], period: int) -> tuple[Grid, dic
     Returns:
         the grid of the lengths that end a band, and the bands by these lengths.
     """
-    found: dict[int, Sequence[int]] = {}
+    bands: dict[int, Sequence[int]] = {}
     for start, stop in ((0, grid.trained), (grid.trained, max(grid.lengths))):
         ends, ended, waiting = [n for n in grid.lengths if start < n <= stop], list[int](), list[int]()
         for n in ends:
             waiting += [m for m in lengths if start < m <= n]
             start = n
             if len(waiting) >= 2 * period:
-                found[n], waiting = waiting, []
+                bands[n], waiting = waiting, []
                 ended.append(n)
         if waiting:
-            found[ends[-1]] = [*(found.pop(ended[-1]) if ended else []), *waiting]
-    kept = [tuple(n for n in some if n in found) for some in (grid.lengths, grid.inside, grid.outside)]
+            bands[ends[-1]] = [*(bands.pop(ended[-1]) if ended else []), *waiting]
+    kept = [tuple(n for n in some if n in bands) for some in (grid.lengths, grid.inside, grid.outside)]
     lengths, inside, outside = kept
-    return Grid(grid.trained, lengths, inside, outside, shortest=grid.shortest), found
+    return Grid(grid.trained, lengths, inside, outside, shortest=grid.shortest), bands
 
 
 def is_few(cell: Cell) -> bool:
@@ -162,18 +162,18 @@ class Band:
 
     def draws(self, study: Study, start: int, stop: int, names: Sequence[str], word: str = "band") -> Answers:
         """Yield draws ``start`` to ``stop`` of (length, sequence) with the model's answers, grouped by length."""
-        drawn: dict[int, list[Batch]] = {}
+        by_length: dict[int, list[Batch]] = {}
         for block in range(start // BLOCK, -(-stop // BLOCK)):
             seed = (word, study.seed, self.law, self.lengths[-1], block)
             lengths = torch.randint(len(self.lengths), (BLOCK,), generator=generator(*seed, "lengths"))
-            wanted = torch.arange(block * BLOCK, (block + 1) * BLOCK)
-            wanted = (wanted >= start) & (wanted < stop)
-            for place in lengths[wanted].unique().tolist():
+            in_range = torch.arange(block * BLOCK, (block + 1) * BLOCK)
+            in_range = (in_range >= start) & (in_range < stop)
+            for place in lengths[in_range].unique().tolist():
                 n, own = self.lengths[place], lengths == place
                 strings = study.task.sample(int(own.sum()), n, generator(*seed, n), self.law, window=study.grid.trained)
-                drawn.setdefault(n, []).append(strings.take(wanted[own].nonzero()[:, 0]))
-        for n in sorted(drawn):
-            batch = type(drawn[n][0]).join(drawn[n])
+                by_length.setdefault(n, []).append(strings.take(in_range[own].nonzero()[:, 0]))
+        for n in sorted(by_length):
+            batch = type(by_length[n][0]).join(by_length[n])
             yield batch, study.answers(batch, names)
 
 

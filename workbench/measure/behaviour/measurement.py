@@ -302,7 +302,7 @@ class Behaviour(Measurement):
         else:
             board = LookBoard(counted.grid, self.rules, counted.cells(LAWS), unseen)
         looks = Looks.of(self.rules, first, study.deep)
-        made = self._look(study, board, looks)
+        test_counts = self._look(study, board, looks)
         rows: list[Row] = []
         for key in sorted(observed):
             shared = {"law": key[0], "length": key[1], "mode": "teacher_forced"}
@@ -320,7 +320,7 @@ class Behaviour(Measurement):
             where = {"law": "matched", "mode": "teacher_forced", "n": len(counted.right)}
             rows.append(first_wrong_row(counted.first_wrong, where, max(counted.right)))
         rows += self._near_ties(study, board, min(self.strata, first))
-        verdict = decide(board, looks, made)
+        verdict = decide(board, looks, test_counts)
         return rows + verdict_rows(verdict if counted else with_few(verdict, board), board)
 
     def _cell(self, study: Study, key: Key, seen: Observed, floor: Floor) -> Cell:
@@ -357,13 +357,13 @@ class Behaviour(Measurement):
         """Return rows about hard sequences: accuracy, agreement with shortcuts, and qualifiers of the verdict."""
         if not study.task.strata_names:
             return []
-        found = strata_of(study, board.laws, board.unseen, strings, self.hooks(study.cfg))
-        rows = [stratum_row(one.name, one.cell) for one in found]
-        for one in found:
+        strata = strata_of(study, board.laws, board.unseen, strings, self.hooks(study.cfg))
+        rows = [stratum_row(one.name, one.cell) for one in strata]
+        for one in strata:
             shared = {"law": one.cell.law, "length": one.cell.length, "mode": one.name}
             rows += [agreement_row(agreement, shared) for agreement in one.agreements]
-        rows += [stratum_verdict_row(one) for one in stratum_verdicts(found, study.grid.trained)]
-        together = near_ties(found, study.grid.trained)
+        rows += [stratum_verdict_row(one) for one in stratum_verdicts(strata, study.grid.trained)]
+        together = near_ties(strata, study.grid.trained)
         if together is not None:
             rows.append(near_ties_row(together, study.task.strata_kind, max(study.grid.lengths)))
         return rows
@@ -393,25 +393,25 @@ class Behaviour(Measurement):
 
         return look(board, looks, draw, again)
 
-    def _rows(self, study: Study, seen: Observed, where: Mapping[str, Any]) -> list[Row]:
+    def _rows(self, study: Study, observed: Observed, where: Mapping[str, Any]) -> list[Row]:
         """Return the rows that use the sequences of the first interim test only."""
-        count = len(seen.correct)
+        count = len(observed.correct)
         if not count:
             return []
         shared = {**where, "n": count}
         if study.task.one_string_per_length:  # copies of one string are one, and say nothing of others
             shared |= {"n": 1, "distinct": 1}
-            exact, loss = float(seen.exact[0]), float(seen.loss[0])
+            exact, loss = float(observed.exact[0]), float(observed.loss[0])
             return [row(quantity="exact_match", value=exact, **shared), row(quantity="loss", value=loss, **shared)]
-        low, high = wilson(int(seen.exact.sum()), count)
+        low, high = wilson(int(observed.exact.sum()), count)
         rng = study.rng("loss", shared["law"], shared["length"])
         rows = [
-            row(quantity="exact_match", value=float(seen.exact.mean()), low=low, high=high, **shared),
-            mean_of("loss", seen.loss, mean_ends(seen.loss, rng, self.resamples), shared),
+            row(quantity="exact_match", value=float(observed.exact.mean()), low=low, high=high, **shared),
+            mean_of("loss", observed.loss, mean_ends(observed.loss, rng, self.resamples), shared),
         ]
-        if seen.tokens is not None:
-            rows.append(self._token_row(study, seen.tokens, shared))
-        return rows + [share_row("coupling_accuracy", name, hits, shared) for name, hits in seen.parts.items()]
+        if observed.tokens is not None:
+            rows.append(self._token_row(study, observed.tokens, shared))
+        return rows + [share_row("coupling_accuracy", name, hits, shared) for name, hits in observed.parts.items()]
 
     def _token_row(self, study: Study, tokens: np.ndarray, shared: dict[str, Any]) -> Row:
         rng = study.rng("tokens", shared["mode"], shared["law"], shared["length"])
@@ -430,17 +430,17 @@ class Behaviour(Measurement):
         batch = batch.rows(0, count)
         predicted = cache.get(NEXT_IDS)
         next_ids = None if predicted is None else predicted[:count]
-        found = free_run(study.model, study.task, batch, cache[LOGITS][:count], next_ids)
-        study.passes += found.passes
+        free_answers = free_run(study.model, study.task, batch, cache[LOGITS][:count], next_ids)
+        study.passes += free_answers.passes
         shared["n"] = count
         rows = []
         for quantity, hits in (
-            ("accuracy", study.task.answered(found.right, batch)),
-            ("exact_match", (found.right | ~batch.mask).all(1)),
+            ("accuracy", study.task.answered(free_answers.right, batch)),
+            ("exact_match", (free_answers.right | ~batch.mask).all(1)),
         ):
             low, high = wilson(int(hits.sum()), count)
             rows.append(row(quantity=quantity, value=float(hits.double().mean()), low=low, high=high, **shared))
-        return [*rows, self._token_row(study, share_right(found.right, batch), shared)]
+        return [*rows, self._token_row(study, share_right(free_answers.right, batch), shared)]
 
 
 def mean_of(quantity: str, values: np.ndarray, ends: Ends, shared: Mapping[str, Any]) -> Row:

@@ -60,17 +60,17 @@ def reduce_batch(study: ObservedModel, length: int, batch: Batch, cache: Mapping
     """
     at = batch.index(length)
     right, parts = right_queries(study, batch, cache)
-    asked = batch.mask[:, at]
+    query_mask = batch.mask[:, at]
     exact = (right | ~batch.mask).all(1)
     answered = study.task.answered(right, batch)
     losses = study.task.losses(cache["logits"], batch)
     loss = losses[:, at] if batch.prompt is None else (losses * batch.mask).sum(1) / batch.mask.sum(1)
     return Observed(
-        correct=answered[asked].cpu().numpy().astype(float),
-        exact=exact[asked].cpu().numpy().astype(float),
-        tokens=None if batch.prompt is None else share_right(right, batch)[asked.cpu().numpy()],
-        loss=loss[asked].cpu().double().numpy(),
-        parts={name: study.task.answered(part, batch)[asked].cpu().numpy() for name, part in parts.items()},
+        correct=answered[query_mask].cpu().numpy().astype(float),
+        exact=exact[query_mask].cpu().numpy().astype(float),
+        tokens=None if batch.prompt is None else share_right(right, batch)[query_mask.cpu().numpy()],
+        loss=loss[query_mask].cpu().double().numpy(),
+        parts={name: study.task.answered(part, batch)[query_mask].cpu().numpy() for name, part in parts.items()},
     )
 
 

@@ -24,12 +24,15 @@ def cell_rows(cell: Cell, rules: Rules, shared: Mapping[str, Any], untrained: bo
     ``untrained`` adds a note that the length is shorter than all training sequences.
     """
     note = ": ".join(filter(None, (UNTRAINED * untrained, cell.note)))
-    own = {**shared, "n": cell.n, "distinct": cell.distinct, "note": note}
+    columns = {**shared, "n": cell.n, "distinct": cell.distinct, "note": note}
     if cell.n == 0:
-        nothing = {**own, "status": "undefined", "note": "nothing is asked at this length in any string drawn"}
+        nothing = {**columns, "status": "undefined", "note": "nothing is asked at this length in any string drawn"}
         return [row(quantity=quantity, **nothing) for quantity in ("accuracy", "skill")]
     low, high = (None, None) if cell.counted else wilson(int(cell.right), cell.n)
-    return [row(quantity="accuracy", value=cell.accuracy, low=low, high=high, **own), skill_row(cell, rules, own)]
+    return [
+        row(quantity="accuracy", value=cell.accuracy, low=low, high=high, **columns),
+        skill_row(cell, rules, columns),
+    ]
 
 
 def skill_row(cell: Cell, rules: Rules, own: Mapping[str, Any]) -> Row:
@@ -59,7 +62,7 @@ def share_row(quantity: str, target: str, hits: np.ndarray, shared: Mapping[str,
 
 def stratum_row(name: str, cell: Cell) -> Row:
     """Return the accuracy within a stratum; undefined where it has too few sequences."""
-    own: dict[str, Any] = {
+    columns: dict[str, Any] = {
         "quantity": "stratum_accuracy",
         "target": name,
         "law": cell.law,
@@ -70,9 +73,9 @@ def stratum_row(name: str, cell: Cell) -> Row:
         "note": cell.note,
     }
     if not cell.n:
-        return row(**{**own, "status": "undefined"})
+        return row(**{**columns, "status": "undefined"})
     low, high = (None, None) if cell.counted else clopper_pearson(int(cell.right), cell.n)
-    return row(value=cell.accuracy, low=low, high=high, **own)
+    return row(value=cell.accuracy, low=low, high=high, **columns)
 
 
 def near_ties_row(found: Qualifier, kind: str, length: int) -> Row:

@@ -39,10 +39,10 @@ def fit_sentence(run: Run, sequences: int | None = None) -> str:
     board.settle()
     last = board.trained[-1]
     low, high = wilson(int(last.right), last.n)
-    said = (
+    sentence = (
         f"accuracy at the longest training length {last.length}: {last.accuracy:.3f} [{low:.3f}, {high:.3f}], "
         f"n {last.n}, chance {last.floor:.2f}"
     )
     if board.fit == "pass":
-        return f"{said}: fitted"
-    return f"{said}: not fitted ({fit_note(board)})" if board.fit == "fail" else f"{said}; {fit_note(board)}"
+        return f"{sentence}: fitted"
+    return f"{sentence}: not fitted ({fit_note(board)})" if board.fit == "fail" else f"{sentence}; {fit_note(board)}"

@@ -117,11 +117,11 @@ def decide(board: LookBoard, looks: Looks, made: Mapping[Key, int]) -> Verdict:
     def verdict(label: str, note: str, reason: str = "") -> Verdict:
         return Verdict(label, horizon, failures, note, reason)
 
-    left = looks_left(board, looks, made)
+    remaining_cells = looks_left(board, looks, made)
     if board.fit == "fail":
         return verdict(NOT_FITTED, _not_fitted(board))
     if board.fit == "open":
-        return verdict(UNDECIDED, *_fit_open(board, left))
+        return verdict(UNDECIDED, *_fit_open(board, remaining_cells))
     failed = {law: f for law, f in failures.items() if f.length is not None}
     if failed:
         return verdict(LENGTH_COUPLED, _coupled(board, failed))
@@ -129,7 +129,7 @@ def decide(board: LookBoard, looks: Looks, made: Mapping[Key, int]) -> Verdict:
         return verdict(UNSEEN_POSITION, f"positions from length {min(board.unseen)} on were never seen in training")
     if board.could_be_robust and len(board.having("pass", board.outer)) == len(board.outer):
         return verdict(SCALE_ROBUST, _robust(board, horizon))
-    return verdict(UNDECIDED, *_undecided(board, left, horizon))
+    return verdict(UNDECIDED, *_undecided(board, remaining_cells, horizon))
 
 
 def interval_text(cell: Cell, level: float) -> str:

@@ -90,12 +90,12 @@ def parse_edit(text: str) -> Edit:
     Raises:
         EditError: for text that does not describe an edit.
     """
-    kind, _, rest = text.partition(".")
+    kind, _, fields = text.partition(".")
     if text == "hardmax.all":
         return Edit("hardmax")
     if text in SINGLE_PASS:
         return Edit("repair", repair=text)
-    words = rest.split(".")
+    words = fields.split(".")
     numbers = [int(word) for word in words if word.isascii() and word.isdigit() and len(word) <= 6]
     wanted = (2, 3) if kind == "patch" else (2,)
     if kind not in KINDS or len(numbers) != len(words) or len(numbers) not in wanted:

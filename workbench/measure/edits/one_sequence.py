@@ -104,7 +104,7 @@ def one_sequence(run_path: str, step: int, sequence: Mapping[str, Any], edits: S
     """
     run = Run.open(run_path)
     task = run.task
-    batch = _typed(task, str(sequence["text"])) if "text" in sequence else _drawn(run, task, sequence)
+    batch = _typed(task, str(sequence["text"])) if "text" in sequence else _draw(run, task, sequence)
     positions = batch.tokens.shape[1]
     if positions > LONGEST:
         raise TaskError(f"the sequence has {positions:,} positions; shorten it to at most {LONGEST:,}")
@@ -126,7 +126,7 @@ def _typed(task: Task, text: str) -> Batch:
     return task.label(torch.tensor([ids]), law="given")
 
 
-def _drawn(run: Run, task: Task, sequence: Mapping[str, Any]) -> Batch:
+def _draw(run: Run, task: Task, sequence: Mapping[str, Any]) -> Batch:
     length, seed = int(sequence["length"]), int(sequence["seed"])
     if length > LONGEST:
         raise TaskError(f"a sequence of length {length:,} is too long; choose at most {LONGEST - 1:,}")

@@ -52,7 +52,7 @@ def spoken_words(count: int | None) -> tuple[str, ...]:
     return tuple(every[:count])
 
 
-def spoken(inner: Task, told: Presentation, lengths: tuple[int, ...], window: int) -> Presented:
+def task_in_words(inner: Task, told: Presentation, lengths: tuple[int, ...], window: int) -> Presented:
     """Return a task in words, for a model with an unknown tokenizer: each word counts as one token.
 
     Args:
@@ -69,12 +69,12 @@ def spoken(inner: Task, told: Presentation, lengths: tuple[int, ...], window: in
     # A part of the words is one token, whatever it says: its text stands behind the symbols.
     parts = {name: (count + at,) for at, (name, text) in enumerate(texts.items()) if text}
     words = Wording(symbols=tuple(range(count)), names=spoken_words(count), **parts)
-    found = present(inner, {
+    task = present(inner, {
         "presentation": told, "wording": words, "vocabulary_size": count + len(texts), "window": window,
         "asked_lengths": lengths,
     })  # fmt: skip
-    assert isinstance(found, Presented)
-    return found
+    assert isinstance(task, Presented)
+    return task
 
 
 def prompts(task: Presented, strings: int, seed: int = 0) -> Iterator[dict[str, Any]]:
@@ -83,22 +83,22 @@ def prompts(task: Presented, strings: int, seed: int = 0) -> Iterator[dict[str, 
     A prompt ends with the query of the sequence's last item, after the right answers to earlier items.
 
     Args:
-        task: see :func:`spoken`.
+        task: see :func:`task_in_words`.
         strings: number of sequences per length.
         seed: seed of the sequences.
     """
-    told = task.presentation
-    words = {task.wording.part(name)[0]: text for name, text in told.texts.items() if text}
+    presentation = task.presentation
+    words = {task.wording.part(name)[0]: text for name, text in presentation.texts.items() if text}
     names = task.wording.names
     for n in task.asked_lengths:
         batch = task.sample(strings, n, generator("prompts", seed, n), "matched")
-        asked = int(batch.mask.any(0).nonzero()[-1])
+        last_query = int(batch.mask.any(0).nonzero()[-1])
         for i, row in enumerate(batch.tokens.tolist()):
             text = ""
-            for token in row[: asked + 1]:
+            for token in row[: last_query + 1]:
                 space = " " if text and not text.endswith("\n") else ""
                 text += words.get(token) or f"{space}{names[token]}"
-            answer = names[int(batch.targets[i, asked])]
+            answer = names[int(batch.targets[i, last_query])]
             yield {"id": f"{n}-{i}", "n": n, "prompt": text, "answer": answer}
 
 
@@ -131,8 +131,8 @@ def read_prompts(path: Path) -> tuple[Presented, int, int]:
     """Return the task of a file of prompts, the number of prompts per length, and the seed of the sequences.
 
     The first line states how the prompts are drawn. It is compared with the prompts before anything is drawn. Refused
-    are a task that differs from the one that :func:`spoken` makes, and a statement of more or longer prompts than the
-    file contains.
+    are a task that differs from the one that :func:`task_in_words` makes, and a statement of more or longer prompts
+    than the file contains.
 
     Raises:
         RunError: for any other file.
@@ -151,13 +151,13 @@ def read_prompts(path: Path) -> tuple[Presented, int, int]:
         _compare_prompts(path, lines, spec, strings)
         _refuse_large(path, spec)
         task: Any = task_of(spec)  # presented, or refused before
-        written = spoken(task.inner, task.presentation, task.asked_lengths, task.window)
+        expected = task_in_words(task.inner, task.presentation, task.asked_lengths, task.window)
     except LensError:
         raise
     except Exception as error:  # a field of a wrong type, anywhere in what describes a task
         log_failure(error, f"reading {path}", foreign=True)
         raise RunError(f"{path} describes no task in its first line: {clause(error)}") from error
-    if canonical(stored(task)) != canonical(stored(written)):
+    if canonical(stored(task)) != canonical(stored(expected)):
         raise RunError(f"{path} holds another task in its first line than lengthlens prompts writes")
     return task, strings, seed
 
@@ -211,7 +211,7 @@ def _refuse_large(path: Path, spec: Mapping[str, Any]) -> None:
             raise RunError(f"{path} has {name} = {shown(value)} in its first line; it takes 1 to {most:,}")
 
 
-def judged(asked: Path, answered: Path) -> tuple[Presented, dict[int, list[float]], bytes]:
+def score_answers(asked: Path, answered: Path) -> tuple[Presented, dict[int, list[float]], bytes]:
     """Return the task, the scores of answers by length (1 = right, 0 = wrong), and the answers as canonical JSON.
 
     An answer is right if its first word is the right one, ignoring case and surrounding punctuation.
@@ -270,7 +270,7 @@ def take_in(asked: Path, answered: Path, model: str, out: Path) -> Run:
     Raises:
         RunError: for other files, a missing answer, or an existing run in the folder.
     """
-    task, right, answers = judged(asked, answered)
+    task, right, answers = score_answers(asked, answered)
     run = answered_run(task, answers, model, out)
     measurement = InContext()
     shares = {n: {"answer_accuracy": np.array(values)} for n, values in right.items()}

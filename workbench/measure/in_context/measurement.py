@@ -161,16 +161,16 @@ class AnswerShares(Observer):
         self._parts: list[Shares] = []
 
     def see(self, key: int, rows: slice, part: Batch, seen: Mapping[str, Tensor]) -> None:
-        given = seen[FINAL if self._reads else LOGITS][:, self._asked]
-        targets = part.targets[:, self._asked].to(given.device)
-        found: dict[str, list[Tensor]] = {}
+        activations = seen[FINAL if self._reads else LOGITS][:, self._asked]
+        targets = part.targets[:, self._asked].to(activations.device)
+        scores: dict[str, list[Tensor]] = {}
         step = max(1, ROWS // len(self._asked))
-        for start in range(0, len(given), step):
-            piece = given[start : start + step]
+        for start in range(0, len(activations), step):
+            piece = activations[start : start + step]
             logits = self._model.read_out(piece) if self._reads else piece  # type: ignore[attr-defined]  # it has one
             for name, values in self._judge(logits.float(), targets[start : start + step]).items():
-                found.setdefault(name, []).append(values.double().mean(1))
-        self._parts.append({name: torch.cat(values).numpy(force=True) for name, values in found.items()})
+                scores.setdefault(name, []).append(values.double().mean(1))
+        self._parts.append({name: torch.cat(values).numpy(force=True) for name, values in scores.items()})
 
     def _judge(self, logits: Float[Tensor, "batch asked out"], targets: Tensor) -> dict[str, Tensor]:
         symbols = self._symbols.to(logits.device)
@@ -201,7 +201,7 @@ def in_context_rows(study: Study, found: Mapping[int, Shares], resamples: int = 
     task: Any = study.task
     title = task.presentation.title
     rows: list[Row] = []
-    judged = [n for n in sorted(found) if not study.reads_unseen(n)]
+    tested_lengths = [n for n in sorted(found) if not study.reads_unseen(n)]
     for n, shares in sorted(found.items()):
         tokens = task.positions(n)
         where: dict[str, Any] = {"law": LAW, "length": n, "mode": "teacher_forced", "target": title}
@@ -212,14 +212,14 @@ def in_context_rows(study: Study, found: Mapping[int, Shares], resamples: int = 
         values, skill_rng = shares["answer_accuracy"], study.rng(NAME, n, "skill")
         rows.append(row(quantity="candidate_chance", value=chance, **where))
         rows.append(_skill("answer_skill", values, chance, ERROR, skill_rng, where))
-        if n in judged:
-            rows.append(_skill("judged_skill", values, chance, level(len(judged)), skill_rng, where))
+        if n in tested_lengths:
+            rows.append(_skill("judged_skill", values, chance, level(len(tested_lengths)), skill_rng, where))
         rows += [
             row(quantity="prompt_tokens", value=float(tokens), **where),
             row(quantity="window_share", value=tokens / task.window, **where),
         ]
     strings = min(len(shares["answer_accuracy"]) for shares in found.values())
-    longer = longer_question(task, max(judged)) if judged else None
+    longer = longer_question(task, max(tested_lengths)) if tested_lengths else None
     return rows + verdict_rows(rows, task.window, title, strings, longer)
 
 
@@ -275,18 +275,18 @@ def verdict_rows(rows: Sequence[Row], window: int, title: str, strings: int, lon
     return [_capable(found, where), _decay(found, where), row(quantity="in_context_verdict", **label, **where)]
 
 
-def _capable(found: InContextVerdict, where: Mapping[str, Any]) -> Row:
-    where = {**where, "quantity": "capable_from", "length": found.judged}
-    if found.capable_from is None:
+def _capable(verdict: InContextVerdict, where: Mapping[str, Any]) -> Row:
+    where = {**where, "quantity": "capable_from", "length": verdict.judged}
+    if verdict.capable_from is None:
         return row(status="undefined", note=f"skill is not shown to be {FITTED:g} at any length", **where)
-    return row(value=float(found.capable_from), **where)
+    return row(value=float(verdict.capable_from), **where)
 
 
-def _decay(found: InContextVerdict, where: Mapping[str, Any]) -> Row:
-    where = {**where, "quantity": "decays_from", "length": found.judged}
-    if found.kept_to is None:
+def _decay(verdict: InContextVerdict, where: Mapping[str, Any]) -> Row:
+    where = {**where, "quantity": "decays_from", "length": verdict.judged}
+    if verdict.kept_to is None:
         return row(status="undefined", note="no length is shown to have a skill that could be lost", **where)
-    if found.decays_from is None:
-        return row(status="censored", low=float(found.kept_to), note="no decay is shown", **where)
-    at = float(found.decays_from)
-    return row(value=at, low=float(found.kept_to), high=at, **where)
+    if verdict.decays_from is None:
+        return row(status="censored", low=float(verdict.kept_to), note="no decay is shown", **where)
+    at = float(verdict.decays_from)
+    return row(value=at, low=float(verdict.kept_to), high=at, **where)

@@ -174,22 +174,22 @@ def decide_in_context(points: Sequence[Point], window: int, longer: int | None =
     return _partly(judged, window) if start is None else _capable(judged, start, window, longer)
 
 
-def _capable(judged: Sequence[Point], start: int, window: int, longer: int | None) -> InContextVerdict:
+def _capable(points: Sequence[Point], start: int, window: int, longer: int | None) -> InContextVerdict:
     """Return the verdict where skill is shown to reach FITTED at the tested length with index ``start``."""
-    first, last, later = judged[start], judged[-1], judged[start + 1 :]
-    references = [max(judged[start:place], key=lambda point: point.low) for place in range(start + 1, len(judged))]
-    kept = [point.low >= ROBUST * best.low for point, best in zip(later, references, strict=True)]
+    first, last, later = points[start], points[-1], points[start + 1 :]
+    references = [max(points[start:place], key=lambda point: point.low) for place in range(start + 1, len(points))]
+    holds_at = [point.low >= ROBUST * best.low for point, best in zip(later, references, strict=True)]
     falling = [point.high < ROBUST * best.low for point, best in zip(later, references, strict=True)]
     decay = _pair(falling)
     capable = f"capable from {first.length:,} items"
 
     def verdict(label: str, place: int, note: str, reason: str = "") -> InContextVerdict:
         """``place`` counts the later lengths, -1 being that of K0."""
-        until = next((number for number, holds in enumerate(kept) if not holds), len(kept))
+        until = next((number for number, holds in enumerate(holds_at) if not holds), len(holds_at))
         until = until if decay is None else min(until, decay)
-        at = judged[start + 1 + place].length
+        at = points[start + 1 + place].length
         found = None if decay is None else later[decay].length
-        return InContextVerdict(label, at, first.length, found, judged[start + until].length, last.length, note, reason)
+        return InContextVerdict(label, at, first.length, found, points[start + until].length, last.length, note, reason)
 
     def below(place: int, word: str) -> str:
         best = references[place]
@@ -199,41 +199,41 @@ def _capable(judged: Sequence[Point], start: int, window: int, longer: int | Non
     if decay is not None:
         return verdict(DECAYS, decay, f"{below(decay, 'below')}; {capable}")
     if not later:
-        return verdict(UNDECIDED, -1, f"{capable}, the longest judged length; {_add(judged, longer)}", TOO_SHORT)
-    if all(kept):
+        return verdict(UNDECIDED, -1, f"{capable}, the longest judged length; {_add(points, longer)}", TOO_SHORT)
+    if all(holds_at):
         share = f"at least {ROBUST:g} of the skill shown before at every length up to {_place(last, window)}"
         return verdict(HOLDS, len(later) - 1, f"{capable}, and {share}")
-    place = kept.index(False)
+    place = holds_at.index(False)
     note = f"{capable}, undecided from {later[place].length:,} items"
     fallen = [number for number, falls in enumerate(falling) if falls]
     if fallen == [len(later) - 1]:
-        return verdict(UNDECIDED, place, f"{note}: {below(fallen[0], 'below')}; {_add(judged, longer)}", TOO_SHORT)
+        return verdict(UNDECIDED, place, f"{note}: {below(fallen[0], 'below')}; {_add(points, longer)}", TOO_SHORT)
     if fallen:
         return verdict(UNDECIDED, place, f"{note}: {below(fallen[0], 'below')}, but only there", BETWEEN_THE_BARS)
     return verdict(UNDECIDED, place, f"{note}: {below(place, 'not shown to be on one side of')}", AT_THE_BAR)
 
 
-def _partly(judged: Sequence[Point], window: int) -> InContextVerdict:
+def _partly(points: Sequence[Point], window: int) -> InContextVerdict:
     """Return the verdict where no length is shown to reach FITTED."""
-    best = max(judged, key=lambda point: point.low)
-    place = judged.index(best)
-    later = judged[place + 1 :]
+    best = max(points, key=lambda point: point.low)
+    place = points.index(best)
+    later = points[place + 1 :]
     decay = _pair([point.high < best.low / 2 for point in later]) if best.low >= PARTIAL else None
 
     def verdict(label: str, at: int, note: str, reason: str = "") -> InContextVerdict:
         found, kept = (None, None) if decay is None else (later[decay].length, best.length)
-        return InContextVerdict(label, at, None, found, kept, judged[-1].length, note, reason)
+        return InContextVerdict(label, at, None, found, kept, points[-1].length, note, reason)
 
     nowhere = f"no length is shown to reach {FITTED:g}"
     if decay is not None:
         half = f"below half of the {best.low:.3f} shown at {best.length:,} items"
         return verdict(PARTLY, later[decay].length, f"{_said(later[decay], window)}, {half}; {nowhere}")
-    highest = max(judged, key=lambda point: point.high)
+    highest = max(points, key=lambda point: point.high)
     if highest.high < FITTED:
         every = f"skill is shown to be below {FITTED:g} at every judged length"
-        return verdict(NOT_CAPABLE, judged[-1].length, f"{every}; the highest is {_said(highest, window)}")
+        return verdict(NOT_CAPABLE, points[-1].length, f"{every}; the highest is {_said(highest, window)}")
     note = f"{nowhere}, and {_said(highest, window)} is not shown to be below it"
-    return verdict(UNDECIDED, judged[-1].length, note, AT_THE_BAR)
+    return verdict(UNDECIDED, points[-1].length, note, AT_THE_BAR)
 
 
 def _pair(falling: Sequence[bool]) -> int | None:

@@ -206,23 +206,25 @@ def requested_task(run: Run, strings: OtherStrings) -> Task:
         MeasurementError: for an unknown parameter, an invalid value, or parameters under which the task has other
             tokens or answers than the model was made for.
     """
-    own, parameters = run.task, strings.parameters
+    run_task, parameters = run.task, strings.parameters
     if not parameters:
-        return own
-    known = type(own).model_fields
+        return run_task
+    known = type(run_task).model_fields
     for name in parameters:
         if name not in known:
             raise MeasurementError(
-                f"{own.name}, the task of {run.name}, has no parameter {name}; {nearest(name, known)}"
+                f"{run_task.name}, the task of {run.name}, has no parameter {name}; {nearest(name, known)}"
             )
-    other = construct(type(own), {**dict(own), **parameters}, f"{own.name} of {run.name}", MeasurementError)
-    if not other.speaks_as(own):
+    changed_task = construct(
+        type(run_task), {**dict(run_task), **parameters}, f"{run_task.name} of {run.name}", MeasurementError
+    )
+    if not changed_task.speaks_as(run_task):
         said = ", ".join(f"{name} = {shown(value)}" for name, value in parameters.items())
         raise MeasurementError(
-            f"{own.name} with {said} has other tokens or answers than the model of {run.name} was made for; "
+            f"{run_task.name} with {said} has other tokens or answers than the model of {run.name} was made for; "
             f"choose parameters that keep both"
         )
-    return other
+    return changed_task
 
 
 def measure_checkpoint(job: CheckpointJob, until: float | None = None) -> JobResult:
@@ -242,38 +244,40 @@ def measure_checkpoint(job: CheckpointJob, until: float | None = None) -> JobRes
     for file in job.trusted:
         trust(file)
     run = replace(Run.open(job.run_path), name=job.run_name)
-    missing = [one for one in job.measurements if not _is_measured(run, job.step, one)]
+    missing = [todo for todo in job.measurements if not _is_measured(run, job.step, todo)]
     if not missing:
         return JobResult(run.name, job.step, 0, 0, 0, time.monotonic() - start)
     with computing_on(job.device):
         model, task = run.load(job.step), requested_task(run, job.strings)
-        every = [(one, make_measurement(one.name, dict(one.settings))) for one in missing]
+        every = [(todo, make_measurement(todo.name, dict(todo.settings))) for todo in missing]
         isolation, total = Isolation(), 0
         applicable = []
-        for one, measurement in every:
-            with isolation.of(one.name):
+        for todo, measurement in every:
+            with isolation.of(todo.name):
                 if why := lacking(measurement, model, task):
                     rows, seconds = not_applicable(measurement.spec, why), time.monotonic() - start
-                    write_rows(run, job.step, one, measurement.spec, rows, 0, seconds, job.strings)
+                    write_rows(run, job.step, todo, measurement.spec, rows, 0, seconds, job.strings)
                     total += len(rows)
                 else:
-                    applicable.append((one, measurement))
-        sequences, seed = max(one.sequences for one in missing), evaluation_seed_of(run, job.strings)
+                    applicable.append((todo, measurement))
+        sequences, seed = max(todo.sequences for todo in missing), evaluation_seed_of(run, job.strings)
         evaluation = Evaluation(task, job.grid, seed, sequences, consistent=model.cfg.ids.consistent)
-        studies = [CheckpointStudy(run, job.step, model, evaluation, one.sequences, one.deep) for one, _ in applicable]
+        studies = [
+            CheckpointStudy(run, job.step, model, evaluation, todo.sequences, todo.deep) for todo, _ in applicable
+        ]
         observed = [
-            ObservedMeasurement(measurement, study, one.name)
-            for (one, measurement), study in zip(applicable, studies, strict=True)
+            ObservedMeasurement(measurement, study, todo.name)
+            for (todo, measurement), study in zip(applicable, studies, strict=True)
         ]
         with one_thread():
             passes, extra = observe_all(model, evaluation, observed, isolation), 0
-            for (one, measurement), study in zip(applicable, studies, strict=True):
-                if one.name in isolation.failures:
+            for (todo, measurement), study in zip(applicable, studies, strict=True):
+                if todo.name in isolation.failures:
                     continue
-                with isolation.of(one.name):
+                with isolation.of(todo.name):
                     rows = mark_unseen(measurement.finish(study), study)
                     seconds = time.monotonic() - start
-                    write_rows(run, job.step, one, measurement.spec, rows, study.passes, seconds, job.strings)
+                    write_rows(run, job.step, todo, measurement.spec, rows, study.passes, seconds, job.strings)
                     extra += study.passes
                     total += len(rows)
     problems = tuple(isolation.failures.values())
@@ -316,12 +320,12 @@ def observe_all(
     model: Any, evaluation: Evaluation, observed: Sequence[ObservedMeasurement], isolation: Isolation
 ) -> int:
     """Show every measurement its test sets and lengths; return the number of forward passes that they share."""
-    for one in observed:
-        with isolation.of(one.name):
-            one.measurement.start(one.study)
+    for item in observed:
+        with isolation.of(item.name):
+            item.measurement.start(item.study)
     passes = 0
     for materialises in (False, True):
-        group = [one for one in observed if _materialises(one.measurement, model) == materialises]
+        group = [item for item in observed if _materialises(item.measurement, model) == materialises]
         for batch, observers in _shared_passes(evaluation, group, isolation):
             passes += show_pass(model, batch, observers)
     return passes
@@ -336,17 +340,17 @@ def _shared_passes(
     evaluation: Evaluation, observed: Sequence[ObservedMeasurement], isolation: Isolation
 ) -> Iterator[tuple[Batch, list[Shown]]]:
     """Yield the sequences of each pass with their observers. Lengths with the same sequences share one pass."""
-    for law in dict.fromkeys(law for one in observed for law in one.measurement.spec.laws):
+    for law in dict.fromkeys(law for item in observed for law in item.measurement.spec.laws):
         served: dict[int, list[int]] = {}
         for length in evaluation.grid.lengths:
             served.setdefault(evaluation.source_length(law, length), []).append(length)
         for lengths in served.values():
             observers: list[Shown] = []
             for length in lengths:
-                for one in [one for one in observed if law in one.measurement.spec.laws]:
-                    with isolation.of(one.name):
-                        observer = one.measurement.observer(one.study, law, length, one.study.batch(law, length))
-                        observers.append(Shown(observer, partial(isolation.of, one.name)))
+                for item in [item for item in observed if law in item.measurement.spec.laws]:
+                    with isolation.of(item.name):
+                        observer = item.measurement.observer(item.study, law, length, item.study.batch(law, length))
+                        observers.append(Shown(observer, partial(isolation.of, item.name)))
             yield evaluation.source(law, lengths[0]), observers
 
 

@@ -39,12 +39,12 @@ def batches_of(
             f"{labels!r} is not an array of token labels; name the target of a probe by target={labels!r}"
         )
     listed: list[Any] = [data] if isinstance(data, Batch | Tensor) else list(data)
-    wanted: list[Any] = (
+    label_list: list[Any] = (
         [None] * len(listed) if labels is None else [labels] if isinstance(labels, Tensor) else list(labels)
     )
-    if len(wanted) != len(listed):
-        raise MeasurementError(f"{len(listed)} batches of tokens have {len(wanted)} of labels; give one for each")
-    return [_batch(one, label, task, law) for one, label in zip(listed, wanted, strict=True)]
+    if len(label_list) != len(listed):
+        raise MeasurementError(f"{len(listed)} batches of tokens have {len(label_list)} of labels; give one for each")
+    return [_batch(one, label, task, law) for one, label in zip(listed, label_list, strict=True)]
 
 
 def _batch(tokens: Batch | Tensor, labels: Tensor | None, task: Task | None, law: str) -> Batch:

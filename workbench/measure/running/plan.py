@@ -97,15 +97,15 @@ def plan(request: MeasureRequest) -> Plan:
             )
     measurements = {name: make_measurement(name, dict(request.settings.get(name, {}))) for name in names}
     todo = Plan(request, notices=list(broken()))
-    seen: set[Path] = set()
+    run_paths: set[Path] = set()
     for folder in request.folders:
         runs = find_runs(folder, todo.problems)
         if not runs and not todo.problems:
             raise RunError(f"{folder} contains no run; lengthlens train TASK --out {folder}/NAME makes one")
         # Named twice, or in a folder that is named as well, it is measured once.
         for run in runs:
-            if (real := run.path.resolve()) not in seen:
-                seen.add(real)
+            if (real := run.path.resolve()) not in run_paths:
+                run_paths.add(real)
                 if request.deepen != "bracket" or request.share.has(run.id):
                     todo.runs.append(run)
     for run in todo.runs:
@@ -296,7 +296,7 @@ class Present:
             self.problems.append(f"{again[0]} (made again now)")
             return False
         others = [shard_path(self.run.path, name, step, other) for other in keys if other != key]
-        if others and _written(path) < max(map(_written, others)):
+        if others and _time_written(path) < max(map(_time_written, others)):
             renew(path)
         return True
 
@@ -309,7 +309,7 @@ class Present:
         return [other for other in keys if other == key or OtherStrings.of(_metadata(paths[other])) == strings]
 
 
-def _written(path: Path) -> str:
+def _time_written(path: Path) -> str:
     """Return when a shard was written, or "" if it is damaged."""
     return _metadata(path).get("written", "")
 

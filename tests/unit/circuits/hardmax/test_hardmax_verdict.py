@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from circuits.hardmax.verdict import hardmax_kind, hardmax_verdict, needed, power
+from circuits.hardmax.verdict import hardmax_kind, hardmax_verdict, least_hardmax_count, power
 from workbench.models.transformer.tie_sets import nearest_hardmax, sort_rows
 
 KEYS, QUERIES, SEQUENCES = 256, 8, 128
@@ -31,7 +31,7 @@ def near(x: int, n: int) -> NDArray[np.float64]:
     ],
 )
 def test_size_and_power(n: int, least: int, powers: list[float]) -> None:
-    assert needed(n) == least
+    assert least_hardmax_count(n) == least
     assert hardmax_verdict(near(least, n)).label == "hardmax"
     assert hardmax_verdict(near(least - 1, n)).label != "hardmax"
     for share, expected in zip([0.85, 0.90, 0.95, 0.97, 0.99], powers, strict=True):
@@ -40,7 +40,7 @@ def test_size_and_power(n: int, least: int, powers: list[float]) -> None:
 
 
 def test_fewer_than_36_sequences_never_show_a_hardmax() -> None:
-    assert needed(35) is None
+    assert least_hardmax_count(35) is None
     assert hardmax_verdict(near(35, 35)).label == "undecided"
     assert power(35, 1.0) == 0.0
 

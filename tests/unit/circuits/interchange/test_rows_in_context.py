@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from circuits.interchange.rows_in_context import SAME, SHORTEST, RowsInContext, last_of, taken
+from circuits.interchange.rows_in_context import SAME, SHORTEST, RowsInContext, answers_with_rows, last_of
 from circuits.passes import DeadHookError
 from tests.support.circuits.copying_in_context import LENGTHS, copying, model_by_hand
 from workbench.measure.in_context.layers_read import spread
@@ -70,4 +70,4 @@ def test_an_edit_that_was_never_called_is_an_error(monkeypatch) -> None:
     batch = study.batch("matched", 16)
     monkeypatch.setattr("circuits.interchange.rows_in_context.show_pass", lambda *args: 0)
     with pytest.raises(DeadHookError, match="never called"):
-        taken(study, batch, 1, torch.zeros(4, study.cfg.d_model), batch.targets[:, -1])
+        answers_with_rows(study, batch, 1, torch.zeros(4, study.cfg.d_model), batch.targets[:, -1])

@@ -22,8 +22,8 @@ from circuits.interventions.heads_in_context import (
     SUPPRESSORS,
     HeadsInContext,
     answer_keys,
+    force_onto_answer,
     hard,
-    held,
     others_of,
 )
 from circuits.passes import DeadHookError
@@ -135,7 +135,7 @@ def test_an_edit_that_was_never_called_is_an_error(monkeypatch) -> None:
 
     study = ModelStudy(model, task, Grid(16, (16,), (16,), ()), 4, 0)
     with pytest.raises(DeadHookError, match="never called"):
-        heads_in_context.changed(study, study.batch("matched", 16), [(1, 1)], heads_in_context.held)
+        heads_in_context.changed(study, study.batch("matched", 16), [(1, 1)], heads_in_context.force_onto_answer)
 
 
 @pytest.mark.parametrize("name", ["llama", "gemma2", "mistral", "gpt2"])
@@ -166,7 +166,7 @@ def test_heads_of_opened_models_are_changed_as_edits_of_their_pattern_would_chan
 
         return edit
 
-    for change, edits_of in (("hardmax", hard), ("held", held)):
+    for change, edits_of in (("hardmax", hard), ("held", force_onto_answer)):
         edits = edits_of(model, batch, heads, {})
         with torch.no_grad():
             found = model.run_with_hooks(tokens, fwd_hooks=[(n, lambda x, hook, e=e: e(x)) for n, e in edits.items()])

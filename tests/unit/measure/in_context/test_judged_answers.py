@@ -13,18 +13,18 @@ from workbench.measure.in_context.behind_an_api import (
     VOWELS,
     AnswersStudy,
     heading,
-    judged,
     prompts,
     read_lines,
-    spoken,
+    score_answers,
     spoken_words,
+    task_in_words,
 )
 from workbench.runs.errors import RunError
 from workbench.tasks import make_task
 from workbench.tasks.presented.presentation import presentation
 from workbench.tasks.registry import stored
 
-TASK = spoken(make_task("ur", symbols=8), presentation("pairs"), (2, 4), 100)
+TASK = task_in_words(make_task("ur", symbols=8), presentation("pairs"), (2, 4), 100)
 
 
 def test_words_are_of_four_letters_and_all_different() -> None:
@@ -80,9 +80,9 @@ def test_the_first_line_of_prompts(files: tuple[Path, Path], changed: dict[str, 
     write_prompts(asked, changed)
     if said:
         with pytest.raises(RunError, match=said):
-            judged(asked, answered)
+            score_answers(asked, answered)
         return
-    task, right, kept = judged(asked, answered)
+    task, right, kept = score_answers(asked, answered)
     assert task == TASK
     assert right == {2: [1.0, 1.0], 4: [1.0, 1.0]}
     assert json.loads(kept) == {one["id"]: one["answer"] for one in prompts(TASK, 2, 1)}
@@ -99,7 +99,7 @@ def test_the_prompts_are_those_that_the_first_line_announces(files: tuple[Path, 
     ):
         asked.write_text("\n".join([first, *changed]))
         with pytest.raises(RunError, match=message):
-            judged(asked, answered)
+            score_answers(asked, answered)
 
 
 @pytest.mark.parametrize(("more", "said"), [
@@ -111,25 +111,25 @@ def test_lines_of_answers(files: tuple[Path, Path], more: list[Any], said: str) 
     answered.write_text("\n".join([answered.read_text(), *map(json.dumps, more)]))
     if said:
         with pytest.raises(RunError, match=said):
-            judged(asked, answered)
+            score_answers(asked, answered)
         return
-    assert judged(asked, answered)[1] == {2: [1.0, 1.0], 4: [1.0, 1.0]}
+    assert score_answers(asked, answered)[1] == {2: [1.0, 1.0], 4: [1.0, 1.0]}
 
 
 def test_the_same_answer_may_stand_there_twice_and_a_wrong_one_counts_as_wrong(files: tuple[Path, Path]) -> None:
     asked, answered = files
     lines = answered.read_text().splitlines()
     answered.write_text("\n".join([*lines, lines[0]]))
-    assert judged(asked, answered)[1] == {2: [1.0, 1.0], 4: [1.0, 1.0]}
+    assert score_answers(asked, answered)[1] == {2: [1.0, 1.0], 4: [1.0, 1.0]}
     answered.write_text(
         "\n".join(
             [*lines[:2], json.dumps({"id": "4-0", "answer": ""}), lines[3].replace('"answer": "', '"answer": "not ')]
         )
     )
-    assert judged(asked, answered)[1] == {2: [1.0, 1.0], 4: [0.0, 0.0]}
+    assert score_answers(asked, answered)[1] == {2: [1.0, 1.0], 4: [0.0, 0.0]}
     asked.write_text("")
     with pytest.raises(RunError, match="prompts"):
-        judged(asked, answered)
+        score_answers(asked, answered)
 
 
 def test_files_that_are_no_lines_of_json(tmp_path: Path) -> None:

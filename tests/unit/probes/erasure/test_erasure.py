@@ -74,7 +74,7 @@ def test_the_control_has_equal_rank_and_variance_and_leaves_the_concept() -> Non
     eraser = white.leace(z)
     control = white.random(eraser.rank, np.random.default_rng(0))
     for one in (eraser, control):
-        read = (x - x.mean(0)) @ one.reads.T
+        read = (x - x.mean(0)) @ one.proj_right.T
         assert torch.allclose(read.T @ read / len(x), torch.eye(2, dtype=torch.float64), atol=1e-9)
     left, y = control.erase(x).numpy(), z.argmax(1).numpy()
     assert LogisticRegression(max_iter=2000).fit(left, y).score(left, y) > 0.8
@@ -187,7 +187,7 @@ def test_accuracies_are_taken_on_sequences_that_no_eraser_saw(
     fitted: set[int] = set()
     tested: set[tuple[int, ...]] = set()
     strings: list[Tensor] = []
-    own_fit, own_right = probes.erasure.measurement._fitted, Erasure._right
+    own_fit, own_right = probes.erasure.measurement._fitting_rows, Erasure._right
 
     def fit(*args: Any) -> Any:
         rows = own_fit(*args)
@@ -199,7 +199,7 @@ def test_accuracies_are_taken_on_sequences_that_no_eraser_saw(
         strings.append(study.batch("matched", length).tokens)
         return own_right(self, study, batch, length, edits)
 
-    monkeypatch.setattr(probes.erasure.measurement, "_fitted", fit)
+    monkeypatch.setattr(probes.erasure.measurement, "_fitting_rows", fit)
     monkeypatch.setattr(Erasure, "_right", right)
     measured(make_run(majority(gain_length=400), Majority(), 13), 100, "probes.erasure", lengths=[53], factors=[4])
     assert len(fitted) == len(strings[0]) / 2

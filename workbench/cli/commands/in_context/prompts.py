@@ -42,7 +42,7 @@ def prompts(
     answer. Then `lengthlens answers` makes a run of them. Items are made-up words, since the tokenizer is unknown.
     """
     from workbench.cli.commands.in_context.open import task_for
-    from workbench.measure.in_context.behind_an_api import LARGEST_WINDOW, heading, refuse_many, spoken
+    from workbench.measure.in_context.behind_an_api import LARGEST_WINDOW, heading, refuse_many, task_in_words
     from workbench.measure.in_context.behind_an_api import prompts as lines
     from workbench.storage.atomic import write_named
     from workbench.tasks.presented.presentation import presentation as presented
@@ -56,7 +56,7 @@ def prompts(
         raise UsageError(f"--lengths takes at most the {window:,} words of --window, not {asked[-1]:,}")
     refuse_many(strings, asked)
     told = presented(presentation, template, shots, shot_items)
-    made = spoken(task_for(task, set_ or [], asked), told, asked, window)
+    made = task_in_words(task_for(task, set_ or [], asked), told, asked, window)
     written = [heading(made, strings, 0), *lines(made, strings)]
     write_named(out, "".join(json.dumps(line) + "\n" for line in written).encode())
     print(f"{out}: {len(written) - 1:,} prompts, {made.inner.name} presented as {told.title}.")
