@@ -1,4 +1,4 @@
-"""What the documentation gets at build time: glossary, tutorials, fonts, and links that lead out of docs/.
+"""What the documentation gets at build time: pages from the code, tutorials, fonts, and links that lead out of docs/.
 
 MkDocs calls these functions by name (``hooks`` in mkdocs.yml).
 """
@@ -32,13 +32,16 @@ sys.path.insert(0, str(ROOT))  # the checkout's own packages, wherever mkdocs wa
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the glossary, written from the specs, the tutorials, executed, and the style sheet with its fonts."""
+    """Add the pages written from the code, the executed tutorials, and the style sheet with its fonts."""
     from plotly.offline import get_plotlyjs
 
+    from docs.cli_page import cli_page
     from docs.glossary_page import glossary
     from docs.site.tutorial_pages import PLOTLY, TUTORIALS, tutorial_page
+    from docs.tasks_page import tasks_page
 
-    files.append(File.generated(config, "glossary.md", content=glossary()))
+    for name, content in (("glossary", glossary()), ("cli", cli_page()), ("tasks", tasks_page())):
+        files.append(File.generated(config, f"{name}.md", content=content))
     for page in map(tutorial_page, TUTORIALS):
         files.append(File.generated(config, f"tutorials/{page.name}.md", content=page.markdown))
         files.append(File.generated(config, f"tutorials/{page.name}.js", content=page.script))

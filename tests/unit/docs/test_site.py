@@ -35,7 +35,7 @@ def listed(nav: list[Any] | str) -> Iterator[str]:
 
 
 def test_every_page_is_listed_once() -> None:
-    pages = {str(file.relative_to(DOCS)) for file in DOCS.rglob("*.md")} | {"glossary.md"}
+    pages = {str(file.relative_to(DOCS)) for file in DOCS.rglob("*.md")} | {"glossary.md", "cli.md", "tasks.md"}
     made = re.findall(r"\]\(\.\./notebooks/(\w+)\.py\)", (DOCS / "tutorials.md").read_text())
     pages |= {f"tutorials/{name}.md" for name in made}
     assert sorted(listed(SITE["nav"])) == sorted(pages)
