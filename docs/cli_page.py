@@ -15,9 +15,9 @@ from workbench.cli.main import COMMANDS, app
 
 HEAD = """# Command line reference
 
-After this page you can look up every command with its options, their defaults and an example. The page is generated from
-the code, so it equals what `lengthlens COMMAND --help` prints. [Commands](commands.md) lists the commands by what you want
-to do.
+After this page you can look up every command with its options, their defaults and an example. The page is generated
+from the code, so it equals what `lengthlens COMMAND --help` prints. [Commands](commands.md) lists the commands by what
+you want to do.
 
 You can write `--debug` after any command. It prints the traceback of an error instead of one sentence.
 

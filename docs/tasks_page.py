@@ -20,8 +20,8 @@ After this page you can choose a task. Each line has the question that the model
 - **Example**: one sequence of the length-matched test set (distributed as in training), at the default parameters.
 - **Correct answers**: one for each position at which the model is evaluated. Tasks with one answer per prefix have one
   for each token. Tasks that write an answer have one for each written token.
-- **Chance**: the accuracy of the best constant answer at length 64, or at the next length that the task allows. An answer
-  with several tokens is correct only if all its tokens are correct.
+- **Chance**: the accuracy of the best constant answer at length 64, or at the next length that the task allows. An
+  answer with several tokens is correct only if all its tokens are correct.
 
 `lengthlens tasks NAME` prints everything about a task: its test sets, its parameters, and what theory predicts for it.
 [Your own task](your_own_task.md) explains how to add one.
