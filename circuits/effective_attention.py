@@ -97,7 +97,7 @@ class EffectiveAttention(Measurement):
         return [name for layer in range(cfg.n_layers) for name in effective_hooks(layer)]
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        # The map is also made of weights, which come with the study.
+        # The map also depends on the model's weights, which come with the study.
         self._held[length] = (batch, {name: cache[name].clone() for name in cache if "hook_ssm_" in name})
 
     def observer(self, study: Study, law: str, length: int, batch: Batch) -> Observer:
@@ -196,7 +196,7 @@ def statistics(weights: Floats, queries: list[int], epsilon: float) -> dict[str,
     with np.errstate(divide="ignore", invalid="ignore"):
         entropy = -np.where(p > 0, p * np.log(p), np.where(np.isnan(p), np.nan, 0.0)).sum(-1)
     lags = np.array(queries)[:, None] - np.arange(size.shape[-1])
-    # How much lies beyond a lag is summed from the first key on; the lag of the first key that is needed is the answer.
+    # Sum weights from the first key on. The answer is the lag of the first key with a sum above epsilon.
     inside = np.cumsum(p, -1) > epsilon
     far = np.where(np.isnan(p[..., 0]), np.nan, np.where(inside, lags, -1).max(-1))
     return {

@@ -212,7 +212,7 @@ def _check_place(sample: OneSequence, layer: int | None, head: int | None, query
         )
     if layer is not None and not 0 <= layer < cfg.n_layers:
         raise ValueError(f"there is no layer {layer}; this model has layers 0 to {cfg.n_layers - 1}")
-    # A model without heads has outputs all the same, and no pattern.
+    # A model without heads has outputs, but no pattern.
     heads = int(cfg.n_heads)
     if heads and head is not None and not 0 <= head < heads:
         raise ValueError(f"there is no head {head}; each layer has heads 0 to {cfg.n_heads - 1}")

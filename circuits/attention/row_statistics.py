@@ -21,7 +21,7 @@ def log_mass(rows: SortedRows, size: Ints) -> Floats:
     """Return ``[row]``, log of the mass P on the top ``size`` keys (0 if these are all keys)."""
     outside = at_rank(rows.outside, size)
     total = rows.total
-    # log1p keeps the digits when nearly everything is inside, the plain ratio when little is.
+    # log1p is precise when nearly all mass is inside, the plain ratio when little is.
     with np.errstate(divide="ignore"):
         return np.where(2 * outside < total, np.log1p(-outside / total), np.log(at_rank(rows.inside, size) / total))
 

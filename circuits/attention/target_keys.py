@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 Targets = Bool[Tensor, "batch query key"]
 Definition = Literal["same", "before"]
 
-#: Where a task's meta says which key holds the answer, and which one matches the query.
+#: Entries of a task's meta: the position of the answer's key, and of the key that matches the query.
 ANSWER_META = ("answer_position",)
 KEY_META = ("key_position",)
-#: Where it says which positions its answer averages.
+#: Entry of a task's meta: the positions that the answer averages.
 COUNTED_META = "counted"
 
 
@@ -103,7 +103,7 @@ def counted_keys(batch: Batch, queries: Int[Tensor, " query"]) -> Targets | None
     return counted[:, None] & batch.mask[:, queries, None] & (keys <= queries[:, None])
 
 
-#: Target sets that the tokens alone give.
+#: Target sets that follow from the tokens only.
 KINDS: Mapping[str, Callable[[Tensor, Tensor], Targets]] = {
     "previous_token": previous_token,
     "induction": induction,

@@ -120,7 +120,7 @@ def hardmax_length(gamma: float, epsilon: float = 0.1, size: float | None = None
     if size is not None:
         if size < 1:
             raise ValueError(f"a tie set has at least one key; got size {size}")
-        # A length below the size of the tie set holds tied keys only.
+        # A length below the size of the tie set has tied keys only.
         return math.inf if gamma <= 1 else max(size, _power((1 - epsilon) / (size * epsilon), 1 / (gamma - 1)))
     assert share is not None
     if not 0 < share < 1:

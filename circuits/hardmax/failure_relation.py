@@ -157,13 +157,13 @@ def _fit(task: NDArray[Any], x: Floats, low: Floats, high: Floats) -> Floats:
     def loss(parameters: Floats) -> float:
         slope, log_sigma, intercepts = parameters[0], parameters[1], parameters[2:]
         mean, sigma = intercepts[place] + slope * x, np.exp(np.clip(log_sigma, -4, 4))
-        # Both tails from the side on which they are not 1: a difference of numbers near 1 loses all digits.
+        # Compute both tails on the side where they are not 1; a difference of numbers near 1 loses all digits.
         a, b = (low - mean) / sigma, (high - mean) / sigma
         flip = a > 0
         a, b = np.where(flip, -b, a), np.where(flip, -a, b)
         above, below = log_ndtr(b), log_ndtr(a)
         likelihood = above + np.log1p(-np.exp(np.minimum(below - above, -1e-12)))
-        # A weak pull keeps sigma off 0 where every run fits its interval.
+        # A weak penalty keeps sigma away from 0 if the line passes through every interval.
         return float(-likelihood.sum() + 0.5 * (log_sigma / 3) ** 2)
 
     start = np.concatenate([[0.0, 0.0], centre])

@@ -23,9 +23,9 @@ from workbench.models.transformer.scores import ScoreInputs
 from workbench.models.transformer.tie_sets import Floats, Ints, SortedRows, nearest_hardmax, sort_rows
 from workbench.tasks.base import Batch
 
-#: Scores held at once; with the float64 sums this is about 100 bytes each.
+#: Scores in memory at once; with the float64 sums this is about 100 bytes each.
 CHUNK = 1 << 18
-#: Scores reduced at once: some dozen arrays of this size fit a processor's cache, and need no fresh memory.
+#: Scores reduced at once: about a dozen arrays of this size fit into a CPU cache, and need no new memory.
 BLOCK = 1 << 16
 
 CARRIED = ("leak_fixed", "leak_share", "log_critical")
@@ -114,7 +114,7 @@ class RowReducer(LayerReducer[dict[str, Floats]]):
                 values: dict[str, Floats] = {}
                 if not self._carried_only:
                     values = row_values(rows, self._delta)
-                    # A sink is a point: BOS that merely leads a nearly uniform row or a larger tie set is none.
+                    # A sink is a single key. BOS at the top of a nearly uniform row or of a larger tie set is not.
                     sink = (values["size"] == 1) & (scores.argmax(1) == 0) & part.led
                     values["sink"] = sink.astype(np.float64)
                 for (length, tie_set), size in zip(self._tie_sets.items(), sizes, strict=True):

@@ -104,7 +104,7 @@ class HardmaxRows:
         note = f"undefined in {left_out} more sequences: {why}" if left_out else ""
         if quantity != "argmax_mass":
             return _measured(quantity, estimate, logs, note)
-        # Where the tie set is everything, its mass is 1 whatever attention does: past K* of a point head, say.
+        # Where the tie set is all keys, its mass is always 1, for example past K* of a point head.
         used = record.queries > 0
         whole = 1.0 - float(np.average(record.values["partial"][(used, *at)], weights=record.queries[used]))
         note = f"the tie set is all keys for {whole:.0%} of queries, whose mass is 1 by definition" if whole else note

@@ -175,7 +175,7 @@ class CarriedSets:
         self._sizes = []
         partial = size < keys
         size[~partial] = np.nan
-        # A head whose set is everything in most sequences has no set to carry.
+        # A head whose set is all keys in most sequences has no set to carry.
         common = partial.mean(0) >= 0.5
         median = np.array([np.nanmedian(size[:, n]) if common[n] else np.nan for n in range(size.shape[1])])
         self._known.append((length, keys, median))
@@ -211,7 +211,7 @@ class _SplitHeads(Observer):
 
     def see(self, key: int, rows: slice, part: Batch, seen: Mapping[str, Tensor]) -> None:
         if key == self._cfg.n_layers:
-            # Not from hook_scale: to observe it, LayerNorm leaves its fused path, and outputs change in last bits.
+            # Not from hook_scale: observing it turns off the fused LayerNorm, which changes the last bits of outputs.
             last = seen[self._stream][:, -1].double()
             self._scale.append((last.var(-1, correction=0) + self._cfg.eps).sqrt())
             return
@@ -263,7 +263,7 @@ def split(
         values: the layer's ``hook_v``.
     """
     weights = inputs.pattern(scores.double())[:, :, 0]
-    # The rest has a sum of its own: 1 - mass would lose all digits where the set holds nearly everything.
+    # The rest is summed separately: 1 - mass would lose all digits where the set has nearly all mass.
     inside, outside = torch.where(chosen, weights, 0.0), torch.where(chosen, 0.0, weights)
     of_set, of_rest = (torch.einsum("bhk,bkhe->bhe", part, values.double()) for part in (inside, outside))
     tiny = torch.finfo(weights.dtype).tiny

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from workbench.models.base.protocol import HookedModel
     from workbench.tasks.base import Batch
 
-#: Places within a block at which a row can be patched, in the order in which they are computed.
+#: Activations of a block in which a row can be patched, in the order of computation.
 SITES = ("hook_resid_pre", "attn.hook_z", "hook_attn_out", "hook_resid_mid", "hook_mlp_out", "hook_resid_post")
 
 

@@ -346,7 +346,7 @@ class _Rows:
         rows = []
         for mode, patched in ((f"from {donor}", across), (f"from {recipient}", within)):
             if mode == f"from {recipient}" and donor > recipient:
-                continue  # the same rows as of the pair the other way round
+                continue  # the same rows as for the reversed pair
             for choice in ("same", "random"):
                 at = patched.get((choice, name))
                 fields = {**place, "mode": mode, "control": RANDOM_DONOR if choice == "random" else ""}
@@ -371,7 +371,7 @@ class _Rows:
         if any(at is None or not at.donor_right.any() for at in pair):
             return missing_row("undefined", "no donor that the clean model answers right", quantity=quantity, **place)
         flags = [at.follows_donor[at.donor_right] for at in pair]
-        # Not the same sequences: some have a donor within their length only.
+        # Not the same sequences, because some have a donor only within their length.
         (k, n), (across_k, across_n) = ((int(x.sum()), len(x)) for x in flags)
         low, high = newcombe(k, n, across_k, across_n)
         fields = {"low": low, "high": high, "n": across_n, **place}

@@ -97,7 +97,7 @@ class RowsInContext(Measurement):
         if count < 2:
             why = "one prompt has no other"
             return [missing_row("undefined", why, quantity=q.name, **place) for q in QUANTITIES]
-        donors = (np.arange(count) + 1) % count  # another string also where lengths are the same
+        donors = (np.arange(count) + 1) % count  # never the sequence itself
         answers = source.answers[donors]
         differ = (batch.targets[:count, last_of(batch)] != answers).numpy(force=True)
         none = "no two prompts have different answers"

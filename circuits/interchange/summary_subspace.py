@@ -40,7 +40,7 @@ def summary_subspace(
         encoded_state = torch.nn.functional.one_hot(codes, len(values)).to(rows.dtype)
     covariance = (rows - rows.mean(0)).T @ (encoded_state - encoded_state.mean(0))
     basis, size, _ = torch.linalg.svd(covariance.double(), full_matrices=False)
-    # Classes of a single sequence each make directions of noise, but no more than there are classes.
+    # Classes with a single sequence add directions of noise, at most as many as there are classes.
     kept = size > 1e-6 * max(float(size[0]), float(rows.double().norm()) * 1e-6)
     return basis[:, kept].to(rows.dtype) if bool(kept.any()) else None
 

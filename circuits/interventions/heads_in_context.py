@@ -252,7 +252,7 @@ class _ReadingMass(LayerReducer[NDArray[np.float64]]):
     def add(self, inputs: ScoreInputs, part: Batch, seen: Mapping[str, Tensor]) -> None:
         queries = part.mask.any(0).nonzero()[:, 0]
         targets = answer_keys(part, queries)
-        for row in range(len(part)):  # one string's rows at a time: many tokens may be asked
+        for row in range(len(part)):  # one sequence at a time, because it may have many queries
             one = inputs.select(slice(row, row + 1))
             pattern = one.pattern(scores_at(one, queries.tolist()).double())[0]
             has = targets[row].any(-1)

@@ -289,5 +289,5 @@ def _ends(value: float, without: Sequence[float | None]) -> dict[str, float]:
     if len(without) < 2 or len(defined) < len(without):
         return {}
     half = float(jackknife(defined))
-    # Where all groups say the same, as of a bias that no string moves, leaving one out shows nothing.
+    # If all groups agree exactly, as for a bias that is independent of sequences, the jackknife has no width.
     return {"low": value - half, "high": value + half} if half > ROUNDING * max(1.0, abs(value)) else {}

@@ -113,7 +113,7 @@ class TableSums(LayerReducer[PositionTables]):
             centred = (scores - (scores.sum(-1) / mask.sum(-1))[..., None]) * mask
             own = self._group[self._done : self._done + len(scores)]
             self._done += len(scores)
-            # Added one by one, in the order of the sequences: how many come at once does not matter.
+            # Added one by one, in the order of the sequences, so that the chunk size does not matter.
             self._sums.index_add_(0, own, scores)
             self._within.index_add_(0, own, centred.pow(2).sum((2, 3)))
 

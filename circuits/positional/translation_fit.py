@@ -71,7 +71,7 @@ def gauge(first: Floats, second: Floats | None = None, periods: int = PERIODS) -
     variance = translation_variances(first, second, periods)
     if np.isnan(variance[0]):
         return Gauge(variance, None, 0.0, np.zeros(size), equal=True)
-    if _spread(_rows(size), tables) <= 0:  # of two estimates, noise alone
+    if _spread(_rows(size), tables) <= 0:  # two estimates with only noise
         return Gauge(variance, None, 0.0, np.zeros(size), above_noise=False)
     period, strength = _period(variance)
     return Gauge(variance, period, strength, _local_bias(size, tables), _agree(size, tables))
@@ -217,5 +217,5 @@ def _local_bias(size: int, tables: list[Floats]) -> Floats:
     terms[np.arange(len(i)), i] = 1.0
     terms[np.arange(len(i)), size + i - j] = 1.0
     found = np.linalg.lstsq(terms, mean, rcond=None)[0][size:]
-    # Rows and lags share two directions: a constant, and nothing else but for row 0, whose only lag is 0.
+    # Rows and lags share two directions: a constant, and row 0, whose only lag is 0.
     return np.asarray(found - found.mean())

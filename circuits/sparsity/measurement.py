@@ -268,7 +268,7 @@ class KeysNeeded(LayerReducer["NDArray[np.int64] | None"]):
         all_outputs = torch.cat(self._outputs)
         spread = (all_outputs - all_outputs.mean(0)).pow(2).sum(-1).sum(0)
         enough = total <= self._eps**2 * spread[:, None]
-        # The last column is 0 but for rounding.
+        # The last column is 0 up to rounding.
         enough[:, -1] = True
         first = enough.double().argmax(-1) + 1
         flat = spread <= 1e-20 * all_outputs.pow(2).sum((0, 2)).clamp(min=1e-300)

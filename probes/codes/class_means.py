@@ -20,11 +20,11 @@ from probes.fitting.probe_rows import ProbeRows
 from probes.residual_stream import TARGET
 from workbench.core.errors import LensError
 
-#: Fewest sequences of a class in each half: with fewer a bootstrap hardly varies its mean.
+#: Minimum sequences of a class in each half. With fewer, bootstrap means hardly vary.
 FEWEST = 4
-#: Bins of each component of a real summary, by its quantiles at the lengths inside training.
+#: Number of bins for each component of a real task state, by its quantiles at lengths inside training.
 BINS = 4
-#: Numbers held at once while resamples are worked through.
+#: Numbers in memory at once while resamples are processed.
 HELD = 1 << 22
 
 

@@ -62,7 +62,7 @@ class Cosine:
         if any(not n[0] > 0 or not float(interval(n[1:])[0]) > 0 for n in norms):
             return Cosine(problem=NOISE)
         with np.errstate(invalid="ignore", divide="ignore"):
-            # By chance an unbiased cosine can leave its range; what it estimates cannot.
+            # An unbiased estimate of a cosine may leave [-1, 1] by chance; the cosine cannot.
             values = np.clip(cross / np.sqrt(norms[0] * norms[1]), -1, 1)
         low, high = interval(values[1:])
         return Cosine(float(values[0]), float(low), float(high))

@@ -43,10 +43,10 @@ from workbench.measure.study import LOGITS
 from workbench.table.schema import Row, row
 from workbench.tasks.base import Batch
 
-#: The lengths past training that the one figure is the mean over, as multiples of N.
+#: The lengths past training over which the number per checkpoint is averaged, as multiples of N.
 FACTORS = (2, 4, 8)
 USED, INNER = "used", "used_inner"
-#: Sequences per length that the mean Jacobian is taken over.
+#: Sequences per length for the mean Jacobian.
 JACOBIAN_SEQUENCES = 64
 OUTPUTS = -1
 """Key of the outputs, which are not a site of the residual stream."""
@@ -154,7 +154,7 @@ class LengthCoupling(ResampledMeasurement):
         collectors = {n: output_collector(batch, self.places(batch, n)) for n, batch in batches.items()}
         if self.show_untrained(study, collectors):
             xs = {n: centred(study, collector.rows(ROWS).x[0]) for n, collector in collectors.items()}
-            # To a model that has seen no id all are alike; which ones this checkpoint has seen is not asked.
+            # The untrained model has seen no ids, so the ids that this checkpoint has seen do not matter.
             yield ComparedCode(self._fields(USED, "logits", controls.UNTRAINED), xs, brief=True, positions=False)
         tokens = {n: rows.tokens for n, rows in self.rows.items()}
         for control in (controls.TOKEN, controls.TOKENS):

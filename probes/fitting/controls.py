@@ -51,7 +51,7 @@ def hashed(y: Shaped[Tensor, "row *s"], tokens: Int[Tensor, "row window"]) -> Sh
     if not len(y):
         return y
     rank = (_uniform(tokens) * len(y)).astype(np.int64)
-    # Sorted, so that it hangs on no order of the rows which of two windows gets which label.
+    # Sorted, so that the label of a window does not depend on the order of rows.
     order = np.lexsort(y.reshape(len(y), -1).numpy().T[::-1])
     return y[torch.from_numpy(order[rank])]
 

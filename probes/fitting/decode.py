@@ -17,12 +17,12 @@ from workbench.core.names import REFIT as REFIT
 
 TRANSFER, RECALIBRATED = "transfer", "recalibrated"
 MODES = (TRANSFER, RECALIBRATED, REFIT)
-#: An integer with more values than this is read as a number: it counts, and has no classes.
+#: An integer with more values than this is treated as a number, not as a class.
 MOST_CLASSES = 128
-#: Fewest sequences that a probe is fitted or tested on.
+#: Minimum sequences for fitting and for testing a probe.
 FEWEST = 8
 
-#: Makes the generator for a named purpose, always the same one for the same name.
+#: Returns the random generator with a name, always the same one for the same name.
 Rng = Callable[..., np.random.Generator]
 
 

@@ -172,7 +172,7 @@ def discriminant(scores: Float[Tensor, "site row target"], y: Int[Tensor, "row"]
     # The ridge is relative to the total variance, so that a noiseless code, whose variance within
     # classes is zero, is read too; the smallest float keeps constant scores solvable.
     total = centred.pow(2).mean((1, 2))
-    # Of constant scores the class means may differ in their last bit, and then so do deviations within classes.
+    # For constant scores, class means may differ in their last bit, and so may deviations within classes.
     total = total.where(total > 0, within.pow(2).mean((1, 2))) + torch.finfo(torch.float64).tiny
     eye = torch.eye(scores.shape[-1], dtype=torch.float64)
     spread = within.mT @ within / len(y) + _SCORE_RIDGE * total[:, None, None] * eye

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 INVERSE_PENALTY = 1.0
 TOLERANCE = 1e-6
 ITERATIONS = 2000
-#: Most weights that Newton's method, which is cubic in them, is used for; beyond, L-BFGS.
+#: Maximum number of weights for Newton's method, whose cost is cubic; above it, L-BFGS is used.
 NEWTON = 400
 
 
@@ -58,7 +58,7 @@ class Classifier:
         if self._fitted is None:
             present_log2_p = np.zeros((len(z), 1))
         else:
-            # Not the log of a probability, which is rounded to 0 where a row lies far from those that were fitted.
+            # Not the log of a probability, which is rounded to 0 for a row far from the fitting rows.
             score = self._fitted.decision_function(z)
             present_log2_p = log_softmax(
                 np.stack([0 * score, score], 1) if score.ndim == 1 else score, axis=1
@@ -86,7 +86,7 @@ def logistic(
         Unconverged: if the optimum is not reached.
         ProbeError: for features that are not finite.
     """
-    # Takes a while, and most commands fit none.
+    # The import is slow, and most commands fit no regression.
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
@@ -103,7 +103,7 @@ def logistic(
     model = LogisticRegression(C=inverse_penalty, solver=solver, tol=TOLERANCE, max_iter=ITERATIONS)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
-        # The first blocks of an online code hold few rows of many classes; they are classes all the same.
+        # The first blocks of an online code have few rows of many classes, which is intended.
         warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%", UserWarning)
         try:
             model.fit((features - mean) / scale, labels)

@@ -234,7 +234,7 @@ class Diagnosed:
         self.settings, self.study, self.law = settings, study, settings.law
         self.model, self.task, self.trained = study.model, study.task, study.grid.trained
         self.fit = self._draw_separate(self.trained)
-        # Before the first update none was seen: what strings of N have then stands for them.
+        # Before the first update no ids were seen; then the ids of sequences of length N are used.
         self.inside = inside_of(self.model, self.fit, largest_id(study.trained_ids))
         self.reference, self.at_reference = self._answered_batch(self.trained, 0)
         self.trials = Trials(self.model, self.task, self.inside, self.reference, self.at_reference)
@@ -266,7 +266,7 @@ class Diagnosed:
         rows.append(row(quantity="entry_grade", label=entry.grade, target=by, **shared))
         return rows + located
 
-    # ---- strings ------------------------------------------------------------------------------
+    # ---- sequences ----------------------------------------------------------------------------
     def _draw_separate(self, length: int) -> Batch:
         """Draw sequences that are used for statistics only."""
         blocks = self.study.further(self.law, length, 0, INSIDE_STRINGS, [], WORD)
@@ -282,7 +282,7 @@ class Diagnosed:
         count = len(batch)
         while wrong and 0 < (answers.right < 0.5).sum() < wrong and count < MOST:
             if balanced_accuracy(answers.right, answers.classes) > 1 - 0.5 * wrong / MOST:
-                break  # so many would not be wrong even among the most that are drawn
+                break  # even the maximum number would not contain enough wrong ones
             more = [one for one, _ in self.study.further(self.law, length, count, min(2 * count, MOST), [])]
             count = min(2 * count, MOST)
             batch = asking(Batch.join([batch, *more]))
@@ -364,7 +364,7 @@ class Diagnosed:
             row(quantity="harm_inside", value=best.control_harm, n=len(self.at_reference), **shared),
         ]
 
-    # ---- the site -----------------------------------------------------------------------------
+    # ---- the location -------------------------------------------------------------------------
     def _located(
         self, length: int, batch: Batch, at: Judged, blind: Findings, rng: np.random.Generator
     ) -> tuple[list[Row], Site | None, list[tuple[HeadReading, float]]]:

@@ -161,8 +161,8 @@ class Bootstrap:
         np.divide(samples, losses, out=shares, where=losses > 0)
         value = gained / loss
         low, high = (float(end) for end in interval(shares))
-        # If all strings are right under the intervention and at N, every resample has the share 1; the interval is as
-        # wide as that of a paired difference of which none was seen, over the loss.
+        # If all sequences are right under the intervention and at N, every resample has the share 1. The interval is
+        # then as wide as that of a paired difference without discordant pairs, divided by the accuracy drop.
         half = tango(0, 0, self.n)[1] / loss
         return Estimate95(value, min(low, value - half), max(high, value + half))
 

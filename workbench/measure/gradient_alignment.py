@@ -82,7 +82,7 @@ class Dynamics(Measurement):
         return []
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        # Only how many sequences are wanted: gradients need passes of their own.
+        # Store only the number of sequences; gradients need separate passes.
         self._wanted = len(batch)
 
     def finish(self, study: Study) -> list[Row]:

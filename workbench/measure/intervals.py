@@ -47,7 +47,7 @@ def wilson(k: int, n: int, level: float = LEVEL) -> tuple[float, float]:
     share, z2 = k / n, z * z
     centre = (share + z2 / (2 * n)) / (1 + z2 / n)
     half = z / (1 + z2 / n) * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
-    # At k = 0 and k = n one end is exactly 0 or 1; rounding would put it beside the point.
+    # At k = 0 and k = n one end is exactly 0 or 1; rounding would move it off the estimate.
     return (0.0 if k == 0 else centre - half), (1.0 if k == n else centre + half)
 
 
@@ -226,7 +226,7 @@ def interval(means: ArrayLike, level: float = LEVEL) -> tuple[Array, Array]:
     some, every = (missing > 0) & (missing < len(flat)), missing == 0
     tails = [(1 - level) / 2, (1 + level) / 2]
     ends = np.full((2, flat.shape[1]), np.nan)
-    # nanquantile goes column by column in Python: only where it must.
+    # nanquantile loops over columns in Python, so use it only where needed.
     ends[:, every] = np.quantile(flat[:, every], tails, axis=0)
     if some.any():
         ends[:, some] = np.nanquantile(flat[:, some], tails, axis=0)

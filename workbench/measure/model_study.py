@@ -201,7 +201,7 @@ def run(
     else:
         observe(measurement, study, batches)
         rows = measurement.finish(study)
-    # Strings of the first seed are what a run has unless it says otherwise.
+    # Seed 0 is a run's default, so only other seeds are stored.
     setting = canonical({**spec.settings, **({EVALUATION_SEED: seed} if seed and batches is None else {})})
     name, loaded = getattr(model, "loaded_from", None) or ("", 0)
     filled = {"run": name, "step": loaded if step is None else step, "measurement": spec.name, "setting": setting}

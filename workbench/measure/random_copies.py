@@ -139,6 +139,6 @@ def of_copies(
     following = tokens[:, 1:] - first
     loss = -log_p.gather(-1, following[..., None])[..., 0]
     right = (log_p.argmax(-1) == following).double()
-    # The token at position i is foretold at i - 1.
+    # The token at position i is predicted at i - 1.
     spans = {FIRST: slice(first, first + half - 1), SECOND: slice(first + half, None)}
     return {mode: (loss[:, span].mean(1), right[:, span].mean(1)) for mode, span in spans.items()}

@@ -81,7 +81,7 @@ def refusal(measurement: str, settings: Sequence[str], error: ValidationError) -
         )
     if first["type"] == "missing":
         return MeasurementError(f"{measurement} needs a value of its setting {place}")
-    if first["type"] == "value_error":  # a rule that a validator words itself
+    if first["type"] == "value_error":  # a rule with its own message
         rule = first["ctx"]["error"]
         return MeasurementError(f"{measurement}.{place} {rule}" if place else f"{measurement}: {rule}")
     said = str(first["msg"])

@@ -294,7 +294,7 @@ class CheckpointStudy:
             return True
         if not self.cfg.positions.absolute or self.trained_ids is None:
             return False
-        # Ids that the task couples may depend on the string: those of all evaluation strings count.
+        # Ids that the task couples may depend on the sequence, so those of all evaluation sequences count.
         coupled = [self.batch(law, length).position_ids for law in EVALUATION_LAWS] if self.cfg.ids.coupled else [None]
         used = [self.cfg.ids.evaluation(self.task.positions(length), self.cfg.n_ctx, ids).flatten() for ids in coupled]
         return not within(torch.cat(used).numpy(), self.trained_ids)
@@ -359,7 +359,7 @@ def within(ids: NDArray[np.int64], intervals: Sequence[Sequence[int]]) -> bool:
 def covered(ids: NDArray[np.int64], intervals: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
     """Return, per id, whether it is in at least one of the intervals [first, last]. Wide intervals cost no memory."""
     firsts, lasts = np.array(sorted(map(tuple, intervals)), dtype=np.int64).reshape(-1, 2).T
-    before = np.searchsorted(firsts, ids, side="right")  # so many intervals begin at an id or before it
+    before = np.searchsorted(firsts, ids, side="right")  # number of intervals that begin at or before each id
     reached = np.concatenate([[-1], np.maximum.accumulate(lasts)])
     found: NDArray[np.bool_] = ids <= reached[before]
     return found

@@ -247,7 +247,7 @@ def complete(trials: Sequence[Trial]) -> Iterator[str]:
             )
     yield from (f"rows hold {name}, which is not declared: add a Quantity" for name in sorted(present - {*declared}))
     beside = {(r["quantity"], r["control"]) for trial in trials for r in trial.rows}
-    # What cannot be made of any subject has no control either.
+    # A quantity that applies to no subject has no control either.
     fitting = {r["quantity"] for trial in trials for r in trial.rows if r["status"] != "not_applicable"}
     for quantity in declared.values():
         for control in quantity.controls:
@@ -297,7 +297,7 @@ def _problem(r: Row, quantity: Quantity, subject: TrialSubject) -> str:
         if quantity.high is not None and x > quantity.high + _ROUNDING:
             return f"is {x}, above {quantity.high}, which it declares as its highest"
     if low is not None and high is not None:
-        # The ends of a bootstrap of what is no mean may lie to one side of it, but not far.
+        # The bootstrap interval of a statistic other than a mean may exclude it, but not by far.
         slack = high - low + _ROUNDING
         if low > high + _ROUNDING or (value is not None and not low - slack <= value <= high + slack):
             return f"is {value} and its interval goes from {low} to {high}"

@@ -37,7 +37,7 @@ class MemoryNumbers(BaseModel):
         with torch.no_grad():
             step = math.log(math.expm1(self.decay)) if self.decay else NEVER
             weights["blocks.0.mixer.b_dt"].fill_(step)
-            weights["blocks.0.mixer.W_dt_in"] *= (STEP - step) / (2 * STEP)  # a write still takes a step of STEP
+            weights["blocks.0.mixer.W_dt_in"] *= (STEP - step) / (2 * STEP)  # a write still has step size STEP
             unembedding = weights["unembed.W_U"]
             one = unembedding.shape[0] - 2  # the dimension that is 1 everywhere
             unembedding[one] = torch.tensor([-self.threshold, self.threshold])

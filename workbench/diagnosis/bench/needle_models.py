@@ -136,7 +136,7 @@ class NeedleNumbers(BaseModel):
     def build(self) -> HookedTransformer:
         """Return the model."""
         positions: Any = "learned"
-        if self.lag_speed:  # the slower of two pairs turns by this per id
+        if self.lag_speed:  # the slower of two pairs rotates by this angle per id
             positions = {"name": "rotary", "base": self.lag_speed**-2}
         cfg = ModelConfig(
             d_vocab=7, d_vocab_out=2, n_layers=2, d_model=WIDTH, n_heads=1, d_head=4, d_mlp=2, n_ctx=self.n_ctx,
@@ -230,7 +230,7 @@ def normed(model: HookedTransformer, constant: float) -> HookedTransformer:
             if name.endswith(".w"):  # of a LayerNorm
                 parameter.fill_(1.0)
                 continue
-            parameter.zero_()  # biases are 0 here and there
+            parameter.zero_()  # biases are 0 in both models
             kind = name.rpartition(".")[2]
             if kind in ("W_E", "W_pos", "W_O", "W_out"):
                 parameter[..., :width], parameter[..., width : 2 * width] = weights[name], -weights[name]

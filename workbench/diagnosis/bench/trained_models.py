@@ -79,7 +79,7 @@ class TrainedNumbers(BaseModel):
                     weights[f"{at}.{part}"] *= self.weakened
                 if self.lag:
                     pair = [SLOW, SLOW + model.cfg.d_head // 2]
-                    for side in ("Q", "K"):  # the pair is freed of all else
+                    for side in ("Q", "K"):  # remove everything else from the pair
                         weights[f"{at}.W_{side}"][:, :, pair] = 0.0
                         weights[f"{at}.b_{side}"][:, pair] = 0.0
                         weights[f"{at}.b_{side}"][:, SLOW] = (self.lag * model.cfg.attn_scale) ** 0.5

@@ -165,7 +165,7 @@ def judged_lengths(grid: Grid, law: str) -> tuple[int, ...]:
     """Return the lengths beyond training at which a test set is tested."""
     if law == "matched":
         return grid.outside
-    # The margin of the challenge law is 0 up to 2N and whole from 8N/3 on: before that one window sees every event.
+    # The margin of the challenge test set is 0 up to 2N and full from 8N/3 on. Below, one window sees every event.
     return tuple(n for n in grid.outside if n >= CHALLENGE_FROM * grid.trained - 1e-9)
 
 

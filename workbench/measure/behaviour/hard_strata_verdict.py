@@ -116,7 +116,7 @@ def _verdict(beyond: Sequence[Stratum], references: dict[tuple[str, str], Stratu
     lost = [s for s in beyond if s.cell.upper(ERROR / compared) < bar(s)]
     doubtful = [s for s in beyond if s.cell.lower(ERROR) < bar(s)]
     label: StratumLabel = "fail" if lost else "open" if doubtful else "hold"
-    sign = 1 if lost or doubtful else -1  # that it holds is told of the longest length
+    sign = 1 if lost or doubtful else -1  # for *hold*, the longest length is reported
     worst = min(
         lost or doubtful or beyond, key=lambda s: (s.cell.skill - reference(s).cell.skill, sign * s.cell.length)
     )

@@ -276,12 +276,12 @@ class Behaviour(Measurement):
         return next_id_hooks(cfg)
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        # Kept as they are: what is right is the task's to say, which arrives with the study.
+        # Kept unscored: scoring needs the task, which arrives with the study.
         self._held[law, length] = (batch, {name: cache[name] for name in (LOGITS, NEXT_IDS) if name in cache})
 
     def observer(self, study: Study, law: str, length: int, batch: Batch) -> AnswerObserver:
         free = affordable(batch, self.free_running) if batch.prompt is not None else 0
-        # Where all strings are one, it is asked about at each of its prefixes.
+        # With one sequence per length, its outputs at each prefix are needed.
         whole = 1 if study.task.one_string_per_length else 0
         made = AnswerObserver(study, length, batch, self.hooks(study.cfg), max(free, whole))
         self._seen[law, length] = made.answered
@@ -399,7 +399,7 @@ class Behaviour(Measurement):
         if not count:
             return []
         shared = {**where, "n": count}
-        if study.task.one_string_per_length:  # copies of one string are one, and say nothing of others
+        if study.task.one_string_per_length:  # copies of one sequence count once
             shared |= {"n": 1, "distinct": 1}
             exact, loss = float(observed.exact[0]), float(observed.loss[0])
             return [row(quantity="exact_match", value=exact, **shared), row(quantity="loss", value=loss, **shared)]

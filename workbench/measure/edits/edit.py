@@ -129,7 +129,7 @@ def check_edits(edits: Sequence[Edit], layers: int, heads: int, length: int) -> 
     for edit in edits:
         if edit.layer is not None and edit.layer >= layers:
             raise EditError(f"{edit.name}: this model has layers 0 to {layers - 1}")
-        if edit.kind == "repair":  # where it has its place depends on the encoding, which is asked with the model
+        if edit.kind == "repair":  # check_intervention tests it with the model
             continue
         if edit.kind != "patch" and not heads:
             raise EditError(f"{edit.name}: this model has no attention heads; patch a state instead")

@@ -103,7 +103,7 @@ def ids_inside(model: HookedModel, batch: Batch, edit: Edit, trained: Trained) -
     """Return position ids ``[batch or 1, pos]`` under an intervention on them."""
     cfg, positions = model.cfg, batch.tokens.shape[1]
     ids = cfg.ids.evaluation(positions, cfg.n_ctx, batch.position_ids)
-    # The tasks whose strings bring ids of their own have no place for these interventions.
+    # Tasks whose sequences define their own ids do not support these interventions.
     last = int(cfg.ids.evaluation(trained.positions, cfg.n_ctx, None).max())
     top = last if trained.top is None else max(trained.top, last)
     assert isinstance(edit.intervention, IdEdit)

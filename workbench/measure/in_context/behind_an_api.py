@@ -66,7 +66,7 @@ def task_in_words(inner: Task, told: Presentation, lengths: tuple[int, ...], win
     """
     count = len(getattr(inner, "alphabet", ()))
     texts = {"answer" if part == "answer mark" else part: text for part, text in told.texts.items()}
-    # A part of the words is one token, whatever it says: its text stands behind the symbols.
+    # Each part of the presentation is one token, whatever its text; its id follows those of the symbols.
     parts = {name: (count + at,) for at, (name, text) in enumerate(texts.items()) if text}
     words = Wording(symbols=tuple(range(count)), names=spoken_words(count), **parts)
     task = present(inner, {
@@ -150,11 +150,11 @@ def read_prompts(path: Path) -> tuple[Presented, int, int]:
     try:
         _compare_prompts(path, lines, spec, strings)
         _refuse_large(path, spec)
-        task: Any = task_of(spec)  # presented, or refused before
+        task: Any = task_of(spec)  # otherwise refused before
         expected = task_in_words(task.inner, task.presentation, task.asked_lengths, task.window)
     except LensError:
         raise
-    except Exception as error:  # a field of a wrong type, anywhere in what describes a task
+    except Exception as error:  # a field of a wrong type, anywhere in the description of a task
         log_failure(error, f"reading {path}", foreign=True)
         raise RunError(f"{path} describes no task in its first line: {clause(error)}") from error
     if canonical(stored(task)) != canonical(stored(expected)):
@@ -233,7 +233,7 @@ def score_answers(asked: Path, answered: Path) -> tuple[Presented, dict[int, lis
     if missing := next((name for name in ids if name not in answers), ""):
         raise RunError(f"{answered} holds no answer to {missing}, of {len(ids):,} prompts")
     right: dict[int, list[float]] = {}
-    for prompt in prompts(task, strings, seed):  # drawn anew: what a file says is right is not believed
+    for prompt in prompts(task, strings, seed):  # drawn again: right answers in a file are not trusted
         right.setdefault(prompt["n"], []).append(float(_first_word(answers[prompt["id"]]) == prompt["answer"]))
     return task, right, canonical(answers).encode()
 

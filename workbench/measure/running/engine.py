@@ -154,7 +154,7 @@ def shard_key(
     if deep:
         parts["deep"] = True
     if grid.named and any(name.endswith("factors") for name in spec.settings):
-        parts["named"] = list(grid.named)  # those of the grid at which it is measured
+        parts["named"] = list(grid.named)  # the named lengths at which it is measured
     if task_parameters:
         parts[TASK_PARAMETERS] = dict(task_parameters)
     if listing:
@@ -185,7 +185,7 @@ def measurement_job(
     """
     spec = measurement.spec
     n, deep = spec.sequences if sequences is None else sequences, deep and spec.deepens
-    if device.dtype == "float32" and not run.referenced:  # as ours are stored
+    if device.dtype == "float32" and not run.referenced:  # checkpoints of this package are stored in float32
         device = ComputeDevice(device.device)
     seed = evaluation_seed_of(run, strings)
     listing = LISTINGS.get(run.config["task"]["name"], 0) if measurement.lists else 0

@@ -102,7 +102,7 @@ def plan(request: MeasureRequest) -> Plan:
         runs = find_runs(folder, todo.problems)
         if not runs and not todo.problems:
             raise RunError(f"{folder} contains no run; lengthlens train TASK --out {folder}/NAME makes one")
-        # Named twice, or in a folder that is named as well, it is measured once.
+        # A run that is named twice, or in a folder that is also named, is measured once.
         for run in runs:
             if (real := run.path.resolve()) not in run_paths:
                 run_paths.add(real)
@@ -128,7 +128,7 @@ def _plan_run(todo: Plan, run: Run, measurements: Mapping[str, Measurement]) -> 
             code_of(run.config["task"]),
         )
     if not problems:
-        task = requested_task(run, strings)  # what does not fit here is a mistake of whoever asks
+        task = requested_task(run, strings)  # errors here come from the request, not from the run
         with isolated(problems.append, "its lengths cannot be made"):
             with contained(task):
                 usual = make_grid(task, run.trained_length, shortest=run.shortest_trained)
@@ -137,7 +137,7 @@ def _plan_run(todo: Plan, run: Run, measurements: Mapping[str, Measurement]) -> 
         todo.problems.append(f"{run.name} is not measured: {problems[0]}")
         return
     todo.notices += [f"{run.name}: {message}"] if code and (message := on_trust(code)) else []
-    # What does not fit from here on is a mistake of whoever asks, not of the run.
+    # Errors from here on come from the request, not from the run.
     for measurement in measurements.values():
         refuse_layers(measurement.spec, run.name, model.n_layers)
     if request.lengths is not None:
@@ -157,7 +157,7 @@ def _plan_run(todo: Plan, run: Run, measurements: Mapping[str, Measurement]) -> 
         if request.only is not None and m.name in request.only:
             raise MeasurementError(f"{run.name}: {why}")
         todo.notices.append(f"{run.name}: {why}")
-    if request.only is not None:  # asked for by name, it should not be met with silence
+    if request.only is not None:  # a measurement requested by name must not be skipped without a notice
         for m in suited.values():
             if why := misplaced(m, task) or unmet(m.spec, model):
                 todo.notices.append(f"{run.name}: {m.name} does not apply: {why}")
@@ -284,10 +284,10 @@ class Present:
         """
         keys = self._of_strings(step, name, key, strings)
         if key not in keys:
-            # A folder may ship its table alone, without the shards it was made of.
+            # A folder may contain only its table, without the shards.
             return not keys and (name, step, key) in self.compacted
         path = shard_path(self.run.path, name, step, key)
-        # What the table holds has been read since the file was written: a large folder need not be read again.
+        # The table contains this shard unchanged, so that a large folder need not be read again.
         again: list[str] = []
         with isolated(again.append, f"{path} cannot be read"):
             if self.compacted.get((name, step, key)) != state_of(path).st_ctime_ns:
@@ -345,7 +345,7 @@ def execute(
             return
         if isinstance(result, Failure):
             if result.error.startswith(StorageError.__name__):
-                # Whatever else is measured could not be stored either.
+                # Further results could not be stored either.
                 raise StorageError(result.error.partition(": ")[2])
             problems.append(f"{job.run_name} step {job.step}: {result.error}")
         if isinstance(result, JobResult):
@@ -361,7 +361,7 @@ def execute(
     if todo.jobs:
         runs = {Path(job.run_path).parent: Path(job.run_path) for job in todo.jobs}
         engine = make_executor(todo.request.executor, todo.request.workers, list(runs.values()))
-        # Longest runs first would be better balanced, but steps in order let a watcher see training unfold.
+        # Longest runs first would be better balanced, but in this order a reader sees checkpoints in training order.
         engine.map(
             partial(measure_checkpoint, until=until), todo.jobs, on_done=told, memory_per_worker=MEMORY_PER_WORKER
         )
@@ -369,7 +369,7 @@ def execute(
     for run in todo.runs:
         with isolated(problems.append, f"the rows of {run.path} could not be brought together"):
             try:
-                # A table that came without shards holds all there is: it stays the file that it is.
+                # A table without shards contains all rows, so it is left unchanged.
                 problems += compact(run.path) if shards_of(run.path) else read_run(run.path).problems
             except StorageError as error:
                 full.append(error)

@@ -20,7 +20,7 @@ class PoolRows(RowEdit):
         import torch
 
         (mean, sd), (mean_inside, sd_inside) = outside, inside
-        # A dimension that does not vary at n has no scale that could be brought to N's.
+        # A dimension that does not vary at n cannot be scaled to N.
         ratio = torch.where((sd > 0) & (sd_inside > 0), sd_inside / sd.clamp(min=torch.finfo(row.dtype).tiny), 1.0)
         if self.wrong:
             return (row - mean) / ratio + mean - (mean_inside - mean)

@@ -136,7 +136,7 @@ class Intervention:
         return ""
 
 
-# ---- where a model has a place --------------------------------------------------------------------
+# ---- which models support which interventions ------------------------------------------------------
 def is_recurrent(cfg: Architecture) -> bool:
     """Return whether a model carries a state from step to step instead of reading keys."""
     return cfg.attention == "none"
@@ -161,7 +161,7 @@ def no_softmax(cfg: Architecture) -> str:
     return "" if cfg.attention == "softmax" else f"its attention is {cfg.attention}, not by softmax"
 
 
-# ---- where an edit takes hold, in the order of a forward pass --------------------------------------
+# ---- which activation an edit changes, in the order of a forward pass -------------------------------
 @dataclass(frozen=True)
 class TrainedIds:
     """Facts about training and the encoding that an edit of position ids needs.

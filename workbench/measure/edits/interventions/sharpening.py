@@ -154,7 +154,7 @@ def with_mass(
 
     chosen = gap_set(scores)
     whole = chosen.all(-1, keepdim=True)
-    # Each part by its own softmax: where one part has all the weight, the other's cannot be told from the whole.
+    # Each part has its own softmax. If one part has all the weight, the other cannot be computed from the whole.
     inside = scores.masked_fill(~chosen, -math.inf).softmax(-1)
     outside = scores.masked_fill(chosen & ~whole, -math.inf).softmax(-1)
     weights = mass[:, None] * inside + (1 - mass)[:, None] * outside
