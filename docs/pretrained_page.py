@@ -486,7 +486,7 @@ the results for one such model, SmolLM2-135M-Instruct.
 ```
 lengthlens open DIR --task copy --lengths 8,16,32,64 --out checkpoints/my-model
 lengthlens measure checkpoints/my-model
-lengthlens show checkpoints/my-model
+lengthlens info checkpoints/my-model
 ```
 
 `DIR` is a local Hugging Face folder with `config.json`, safetensors files and a tokenizer. `open` copies no weights and

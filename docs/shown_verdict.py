@@ -1,4 +1,4 @@
-"""The sample in README.md and docs/verdict.md: what ``lengthlens show`` prints of a run, up to its tables.
+"""The sample in README.md and docs/verdict.md: what ``lengthlens info`` prints of a run, up to its tables.
 
 ``python docs/shown_verdict.py`` writes both again.
 """

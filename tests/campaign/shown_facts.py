@@ -55,7 +55,7 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def of_command(run: str, folder: Path) -> Iterator[Fact]:
-    """What `lengthlens show` prints of a run."""
+    """What `lengthlens info` prints of a run."""
     from workbench.cli.main import app
 
     shown = CliRunner(env={"COLUMNS": "500"}).invoke(app, ["show", str(folder)])  # so wide that no sentence breaks

@@ -46,7 +46,7 @@ def test_the_gallery_comes_with_it(installed: Path, tmp_path: Path) -> None:
     assert (listed.returncode, str(installed / "workbench")) == (0, str(installed / "workbench")), listed.stderr
     assert re.findall(r"\b(?:scale-robust|length-coupled|not fitted)\b", listed.stdout) != []
     copied = command(installed, tmp_path, "gallery", "--to", "mine")
-    assert copied.stdout.splitlines()[-1] == "Next: lengthlens show mine"
+    assert copied.stdout.splitlines()[-1] == "Next: lengthlens list mine"
     theirs, mine = ({f.relative_to(d) for d in [base] for f in d.rglob("*") if f.is_file()} for base in (
         ROOT / "checkpoints" / "gallery", tmp_path / "mine"))  # fmt: skip
     assert mine == theirs

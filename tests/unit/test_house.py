@@ -14,7 +14,7 @@ from tests.support.places import ROOT
 TORCH_FREE = (
     "workbench.table.query", "workbench.models.base.graph", "workbench.measure.edits.reading",
     "workbench.measure.edits.edit", "workbench.measure.edits.interventions.all_interventions", "workbench.figures.heads.head_curves", "workbench.jobs.executors", "workbench.runs",
-    "workbench.cli.main", "workbench.cli.commands.show", "workbench.cli.early_refusal", "workbench.models", "workbench.tasks", "probes", "circuits",
+    "workbench.cli.main", "workbench.cli.commands.info", "workbench.cli.early_refusal", "workbench.models", "workbench.tasks", "probes", "circuits",
     "workbench.dashboard.app", "app",
 )  # fmt: skip
 

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from workbench import __version__
+from workbench.cli.guesses import ALIASES, first_unknown_option, option_before_command, unknown_command, unknown_option
 
 COMMANDS: Mapping[str, str] = {
     "train": "workbench.cli.commands.train:train",
@@ -25,14 +26,21 @@ COMMANDS: Mapping[str, str] = {
     "prompts": "workbench.cli.commands.in_context.prompts:prompts",
     "answers": "workbench.cli.commands.in_context.answers:answers",
     "compile": "workbench.cli.commands.compile:compile_program",
+    "list": "workbench.cli.commands.list:list_runs",
+    "info": "workbench.cli.commands.info:info",
+    "compare": "workbench.cli.commands.compare:compare",
+    "plot": "workbench.cli.commands.plot:plot",
+    "diagnose": "workbench.cli.commands.diagnose:diagnose",
+    "prescribe": "workbench.cli.commands.prescribe:prescribe",
     "app": "workbench.cli.commands.app:serve_app",
     "gallery": "workbench.cli.commands.gallery:open_gallery",
     "tasks": "workbench.cli.commands.tasks:tasks",
+    "measurements": "workbench.cli.commands.measurements:list_measurements",
+    "quantities": "workbench.cli.commands.quantities:list_quantities",
+    "glossary": "workbench.cli.commands.glossary:define",
     "new": "workbench.cli.commands.new:new",
     "predict": "workbench.cli.commands.predict:predict",
     "reproduce": "workbench.cli.commands.reproduce:reproduce",
-    "show": "workbench.cli.commands.show:show",
-    "prescribe": "workbench.cli.commands.prescribe:prescribe",
     "report": "workbench.cli.commands.sharing.report:report",
     "publish": "workbench.cli.commands.sharing.publish:publish",
     "export": "workbench.cli.commands.sharing.export:export",
@@ -41,6 +49,30 @@ COMMANDS: Mapping[str, str] = {
     "demo": "workbench.cli.commands.demo:demo",
 }
 """Name -> where the command's function is; in the order of --help."""
+
+
+class GuessingCommand(TyperCommand):
+    """A command that answers an unknown option with the option that was probably meant."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        refuse_unknown_option(self, str(self.name), args)
+        return super().parse_args(ctx, args)
+
+
+def refuse_unknown_option(command: Any, name: str, words: list[str]) -> None:
+    """Refuse the first option among the words that the command does not have. Without a name it is `lengthlens` itself.
+
+    Raises:
+        UsageError: naming the option that was probably meant.
+    """
+    from workbench.cli.errors import UsageError
+
+    options = {opt: param for param in command.params for opt in (*param.opts, *param.secondary_opts)}
+    known = {*options, "--help", "--debug"}
+    with_value = {opt for opt, param in options.items() if opt.startswith("-") and not getattr(param, "is_flag", True)}
+    if unknown := first_unknown_option(words, known, with_value):
+        named = {opt for opt in known if opt.startswith("--")}
+        raise UsageError(unknown_option(unknown, name, named) if name else option_before_command(unknown))
 
 
 class BuiltCommands(Mapping[str, Any]):
@@ -53,7 +85,7 @@ class BuiltCommands(Mapping[str, Any]):
         if name not in self._built:
             module, _, function = COMMANDS[name].partition(":")
             single = typer.Typer(add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False)
-            single.command(name)(getattr(import_module(module), function))
+            single.command(name, cls=GuessingCommand)(getattr(import_module(module), function))
             self._built[name] = typer.main.get_command(single)
         return self._built[name]
 
@@ -72,6 +104,31 @@ class CommandGroup(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         return [*COMMANDS]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        own = [word for word in args[:1] if word.startswith("--")]
+        if not ctx.resilient_parsing:
+            refuse_unknown_option(self, "", own)
+        return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command of the first word, which may be another name of it; `help COMMAND` is `COMMAND --help`.
+
+        Raises:
+            UsageError: for an unknown word, naming what was probably meant.
+        """
+        first, rest = args[0], args[1:]
+        if first == "help" and not ctx.resilient_parsing:
+            if not rest:
+                print(ctx.get_help())
+                raise typer.Exit
+            first, rest = rest[0], ["--help"]
+        words = ALIASES.get(first, (first,))
+        if words[0] not in COMMANDS and not ctx.resilient_parsing:
+            from workbench.cli.errors import UsageError
+
+            raise UsageError(unknown_command(first, COMMANDS))
+        return super().resolve_command(ctx, [*words, *rest])
 
 
 app = typer.Typer(

@@ -60,6 +60,8 @@ TRAIN_OPTIONS: Mapping[str, TrainOption] = {
     "seed": TrainOption(0, ("seeds.init", "seeds.data"), plain=True),
 }
 """Options of ``lengthlens train`` that are stored with the run."""
+MOST_SEEDS = 1_000
+"""Runs that one ``lengthlens train --seeds`` trains at most."""
 DEFAULTS: Mapping[str, Any] = {name: option.default for name, option in TRAIN_OPTIONS.items()}
 """Their values where neither the user nor the task says otherwise."""
 
@@ -204,6 +206,40 @@ def length_range(text: str) -> tuple[int, int]:
     if low > high:
         raise UsageError(f"--lengths {text}: the shortest length exceeds the longest; write {high}-{low}")
     return low, high
+
+
+def seed_list(text: str, seed: int | None = None, settings: Sequence[tuple[Sequence[str], Any]] = ()) -> list[int]:
+    """The seeds that ``--seeds`` names: a range ``0-4``, a list ``0,1,2``, or a number of seeds ``3``.
+
+    Args:
+        text: the value of ``--seeds``.
+        seed: the value of ``--seed``, which excludes ``--seeds``.
+        settings: (path, value) pairs of ``--set``, which may not set a seed too.
+
+    Example:
+
+        >>> seed_list("2-4"), seed_list("7,1"), seed_list("3")
+        ([2, 3, 4], [7, 1], [0, 1, 2])
+
+    Raises:
+        UsageError: for anything else, more than 1,000 seeds, or a seed that is given twice.
+    """
+    if seed is not None or any(path[0] == "seeds" for path, _ in settings):
+        raise UsageError("--seeds sets the seeds of weights and data; leave out --seed and --set seeds")
+    takes = "--seeds takes a range 0-4, a list 0,1,2 or a number of seeds 3"
+    number, span = re.fullmatch(r"\s*([0-9]+)\s*", text), re.fullmatch(r"\s*([0-9]+)\s*-\s*([0-9]+)\s*", text)
+    if number:
+        first, last = 0, _number(number[1]) - 1
+    elif span:
+        first, last = _number(span[1]), _number(span[2])
+    else:
+        seeds = integers(text, "--seeds", "a range 0-4") if re.fullmatch(r"[\s0-9,]+", text) else []
+        if not seeds or len({*seeds}) < len(seeds):
+            raise UsageError(f"{takes}, each seed once, not {shown(text)}")
+        return seeds
+    if last < first or last - first >= MOST_SEEDS:
+        raise UsageError(f"{takes}, with 1 to {MOST_SEEDS:,} seeds, not {shown(text)}")
+    return [*range(first, last + 1)]
 
 
 def share_of(text: str | None) -> Share:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,25 +59,26 @@ def _last_verdicts(root: Path) -> list[Any]:
     return list(rows.groupby("run").tail(1).itertuples())
 
 
-def verdicts(root: Path, runs: Sequence[Run], width: int = 0) -> Grid:
-    """A line a run: task, N, steps, and the verdict at its last measured step.
+def verdicts(root: Path, rows: Sequence[Mapping[str, Any]], width: int = 0) -> Grid:
+    """One line per run: task, N, steps, and the verdict at its last measured step.
 
     Args:
-        root, runs: the folder and its runs.
-        width: of the terminal, in characters; names of runs stand whole, and other columns give way. 0 = all stand.
+        root: the folder.
+        rows: of :func:`workbench.cli.listed_runs.listed_runs`.
+        width: width of the terminal in characters. Names of runs are never cut; columns are left out instead. 0 = keep
+            all columns.
     """
-    last = {row.run: row for row in _last_verdicts(root)}
     columns = ["run", "task", "N", "steps", "verdict", "at step", "to length"]
     lines = []
-    for run in runs:
-        steps = f"{run.steps[-1]:,}" if run.steps else "none"
-        task = escape(task_label(str(run.config["task"]["name"])))
-        cells = (escape(run.name), task, f"{run.trained_length:,}", steps, *_verdict_cells(last.get(run.name)))
+    for row in rows:
+        steps = "none" if row["last_step"] is None else f"{row['last_step']:,}"
+        task = escape(task_label(row["task"]))
+        cells = (escape(row["run"]), task, f"{row['trained_length']:,}", steps, *_verdict_cells(row))
         lines.append(dict(zip(columns, cells, strict=True)))
     for column in ("steps", "N", "at step"):
         if width and _wide(columns, lines) > width:
             columns.remove(column)
-    title = f"{count_of(len(runs), 'run')} below {escape(str(root))}"
+    title = f"{count_of(len(rows), 'run')} below {escape(str(root))}"
     grid = Grid(box=None, pad_edge=False, title_justify="left", title=title)
     for name in columns:
         text = name in ("run", "task", "verdict")
@@ -93,12 +94,13 @@ def _wide(columns: Sequence[str], lines: Sequence[dict[str, str]]) -> int:
     return sum(max(map(len, column)) for column in cells) + 2 * (len(columns) - 1)
 
 
-def _verdict_cells(row: Any) -> tuple[str, str, str]:
+def _verdict_cells(row: Mapping[str, Any]) -> tuple[str, str, str]:
     """A verdict, its step, and the length it was measured to."""
-    if row is None:
+    if row["verdict_step"] is None:
         return NOT_MEASURED, "–", "–"
-    label = f"[{COLOURS.get(row.label, 'default')}]{escape(str(row.label))}[/]"
-    return label, f"{row.step:,}", "–" if isna(row.length) else f"{int(row.length):,}"
+    label = f"[{COLOURS.get(row['verdict'], 'default')}]{escape(str(row['verdict']))}[/]"
+    tested = row["tested_to"]
+    return label, f"{row['verdict_step']:,}", "–" if tested is None else f"{int(tested):,}"
 
 
 def head(console: Console, run: Run) -> None:

@@ -16,6 +16,7 @@ import plotly.graph_objects as go
 
 from workbench.dashboard.components.plotly_bundle import plotly_js
 from workbench.dashboard.components.theme import ASSETS
+from workbench.figures.export.titled_figure import counts
 
 Column = Literal["single", "double"]
 INCHES: Mapping[Column, tuple[float, float]] = {"single": (3.25, 2.25), "double": (6.75, 3.2)}
@@ -56,18 +57,9 @@ def for_paper(figure: go.Figure, name: str, column: Column) -> go.Figure:
     figure.update_layout(width=width, height=height, autosize=False, paper_bgcolor="#FFFFFF")
     axis = figure.layout.yaxis
     named = axis.title is not None and axis.title.text
-    if not named and axis.visible is not False and _of_numbers(axis.ticktext):
+    if not named and axis.visible is not False and counts(axis.ticktext):
         figure.update_layout(yaxis={"title": {"text": name}}, margin_l=(figure.layout.margin.l or 0) + NAMED)
     return figure
-
-
-def _of_numbers(ticks: Any) -> bool:
-    """Whether an axis counts; the names of categories say themselves what they are."""
-
-    def number(text: str) -> bool:
-        return text.strip("+\u2212-0123456789.,kMe") == ""
-
-    return all(number(str(text)) for text in ticks or ())
 
 
 @cache

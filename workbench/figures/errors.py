@@ -42,3 +42,7 @@ class NotShared(NotMeasured):
 @offered
 class AmbiguousRows(LensError, ValueError):
     """A figure is given rows of which several could be meant; the message says by which column to keep one."""
+
+
+class ExportError(LensError, ValueError):
+    """A figure that cannot be written to a file; the message says why, and the way out."""

@@ -36,6 +36,10 @@ class Result:
 
         return pd.DataFrame(self.rows, columns=list(FIELDS))
 
+    def to_pandas(self) -> pd.DataFrame:
+        """The rows as a DataFrame, another name of :meth:`frame`."""
+        return self.frame()
+
     def value(self, quantity: str, **where: Any) -> float:
         """Return the value of the only row with this quantity and these column values.
 

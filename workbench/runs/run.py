@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 import warnings
 from collections.abc import Mapping
@@ -26,7 +27,11 @@ from workbench.tasks.errors import TaskError
 from workbench.tasks.source_code import code_of, identity, on_trust, trust
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from workbench.models.base.hooked import Hooked
+    from workbench.runs.run_verdict import RunVerdict
+    from workbench.table import Table
     from workbench.tasks.base import Task
 
 MOST_LISTED = 12
@@ -85,6 +90,58 @@ class Run:
         name = folder.resolve().name if root is None else folder.relative_to(root).as_posix()
         return cls(folder.absolute(), name, config)
 
+    @classmethod
+    def list(cls, folder: str | os.PathLike[str] = "checkpoints") -> builtins.list[Run]:
+        """All runs at or below a folder, by name. Runs that cannot be opened are reported by a warning.
+
+        Example:
+
+            >>> [run.name for run in Run.list("checkpoints/gallery")][-1]
+            'small_model'
+
+        Raises:
+            RunError: if the folder does not exist, or contains files but no run.
+        """
+        return find_runs(folder)
+
+    def model(self, step: int | Literal["last"] = "last") -> Hooked:
+        """The model at a step, another name of :meth:`load`."""
+        return self.load(step)
+
+    def table(self) -> Table:
+        """The table of all measured rows of the run."""
+        from workbench.table import Table
+
+        return Table.load(self.path)
+
+    def measurements(self) -> pd.DataFrame:
+        """What is measured: one row per measurement with its steps, quantities and number of rows."""
+        rows = self.table().sql(
+            "SELECT measurement, count(DISTINCT step) AS steps, max(step) AS last_step, "
+            "string_agg(DISTINCT quantity, ', ' ORDER BY quantity) AS quantities, count(*) AS rows "
+            "FROM rows GROUP BY measurement ORDER BY measurement"
+        )
+        return rows
+
+    def verdict(self) -> RunVerdict:
+        """The verdict at the last measured checkpoint; its label is ``not measured`` without one."""
+        from workbench.runs.run_verdict import RunVerdict
+
+        rows = self.table().frame(quantity=["verdict", "in_context_verdict"], status="ok").sort_values("step")
+        if rows.empty:
+            return RunVerdict(self.name, next_step=f"lengthlens measure {self.path}")
+        last = rows.iloc[-1]
+        length = None if last["length"] != last["length"] else int(last["length"])
+        return RunVerdict(
+            self.name,
+            str(last["label"]),
+            int(last["step"]),
+            length,
+            str(last["reason"]),
+            str(last["note"]),
+            next_step=f"lengthlens info {self.path}",
+        )
+
     def __repr__(self) -> str:
         return f"Run({self.name!r}, {self.config['task']['name']}, {_model_name(self.config['model'])})"
 
@@ -95,12 +152,14 @@ class Run:
         rows = Table.load(self.path).frame(measurement="behaviour", quantity="verdict")
         last = rows[rows["step"] == rows["step"].max()]
         verdict = f"{last['label'].iloc[0]} at step {int(last['step'].iloc[0]):,}" if len(last) else "not measured yet"
+        further = ".verdict(), .measurements(), .table(), .model()" if len(last) else f"lengthlens measure {self.path}"
         facts = [
             ("task", self.config["task"]["name"]),
             ("model", _model_name(self.config["model"])),
             ("trained on lengths up to", self.trained_length),
             ("checkpoints", f"{len(self.steps)}: {_few(self.steps)}"),
             ("verdict", verdict),
+            ("next", further),
         ]
         return card(f"Run {self.name}", facts)
 
@@ -109,7 +168,7 @@ class Run:
         return str(self.config["id"])
 
     @property
-    def steps(self) -> list[int]:
+    def steps(self) -> builtins.list[int]:
         """Steps that have a complete checkpoint, ascending."""
         return checkpoint_steps(self.path)
 
@@ -225,7 +284,7 @@ class Run:
             raise RunError(f"run {self.name} has no folder for step {step}; {how_to_relink(self.name)}")
         return Path(folders[str(step)])
 
-    def equal_steps(self) -> list[tuple[int, int]]:
+    def equal_steps(self) -> builtins.list[tuple[int, int]]:
         """Pairs of steps whose weights are identical, which a training run should not have.
 
         Steps whose ``meta.json`` cannot be read are left out; :meth:`meta` raises their error.
@@ -273,7 +332,7 @@ class Run:
         """The model at ``step``, verified; its ``loaded_from`` names the run and the step.
 
         Args:
-            step: a step that has a checkpoint, or ``"last"``.
+            step: a step that has a checkpoint, ``"last"``, or an index from the end: -1 is the last checkpoint.
 
         Example:
 
@@ -286,11 +345,26 @@ class Run:
         """
         from workbench.models.base.hooked import Checkpoint
 
-        step = self._last_step() if isinstance(step, str) and step == "last" else step
+        step = self._step_of(step)
         self.verify(step)
         model = self._load(step)
         model.loaded_from = Checkpoint(self.name, int(step))
         return model
+
+    def _step_of(self, step: int | str) -> int:
+        """The step that ``"last"`` or an index from the end stands for; any other value as it is.
+
+        Raises:
+            RunError: if there is no such checkpoint.
+        """
+        if isinstance(step, str) and step == "last":
+            return self._last_step()
+        if isinstance(step, int) and not isinstance(step, bool) and step < 0:
+            steps = self.steps
+            if -step > len(steps):
+                raise RunError(f"run {self.name} has {self._checkpoints()}; there is no checkpoint {step} from the end")
+            return steps[step]
+        return step  # type: ignore[return-value]  # what it is no step of, meta says
 
     def _last_step(self) -> int:
         """The last step that has a checkpoint.
@@ -353,7 +427,7 @@ def _no_run(path: str | os.PathLike[str]) -> str:
     below = [str(where) for _, where in walk(Path(path)).runs]
     if not below:
         return f"{path} is not a run: it has no run.json (lengthlens train TASK --out {path} makes one)"
-    more = "" if len(below) <= MOST_LISTED else f" and {len(below) - MOST_LISTED:,} more (lengthlens show {path})"
+    more = "" if len(below) <= MOST_LISTED else f" and {len(below) - MOST_LISTED:,} more (lengthlens list {path})"
     return f"{path} is not a run but a folder of runs; name one of them: {', '.join(below[:MOST_LISTED])}{more}"
 
 

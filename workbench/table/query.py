@@ -185,6 +185,10 @@ class Table:
         """
         return self._select("rows", SCHEMA.names, equals)
 
+    def to_pandas(self) -> pd.DataFrame:
+        """All rows as a DataFrame, another name of :meth:`frame` without conditions."""
+        return self.frame()
+
     def joined(self, **equals: Any) -> pd.DataFrame:
         """Like :meth:`frame`, with the columns of the row's run added (see :meth:`sql`). These columns can be filtered,
         too.
@@ -221,6 +225,20 @@ class Table:
 
     def __repr__(self) -> str:
         return f"Table({self._runs.num_rows} runs, {len(self)} rows, {len(self.problems)} problems)"
+
+    def _repr_html_(self) -> str:
+        """Runs, rows and what is measured, as notebooks show them."""
+        from workbench.core.html_card import card
+
+        measured = self.sql("SELECT DISTINCT measurement FROM rows ORDER BY measurement")["measurement"]
+        facts = [
+            ("runs", f"{self._runs.num_rows:,}"),
+            ("rows", f"{len(self):,}"),
+            ("measurements", ", ".join(measured)),
+            ("problems", "; ".join(self.problems)),
+            ("next", ".to_pandas(), .frame(quantity=...), .runs(), .sql(...)"),
+        ]
+        return card("Table of measurements", facts)
 
     def _select(self, view: str, columns: Sequence[str], equals: Mapping[str, Any]) -> pd.DataFrame:
         for name in equals:

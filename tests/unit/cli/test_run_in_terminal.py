@@ -8,10 +8,10 @@ from pathlib import Path
 from rich.console import Console
 
 from tests.support.places import GALLERY
+from workbench.cli.listed_runs import listed_runs
 from workbench.cli.show_run import behaviour, verdict, verdict_lines, verdicts, why_lines
 from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
 from workbench.runs import Run
-from workbench.runs.run import find_runs
 from workbench.table import Table
 
 
@@ -37,12 +37,12 @@ def test_a_verdict_without_its_diagnosis_is_told_without_a_reason(tmp_path: Path
 
 def test_names_of_runs_stand_whole_in_a_narrow_terminal() -> None:
     """Other columns give way."""
-    runs = find_runs(GALLERY)
+    runs = listed_runs(GALLERY, [])
     for width in (72, 80, 200):
         console = Console(width=width, file=io.StringIO())
         console.print(verdicts(GALLERY, runs, width))
         said = console.file.getvalue()  # type: ignore[attr-defined]
-        assert all(any(line.startswith(f"{run.name} ") for line in said.splitlines()) for run in runs), width
+        assert all(any(line.startswith(f"{run['run']} ") for line in said.splitlines()) for run in runs), width
         assert len(said.splitlines()) == 2 + len(runs)
         assert ("at step" in said) == (width > 72)
         assert ("steps" in said) == (width == 200)

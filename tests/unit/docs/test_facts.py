@@ -24,6 +24,7 @@ from tests.support.dashboard.claims import gallery  # noqa: F401 - a fixture
 from tests.support.hovers import numbers
 from tests.support.places import GALLERY, ROOT
 from tests.support.scripts import script
+from workbench.cli.listed_runs import listed_runs
 from workbench.cli.main import app
 from workbench.cli.show_run import verdicts
 from workbench.core.names import CHALLENGE
@@ -214,7 +215,7 @@ def test_the_page_of_the_small_model_gives_the_verdict_that_lists_show() -> None
 # ---- 11: copy is uf ----------------------------------------------------------------------------------
 def test_a_task_is_shown_with_the_name_that_commands_take(gallery: Context) -> None:
     found = {run.name: run for run in find_runs(GALLERY)}
-    grid = verdicts(GALLERY, list(found.values()))
+    grid = verdicts(GALLERY, listed_runs(GALLERY, []))
     column = next(column for column in grid.columns if column.header == "task")
     shown = dict(zip(found, column.cells, strict=True))
     called = {name: run.config["task"]["name"] for name, run in found.items()}

@@ -221,7 +221,7 @@ def test_runs_below_a_folder_are_named_up_to_twelve(tmp_path: Path) -> None:
         return str(said.value)
 
     assert make(12).endswith("r11")
-    assert make(14).endswith(f"r11 and 2 more (lengthlens show {tmp_path})")
+    assert make(14).endswith(f"r11 and 2 more (lengthlens list {tmp_path})")
     assert [run.name for run in find_runs(tmp_path)] == [f"r{k:02d}" for k in range(14)]
     (tmp_path / "r03" / "run.json").write_bytes(b"{}")
     problems: list[str] = []

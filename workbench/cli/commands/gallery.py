@@ -29,7 +29,7 @@ def open_gallery(
         raise UsageError(f"there is no gallery in {source}; install LengthLens again, or run lengthlens sweep gallery")
     if to is not None:
         copied(source, to)
-        print(f"The runs of the gallery are in {to}.\nNext: lengthlens show {to}")
+        print(f"The runs of the gallery are in {to}.\nNext: lengthlens list {to}")
     elif serve:
         from workbench.dashboard.app import serve as serve_dashboard
 
@@ -38,11 +38,11 @@ def open_gallery(
     else:
         from rich.console import Console
 
+        from workbench.cli.listed_runs import listed_runs
         from workbench.cli.show_run import verdicts
-        from workbench.runs import find_runs
 
         console = Console()
-        console.print(verdicts(source, find_runs(source), console.width))
+        console.print(verdicts(source, listed_runs(source, []), console.width))
         print("\nNext: lengthlens gallery, or lengthlens gallery --to checkpoints/gallery to work on a copy")
 
 

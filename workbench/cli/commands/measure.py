@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 def measure(
     folders: Annotated[
-        list[Path], typer.Argument(metavar="DIR...", help="Measure these runs, or all runs in these folders.")
-    ],
+        list[Path] | None, typer.Argument(metavar="DIR...", help="Measure these runs, or all runs in these folders.")
+    ] = None,
     only: Annotated[
         list[str] | None,
         typer.Option(
@@ -93,6 +93,9 @@ def measure(
     time_limit: TimeLimitOption = None,
     device: DeviceOption = "cpu",
     dtype: DtypeOption = None,
+    list_: Annotated[
+        bool, typer.Option("--list", help="List the measurements and stop, as `lengthlens measurements` does.")
+    ] = False,
 ) -> None:
     """Measure checkpoints in parallel. Existing results are kept.
 
@@ -104,6 +107,13 @@ def measure(
     from workbench.measure.request import MeasureRequest
     from workbench.models.compute_device import ComputeDevice
 
+    if list_:
+        from workbench.cli.commands.measurements import list_measurements
+
+        list_measurements()
+        return
+    if not folders:
+        raise UsageError("measure takes a run or a folder of runs, e.g. lengthlens measure checkpoints")
     chosen = ComputeDevice(device, dtype or "").found()
     request = MeasureRequest(
         folders,

@@ -25,7 +25,7 @@ def prescribe(
 ) -> None:
     """Print why a run fails past its training length, and a training command that may fix the failure.
 
-    Nothing is trained. Measure the diagnosis first: `lengthlens measure RUN --only diagnosis`. The printed command
+    Nothing is trained. Measure the diagnosis first: `lengthlens diagnose RUN`. The printed command
     differs from that of the run only in what the diagnosis suggests:
 
     - If position encoding is the cause, it randomizes the position ids.
@@ -72,8 +72,21 @@ def prescribe(
 def _refuse(folder: Path, run: Run) -> NoReturn:
     """Say what is to be done about a run without a diagnosis, or why nothing is."""
     from workbench.cli.errors import UsageError
-    from workbench.runs.referenced import how_to_relink
     from workbench.tasks.source_code import trust_option
+
+    refuse_undiagnosable(folder, run)
+    trusted = trust_option(run.config["task"])
+    raise UsageError(f"{folder} has no diagnosis yet; run lengthlens diagnose {folder}{trusted}")
+
+
+def refuse_undiagnosable(folder: Path, run: Run) -> None:
+    """Refuse a run that cannot be diagnosed.
+
+    Raises:
+        UsageError: for a run without weights, without checkpoints, or with a model that was prompted with its task.
+    """
+    from workbench.cli.errors import UsageError
+    from workbench.runs.referenced import how_to_relink
 
     if "presented" in run.config["task"]:
         here = f" ({run.weightless})" if run.weightless else ""
@@ -86,5 +99,5 @@ def _refuse(folder: Path, run: Run) -> NoReturn:
         raise UsageError(
             f"{folder} has no diagnosis and cannot be diagnosed here: {run.weightless}{way_out}; or name another run"
         )
-    trusted = trust_option(run.config["task"])
-    raise UsageError(f"{folder} has no diagnosis yet; run lengthlens measure {folder} --only diagnosis{trusted}")
+    if not run.steps:
+        raise UsageError(f"{folder} has no checkpoint to diagnose yet; train it first")

@@ -8,6 +8,8 @@ import typer
 
 from workbench.cli.errors import UsageError
 from workbench.cli.options import completing_tasks
+from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, printed, refuse_both
+from workbench.cli.output.table_kinds import TASKS
 
 
 def tasks(
@@ -23,6 +25,8 @@ def tasks(
         bool,
         typer.Option("--check", help="Check that the task is valid. Use this for your own task."),
     ] = False,
+    as_json: JsonOption = False,
+    as_csv: CsvOption = False,
 ) -> None:
     """List all tasks, describe one task, or check your own task.
 
@@ -32,6 +36,9 @@ def tasks(
     """
     from workbench.cli.early_refusal import refuse_no_task
 
+    refuse_both(as_json, as_csv)
+    if name is not None and (as_json or as_csv):
+        raise UsageError(f"--json and --csv list all tasks; leave out {name}")
     if name is not None:
         refuse_no_task(name)  # before anything that loads torch
     if check:
@@ -41,11 +48,11 @@ def tasks(
     elif name is not None:
         one(name)
     else:
-        every()
+        every(as_json, as_csv)
 
 
-def every() -> None:
-    """The table of all tasks; piped, a task a line."""
+def every(as_json: bool = False, as_csv: bool = False) -> None:
+    """Print the table of all tasks; in a pipe, one task per line."""
     from rich.console import Console
 
     from workbench.cli.table_text import aligned
@@ -53,6 +60,14 @@ def every() -> None:
     from workbench.tasks.registry import task_names
 
     entries = by_family([entry(name) for name in task_names()])
+    if as_json or as_csv:
+        keys = ("kind", "chance", "theory", "task_state")
+        found = [
+            {"task": name, "family": group, **dict(zip(keys, cells(task), strict=True))}
+            for group, name, task in entries
+        ]
+        printed("tasks", [OutputTable(TASKS, found)], as_json, as_csv)
+        return
     console = Console()
     if console.is_terminal:
         console.print(table(entries))

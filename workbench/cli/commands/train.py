@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,6 +18,7 @@ from workbench.cli.options import (
     assignments,
     completing,
     completing_tasks,
+    seed_list,
     suggestions,
     trusting,
 )
@@ -26,6 +27,10 @@ from workbench.core.names import CURRICULA, GATES
 from workbench.models.compute_device import ComputeDevice
 from workbench.models.positions.registry import ENCODINGS, ID_SAMPLERS
 from workbench.training.learning_rate_schedules import RATE_SCHEDULES
+
+if TYPE_CHECKING:
+    from workbench.cli.train_request import TrainRequest
+    from workbench.tasks.base import Task
 
 DEFAULT = {name: str(value) for name, value in DEFAULTS.items()}
 
@@ -109,11 +114,24 @@ def train(
         ),
     ] = None,
     learning_rate: Annotated[
-        float | None, typer.Option(min=0.0, help="Set the peak learning rate.", show_default=DEFAULT["learning_rate"])
+        float | None,
+        typer.Option(
+            "--learning-rate",
+            "--lr",
+            min=0.0,
+            help="Set the peak learning rate.",
+            show_default=DEFAULT["learning_rate"],
+        ),
     ] = None,
     batch_size: Annotated[
         int | None,
-        typer.Option(min=1, help="Set the number of sequences per step.", show_default=DEFAULT["batch_size"]),
+        typer.Option(
+            "--batch-size",
+            "--bs",
+            min=1,
+            help="Set the number of sequences per step.",
+            show_default=DEFAULT["batch_size"],
+        ),
     ] = None,
     seed: Annotated[
         int | None,
@@ -121,6 +139,14 @@ def train(
             min=0,
             help="Set the seeds of weights and data. --set seeds.init=.. sets only one.",
             show_default=DEFAULT["seed"],
+        ),
+    ] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SEEDS",
+            help="Train several runs one after another: seeds 0-4, seeds 0,1,2, or 3 for the 3 seeds 0,1,2. With --out "
+            "DIR the runs are DIR-s0, DIR-s1, ...",
         ),
     ] = None,
     start: Annotated[
@@ -168,13 +194,41 @@ def train(
     chosen = ComputeDevice(device, dtype or "").found()
     settings += [(["training", name], value) for name, value in chosen.facts.items()]
     request = TrainRequest(task, options, settings)
+    numbers = None if seeds is None else seed_list(seeds, seed, settings)
     refuse_early(request)  # before anything that loads torch
-    from workbench.cli.run_config import build, starting_weights
+    from workbench.cli.run_config import starting_weights
 
     request = replace(request, start=starting_weights(start))
-    config = build(request)
+    if numbers is None:
+        trained = [train_one(request, out, chosen)]
+    else:
+        print(f"{count_of(len(numbers), 'run')}: seeds {', '.join(map(str, numbers))}.")
+        trained = [
+            train_one(
+                replace(request, options={**options, "seed": number}),
+                None if out is None else Path(f"{out}-s{number}"),
+                chosen,
+            )
+            for number in numbers
+        ]
+    folders = " ".join(str(folder) for folder, _ in trained)
+    print(f"Next: lengthlens measure {folders}{trusting(trained[0][1])}")
+
+
+def train_one(request: TrainRequest, out: Path | None, chosen: ComputeDevice) -> tuple[Path, Task]:
+    """Train one run and return its folder and its task.
+
+    Args:
+        request: what to train.
+        out: its folder; None = named after the task, the variant and the seed.
+        chosen: the device.
+
+    Raises:
+        Stopping: if training was interrupted.
+    """
     from workbench.cli.errors import Stopping
     from workbench.cli.progress import TrainingProgress
+    from workbench.cli.run_config import build
     from workbench.measure.behaviour.solves_trained_lengths import fit_sentence
     from workbench.runs.errors import RunError
     from workbench.runs.run import Run
@@ -182,6 +236,8 @@ def train(
     from workbench.training.compare_configs import gives_way
     from workbench.training.trainer import Stopped, Trainer
 
+    task, options = request.task, request.options
+    config = build(request)
     name = Path(task.rpartition(":")[2] if ":" in task else task).name
     folder = out or Path("checkpoints") / f"{name}-{config.model.variant}-s{config.seeds.init}"
     with suppress(RunError):  # what cannot be read, training refuses
@@ -204,7 +260,7 @@ def train(
         print(f"It ended early: {run.ended}.")
     with contained(config.task):
         print(fit_sentence(run))
-    print(f"Next: lengthlens measure {folder}{trusting(config.task)}")
+    return folder, config.task
 
 
 train.__doc__ = str(train.__doc__).replace("RATE_SCHEDULES", "|".join(RATE_SCHEDULES))

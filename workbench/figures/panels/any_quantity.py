@@ -26,7 +26,7 @@ from workbench.figures.rows.select_rows import (
     stack,
     tidy,
 )
-from workbench.figures.style.design_tokens import TOKENS
+from workbench.figures.style.design_tokens import CONFIGURATIONS, TOKENS
 from workbench.figures.style.marks import (
     Cursor,
     Label,
@@ -113,9 +113,12 @@ def quantity_lines(
     mine = {title for title, rows in parts if _is_of(title, rows, layer, head)}
     heads = bool(mine)
     labels: list[Label] = []
+    names = [title for title, _ in parts]
     for title, rows in sorted(parts, key=lambda part: part[0] in mine):
         first = title in mine if heads else len(parts) <= _MOST_LABELS
         colour = t["ink"] if first else t["line2"]
+        if first and not heads and len(parts) > 1:  # lines that differ in nothing but a name need colours
+            colour = CONFIGURATIONS[look.theme][names.index(title)]
         dash = DASH if rows["control"][0] not in ("", None) or "challenge" in title else "solid"
         thick, band = 1.8 if first else 1, first and len(parts) <= 4
         end = add_line(figure, rows, along, colour, width=thick, dash=dash, band=band)

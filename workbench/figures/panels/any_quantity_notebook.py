@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from workbench.figures.errors import NotMeasured
+from workbench.figures.export.titled_figure import TitledFigure
 from workbench.figures.look import Look, with_look
 from workbench.figures.offered import offered
 from workbench.figures.rows.frame import Frame, Rows, missing, unique
@@ -48,7 +49,7 @@ def causes(
         raise NotMeasured(measurement, f"{measurement} has no value of {quantity} to draw there.")
     along = _axis(rows)
     t = TOKENS[look.theme]
-    figure = go.Figure()
+    figure = TitledFigure()
     # A category that appears late in one line would otherwise be put at the end of the axis.
     order = list(dict.fromkeys(_places(rows, along)))
     for name, part in _series(rows, along):

@@ -155,19 +155,20 @@ def over_length_difference(
     trained: float,
     trained_b: float,
     axis: LengthAxis = "length",
+    law: str = "matched",
 ) -> Frame:
-    """Accuracy of A minus that of B on the matched law over prefix length, for :func:`compare_sentence`.
+    """Accuracy of A minus that of B on one test set over prefix length, for :func:`compare_sentence`.
 
     Raises:
         NotMeasured: if one has no accuracies at its step, or the two share no length.
     """
-    a, b = (accuracy_rows(frame, step=at).where(series="matched") for frame, at in ((frame_a, step), (frame_b, step_b)))
+    a, b = (accuracy_rows(frame, step=at).where(series=law) for frame, at in ((frame_a, step), (frame_b, step_b)))
     found = _shared(a.with_columns(step=0), b.with_columns(step=0), "behaviour", trained, trained_b, axis)
     pairs = partners(_lengths_of(a), int(trained), _lengths_of(b), int(trained_b), axis)
     rows = {
         n: (a.where(length=n).row(0), b.where(length=pairs[n]).row(0)) for n in found.distinct("length").astype(int)
     }
-    return Frame({name: found[name] for name in found.names}, {**found.attrs, "law": "matched", "rows": rows})
+    return Frame({name: found[name] for name in found.names}, {**found.attrs, "law": law, "rows": rows})
 
 
 def decodability_difference_rows(

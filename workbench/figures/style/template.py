@@ -17,6 +17,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from workbench.figures.export.titled_figure import TitledFigure
 from workbench.figures.labels import short, whole
 from workbench.figures.look import LIGHT, Look, Theme
 from workbench.figures.style.design_tokens import DIFFERENCE, PERFORMANCE, TOKENS
@@ -271,4 +272,4 @@ def blank(
         "meta": dict(meta),
         "uirevision": uirevision,
     }
-    return PlainFigure(layout) if drawing_plainly() else go.Figure(layout=layout)
+    return PlainFigure(layout) if drawing_plainly() else TitledFigure(layout=layout)

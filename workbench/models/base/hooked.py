@@ -86,6 +86,29 @@ class Hooked(WithLogits, HookedRootModule):  # type: ignore[misc]  # the base sh
         loss = lm_cross_entropy_loss(logits, tokens)
         return loss if return_type == "loss" else Output(logits, loss)
 
+    def generate(self, tokens: Any, n: int) -> Int[Tensor, "batch pos"]:
+        """The tokens and the ``n`` most likely ones after them, appended one at a time.
+
+        Args:
+            tokens: ids ``[batch, pos]`` or ``[pos]``, or a text where the model has a tokenizer.
+            n: number of tokens to append, at least 1.
+
+        Raises:
+            LensUseError: for a model whose outputs are no tokens but answers of a task, or ``n`` below 1.
+        """
+        if self.cfg.d_vocab_out != self.cfg.d_vocab:
+            raise LensUseError(
+                "only a model whose outputs are its tokens generates; this model answers a task: "
+                "model(tokens).argmax(-1) is its answers"
+            )
+        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+            raise LensUseError(f"n must be a whole number of tokens from 1 on, not {n!r}")
+        ids = self.to_tokens(tokens if isinstance(tokens, str | Tensor) else torch.tensor(tokens))
+        with torch.no_grad():
+            for _ in range(n):
+                ids = torch.cat([ids, self(ids)[:, -1].argmax(-1, keepdim=True)], dim=1)
+        return ids
+
     def run_with_cache(
         self, *args: Any, return_cache_object: bool = True, remove_batch_dim: bool = False, **kwargs: Any
     ) -> tuple[Tensor, Any]:

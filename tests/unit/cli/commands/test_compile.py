@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from workbench.cli.commands.compile import compile_program
-from workbench.cli.commands.show import show
+from workbench.cli.commands.info import info
 from workbench.cli.compiled_run import LARGEST_FILE, compiled_run, file_source
 from workbench.cli.errors import UsageError
 from workbench.core.errors import LensError
@@ -45,7 +45,7 @@ def test_it_is_a_whole_run_with_a_random_model_beside_it(tmp_path: Path, capsys:
     assert run_problems(run) == []
     assert run.config["training"]["compiled"]["program"] == "tomita_4"
     assert compiled_run("tomita_4", (1, 20), 64, out=tmp_path / "run").id == run.id
-    show(run.path, None)
+    info(run.path, None)
     assert "compiled, its lengths 1 to 20 taken as trained" in capsys.readouterr().out.replace("\n", " ")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from inspect import signature
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -13,11 +14,12 @@ from workbench.cli.commands.train import train
 from workbench.cli.early_refusal import refuse_early
 from workbench.cli.errors import UsageError
 from workbench.cli.main import app
-from workbench.cli.options import DEFAULTS, TRAIN_OPTIONS, TrainOption, assignments, resolved
+from workbench.cli.options import DEFAULTS, TRAIN_OPTIONS, TrainOption, assignments, resolved, seed_list
 from workbench.cli.run_config import build
 from workbench.cli.train_command import command_line, options_of
 from workbench.cli.train_request import TrainRequest
 from workbench.models.positions import ENCODINGS, ID_SAMPLERS
+from workbench.runs import Run
 from workbench.tasks import registry
 from workbench.tasks.counting.majority import Majority
 from workbench.training.curriculum import CURRICULA
@@ -136,3 +138,40 @@ def test_every_run_of_the_demo_can_be_made(name: str) -> None:
     config = config_of(name)
     assert (config.task.name, config.model.kind) == (RUNS[name]["task"], "transformer")
     assert config.training.steps == RUNS[name]["options"]["steps"]
+
+
+@pytest.mark.parametrize(
+    ("text", "seeds"),
+    [("0-4", [0, 1, 2, 3, 4]), ("0,1,2", [0, 1, 2]), ("3", [0, 1, 2]), ("7-7", [7]), ("5, 2", [5, 2])],
+)
+def test_several_seeds_are_a_range_a_list_or_a_number(text: str, seeds: list[int]) -> None:
+    assert seed_list(text) == seeds
+
+
+@pytest.mark.parametrize("text", ["", "0", "4-0", "1,1", "a", "0-9999999", "-1", "1,,2", "1.5"])
+def test_other_seeds_are_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="--seeds"):
+        seed_list(text)
+
+
+def test_seeds_exclude_seed() -> None:
+    with pytest.raises(UsageError, match="--seed "):
+        seed_list("3", seed=1)
+    with pytest.raises(UsageError, match="--set seeds"):
+        seed_list("3", settings=[(["seeds", "init"], 1)])
+
+
+def test_one_command_trains_several_seeds(tmp_path: Path) -> None:
+    """Each run is the one that --seed trains."""
+    words = ["train", "parity", "--lengths", "1-4", "--steps", "2", "--layers", "1", "--d-model", "8", "--heads", "1"]
+    done = CliRunner().invoke(app, [*words, "--lr", "0.01", "--bs", "4", "--seeds", "2", "--out", str(tmp_path / "p")])
+    assert done.exit_code == 0, f"{done.output}{done.exception!r}"
+    runs = [Run.open(tmp_path / f"p-s{seed}") for seed in (0, 1)]
+    assert [run.config["seeds"]["init"] for run in runs] == [0, 1]
+    assert {(run.config["training"]["learning_rate"], run.config["training"]["batch_size"]) for run in runs} == {
+        (0.01, 4)
+    }
+    assert f"Next: lengthlens measure {tmp_path}/p-s0 {tmp_path}/p-s1" in done.output
+    CliRunner().invoke(app, [*words, "--lr", "0.01", "--bs", "4", "--seed", "1", "--out", str(tmp_path / "one")])
+    one = Run.open(tmp_path / "one")
+    assert (one.id, one.meta(2)["sha256"]) == (runs[1].id, runs[1].meta(2)["sha256"])

@@ -33,4 +33,4 @@ def answers(
     if not model or "/" in model or model.startswith("."):
         raise UsageError(f"--model takes a name without slashes, not {model!r}")
     run = take_in(prompts, answered, model, out or Path("checkpoints") / model)
-    print(f"Next: lengthlens show {out or run.path}")
+    print(f"Next: lengthlens info {out or run.path}")

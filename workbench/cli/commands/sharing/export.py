@@ -23,7 +23,7 @@ def export(
 ) -> None:
     """Export a run to a model hub, to TensorBoard or to Weights & Biases.
 
-    The folder of --to contains a model card, weights and the table. It is a run itself, so `lengthlens show` and
+    The folder of --to contains a model card, weights and the table. It is a run itself, so `lengthlens info` and
     `Run.open` read it.
     """
     from workbench.cli.errors import UsageError

@@ -1,4 +1,4 @@
-"""``lengthlens show``: the verdict with its reason, when it began, where skill is lost, and near ties."""
+"""``lengthlens info``: the verdict with its reason, when it began, where skill is lost, and near ties."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from workbench.cli.commands.show import show
+from workbench.cli.commands.info import info
 from workbench.models.handmade.transformers import majority
 from workbench.runs.errors import RunError
 from workbench.table.schema import row
@@ -38,7 +38,7 @@ def measured(run: Any, labels: dict[int, tuple[str, str]], *further: dict[str, A
 
 
 def shown(run: Any, capsys: pytest.CaptureFixture[str], step: int | None = None) -> str:
-    show(run.path, step)
+    info(run.path, step)
     return " ".join(capsys.readouterr().out.split())
 
 
@@ -145,16 +145,16 @@ def test_of_a_folder_of_runs_their_verdicts_are_shown(
     make_run(majority(), make_task("majority"), trained=7, steps=(0,), name="second")
     measured(first, {0: ("undecided", ""), 200: ("scale-robust", "")})
     root = Path(first.path).parents[1]
-    show(root)
+    info(root)
     lines = [line.split() for line in capsys.readouterr().out.splitlines() if line.strip()]
     assert ["a/first", "majority", "9", "300", "scale-robust", "200", "73"] in lines
     assert ["second", "majority", "7", "0", "not", "measured", "–", "–"] in lines
     assert lines[-1][-1] == str(root / "a" / "first")
     monkeypatch.setenv("COLUMNS", "30")
-    show(root)
-    assert capsys.readouterr().out.splitlines()[-1] == f"More about one: lengthlens show {root / 'a' / 'first'}"
+    info(root)
+    assert capsys.readouterr().out.splitlines()[-1] == f"More about one: lengthlens info {root / 'a' / 'first'}"
     with pytest.raises(RunError, match="--step"):
-        show(root, 200)
+        info(root, 200)
 
 
 def test_odd_runs_of_a_folder_are_named_and_the_others_shown(make_run: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -167,7 +167,7 @@ def test_odd_runs_of_a_folder_are_named_and_the_others_shown(make_run: Any, caps
     bare = row(run="whole", step=300, measurement="behaviour", quantity="verdict", label="length-coupled")
     metadata = {"spec": '{"version": 4}', "key": "k", "sha256": whole.meta(300)["sha256"], "run": whole.id}
     write_shard(shard_path(root / "whole", "behaviour", 300, "k"), [bare], metadata)
-    show(root)
+    info(root)
     said = capsys.readouterr().out
     assert "odd/run.json is damaged" in said
     assert ["whole", "majority", "9", "300", "length-coupled", "300", "–"] in [

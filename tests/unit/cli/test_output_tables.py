@@ -1,0 +1,129 @@
+"""JSON and CSV of every command that prints a table: valid under its schema, equal to the stored rows."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from typer.testing import CliRunner
+
+from tests.support.places import GALLERY, ROOT
+from workbench.cli.main import COMMANDS, app
+from workbench.cli.output.print_tables import OutputTable
+from workbench.cli.output.table_kinds import CSV_TABLE, RUNS, TABLES, schema_of
+from workbench.runs import find_runs
+from workbench.table import Table
+
+A, B = (str(GALLERY / f"flip_flop_rotary_s{seed}") for seed in (0, 1))
+WORDS: Mapping[str, list[str]] = {
+    "list": [str(GALLERY)],
+    "info": [A],
+    "compare": [A, B, str(GALLERY / "majority_nope_s0")],
+    "plot": [A, "accuracy"],
+    "diagnose": [A],
+    "tasks": [],
+    "measurements": [],
+    "quantities": [],
+    "glossary": [],
+}
+"""Command -> its arguments on the gallery."""
+
+
+def output(*words: str) -> str:
+    done = CliRunner().invoke(app, [*words])
+    assert done.exit_code == 0, f"{done.output} {done.exception!r}"
+    return done.stdout
+
+
+def data(*words: str) -> Any:
+    return json.loads(output(*words, "--json"))
+
+
+def test_every_command_with_a_table_is_tried() -> None:
+    assert set(WORDS) == set(TABLES)
+    assert set(TABLES) <= set(COMMANDS)
+
+
+@pytest.mark.parametrize("command", TABLES)
+def test_json_keeps_to_its_schema(command: str) -> None:
+    schema = schema_of(TABLES[command])
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(data(command, *WORDS[command]), schema)
+
+
+@pytest.mark.parametrize("command", TABLES)
+def test_csv_has_the_rows_of_json(command: str) -> None:
+    kind = CSV_TABLE[command]
+    rows = list(csv.DictReader(io.StringIO(output(command, *WORDS[command], "--csv"))))
+    expected = data(command, *WORDS[command])[kind.name]
+    assert [list(row) for row in rows] == [list(kind.keys)] * len(expected)
+    assert len(rows) > 1
+    for row, full in zip(rows, expected, strict=True):
+        assert row == {key: "" if value is None else str(value) for key, value in full.items()}
+
+
+@pytest.mark.parametrize("command", TABLES)
+def test_json_and_csv_exclude_each_other(command: str) -> None:
+    done = CliRunner().invoke(app, [command, *WORDS[command], "--json", "--csv"])
+    assert "--json and --csv" in str(done.exception)
+
+
+def test_the_page_of_commands_lists_every_key() -> None:
+    page = (ROOT / "docs" / "commands.md").read_text()
+    for command, kinds in TABLES.items():
+        for kind in kinds:
+            line = next(row for row in page.splitlines() if row.startswith(f"| `{command}` | `{kind.name}` |"))
+            assert re.findall(r"`(\w+)`", line) == [command, kind.name, *kind.keys]
+
+
+def test_missing_values_are_null_or_empty() -> None:
+    (row,) = OutputTable(RUNS, [{"run": "a", "trained_length": float("nan"), "verdict_step": None}]).plain_rows()
+    assert row["trained_length"] is None
+    assert row["verdict_step"] is None
+    assert row["note"] == ""
+
+
+def test_the_list_has_the_last_verdict_of_each_run() -> None:
+    rows = {row["run"]: row for row in data("list", str(GALLERY))["runs"]}
+    kinds = ["verdict", "in_context_verdict"]
+    stored = Table.load(GALLERY).frame(quantity=kinds, status="ok").sort_values("step").groupby("run").tail(1)
+    assert {run.name for run in find_runs(GALLERY)} == set(rows)
+    assert len(stored) == len(rows)
+    for line in stored.itertuples():
+        row = rows[line.run]
+        assert (row["verdict"], row["verdict_step"], row["note"]) == (line.label, line.step, line.note)
+        assert row["tested_to"] == line.length
+
+
+def test_a_run_has_the_accuracies_of_its_table() -> None:
+    found = data("info", A)
+    last = found["run"]["verdict_step"]
+    stored = Table.load(A).frame(measurement="behaviour", quantity="accuracy", step=last, mode="teacher_forced")
+    by_place = {(row.law, row.length): row for row in stored.itertuples()}
+    assert len(found["lengths"]) == len(by_place)
+    for row in found["lengths"]:
+        stored_row = by_place[row["test_set"], row["length"]]
+        assert row["accuracy"] == stored_row.value
+        assert row["n"] == stored_row.n
+    assert [row["step"] for row in found["steps"]] == sorted(Table.load(A).frame(quantity="verdict")["step"])
+
+
+def test_a_prompted_run_has_the_same_keys() -> None:
+    found = data("info", str(GALLERY / "pretrained" / "smollm2_copy"))
+    jsonschema.validate(found, schema_of(TABLES["info"]))
+    assert found["run"]["verdict"] == "not capable"
+    assert len(found["lengths"]) > 2
+
+
+def test_an_earlier_step_of_a_run_is_shown(tmp_path: Path) -> None:
+    steps = [row["step"] for row in data("info", A)["steps"]]
+    assert data("info", A, "--step", str(steps[0]))["run"]["verdict_step"] == steps[0]
+    refused = CliRunner().invoke(app, ["info", A, "--step", "77", "--json"])
+    assert "77" in str(refused.exception)

@@ -1,0 +1,123 @@
+"""``lengthlens plot``: any quantity over prefix length or over training, in the terminal or as a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workbench.cli.errors import UsageError
+from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, printed, refuse_both
+from workbench.cli.output.table_kinds import POINTS
+
+if TYPE_CHECKING:
+    from workbench.cli.plotted import Axis, Plotted
+
+BAR = 30
+"""Characters of the longest bar in the terminal."""
+
+
+def plot(
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN|DIR", help="Plot this run, or the runs of this folder as one line each.")
+    ],
+    quantity: Annotated[
+        str, typer.Argument(metavar="QUANTITY", help="Plot this quantity. `lengthlens quantities` lists all.")
+    ] = "accuracy",
+    over: Annotated[
+        str | None,
+        typer.Option(
+            metavar="AXIS",
+            help="Plot over `length` (prefix length) or `step` (training). Default: length if it has any.",
+        ),
+    ] = None,
+    step: Annotated[
+        int | None, typer.Option(min=0, help="Over length: use this checkpoint. Default: the last measured one.")
+    ] = None,
+    length: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Over step: use this prefix length in tokens. Default: about twice the trained length."
+        ),
+    ] = None,
+    measurement: Annotated[
+        str | None,
+        typer.Option(help="Use the quantity of this measurement. Default: the first that has one of that name."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Write the figure to this file: .svg, .pdf, .png or .html."),
+    ] = None,
+    as_json: JsonOption = False,
+    as_csv: CsvOption = False,
+) -> None:
+    """Plot a quantity with its 95 % intervals, as the dashboard draws it.
+
+    Without --out, print the values with bars in the terminal. --json and --csv print exactly the drawn values.
+    """
+    from workbench.figures.export.titled_figure import refuse_ending
+
+    refuse_both(as_json, as_csv)
+    axis = _axis(over)
+    if out is not None:
+        refuse_ending(out)
+    from workbench.cli.plotted import plotted
+    from workbench.figures.export.titled_figure import save
+
+    drawn = plotted(run, quantity, measurement, axis, step, length)
+    if out is not None:
+        save(drawn.figure, out)
+        if not (as_json or as_csv):
+            print(f"{out}: {drawn.about}.")
+            return
+    if not printed("plot", [OutputTable(POINTS, points(drawn))], as_json, as_csv):
+        print_bars(drawn)
+
+
+def _axis(over: str | None) -> Axis | None:
+    names: dict[str, Axis] = {
+        "length": "length",
+        "lengths": "length",
+        "step": "step",
+        "steps": "step",
+        "training": "step",
+    }
+    if over is not None and over not in names:
+        raise UsageError(f"--over takes length or step, not {over[:60]!r}")
+    return None if over is None else names[over]
+
+
+def points(drawn: Plotted) -> list[dict[str, Any]]:
+    """Rows of :data:`~workbench.cli.output.table_kinds.POINTS`."""
+    rows: list[dict[str, Any]] = drawn.rows.to_dict("records")
+    return [{**row, "line": row.get("series", "")} for row in rows]
+
+
+def print_bars(drawn: Plotted) -> None:
+    """Print the values of each line, with a bar from the lowest value (or 0) to the highest (or 1)."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table as Grid
+
+    rows = points(drawn)
+    values = [float(row["value"]) for row in rows if row["value"] == row["value"]]
+    low, high = min([0.0, *values]), max([*values], default=1.0)
+    high = 1.0 if low >= 0 and 0.2 < high <= 1 else high
+    grid = Grid(box=None, pad_edge=False, title_justify="left", title=escape(drawn.about))
+    for name in ("line", drawn.axis, "value", "95 % interval", ""):
+        grid.add_column(name, justify="left" if name in ("line", "") else "right", no_wrap=True)
+    last = None
+    for row in rows:
+        exact = row["low"] is None or row["low"] != row["low"]
+        share = (float(row["value"]) - low) / ((high - low) or 1.0) if row["value"] == row["value"] else 0.0
+        place = row.get(drawn.axis)
+        grid.add_row(
+            "" if row["line"] == last else escape(str(row["line"])),
+            "" if place is None or place != place else f"{place:,.0f}",
+            f"{row['value']:.4g}",
+            "" if exact else f"\\[{row['low']:.3g}, {row['high']:.3g}]",
+            "\u2588" * round(share * BAR),
+        )
+        last = row["line"]
+    Console().print(grid)

@@ -1,0 +1,163 @@
+"""One row per run of a folder with its last verdict, from a cache for the runs that have not changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench import __version__
+from workbench.cli.output.table_kinds import RUNS
+from workbench.core.failures import isolated
+from workbench.core.verdicts import NOT_MEASURED
+from workbench.runs.errors import RunError
+from workbench.table.errors import TableError
+from workbench.table.layout import run_folders
+from workbench.table.query import run_state
+
+FORMAT = 1
+"""Raised whenever an entry of the cache has other keys."""
+_VERDICTS = ("verdict", "in_context_verdict")
+_COLUMNS = ("measurement", "quantity", "step", "status", "label", "note", "length", "reason")
+
+
+def listed_runs(root: Path, problems: list[str]) -> list[dict[str, Any]]:
+    """A row of :data:`~workbench.cli.output.table_kinds.RUNS` for each run at or below a folder, by name.
+
+    A verdict of an older version than another run of the folder has counts as not measured: two versions are two
+    definitions.
+
+    Args:
+        root: the folder.
+        problems: receives one sentence for each run that cannot be opened.
+
+    Raises:
+        RunError: if the folder does not exist, or contains files but no run.
+    """
+    try:
+        folders = run_folders(root, problems)
+    except TableError as error:
+        raise RunError(str(error)) from None
+    cache_file = _cache_file(root)
+    cached = _read_cache(cache_file)
+    entries: dict[str, dict[str, Any]] = {}
+    for name, path in folders:
+        state = hashlib.sha256(run_state(path).encode()).hexdigest()
+        entry = cached.get(name)
+        if entry is None or entry["state"] != state:
+            with isolated(problems.append, f"{path} cannot be opened"):
+                row, measurement, version = _read_row(path)
+                entry = {"state": state, "row": row, "measurement": measurement, "version": version}
+                entries[name] = entry
+        else:
+            entries[name] = entry
+    if entries != cached:
+        _write_cache(cache_file, entries)
+    newest: dict[str, int] = {}
+    for entry in entries.values():
+        newest[entry["measurement"]] = max(newest.get(entry["measurement"], 0), entry["version"])
+    paths = dict(folders)
+    rows = []
+    for name, entry in entries.items():
+        row = dict(entry["row"])
+        if entry["version"] < newest[entry["measurement"]]:
+            row |= _without_verdict()
+        rows.append({**row, "run": name, "path": str(paths[name])})
+    return rows
+
+
+def contains_runs(folder: Path) -> bool:
+    """Whether a folder contains runs and is not a run itself."""
+    if (folder / "run.json").exists():
+        return False
+    try:
+        return bool(run_folders(folder, []))
+    except TableError:
+        return False
+
+
+def _without_verdict() -> dict[str, Any]:
+    return {"verdict": NOT_MEASURED, "reason": "", "verdict_step": None, "tested_to": None, "note": ""}
+
+
+def _read_row(path: Path) -> tuple[dict[str, Any], str, int]:
+    """The row of one run, the measurement of its last verdict, and the version of that measurement."""
+    import pyarrow.compute as pc
+
+    from workbench.runs.run import Run
+    from workbench.table.reading import read_run
+
+    run = Run.open(path)
+    steps = run.steps
+    row = {
+        "run": run.name,
+        "path": str(path),
+        "task": str(run.config["task"]["name"]),
+        "trained_length": run.trained_length,
+        "last_step": steps[-1] if steps else None,
+        **_without_verdict(),
+    }
+    reading = read_run(path, _COLUMNS)
+    is_verdict = pc.is_in(pc.cast(reading.rows["quantity"], "string"), _string_array(_VERDICTS))
+    rows = [one for one in reading.rows.filter(is_verdict).to_pylist() if one["status"] == "ok"]
+    if not rows:
+        return row, "", 0
+    last = max(rows, key=lambda one: int(one["step"]))
+    row |= {
+        "verdict": last["label"],
+        "reason": last["reason"],
+        "verdict_step": last["step"],
+        "tested_to": last["length"],
+        "note": last["note"],
+    }
+    spec = json.loads(reading.specs.get(last["measurement"], ("", "{}"))[1])
+    return row, str(last["measurement"]), int(spec.get("version", 0))
+
+
+def _string_array(texts: tuple[str, ...]) -> Any:
+    import pyarrow as pa
+
+    return pa.array(texts, "string")
+
+
+def _cache_file(root: Path) -> Path:
+    """The cache of a folder: in ``$XDG_CACHE_HOME/lengthlens``, or ``~/.cache/lengthlens``."""
+    home = os.environ.get("XDG_CACHE_HOME", "")
+    base = Path(home) if os.path.isabs(home) else Path(os.path.expanduser("~")) / ".cache"
+    place = f"{FORMAT} {__version__} {os.path.realpath(root)}"
+    return base / "lengthlens" / f"runs-{hashlib.sha256(place.encode(errors='backslashreplace')).hexdigest()[:32]}.json"
+
+
+def _read_cache(file: Path) -> dict[str, dict[str, Any]]:
+    """The entries of the cache that are whole; none where there is no cache."""
+    try:
+        stored = json.loads(file.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    entries = stored if isinstance(stored, dict) else {}
+    return {name: entry for name, entry in entries.items() if _is_entry(entry)}
+
+
+def _is_entry(entry: Any) -> bool:
+    return (
+        isinstance(entry, Mapping)
+        and isinstance(entry.get("state"), str)
+        and isinstance(entry.get("measurement"), str)
+        and isinstance(entry.get("version"), int)
+        and isinstance(entry.get("row"), Mapping)
+        and set(entry["row"]) == set(RUNS.keys)
+    )
+
+
+def _write_cache(file: Path, entries: Mapping[str, Any]) -> None:
+    """Write the cache; a cache that cannot be written is left out, as it only saves time."""
+    scratch = file.with_name(f"{file.name}.{os.getpid()}")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        scratch.write_text(json.dumps(entries))
+        os.replace(scratch, file)
+    except OSError:
+        return

@@ -1,0 +1,271 @@
+"""The tables that commands print, each with its keys: what JSON and CSV contain, and what docs/commands.md lists.
+
+A key keeps its name and its meaning. A new column is a new :class:`Field`, and a new table a new :class:`TableKind`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+Type = Literal["text", "whole", "number"]
+_JSON_TYPES: dict[Type, str] = {"text": "string", "whole": "integer", "number": "number"}
+
+
+class Field(NamedTuple):
+    """One column of a table.
+
+    Attributes:
+        key: its name in JSON and CSV.
+        type: of its values. A text is never missing, a number may be null.
+        about: what it contains, with its unit.
+    """
+
+    key: str
+    type: Type
+    about: str
+
+
+@dataclass(frozen=True)
+class TableKind:
+    """A table that a command prints.
+
+    Attributes:
+        name: its key in the JSON of the command.
+        about: what a row is.
+        fields: its columns in order.
+        single: whether it has exactly one row, which JSON gives as an object and not as a list.
+    """
+
+    name: str
+    about: str
+    fields: tuple[Field, ...]
+    single: bool = False
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names of its columns in order."""
+        return tuple(field.key for field in self.fields)
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of the table."""
+        row = {
+            "type": "object",
+            "properties": {
+                field.key: {
+                    "type": _JSON_TYPES[field.type] if field.type == "text" else [_JSON_TYPES[field.type], "null"],
+                    "description": field.about,
+                }
+                for field in self.fields
+            },
+            "required": list(self.keys),
+            "additionalProperties": False,
+        }
+        return row if self.single else {"type": "array", "items": row}
+
+
+def schema_of(kinds: tuple[TableKind, ...]) -> dict[str, Any]:
+    """The JSON Schema of the output of a command that prints these tables."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": {kind.name: kind.schema() for kind in kinds},
+        "required": [kind.name for kind in kinds],
+        "additionalProperties": False,
+    }
+
+
+_RUN = Field("run", "text", "name of the run: its path below the folder")
+_PATH = Field("path", "text", "folder of the run")
+_TASK = Field("task", "text", "name of the task")
+_TRAINED = Field("trained_length", "whole", "N, the longest trained prefix length in tokens")
+_VERDICT = (
+    Field("verdict", "text", "verdict, or `not measured`"),
+    Field("reason", "text", "why a verdict is undecided, else empty"),
+    Field("verdict_step", "whole", "checkpoint of the verdict, in training steps"),
+    Field("tested_to", "whole", "longest prefix length that the verdict was tested at"),
+    Field("note", "text", "evidence for the verdict"),
+)
+_MEASUREMENT = Field("measurement", "text", "name of the measurement")
+_QUANTITY = Field("quantity", "text", "name of the quantity")
+_ESTIMATE = (
+    Field("low", "number", "lower end of the 95 % interval"),
+    Field("high", "number", "upper end of the 95 % interval"),
+    Field("n", "whole", "number of evaluated sequences"),
+)
+
+RUNS = TableKind(
+    "runs",
+    "one run of a folder",
+    (_RUN, _PATH, _TASK, _TRAINED, Field("last_step", "whole", "last checkpoint, in training steps"), *_VERDICT),
+)
+RUN = TableKind(
+    "run",
+    "the run",
+    (
+        _RUN,
+        _PATH,
+        _TASK,
+        Field("architecture", "text", "`transformer` or `ssm`"),
+        Field("positions", "text", "position encoding"),
+        _TRAINED,
+        Field("checkpoints", "whole", "number of checkpoints"),
+        Field("last_step", "whole", "last checkpoint, in training steps"),
+        *_VERDICT,
+        Field("diagnosis", "text", "why the run fails at longer lengths, or empty without a diagnosis"),
+    ),
+    single=True,
+)
+LENGTHS = TableKind(
+    "lengths",
+    "accuracy at one prefix length on one test set",
+    (
+        Field("test_set", "text", "`matched` or `challenge`"),
+        Field("length", "whole", "prefix length in tokens (items of the question for a prompted model)"),
+        Field("times_trained", "number", "length divided by N"),
+        Field("accuracy", "number", "share of correct answers"),
+        *_ESTIMATE,
+        Field("baseline", "number", "accuracy of a guess"),
+        Field("status", "text", "status of the row"),
+    ),
+)
+STEPS = TableKind(
+    "steps",
+    "one checkpoint",
+    (
+        Field("step", "whole", "training step"),
+        Field("verdict", "text", "verdict, or `not measured`"),
+        Field("reason", "text", "why a verdict is undecided, else empty"),
+        Field("accuracy_trained", "number", "accuracy at N on the matched test set"),
+        Field("accuracy_longest", "number", "accuracy at the longest measured length on the matched test set"),
+    ),
+)
+COMPARED = TableKind(
+    "runs",
+    "one of the compared runs",
+    (_RUN, _PATH, _TASK, _TRAINED, Field("step", "whole", "compared checkpoint"), *_VERDICT),
+)
+SETTINGS = TableKind(
+    "settings",
+    "one setting in which two runs differ",
+    (
+        Field("run_a", "text", "the first run"),
+        Field("run_b", "text", "the other run"),
+        Field("setting", "text", "path of the setting, e.g. `training.learning_rate`"),
+        Field("value_a", "text", "its value in the first run, as JSON; empty where it is not set"),
+        Field("value_b", "text", "its value in the other run, as JSON; empty where it is not set"),
+    ),
+)
+DIFFERENCES = TableKind(
+    "differences",
+    "accuracy of two runs at one prefix length on one test set",
+    (
+        Field("run_a", "text", "the first run"),
+        Field("run_b", "text", "the other run"),
+        Field("test_set", "text", "`matched` or `challenge`"),
+        Field("length", "whole", "prefix length of the first run in tokens"),
+        Field("length_b", "whole", "prefix length of the other run, at the same multiple of N if lengths differ"),
+        Field("accuracy_a", "number", "accuracy of the first run"),
+        Field("accuracy_b", "number", "accuracy of the other run"),
+        Field("difference", "number", "accuracy of the first run minus accuracy of the other"),
+        Field("low", "number", "lower end of the 95 % interval of the difference"),
+        Field("high", "number", "upper end of the 95 % interval of the difference"),
+        Field("significant", "text", "`yes` if the interval excludes 0, else `no`"),
+    ),
+)
+TASKS = TableKind(
+    "tasks",
+    "one task",
+    (
+        _TASK,
+        Field("family", "text", "group of related tasks"),
+        Field("kind", "text", "what a model must track: state, average, counter or pointer"),
+        Field("chance", "text", "accuracy of the best constant answer"),
+        Field("theory", "text", "prediction without positions / with learned positions"),
+        Field("task_state", "text", "what the answer needs of a prefix"),
+    ),
+)
+MEASUREMENTS = TableKind(
+    "measurements",
+    "one measurement",
+    (
+        _MEASUREMENT,
+        Field("title", "text", "what it measures, in words"),
+        Field("default", "text", "`yes` if `lengthlens measure` runs it without --only, else `no`"),
+        Field("quantities", "text", "names of its quantities, separated by commas"),
+    ),
+)
+QUANTITIES = TableKind(
+    "quantities",
+    "one quantity of one measurement",
+    (
+        _QUANTITY,
+        _MEASUREMENT,
+        Field("unit", "text", "unit or scale"),
+        Field("low", "number", "smallest possible value"),
+        Field("high", "number", "largest possible value"),
+        Field("definition", "text", "definition in one sentence"),
+    ),
+)
+GLOSSARY = TableKind(
+    "terms",
+    "one term",
+    (
+        Field("term", "text", "the term"),
+        Field("kind", "text", "`word`, `verdict`, `measurement` or `quantity`"),
+        Field("meaning", "text", "what it means"),
+    ),
+)
+INTERVENTIONS = TableKind(
+    "interventions",
+    "one intervention of the diagnosis",
+    (
+        Field("intervention", "text", "stored name of the intervention"),
+        Field("words", "text", "the intervention in words"),
+        Field("test_set", "text", "`matched` or `challenge`"),
+        Field("length", "whole", "diagnosed prefix length"),
+        Field("recovered", "number", "share of the accuracy drop that it recovers"),
+        Field("low", "number", "lower end of the 95 % interval"),
+        Field("high", "number", "upper end of the 95 % interval"),
+    ),
+)
+DIAGNOSIS = TableKind(
+    "diagnosis",
+    "the diagnosis",
+    (
+        _RUN,
+        _PATH,
+        Field("step", "whole", "diagnosed checkpoint"),
+        Field("cause", "text", "cause of the failure, or empty without one"),
+        Field("location", "text", "component at which the failure arises, or empty without one"),
+        Field("sentence", "text", "the diagnosis in words"),
+    ),
+    single=True,
+)
+POINTS = TableKind(
+    "points",
+    "one drawn point",
+    (
+        _RUN,
+        Field("line", "text", "name of the line in the figure"),
+        Field("step", "whole", "training step"),
+        Field("length", "whole", "prefix length in tokens"),
+        Field("value", "number", "value of the quantity, in its unit"),
+        *_ESTIMATE,
+    ),
+)
+
+TABLES: dict[str, tuple[TableKind, ...]] = {
+    "list": (RUNS,),
+    "info": (RUN, LENGTHS, STEPS),
+    "compare": (COMPARED, SETTINGS, DIFFERENCES),
+    "plot": (POINTS,),
+    "diagnose": (DIAGNOSIS, INTERVENTIONS),
+    "tasks": (TASKS,),
+    "measurements": (MEASUREMENTS,),
+    "quantities": (QUANTITIES,),
+    "glossary": (GLOSSARY,),
+}
+"""Command -> the tables of its JSON."""
+CSV_TABLE: dict[str, TableKind] = {name: {"info": LENGTHS}.get(name, kinds[-1]) for name, kinds in TABLES.items()}
+"""Command -> the one table that --csv prints."""

@@ -1,0 +1,195 @@
+"""What ``lengthlens plot`` draws: the dashboard's figure of a quantity of a run, or one line per run of a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from workbench.cli.errors import UsageError
+from workbench.core.suggest import near_names
+from workbench.dashboard.panels.panel_spec import BASE_SIZE, Panel, PanelCursor
+from workbench.dashboard.panels.run_panels import MORE, PANELS
+from workbench.dashboard.state.cursor import default_cursor
+from workbench.dashboard.state.run_view import RunView
+from workbench.dashboard.state.store import Store
+from workbench.figures.errors import NotMeasured
+from workbench.figures.panels.any_quantity import quantity_over_length, quantity_over_training
+from workbench.figures.rows.frame import Frame
+
+Axis = Literal["length", "step"]
+COLUMN: dict[Axis, str] = {"length": "length", "step": "training"}
+"""Axis -> the column of panels on the Run page that draws over it."""
+MOST_LINES = 8
+"""Runs of a folder that one figure shows at most: beyond, lines cannot be told apart."""
+
+
+@dataclass(frozen=True)
+class Plotted:
+    """A drawn quantity.
+
+    Attributes:
+        figure: the figure.
+        rows: exactly the rows that it draws, with a column ``run``.
+        axis: what they are drawn over.
+        about: quantity, measurement and place, in words.
+    """
+
+    figure: go.Figure
+    rows: pd.DataFrame
+    axis: Axis
+    about: str
+
+
+def plotted(
+    folder: Path, quantity: str, measurement: str | None, over: Axis | None, step: int | None, length: int | None
+) -> Plotted:
+    """A quantity of the run in a folder, or of the runs below it.
+
+    Args:
+        folder: a run or a folder of runs.
+        quantity: name of the quantity.
+        measurement: whose quantity; None = the first that has one of that name.
+        over: the axis; None = prefix length where the quantity has lengths, else training.
+        step: the checkpoint, for an axis of lengths; None = the last measured one.
+        length: the prefix length, for an axis of steps; None = as the Run page opens with.
+
+    Raises:
+        UsageError: where there is no such quantity, step or length, naming those there are.
+    """
+    views = list(Store([folder], patience=0).runs().values())
+    if not views:
+        raise UsageError(f"{folder} contains no run; lengthlens train TASK --out {folder} makes one there")
+    measurement, quantity = _pair(views, quantity, measurement)
+    views = [view for view in views if (measurement, quantity) in view.brief.quantities]
+    if over is None:
+        over = "length" if any(_lengths(view, measurement, quantity) for view in views) else "step"
+    try:
+        if len(views) == 1:
+            return _of_run(views[0], measurement, quantity, over, step, length)
+        return _of_runs(folder, views, measurement, quantity, over, step, length)
+    except NotMeasured as error:
+        other = "step" if over == "length" else "length"
+        raise UsageError(f"{error.message.rstrip('.')}; choose another --step or --length, or --over {other}") from None
+
+
+def _pair(views: Sequence[RunView], quantity: str, measurement: str | None) -> tuple[str, str]:
+    """Measurement and quantity, by the names that the user typed."""
+    pairs = sorted({pair for view in views for pair in view.brief.quantities})
+    wanted = quantity.lower().replace("-", "_").replace(" ", "_")
+    found = [pair for pair in pairs if pair[1] == wanted and measurement in (None, pair[0])]
+    if not found:
+        near = near_names(wanted, {name for _, name in pairs})
+        where = f" of {measurement}" if measurement else ""
+        hint = f"did you mean {' or '.join(near)}?" if near else "lengthlens quantities lists all"
+        raise UsageError(f"no run here has a quantity {quantity[:60]!r}{where}; {hint}")
+    own = [pair for pair in found for panel in PANELS if pair == (panel.measurement, pair[1])]
+    return (own or found)[0]
+
+
+def _panel(measurement: str, quantity: str, over: Axis) -> Panel:
+    """The panel of the Run page for a quantity over an axis: its own one, or the one for any quantity."""
+    own = [panel for panel in PANELS if panel.quantities == (quantity,) and panel.measurement == measurement]
+    drawn = [panel for panel in own if panel.column == COLUMN[over]]
+    if drawn:
+        return drawn[0]
+    panel = next(panel for panel in MORE if panel.column == COLUMN[over])
+    return replace(panel, settings={"measurement": measurement, "quantity": quantity})
+
+
+def _of_run(
+    view: RunView, measurement: str, quantity: str, over: Axis, step: int | None, length: int | None
+) -> Plotted:
+    cursor = default_cursor(view)
+    steps = sorted({int(at) for at in view.frame.where(measurement=measurement, quantity=quantity).distinct("step")})
+    lengths = _lengths(view, measurement, quantity)
+    cursor = replace(
+        cursor,
+        step=_chosen(step, steps, max(steps, default=cursor.step), "--step", view.name),
+        length=_chosen(length, lengths, _near(lengths, cursor.length), "--length", view.name),
+    )
+    panel = _panel(measurement, quantity, over)
+    at = PanelCursor(view, cursor)
+    place = f"at step {cursor.step:,}" if over == "length" else f"at length {cursor.length:,}" if lengths else ""
+    figure = panel.draw(at, "light", BASE_SIZE)
+    rows = panel.data(at)
+    about = " ".join(part for part in (f"{quantity} ({measurement}) of {view.name}", place) if part)
+    return Plotted(figure, rows.assign(run=view.name), over, about)
+
+
+def _of_runs(
+    folder: Path,
+    views: Sequence[RunView],
+    measurement: str,
+    quantity: str,
+    over: Axis,
+    step: int | None,
+    length: int | None,
+) -> Plotted:
+    """A line per run: of each its last step, or the chosen one, over length; or over training at one length."""
+    if len(views) > MOST_LINES:
+        raise UsageError(
+            f"{folder} has {len(views):,} runs with {quantity}, and a figure shows at most {MOST_LINES}; name a "
+            "folder with fewer runs, or one run"
+        )
+    parts, shown = [], set()
+    for view in views:
+        rows = view.frame.where(measurement=measurement, quantity=quantity, control="")
+        rows = _one_series(rows)
+        if over == "length":
+            steps = sorted({int(at) for at in rows.distinct("step")})
+            at = _chosen(step, steps, max(steps, default=0), "--step", view.name)
+            rows = rows.where(step=at)
+        else:
+            lengths = sorted({int(at) for at in rows.distinct("length")})
+            at = _chosen(length, lengths, _near(lengths, 2 * view.trained), "--length", view.name)
+            rows = rows.where(length=at) if lengths else rows
+        shown.add(at)
+        # The name of the run tells its line apart; all else is the same for all lines.
+        parts.append(rows.with_columns(run=[folder.name] * len(rows), target=[view.name] * len(rows)))
+    frame = Frame.concat(parts)
+    place = sorted(shown)[-1]
+    frame = frame.with_columns(**{"step" if over == "length" else "length": [place] * len(frame)})
+    draw = quantity_over_length if over == "length" else quantity_over_training
+    arguments = {"measurement": measurement, "quantity": quantity, "trained": views[0].trained}
+    arguments["step" if over == "length" else "length"] = place
+    figure = draw(frame, **arguments)
+    name = "step" if over == "length" else "length"
+    where = f"at {name} {place:,}" if len(shown) == 1 else f"at the last measured {name} of each run"
+    figure.layout.meta = {**figure.layout.meta, "slice": where}
+    rows = draw.data(frame, **arguments).to_pandas()
+    return Plotted(figure, rows.assign(run=rows["series"]), over, f"{quantity} ({measurement}) {where}")
+
+
+def _one_series(rows: Frame) -> Frame:
+    """The rows of one series: the matched test set, and the last layer, where rows differ in these."""
+    for column, usual in (("law", "matched"), ("mode", "teacher_forced")):
+        if len({*rows[column]}) > 1 and usual in {*rows[column]}:
+            rows = rows.where(**{column: usual})
+    layers = rows.distinct("layer")
+    rows = rows.where(layer=max(layers)) if len(layers) > 1 else rows
+    heads = rows.distinct("head")
+    return rows.where(head=min(heads)) if len(heads) > 1 else rows
+
+
+def _lengths(view: RunView, measurement: str, quantity: str) -> list[int]:
+    rows = view.frame.where(measurement=measurement, quantity=quantity)
+    return sorted({int(length) for length in rows.distinct("length")})
+
+
+def _near(values: Sequence[int], wanted: int) -> int:
+    return min(values, key=lambda value: abs(value - wanted), default=wanted)
+
+
+def _chosen(given: int | None, known: Sequence[int], usual: int, option: str, run: str) -> int:
+    """The step or length that was given, if it is known, else the usual one."""
+    if given is None:
+        return usual
+    if given not in known:
+        listed = ", ".join(f"{value:,}" for value in known) or "none"
+        raise UsageError(f"{option} {given:,} is not measured in {run}; choose one of {listed}")
+    return given

@@ -1,0 +1,128 @@
+"""One run as rows for JSON and CSV: its facts, its accuracy over prefix length, and its checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from workbench.core.names import CHALLENGE, IN_CONTEXT, MATCHED
+from workbench.core.verdicts import NOT_MEASURED
+from workbench.figures.rows.baselines import baseline_rows
+from workbench.figures.rows.frame import Frame
+from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
+from workbench.runs.run import Run
+
+ACCURACY = {False: "accuracy", True: "answer_accuracy"}
+VERDICT = {False: "verdict", True: "in_context_verdict"}
+"""Whether a run was prompted with its task -> its quantity of that meaning."""
+
+
+def is_prompted(run: Run) -> bool:
+    """Whether the run is a model that was prompted with its task and not trained on it."""
+    return run.referenced or "presented" in run.config["task"]
+
+
+def behaviour_measurement(run: Run) -> str:
+    """The measurement of the run's verdict."""
+    return IN_CONTEXT if is_prompted(run) else "behaviour"
+
+
+def run_row(run: Run, folder: Path, rows: Any, diagnosis: Any, step: int | None) -> dict[str, Any]:
+    """The row of :data:`~workbench.cli.output.table_kinds.RUN`.
+
+    Args:
+        run: the run.
+        folder: its folder as the user typed it.
+        rows: rows of its behaviour at all steps, as a DataFrame.
+        diagnosis: rows of its diagnosis.
+        step: the step of the verdict; None = nothing is measured.
+    """
+    model, steps = run.config["model"], run.steps
+    sentence = ""
+    if step is not None and not diagnosis.empty and (diagnosis["step"] == step).any():
+        sentence = told(diagnosis_sentence(diagnosis, step=step, longest=run.trained_length))
+    return {
+        "run": run.name,
+        "path": str(folder),
+        "task": run.config["task"]["name"],
+        "architecture": model.get("architecture", "transformer"),
+        "positions": _name(model.get("positions", "none")),
+        "trained_length": run.trained_length,
+        "checkpoints": len(steps),
+        "last_step": steps[-1] if steps else None,
+        **verdict_fields(run, rows, step),
+        "diagnosis": sentence,
+    }
+
+
+def verdict_fields(run: Run, rows: Any, step: int | None) -> dict[str, Any]:
+    """The verdict at a step as columns of a row."""
+    found = rows[(rows["quantity"] == VERDICT[is_prompted(run)]) & (rows["step"] == (-1 if step is None else step))]
+    if found.empty:
+        return {"verdict": NOT_MEASURED, "reason": "", "verdict_step": None, "tested_to": None, "note": ""}
+    row = found.iloc[0]
+    return {
+        "verdict": row["label"] or row["status"],
+        "reason": row["reason"],
+        "verdict_step": step,
+        "tested_to": row["length"],
+        "note": row["note"],
+    }
+
+
+def length_rows(run: Run, rows: Any, step: int | None) -> list[dict[str, Any]]:
+    """Rows of :data:`~workbench.cli.output.table_kinds.LENGTHS`, by prefix length, the matched test set first."""
+    if step is None:
+        return []
+    frame = Frame.of(rows[rows["step"] == step])
+    baselines = {
+        law: {float(row["length"]): row["value"] for row in baseline_rows(frame, law, "length").rows()}
+        for law in (MATCHED, CHALLENGE)
+    }
+    found = [
+        {
+            "test_set": row["law"] or MATCHED,
+            "length": row["length"],
+            "times_trained": row["length"] / run.trained_length,
+            "accuracy": row["value"],
+            "low": row["low"],
+            "high": row["high"],
+            "n": row["n"],
+            "baseline": baselines.get(row["law"], {}).get(float(row["length"])),
+            "status": row["status"],
+        }
+        for row in frame.where(quantity=ACCURACY[is_prompted(run)]).rows()
+        if row["length"] == row["length"] and row["length"] is not None
+    ]
+    return sorted(found, key=lambda row: (row["length"], row["test_set"] != MATCHED))
+
+
+def step_rows(run: Run, rows: Any) -> list[dict[str, Any]]:
+    """Rows of :data:`~workbench.cli.output.table_kinds.STEPS`, one per checkpoint."""
+    prompted = is_prompted(run)
+    verdicts = rows[rows["quantity"] == VERDICT[prompted]].drop_duplicates("step").set_index("step")
+    accuracy = rows[rows["quantity"] == ACCURACY[prompted]]
+    accuracy = accuracy if prompted else accuracy[accuracy["law"] == MATCHED]
+    values = accuracy.drop_duplicates(["step", "length"]).set_index(["step", "length"])["value"]
+    longest = rows["length"].max()
+    return [
+        {
+            "step": step,
+            "verdict": verdicts.loc[step, "label"] if step in verdicts.index else NOT_MEASURED,
+            "reason": verdicts.loc[step, "reason"] if step in verdicts.index else "",
+            "accuracy_trained": values.get((step, run.trained_length)),
+            "accuracy_longest": values.get((step, longest)),
+        }
+        for step in run.steps
+    ]
+
+
+def measured_steps(rows: Any) -> Sequence[int]:
+    """The steps that rows of behaviour are of, ascending."""
+    return sorted(int(step) for step in rows["step"].unique())
+
+
+def _name(part: Any) -> str:
+    """The name of a component that is given by name alone, or as an object with settings."""
+    return str(part["name"]) if isinstance(part, dict) else str(part)

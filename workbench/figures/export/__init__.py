@@ -1,0 +1,1 @@
+"""Figures as SVG, PDF, PNG and HTML files, written without a browser."""

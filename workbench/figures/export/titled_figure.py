@@ -1,0 +1,120 @@
+"""A plotly figure that shows its title in notebooks and writes itself to a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import plotly.graph_objects as go
+
+from workbench.figures.errors import ExportError
+from workbench.figures.export.layout import TITLE_HEIGHT, laid_out
+from workbench.figures.export.pdf import to_pdf
+from workbench.figures.export.picture import Picture
+from workbench.figures.export.png import to_png
+from workbench.figures.export.svg import to_svg
+
+AXIS_TITLE_WIDTH = 16
+"""Room for the title of an upright axis, pixels."""
+_WRITERS: Mapping[str, Callable[[Picture], bytes]] = {".svg": to_svg, ".pdf": to_pdf, ".png": to_png}
+FORMATS = (*_WRITERS, ".html")
+"""Endings of files that a figure can be saved to."""
+
+
+class TitledFigure(go.Figure):
+    """Plotly's figure. Pages write its title above it; notebooks and files get the title inside.
+
+    Example:
+
+        >>> TitledFigure(layout={"meta": {"title": "Accuracy"}}).titled().layout.title.text
+        '<b>Accuracy</b>'
+    """
+
+    def titled(self) -> go.Figure:
+        """A copy with title, a line below it that says where the values are from, and names of both axes."""
+        figure = go.Figure(self)
+        meta = self.layout.meta or {}
+        title = str(meta.get("title", ""))
+        if not title or figure.layout.title.text:
+            return figure
+        below = str(meta.get("slice", ""))
+        text = f"<b>{escape(title)}</b>" + (f"<br><span style='font-size:11px'>{escape(below)}</span>" if below else "")
+        margin = figure.layout.margin
+        figure.update_layout(
+            title={"text": text, "x": 0.01, "xanchor": "left", "y": 0.97, "yanchor": "top", "font": {"size": 13}},
+            margin_t=(margin.t or 0) + TITLE_HEIGHT,
+        )
+        axis = figure.layout.yaxis
+        if axis.title.text is None and axis.visible is not False and counts(axis.ticktext):
+            figure.update_layout(yaxis={"title": {"text": title}}, margin_l=(margin.l or 0) + AXIS_TITLE_WIDTH)
+        return figure
+
+    def save(self, path: str | os.PathLike[str], width: float | None = None, height: float | None = None) -> Path:
+        """Write the figure to a file, without a browser; return its path.
+
+        Args:
+            path: the file; its ending says the format: .svg, .pdf, .png or .html.
+            width, height: size in pixels (96 of an inch); None = as the figure has it, else 640 by 400.
+
+        Raises:
+            ExportError: for another ending, or for a PNG without Pillow.
+            StorageError: if the file cannot be written.
+        """
+        return save(self, path, width, height)
+
+    def _ipython_display_(self) -> None:
+        self.titled()._ipython_display_()
+
+    def _repr_mimebundle_(self, *args: Any, **kwargs: Any) -> Any:
+        return self.titled()._repr_mimebundle_(*args, **kwargs)
+
+    def _repr_html_(self) -> Any:
+        return self.titled()._repr_html_()
+
+    def show(self, *args: Any, **kwargs: Any) -> Any:
+        """Show the figure with its title, as plotly's ``show`` does."""
+        return self.titled().show(*args, **kwargs)
+
+
+def save(
+    figure: go.Figure, path: str | os.PathLike[str], width: float | None = None, height: float | None = None
+) -> Path:
+    """Write any plotly figure to a file, see :meth:`TitledFigure.save`."""
+    from workbench.storage.atomic import write_named
+
+    file = Path(path)
+    refuse_ending(file)
+    titled = figure.titled() if isinstance(figure, TitledFigure) else figure
+    if file.suffix.lower() == ".html":
+        data = str(titled.to_html(include_plotlyjs=True, full_html=True, config={"displaylogo": False})).encode()
+    else:
+        content = titled.to_dict()
+        if isinstance(figure, TitledFigure):
+            content["layout"]["margin"]["t"] = (figure.layout.margin.t or 0) if figure.layout.margin else 0
+        data = _WRITERS[file.suffix.lower()](laid_out(content, width, height))
+    write_named(file, data)
+    return file
+
+
+def refuse_ending(file: Path) -> None:
+    """Refuse a file with an ending that no figure is saved to.
+
+    Raises:
+        ExportError: naming the endings there are.
+    """
+    if file.suffix.lower() not in FORMATS:
+        raise ExportError(
+            f"a figure is saved as {', '.join(FORMATS)}, not as {file.name!r}; choose one of these endings"
+        )
+
+
+def counts(ticks: Any) -> bool:
+    """Whether the texts of ticks are numbers. The names of categories say themselves what they are."""
+
+    def is_number(text: str) -> bool:
+        return text.strip("+\u2212-0123456789.,kMe") == ""
+
+    return all(is_number(str(text)) for text in ticks or ())
