@@ -155,7 +155,7 @@ def _of_runs(
     place = sorted(shown)[-1]
     frame = frame.with_columns(**{"step" if over == "length" else "length": [place] * len(frame)})
     draw = quantity_over_length if over == "length" else quantity_over_training
-    arguments = {"measurement": measurement, "quantity": quantity, "trained": views[0].trained}
+    arguments: dict[str, Any] = {"measurement": measurement, "quantity": quantity, "trained": views[0].trained}
     arguments["step" if over == "length" else "length"] = place
     figure = draw(frame, **arguments)
     name = "step" if over == "length" else "length"

@@ -81,7 +81,7 @@ def test_values_are_at_their_pixels() -> None:
 def test_the_colour_of_a_cell_is_that_of_its_value() -> None:
     figure = go.Figure()
     figure.add_heatmap(z=[[0, 1], [None, 0.5]], zmin=0, zmax=1, colorscale=[[0, "#000000"], [1, "#FFFFFF"]])
-    cells = [mark for mark in laid_out(figure.to_dict()).marks if isinstance(mark, Area) and mark.clip]
+    _, *cells = (mark for mark in laid_out(figure.to_dict()).marks if isinstance(mark, Area) and mark.clip)
     assert [cell.fill.red for cell in cells] == [0, 255, 128]
 
 

@@ -44,7 +44,7 @@ class Axis:
         listed = [value for value in values if value is not None]
         self.categories: dict[Any, float] = {}
         if settings.get("type") == "category" or any(isinstance(value, str) for value in listed):
-            order = [*(settings.get("categoryarray") if settings.get("categoryarray") is not None else ()), *listed]
+            order = [*_listed(settings.get("categoryarray")), *listed]
             self.categories = {value: float(index) for index, value in enumerate(dict.fromkeys(order))}
         self.log = settings.get("type") == "log"
         self.range = self._range(listed, with_zero)
@@ -295,7 +295,8 @@ def _markers(marker: Mapping[str, Any], places: Sequence[Point], usual: Colour, 
     sizes, symbols = _each(marker.get("size", 6), count), _each(marker.get("symbol") or "circle", count)
     colours = _each(marker.get("color") if marker.get("color") is not None else usual.hex, count)
     edge = marker.get("line") or {}
-    shown = float(marker.get("opacity") if isinstance(marker.get("opacity"), int | float) else 1.0) * opacity
+    own = marker.get("opacity")
+    shown = (float(own) if isinstance(own, int | float) else 1.0) * opacity
     for (px, py), size, symbol, colour in zip(places, sizes, symbols, colours, strict=False):
         if not math.isfinite(px + py) or not size:
             continue
@@ -379,7 +380,7 @@ def _edges(values: Sequence[Any], count: int, axis: Axis) -> list[float]:
 
 def _scale(trace: Mapping[str, Any]) -> list[tuple[float, Colour]]:
     given = trace.get("colorscale")
-    stops = given if isinstance(given, list | tuple) else [[0.0, "#00224E"], [1.0, "#FEE838"]]
+    stops: Sequence[Any] = given if isinstance(given, list | tuple) else [[0.0, "#00224E"], [1.0, "#FEE838"]]
     return [(float(stop), Colour.of(colour)) for stop, colour in stops]
 
 
@@ -390,7 +391,7 @@ def _of_scale(scale: Sequence[tuple[float, Colour]], share: float) -> Colour:
             part = (share - low) / ((high - low) or 1.0)
             mixed = [round(a + part * (b - a)) for a, b in
                      ((one.red, other.red), (one.green, other.green), (one.blue, other.blue))]  # fmt: skip
-            return Colour(*mixed, one.alpha + part * (other.alpha - one.alpha))
+            return Colour(mixed[0], mixed[1], mixed[2], one.alpha + part * (other.alpha - one.alpha))
     return scale[-1][1]
 
 
@@ -472,10 +473,10 @@ def _axis_marks(name: str, axis: Axis, frame: Frame, ink: Colour, base: float) -
                 else:
                     yield Text(frame.left - 6, at + size * _CAP + 1.2 * size * line, text, size, shade, anchor="end")
     title = axis.settings.get("title") or {}
-    text = title.get("text") if isinstance(title, Mapping) else title
-    if text:
+    titled = title.get("text") if isinstance(title, Mapping) else title
+    if titled:
         size = float((title.get("font") or {}).get("size") or base) if isinstance(title, Mapping) else base
-        words = " ".join(line for line, _ in _lines(str(text)))
+        words = " ".join(line for line, _ in _lines(str(titled)))
         middle = (axis.start + axis.end) / 2
         if across:
             yield Text(middle, frame.bottom + 2 * base + 10, words, size, ink, anchor="middle")

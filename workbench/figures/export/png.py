@@ -28,7 +28,7 @@ def to_png(picture: Picture) -> bytes:
     factor = SCALE * _SMOOTH
     size = round(picture.width * factor), round(picture.height * factor)
     image = Image.new("RGBA", size, "white")
-    box = tuple(round(value * factor) for value in picture.plot)
+    left, top, right, bottom = (round(value * factor) for value in picture.plot)
     for mark in picture.marks:
         layer = Image.new("RGBA", size, (0, 0, 0, 0))
         draw = ImageDraw.Draw(layer)
@@ -41,11 +41,13 @@ def to_png(picture: Picture) -> bytes:
             _write(layer, draw, mark, ImageFont.load_default(mark.size * factor), factor, Image)
         if not isinstance(mark, Text) and mark.clip:
             clipped = Image.new("RGBA", size, (0, 0, 0, 0))
-            clipped.paste(layer.crop(box), box[:2])
+            clipped.paste(layer.crop((left, top, right, bottom)), (left, top))
             layer = clipped
         image = Image.alpha_composite(image, layer)
     data = io.BytesIO()
-    small = image.convert("RGB").resize((round(picture.width * SCALE), round(picture.height * SCALE)), Image.LANCZOS)
+    small = image.convert("RGB").resize(
+        (round(picture.width * SCALE), round(picture.height * SCALE)), Image.Resampling.LANCZOS
+    )
     small.save(data, "PNG", dpi=(96 * SCALE, 96 * SCALE))
     return data.getvalue()
 

@@ -24,7 +24,7 @@ FORMATS = (*_WRITERS, ".html")
 """Endings of files that a figure can be saved to."""
 
 
-class TitledFigure(go.Figure):
+class TitledFigure(go.Figure):  # type: ignore[misc]  # plotly has no types
     """Plotly's figure. Pages write its title above it; notebooks and files get the title inside.
 
     Example:
