@@ -86,7 +86,9 @@ def test_the_command_line_takes_it(line: str, tmp_path: Path, monkeypatch: pytes
         assert all(list(claims_named(one)) for one in known.get("names", ()))
     if name in ("tasks", "predict") and (task := known.get("task") or known.get("name")):
         assert ".py:" in task or task in {*task_names(), *PLUGIN, "NAME"}
-    only = {one for one in known.get("only", ()) if not any(one.endswith(".") and full.startswith(one) for full in BUILT_IN)}
+    only = {
+        one for one in known.get("only", ()) if not any(one.endswith(".") and full.startswith(one) for full in BUILT_IN)
+    }
     assert only <= {*BUILT_IN, *PLUGIN}
 
 
