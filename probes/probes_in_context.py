@@ -115,7 +115,7 @@ class InContextProbes(Measurement):
         symbols = torch.tensor(sorted(study.task.wording.symbols))  # type: ignore[attr-defined]  # it is presented
         rng = study.rng(NAME, length, "lens")
         rows = []
-        for layer, asked in length_rows.asked.items():
+        for layer, asked in length_rows.query_rows.items():
             if layer < 0:
                 continue
             with torch.no_grad():
@@ -143,8 +143,8 @@ class InContextProbes(Measurement):
                     for name in names for control in ("", EMBEDDING)
                 ]  # fmt: skip
                 continue
-            own = length_rows.fitted(ITEMS)
-            carried = carried or {ITEMS: own, TOKENS: length_rows.fitted(TOKENS)}
+            own = length_rows.fit_probes(ITEMS)
+            carried = carried or {ITEMS: own, TOKENS: length_rows.fit_probes(TOKENS)}
             rows += self._scored(study, "item_position_r2", n, length_rows, own, ITEMS)
             for target in (ITEMS, TOKENS) if n > reference else ():
                 rows += self._scored(study, "item_position_transfer_r2", n, length_rows, carried[target], target)
@@ -172,7 +172,7 @@ class _Rows(Observer):
 
     Attributes:
         items: ``[string, item, d_model]`` of each layer.
-        asked: ``[string, token, d_model]``.
+        query_rows: ``[string, token, d_model]``.
         answers: ``[string, token]``.
         numbers: number of each item, from 1 on, and index of its token, by target.
     """
@@ -196,10 +196,10 @@ class _Rows(Observer):
         return {key: torch.cat([items for items, _ in parts]) for key, parts in self._parts.items()}
 
     @cached_property
-    def asked(self) -> dict[int, Float[Tensor, "string token d_model"]]:
+    def query_rows(self) -> dict[int, Float[Tensor, "string token d_model"]]:
         return {key: torch.cat([asked for _, asked in parts]) for key, parts in self._parts.items()}
 
-    def fitted(self, target: str) -> list[Directions]:
+    def fit_probes(self, target: str) -> list[Directions]:
         """Return a probe for each layer, fitted on every second sequence."""
         numbers = self.numbers[target]
         half = len(self.batch) // 2

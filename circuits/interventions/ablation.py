@@ -142,7 +142,7 @@ class Ablation(Measurement):
         rows = []
         for name, heads in found.items():
             for mode in self.modes:
-                columns = {**place, "mode": mode, "target": name, "note": _named(heads)}
+                columns = {**place, "mode": mode, "target": name, "note": _head_list(heads)}
                 if not heads:
                     rows += [missing_row("undefined", why, quantity=q.name, **columns) for q in QUANTITIES]
                     continue
@@ -187,5 +187,5 @@ def ablation_statistics(
     return run(made, model, data, labels, task=task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
 
 
-def _named(heads: Sequence[Head]) -> str:
+def _head_list(heads: Sequence[Head]) -> str:
     return ", ".join(f"L{layer}.{head}" for layer, head in heads)

@@ -220,13 +220,13 @@ def others_of(
     readers: Sequence[Head], heads: int, rng: np.random.Generator, without: Sequence[Head] = ()
 ) -> list[Head]:
     """Return as many other heads of the same layers, drawn at random without those in ``without``, or fewer."""
-    others: list[Head] = []
+    other_heads: list[Head] = []
     for layer in sorted({layer for layer, _ in readers}):
         own = {head for at, head in readers if at == layer}
         free = [head for head in range(heads) if head not in own and (layer, head) not in without]
         drawn = rng.permutation(free)[: len(own)]
-        others += [(layer, int(head)) for head in drawn]
-    return others
+        other_heads += [(layer, int(head)) for head in drawn]
+    return other_heads
 
 
 def answer_keys(batch: Batch, queries: Int[Tensor, " query"]) -> Bool[Tensor, "batch query key"]:

@@ -135,13 +135,13 @@ class Whitened:
         white, z = self._white(), _whitened(z)
         if not z.shape[1]:
             raise ValueError("the concept does not vary")
-        left, correlations, _ = torch.linalg.svd(white.T @ z / len(z), full_matrices=False)
+        u, correlations, _ = torch.linalg.svd(white.T @ z / len(z), full_matrices=False)
         dealt = (z[torch.from_numpy(rng.permutation(len(z)))] for _ in range(SHUFFLES)) if rng is not None else ()
         chance = max((_strongest(white, one) for one in dealt), default=0.0)
-        kept = correlations > _NO_CORRELATION
-        if not bool(kept.any()) or float(correlations[0]) <= chance:
+        correlated = correlations > _NO_CORRELATION
+        if not bool(correlated.any()) or float(correlations[0]) <= chance:
             raise ValueError("the concept is linearly there no more than by chance, so there is nothing to erase")
-        return self._eraser(left[:, kept])
+        return self._eraser(u[:, correlated])
 
     def random(self, rank: int, rng: np.random.Generator) -> Eraser:
         """Return the control of an eraser: as many random functionals, with variance 1 on whitened activations.

@@ -89,7 +89,7 @@ def test_twos_in_a_row_share_a_range_of_losses_and_are_of_two_halves() -> None:
     for kind in KINDS:
         for index in range(0, PER_KIND, 2):
             one, other = Member(kind.name, index), Member(kind.name, index + 1)
-            assert abs(one.wanted - other.wanted) < 0.26 / (PER_KIND / 2)
+            assert abs(one.target_drop - other.target_drop) < 0.26 / (PER_KIND / 2)
             assert [one.group, other.group] == (["second"] * 2 if kind.held_out else ["first", "second"])
 
 
@@ -103,8 +103,8 @@ def test_as_many_again_are_drawn_afterwards_with_the_same_range_of_losses_and_ot
         for index in range(PER_KIND):
             one, other = Member(kind.name, index), Member(kind.name, index + PER_KIND)
             assert other.group == "afterwards"
-            assert one.wanted != other.wanted
-            assert abs(one.wanted - other.wanted) < 0.26 / (PER_KIND / 2)
+            assert one.target_drop != other.target_drop
+            assert abs(one.target_drop - other.target_drop) < 0.26 / (PER_KIND / 2)
 
 
 def test_three_kinds_are_held_out_and_the_second_half_has_enough_single_plants() -> None:
@@ -153,7 +153,7 @@ def test_members_whose_truth_does_not_hold_are_thrown_out(kind: str, facts: Any,
 def test_a_member_is_found_by_its_loss_and_its_truth_holds() -> None:
     found = tried(Member("recurrent decay", 1))
     assert found["thrown_out"] == ""
-    assert found["loss"] == pytest.approx(Member("recurrent decay", 1).wanted, abs=0.06)
+    assert found["loss"] == pytest.approx(Member("recurrent decay", 1).target_drop, abs=0.06)
     assert found["unplanted"] == 1.0
     assert (found["entry"], found["by"]) == ("steps", "T.slow")
     numbers = MemoryNumbers.model_validate_json(found["numbers"])

@@ -43,11 +43,11 @@ def test_members_are_drawn_as_they_were(held: Held) -> None:
     found: dict[str, Any] = {}
     for kind in KINDS:
         own = [member for member in members() if member.kind == kind.name]
-        drawn = [member.drawn for member in own]
+        drawn = [member.numbers_and_parts for member in own]
         numbers = [[float(v) for v in made.model_dump().values() if isinstance(v, int | float)] for made, _ in drawn]
         parts = [[part.weak, part.strong, part.value(0.3)] for _, each in drawn for part in each]
         groups = "".join(member.group[0] for member in own)
-        found[kind.name] = [groups, short([member.wanted for member in own]), short(numbers), short(parts)]
+        found[kind.name] = [groups, short([member.target_drop for member in own]), short(numbers), short(parts)]
     held(found)
 
 
@@ -108,13 +108,13 @@ def test_a_short_training_gives_the_weights_that_it_gave(held: Held) -> None:
 class Rising:
     """A member whose loss rises evenly with the strength; some strengths fail at N."""
 
-    wanted: float
+    target_drop: float
     broken: tuple[float, float] = (2.0, 2.0)
     largest: float = 1.0
     asked: list[float] = field(default_factory=list)
 
     @property
-    def drawn(self) -> tuple[Any, tuple[Part, ...]]:
+    def numbers_and_parts(self) -> tuple[Any, tuple[Part, ...]]:
         return NeedleNumbers(), ()
 
     def loss(self, numbers: NeedleNumbers, strings: int, word: str) -> tuple[float, float]:

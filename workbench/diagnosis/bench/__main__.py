@@ -59,15 +59,15 @@ def run(wanted: list[Member], folder: Path, workers: int | None, minutes: float 
     print(f"{len(wanted) - len(missing)} of {len(wanted)} members are there", flush=True)
     until = None if minutes is None else time.time() + 60 * minutes
     late: list[Member] = []
-    written = time.monotonic()
+    last_write = time.monotonic()
 
     def keep(index: int, outcome: dict[str, Any] | Failure) -> None:
-        nonlocal written
+        nonlocal last_write
         if not isinstance(outcome, Failure):
             rows[missing[index]] = outcome
-            if time.monotonic() - written > EVERY_S:
+            if time.monotonic() - last_write > EVERY_S:
                 write_members(folder, rows)
-                written = time.monotonic()
+                last_write = time.monotonic()
         elif outcome.error.startswith(TimeIsUp.__name__):
             late.append(missing[index])
         else:

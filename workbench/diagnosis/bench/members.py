@@ -86,14 +86,14 @@ class Member:
         return BY_NAME[self.kind]
 
     @cached_property
-    def wanted(self) -> float:
+    def target_drop(self) -> float:
         """The target accuracy drop."""
         share = (self.index % PER_KIND // 2 + self._rng("loss").random()) / (PER_KIND / 2)
         weakest = ALONE if self.plan.role == "joint" else WEAKEST
         return float(weakest + (STRONGEST - weakest) * min(share, 1.0))
 
     @cached_property
-    def drawn(self) -> tuple[Numbers, tuple[Part, ...]]:
+    def numbers_and_parts(self) -> tuple[Numbers, tuple[Part, ...]]:
         """The numbers of the model without its flaw, and the parts of the flaw."""
         return self.plan.draw(self._rng("numbers"))
 
@@ -144,7 +144,7 @@ def strength_of(member: Member, part: Part) -> float:
 
     The search uses the accuracy drop only.
     """
-    numbers, _ = member.drawn
+    numbers, _ = member.numbers_and_parts
     if part.weak == part.strong:
         return part.strong
     losses: dict[float, float] = {}
@@ -154,7 +154,7 @@ def strength_of(member: Member, part: Part) -> float:
         if strength not in losses:
             inside, lost = member.loss(planted(numbers, {part.field: part.value(strength)}), SEARCHED, "search")
             good = inside >= LEARNED and NAMED < lost <= LARGEST
-            losses[strength] = abs(lost - member.wanted) + (0 if good else 1)
+            losses[strength] = abs(lost - member.target_drop) + (0 if good else 1)
         return losses[strength]
 
     best = min(np.linspace(0, 1, COARSE).tolist(), key=off)
@@ -177,7 +177,7 @@ def tried(member: Member, until: float | None = None) -> dict[str, Any]:
     """
     refuse_late(until)
     begun = time.process_time()
-    numbers, parts = member.drawn
+    numbers, parts = member.numbers_and_parts
     flawed = planted(numbers, {part.field: strength_of(member, part) for part in parts})
     values = {part.field: getattr(flawed, part.field) for part in parts}
     inside, loss = member.loss(flawed, JUDGED, "truth")
@@ -191,7 +191,7 @@ def tried(member: Member, until: float | None = None) -> dict[str, Any]:
         "group": member.group,
         "numbers": json.dumps(flawed.model_dump(), sort_keys=True),
         "planted": json.dumps(values),
-        "wanted": member.wanted if parts else 0.0,
+        "wanted": member.target_drop if parts else 0.0,
         "at_trained": inside,
         "loss": loss,
         "unplanted": whole,
@@ -205,7 +205,7 @@ def tried(member: Member, until: float | None = None) -> dict[str, Any]:
 
 def unplanted(member: Member, flawed: Numbers, parts: Sequence[Part], loss: float) -> float:
     """Return the share of the accuracy drop that is recovered when parts get their values from before planting."""
-    numbers, _ = member.drawn
+    numbers, _ = member.numbers_and_parts
     model = planted(flawed, {part.field: getattr(numbers, part.field) for part in parts}).build()
     length = member.plan.length
     before = member.accuracy(flawed.build(), length, JUDGED, "truth")

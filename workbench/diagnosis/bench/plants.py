@@ -103,12 +103,12 @@ def needle(*parts: Part, **numbers: float | tuple[float, float]) -> Draw:
 def either_sign(draw: Draw) -> Draw:
     """Return a function that draws as ``draw`` does, with the sign of all parts reversed in half of the members."""
 
-    def drawn(rng: np.random.Generator) -> tuple[Numbers, tuple[Part, ...]]:
+    def signed_draw(rng: np.random.Generator) -> tuple[Numbers, tuple[Part, ...]]:
         numbers, parts = draw(rng)
         sign = 1 if rng.random() < 0.5 else -1
         return numbers, tuple(Part(p.field, sign * p.weak, sign * p.strong) for p in parts)
 
-    return drawn
+    return signed_draw
 
 
 def rounded(rng: np.random.Generator) -> tuple[Numbers, tuple[Part, ...]]:

@@ -98,20 +98,20 @@ class LookBoard:
         """The trained cells: the matched test set at every length of G_in."""
         return [self.cells["matched", n] for n in self.grid.inside]
 
-    def judged(self, law: str) -> list[Cell]:
+    def tested(self, law: str) -> list[Cell]:
         """Return the tested cells beyond training of a test set that have a skill, by length."""
-        return [cell for cell in self._wanted(law) if cell.defined]
+        return [cell for cell in self._expected(law) if cell.defined]
 
     @property
     def outer(self) -> list[Cell]:
-        return [cell for law in self.laws for cell in self.judged(law)]
+        return [cell for law in self.laws for cell in self.tested(law)]
 
     @property
     def undefined(self) -> list[Cell]:
         """The cells beyond training that should be tested but have no skill."""
-        return [cell for law in self.laws for cell in self._wanted(law) if not cell.defined]
+        return [cell for law in self.laws for cell in self._expected(law) if not cell.defined]
 
-    def _wanted(self, law: str) -> list[Cell]:
+    def _expected(self, law: str) -> list[Cell]:
         return [self.cells[law, n] for n in judged_lengths(self.grid, law) if n not in self.unseen]
 
     def bar(self, law: str) -> float | None:
@@ -148,7 +148,7 @@ class LookBoard:
 
     def pair(self, law: str) -> Cell | None:
         """Return the first tested cell of a test set that fails together with the next one, or by complete count."""
-        cells = self.judged(law)
+        cells = self.tested(law)
         for place, cell in enumerate(cells):
             confirmed = cell.counted or bool(self.having("fail", cells[place + 1 : place + 2]))
             if self.state(cell) == "fail" and confirmed:
@@ -157,7 +157,7 @@ class LookBoard:
 
     def lonely_end(self, law: str) -> Cell | None:
         """Return the last tested cell of a test set if it fails and no pair of cells decides."""
-        cells = self.judged(law)
+        cells = self.tested(law)
         return cells[-1] if cells and self.state(cells[-1]) == "fail" and self.pair(law) is None else None
 
     def confirmed(self, law: str) -> bool:
@@ -179,7 +179,7 @@ class LookBoard:
         """Return whether the result of an inconclusive cell beyond training can still decide the verdict."""
         if self.could_be_robust:
             return True
-        cells = self.judged(cell.law)
+        cells = self.tested(cell.law)
         place = [one.key for one in cells].index(cell.key)
         beside = [cells[i] for i in (place - 1, place + 1) if 0 <= i < len(cells)]
         return place == len(cells) - 1 or any(self.state(one) in ("open", "fail") for one in beside)

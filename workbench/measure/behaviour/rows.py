@@ -131,7 +131,7 @@ def verdict_rows(verdict: Verdict, board: LookBoard) -> list[Row]:
             "law": law,
             "length": failure.tested,
             "mode": "teacher_forced",
-            "n": _fewest(board.judged(law)),
+            "n": _fewest(board.tested(law)),
             "low": float(failure.low),
         }
         if verdict.reason == "no threshold":

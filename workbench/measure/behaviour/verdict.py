@@ -72,7 +72,7 @@ def failure_length(board: LookBoard, law: str) -> FailureLength:
     A length fails where skill is shown to be below 0.9 times the mean trained skill of the same test set. The failure
     counts if the next tested length fails too. At the last length, a second batch of sequences must fail.
     """
-    cells = board.judged(law)
+    cells = board.tested(law)
     tested = cells[-1].length if cells else None
     failed = board.failed(law)
     before = [cell for cell in cells if failed is None or cell.length < failed.length]
@@ -94,7 +94,7 @@ def failure_length(board: LookBoard, law: str) -> FailureLength:
 
 def isolated(board: LookBoard, law: str) -> list[Cell]:
     """Return tested cells that fail while the next one does not; the last one if no second batch was drawn."""
-    failing = board.having("fail", board.judged(law))
+    failing = board.having("fail", board.tested(law))
     return [cell for cell in failing if board.failed(law) is None and cell is not _doubted(board, law)]
 
 

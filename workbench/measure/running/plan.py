@@ -339,7 +339,7 @@ def execute(
             any work. Finished measurements are kept.
     """
 
-    def told(index: int, result: object) -> None:
+    def on_result(index: int, result: object) -> None:
         job = todo.jobs[index]
         if isinstance(result, Failure) and result.error.startswith(TimeIsUp.__name__):
             return
@@ -363,7 +363,7 @@ def execute(
         engine = make_executor(todo.request.executor, todo.request.workers, list(runs.values()))
         # Longest runs first would be better balanced, but in this order a reader sees checkpoints in training order.
         engine.map(
-            partial(measure_checkpoint, until=until), todo.jobs, on_done=told, memory_per_worker=MEMORY_PER_WORKER
+            partial(measure_checkpoint, until=until), todo.jobs, on_done=on_result, memory_per_worker=MEMORY_PER_WORKER
         )
     full: list[StorageError] = []
     for run in todo.runs:
