@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from workbench.core.canonical import canonical
 from workbench.measure.grid import make_grid, named_lengths
 from workbench.measure.measurement import Grid, Measurement, Observer
+from workbench.measure.refuse_rows import whole_rows
 from workbench.measure.result import Result
 from workbench.measure.running.applicable import lacking, not_applicable
 from workbench.measure.running.plain_tokens import Data, batches_of
@@ -200,7 +201,7 @@ def run(
         rows = not_applicable(spec, why)
     else:
         observe(measurement, study, batches)
-        rows = measurement.finish(study)
+        rows = whole_rows(spec, measurement.finish(study))
     # Seed 0 is a run's default, so only other seeds are stored.
     setting = canonical({**spec.settings, **({EVALUATION_SEED: seed} if seed and batches is None else {})})
     name, loaded = getattr(model, "loaded_from", None) or ("", 0)

@@ -16,6 +16,7 @@ from workbench.core.canonical import canonical
 from workbench.core.errors import LensError
 from workbench.measure.measurement import Grid, Measurement, Quantity
 from workbench.measure.model_study import run
+from workbench.measure.refuse_rows import RowsError
 from workbench.measure.running.applicable import lacking
 from workbench.measure.settings import MeasurementError
 from workbench.models import HookedSSM, HookedTransformer, ModelConfig, SSMConfig
@@ -128,7 +129,10 @@ def check_measurement(
     if not problems:
         problems = [f"settings: {problem}" for problem in round_trip(measurement, settings or {})]
     if not problems:
-        trials, problems = _trials(measurement, settings or {}, subjects() if on is None else on, sequences)
+        try:
+            trials, problems = _trials(measurement, settings or {}, subjects() if on is None else on, sequences)
+        except RowsError as error:
+            trials, problems = [], [f"rows: {error}"]
         problems += [f"{name}: {problem}" for name, check in CHECKS.items() for problem in check(trials)]
     if problems:
         raise CheckError("\n".join([f"{getattr(measurement, 'name', measurement.__name__)}:", *problems]))

@@ -17,7 +17,9 @@ from workbench.core.errors import shown
 from workbench.core.failures import isolated
 from workbench.core.suggest import nearest
 from workbench.jobs.deadline import refuse_late
+from workbench.measure.known_measurements import BUILT_IN
 from workbench.measure.measurement import Grid, Measurement, Spec, Study
+from workbench.measure.refuse_rows import refuse_undeclared, whole_rows
 from workbench.measure.registry import make_measurement
 from workbench.measure.running.applicable import lacking, not_applicable
 from workbench.measure.settings import MeasurementError
@@ -275,7 +277,9 @@ def measure_checkpoint(job: CheckpointJob, until: float | None = None) -> JobRes
                 if todo.name in isolation.failures:
                     continue
                 with isolation.of(todo.name):
-                    rows = mark_unseen(measurement.finish(study), study)
+                    rows = mark_unseen(whole_rows(measurement.spec, measurement.finish(study)), study)
+                    if measurement.name not in BUILT_IN:  # tests check those
+                        refuse_undeclared(measurement.spec, rows)
                     seconds = time.monotonic() - start
                     write_rows(run, job.step, todo, measurement.spec, rows, study.passes, seconds, job.strings)
                     extra += study.passes

@@ -1,0 +1,69 @@
+"""Refuse rows of a measurement that cannot be stored, or that the measurement does not declare."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from workbench.core.errors import shown
+from workbench.measure.settings import MeasurementError
+from workbench.table.schema import FIELDS, Row
+
+if TYPE_CHECKING:
+    from workbench.measure.measurement import Spec
+
+ROUNDING = 1e-6
+"""How far a value may lie beyond the declared range of its quantity."""
+
+
+class RowsError(MeasurementError):
+    """What ``finish`` of a measurement returned cannot be stored; the message says why, and what to do."""
+
+
+def whole_rows(spec: Spec, returned: Any) -> list[Row]:
+    """The rows that ``finish`` returned, if each has every column of the table.
+
+    Raises:
+        RowsError: for anything else; names the first row and its missing columns.
+    """
+    if not isinstance(returned, list | tuple):
+        raise RowsError(
+            f"finish of {spec.name} returned {shown(returned)}, not a list of rows; make rows with "
+            "workbench.table.schema.row and return them"
+        )
+    for number, row in enumerate(returned):
+        if not isinstance(row, Mapping):
+            raise RowsError(
+                f"row {number} of {spec.name} is {shown(row)}, not a row; make it with workbench.table.schema.row"
+            )
+        if missing := [name for name in FIELDS if name not in row]:
+            keys = ", ".join(missing)
+            raise RowsError(f"row {number} of {spec.name} lacks {keys}; make it with workbench.table.schema.row")
+    return list(returned)
+
+
+def refuse_undeclared(spec: Spec, rows: list[Row]) -> None:
+    """Refuse rows of a quantity that the measurement does not declare, and values outside the declared range.
+
+    Raises:
+        RowsError: naming the quantity.
+    """
+    quantities = {quantity.name: quantity for quantity in spec.quantities}
+    for row in rows:
+        quantity = quantities.get(row["quantity"])
+        if quantity is None:
+            raise RowsError(
+                f"{spec.name} returned rows of {row['quantity']!r}, which it does not declare; add a Quantity of that "
+                "name, or leave the rows out"
+            )
+        value = row["value"]
+        if value is None:
+            continue
+        if quantity.low is not None and value < quantity.low - ROUNDING:
+            raise RowsError(
+                f"{spec.name}: {quantity.name} is {value}, but its declared low is {quantity.low}; correct one"
+            )
+        if quantity.high is not None and value > quantity.high + ROUNDING:
+            raise RowsError(
+                f"{spec.name}: {quantity.name} is {value}, but its declared high is {quantity.high}; correct one"
+            )
