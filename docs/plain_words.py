@@ -26,6 +26,8 @@ ROLE = re.compile(r":\w+:`[^`]+`")
 # What is no prose without code font either: options, dotted and assigned names, addresses, quoted words.
 NAME = re.compile(r"--[\w-]+|https?://\S+|\b[A-Za-z]\w*(?:[._/=:@]\w+)+|(?<!\w)'[^'\s]+'|\b\w+_\w+\b")
 ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|vs|cf|resp|approx|Eq|Fig|Sec|al|etc)\.")
+PROGRAM = re.compile(r"\s*(?:<(?:svg|!DOCTYPE)|data:image|\(function|\[\.\.\.|from workbench)")
+"""How strings begin that a browser or Python runs: pictures, pages, scripts and snippets."""
 DOT = "\u00b7"
 """Stands for the full stops of abbreviations, which end no sentence."""
 SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[A-Z(\"'`\d*_\[{])|\n\s*\n|\x1e")
@@ -278,10 +280,12 @@ def is_annotation(source: Source, node: ast.AST) -> bool:
 
 
 def is_sentence(source: Source, node: ast.AST) -> bool:
-    """Whether a string is read as words: no docstring, type or error, and at least two words."""
+    """Whether a string is read as words: at least two words, and not a docstring, type, error, program or CSS class."""
     if is_docstring(source, node) or is_raised(source, node) or is_annotation(source, node):
         return False
     text = text_of(node) or ""
+    if PROGRAM.match(text) or any(isinstance(n, ast.keyword) and n.arg == "className" for n in source.above(node)):
+        return False
     return len(WORD.findall(text)) > 1 and " " in text.strip() and not re.match(r"\s*(?:select|with|create) ", text)
 
 
@@ -330,6 +334,8 @@ def docstring(source: Source, node: Any, indented_code: bool = False) -> Passage
     text = re.sub(r"^ *(?:>>>|\.\.\.).*$", "", text, flags=re.MULTILINE)
     if indented_code:
         text = re.sub(r"^ {8,}\S.*$", "", text, flags=re.MULTILINE)
+    # Names of arguments are code.
+    text = re.sub(r"^( +)\*{0,2}\w+(?:, \*{0,2}\w+)*: ", r"\1X: ", text, flags=re.MULTILINE)
     # Each argument, error or item begins a paragraph.
     text = re.sub(r"\n( *)(?=(?:[-*] |[\w, *]+: ))", "\n\x1e\\1", text)
     return Passage(source.name, node.body[0].value.lineno, text)

@@ -31,7 +31,7 @@ def test_seven_stops_from_the_verdict_to_theory_and_out_again(page: Any, gallery
     says(page, "#tour-title", "A sequence that the model gets wrong")
     settled(page, lambda: "/try?" in page.url and "seq=" in page.url)
     outlined(page, "try-clean-panel")
-    mentions(page, "#try-board-note", "the oracle says")
+    mentions(page, "#try-board-note", "the oracle\u2019s answer is")
     mentions(page, "#tour-more", "sequences are answered wrong")
     page.click("#tour-next")
     settled(page, lambda: "edits=" in page.url)

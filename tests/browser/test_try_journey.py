@@ -196,5 +196,5 @@ def test_a_string_that_is_wrong_opens_in_try_it_under_the_repair_that_mends_it(p
     page.locator("#wrong-strings tbody a").first.click()
     counts(page, ".edit-chip", 1)
     assert page.inner_text(".edit-chip").startswith("ids interpolated (P.int)")
-    said = re.compile(rf"the oracle says {right}, the model {answered} .*, edited {right} ")
+    said = re.compile(rf"the oracle’s answer is {right}; the model predicts {answered} .*, edited {right} ")
     settled(page, lambda: said.search(page.inner_text("#try-board-note")))

@@ -38,12 +38,12 @@ class Row:
         value: the number.
         low: lower end of its 95 % interval over strings or draws; None where it is exact.
         high: upper end of it.
-        expected: what the claim says it is; None where the condition is a bound.
+        expected: the value that the claim states; None if the condition is a bound.
         n: strings, draws or cases that it is made of.
         run: id of the run; "" for what no run is needed for.
         step: of the checkpoint; -1 without one.
         seed: of the run.
-        fitted: whether the run is fitted on its trained lengths; None without a run.
+        fitted: whether the run solves its trained lengths; None without a run.
         entered: runs, pairs of runs or cells that the number rests on, where it is one number about several.
         planned: how many there would be if all were fitted.
         floor: the share of right answers at which the number is 0: 0 for a share, more for a skill; None for any other
@@ -145,26 +145,26 @@ class Claim:
         sources: the papers, where in each, and whether the paper states the claim or we read it so.
         prediction: what is claimed, in one sentence.
         statistic: what is computed.
-        conditions: all must hold, for every item. Empty for a description, which is neither held nor refuted.
+        conditions: all must hold, for every item. Empty for a description, which neither holds nor fails.
         scale: the settings, in words.
         rows: address ``package.module:function`` of what computes its rows, a list of :class:`Row`. The function of an
-            exact claim takes nothing; that of a trained one the claim and the rows of its runs. "" where nothing is
-            built yet: the note says what is needed.
-        minutes: processor minutes that it takes, roughly.
+            exact claim takes nothing; that of a trained one the claim and the rows of its runs. "" if nothing is built
+            yet; the note then states what is needed.
+        minutes: CPU minutes that it takes, roughly.
         version: raised when the rows would come out otherwise; stored rows of another version are computed again.
         seeds: seeds that a trained claim plans; 0 for an exact one.
         settings_tried: settings among which the one of this row was chosen on trained lengths.
-        exempt: whether runs enter although they are not fitted (claims that say "not even fitted").
-        note: what the reader must know beside the verdict.
-        settled: what of statistic, settings or thresholds was chosen with the numbers known, so that the verdict tells
-            nothing about a prediction made in advance; "" where all was stated before.
-        outside: of an exact claim, why what was computed lies outside the range of the theorem that it is about; where
-            it does not hold, it is then no failure of the theorem. "" where it lies inside.
-        former: its verdict under the rule that held until November 2026, where the rule of seeds changed it at first;
-            else "". The former rule took the envelope of all intervals of the fitted runs, and let two seeds decide
-            where two were planned.
+        exempt: whether runs enter although they do not solve the trained lengths (claims about "not even fitted").
+        note: what the reader must know in addition to the verdict.
+        settled: which statistic, settings or thresholds were chosen with the numbers known; the verdict is then no test
+            of a prediction made in advance. "" if all was fixed before.
+        outside: for an exact claim, why what was computed is outside the range of its theorem; a failure then does not
+            refute the theorem. "" if it is inside.
+        former: its verdict under the rule used until November 2026, if the rule of seeds changed it; else "". The
+            former rule took the envelope of all intervals of the runs that solve the trained lengths, and let two seeds
+            decide if two were planned.
         cells: the runs that a trained claim rests on; none for an exact one.
-        arguments: what ``rows`` is given beside them.
+        arguments: further arguments of ``rows``.
     """
 
     id: str
@@ -223,7 +223,7 @@ class Suite:
 
     @property
     def minutes(self) -> float:
-        """Processor minutes of all claims, each run counted once."""
+        """CPU minutes of all claims, each run counted once."""
         runs: dict[str, float] = {}
         for cell in (cell for claim in self.claims for cell in claim.cells):
             for recipe in map(cell.recipe, cell.seeds):

@@ -1,4 +1,4 @@
-"""Stating a trained claim: what it says, on which cells, and how their rows are reduced."""
+"""State a trained claim: its statement, its cells, and how their rows are reduced."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def claim_on(
 
     Args:
         number: its id.
-        source: the paper with the place, or several.
+        source: the paper with the section or figure, or several.
         prediction, statistic, conditions, kind, exempt, settings_tried, note, settled: as of every claim.
         cells: the runs that it rests on.
         reduce: the function of ``trained.reductions`` that makes its rows, or the address ``package.module:function``

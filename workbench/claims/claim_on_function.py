@@ -1,4 +1,4 @@
-"""Stating an exact claim: what it says stands on the function that computes it."""
+"""State an exact claim by a decorator of the function that computes it."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def claim(
 ) -> Callable[[Computation], Computation]:
     """State the claim that a function computes, which takes nothing and returns the rows of the claim.
 
-    The function stays as it is. It imports what it computes with inside its body, so that a list of claims loads
-    neither torch nor scipy.
+    The function is returned unchanged. It has its imports inside its body, so that a list of claims loads neither torch
+    nor scipy.
 
     Args:
         number: the id of the claim, e.g. ``QB01``.
-        source: the paper with the place, or several.
-        conditions: when the claim holds: one condition, or several of which all must hold.
+        source: the paper with the section or figure, or several.
+        conditions: when the claim holds: one condition, or several that must all hold.
         prediction, statistic, scale, minutes, kind, version, seeds, note, settled, outside, former: see
             :class:`workbench.claims.claim.Claim`.
     """
@@ -77,7 +77,7 @@ def claims_of(module: str) -> tuple[Claim, ...]:
     """The claims that the functions of an imported module state, in the order of the file.
 
     Args:
-        module: its name, ``__name__`` where the module itself asks.
+        module: its name, ``__name__`` inside the module itself.
     """
     values = vars(sys.modules[module]).values()
     return tuple(claim_of(value) for value in values if hasattr(value, ATTRIBUTE) and value.__module__ == module)

@@ -46,7 +46,7 @@ def claims_about(
 ) -> list[dict[str, str]]:
     """The claims one of whose cells has this task, these positions and this kind of model, in the order of the suites.
 
-    A cell need not have the run's lengths, width, steps or seeds: whether a run is one of a claim's own is not asked.
+    A cell need not have the run's lengths, width, steps or seeds. The run need not be one of the claim's own runs.
 
     Returns:
         ``claim``, ``suite``, ``prediction`` and ``source`` of each.
@@ -71,5 +71,5 @@ def _alike(
 
 
 def _name(part: Named) -> str:
-    """The name of a component that is given by name alone, or with its settings."""
+    """The name of a component that is given by only its name, or with its settings."""
     return part if isinstance(part, str) else str(part["name"])

@@ -1,6 +1,6 @@
 """The table of claims: one sealed Parquet file, a row a claim, which holds the reduced rows that its verdict rests on.
 
-The reduced rows are all that is needed to go on and to judge again: the runs may be gone.
+The reduced rows suffice to resume and to compute verdicts again: the runs may be gone.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ SCHEMA = pa.schema(
 )
 """Columns of the table.
 
-``rows`` says what gives the reduced rows, ``reduced`` holds them. ``on_side`` of ``of_seeds`` seeds lie on the claim's
-side; ``share_low`` and ``share_high`` are the exact limits of their share at 95 %. ``computed`` and ``program`` are the
-day and the version of the program, and ``rule`` is that of the verdict.
+``rows`` is the address of what computes the reduced rows, and ``reduced`` contains them. ``on_side`` of ``of_seeds``
+seeds are on the claim's side; ``share_low`` and ``share_high`` are the exact limits of their share at 95 %.
+``computed`` and ``program`` are the day and the version of the program, and ``rule`` is that of the verdict.
 """
 
 
@@ -59,7 +59,7 @@ class Evidence:
     Attributes:
         rows: in the order in which they came.
         version: of the claim's computation that they were made with.
-        complete: whether they are all that the claim asks for.
+        complete: whether they are all that the claim needs.
         computed: the day on which they were made, ``2026-11-25``; "" for rows that were made just now.
         program: version of LengthLens that made them; "" as above.
     """
@@ -75,7 +75,7 @@ def read_evidence(folder: Path) -> dict[str, Evidence]:
     """The reduced rows by claim; empty where there is no table yet.
 
     Raises:
-        ClaimError: for a file that is no table of claims, or that was changed since it was written.
+        ClaimError: for a file that is not a table of claims, or that was changed since it was written.
     """
     columns = ["claim", "version", "complete", "computed", "program", "reduced"]
     table = read_sealed(folder / FILE, KIND, columns)
@@ -140,7 +140,7 @@ class StoredVerdict:
         verdict: one of :data:`workbench.claims.labels.LABELS`.
         text: the verdict with its reason.
         observation: the decisive number in words.
-        seeds: how many seeds lie on the claim's side, ``3 of 3 [0.29, 1.00]``; "" where there are none.
+        seeds: how many seeds are on the claim's side, ``3 of 3 [0.29, 1.00]``; "" where there are none.
         computed: the day on which its rows were made; "" where there are none.
         program: the version of LengthLens that made them.
     """
@@ -154,12 +154,12 @@ class StoredVerdict:
 
 
 def read_verdicts(folder: Path, claims: Sequence[Claim]) -> dict[str, StoredVerdict]:
-    """The verdicts that a folder's table holds on some claims; *not run* where it holds none.
+    """The verdicts that a folder's table holds on some claims; *not run* if it has none.
 
-    They are judged again only where the claim or the rule of verdicts has changed since.
+    A verdict is computed again only if the claim or the rule of verdicts has changed since.
 
     Raises:
-        ClaimError: for a file that is no table of claims, or that was changed since it was written.
+        ClaimError: for a file that is not a table of claims, or that was changed since it was written.
     """
     columns = ["claim", "version", "verdict", "why", "observation", "computed", "program"]
     columns += ["on_side", "of_seeds", "share_low", "share_high"]

@@ -26,11 +26,11 @@ NOT_RUN: Label = "not run"
 DESCRIBED: Label = "described"
 LABELS: tuple[Label, ...] = (HOLDS, FAILS, FAILS_EXACTLY, DEPENDS, UNDECIDED, OUTSIDE, NOT_RUN, DESCRIBED)
 DECIDED: tuple[Label, ...] = (HOLDS, FAILS, FAILS_EXACTLY, DEPENDS)
-"""Verdicts that say something about the claim."""
+"""Verdicts that decide about the claim."""
 
 
 RULE = 2
-"""Of verdicts; raised when the same rows could be judged otherwise."""
+"""Version of the rule of verdicts; raised if the same rows could get another verdict."""
 
 
 def verdict_text(claim: Claim, verdict: str, why: str) -> str:

@@ -58,13 +58,13 @@ class Paper:
         return "\n".join([f"@misc{{{self.key},", *lines, "}", ""])
 
     def states(self, place: str) -> Source:
-        """A claim that the paper makes at a place: a section, theorem, table or figure."""
+        """A claim that the paper states in a section, theorem, table or figure."""
         if not place:
             raise ClaimError(f"a statement of {self.name} needs its section in the paper; without one call reading()")
         return Source(self, place)
 
     def reading(self, place: str = "") -> Source:
-        """A claim that we read out of the paper; without a place, of the paper as a whole."""
+        """A claim that is our reading of a part of the paper; without ``place``, of the paper as a whole."""
         return Source(self, place, ours=True)
 
 
@@ -74,9 +74,9 @@ class Source:
 
     Attributes:
         paper: the paper; None for a question of our own.
-        place: section, theorem, table or figure of the paper; "" for a reading of the paper as a whole. Of a question
-            of our own, the question.
-        ours: whether the claim is our reading. Otherwise the paper states it at that place.
+        place: section, theorem, table or figure of the paper; "" for a reading of the paper as a whole. For our own
+            question it is the question.
+        ours: whether the claim is our reading. Otherwise the paper states it there.
     """
 
     paper: Paper | None

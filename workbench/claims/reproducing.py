@@ -1,7 +1,7 @@
-"""Computing what is missing of some suites; tables are written after each run and each claim, so any end will do.
+"""Compute what is missing of some suites; tables are written after each run and each claim, so it may be interrupted.
 
-Exact claims are computed. For trained ones the runs that are missing are trained and measured, and what was measured
-joins the table of runs; their rows are then made from that table alone, so that the runs may be gone.
+Exact claims are computed. For trained claims, missing runs are trained and measured, and the results are added to the
+table of runs. The rows of the claims are made only from that table, so that the runs may be gone.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ class Plan:
     """What a call of the command has to do.
 
     Attributes:
-        claims: all that were asked for, with their suites.
+        claims: all requested claims, with their suites.
         missing: those that have no complete rows of their version and can be computed.
-        unbuilt: those for which nothing is built that computes them; their notes say what is needed.
+        unbuilt: claims without code that computes them; their notes state what is needed.
         runs: the runs to be trained or measured for trained ones, the longest first.
         seeds: of each cell, at most; None = those that its claims plan.
         problems: a sentence for each run that failed, and for each claim whose rows could not be made of its runs.
-        again: whether what is there is computed and trained anew.
+        again: whether existing results are computed and trained again.
     """
 
     claims: tuple[tuple[Suite, Claim], ...]
@@ -58,7 +58,7 @@ class Plan:
 
     @property
     def minutes(self) -> float:
-        """Processor minutes of what is missing, roughly."""
+        """CPU minutes of what is missing, roughly."""
         exact = sum(claim.minutes for claim in self.missing if not claim.cells)
         return exact + sum(run.cell.seconds for run in self.runs) / 60
 
@@ -103,7 +103,7 @@ def reproduce(
         folder: of tables and pages.
         minutes: begin no run and no claim later than this; None = no limit. Nothing is stopped once begun, and no run
             begins that would end later by the pace of those before it.
-        tell: is given a line when a claim begins and when a run ends.
+        tell: receives a line when a claim begins and when a run ends.
         workers: where runs are trained; None = in worker processes, one per core.
 
     Returns:
@@ -128,9 +128,9 @@ def reproduce(
 
 
 def _starts_needed(claims: Sequence[tuple[Suite, Claim]], runs: RunTable) -> set[str]:
-    """Recipes of the runs that missing runs of any claim begin from: of some claims, and of all that are not asked for.
+    """Recipes of runs from which missing runs of any claim start, whether the claim was requested or not.
 
-    A claim about a pretrained model alone is thereby reproduced without its model being trained again for others.
+    A claim that is only about a pretrained model is thus reproduced without training its model again for others.
     """
     chosen = [claim for _, claim in claims]
     cells = [cell for claim in (*chosen, *(claim for _, claim in every_claim())) for cell in claim.cells]
@@ -138,10 +138,12 @@ def _starts_needed(claims: Sequence[tuple[Suite, Claim]], runs: RunTable) -> set
 
 
 def store_trained_rows(claims: Sequence[Claim], runs: RunTable, folder: Path, again: bool = False) -> list[str]:
-    """Write the rows of trained claims, made from the table of runs alone; a claim that lacks runs has those it can.
+    """Write the rows of trained claims, made only from the table of runs; a claim that lacks runs gets the rows that
+    can be made.
 
     Returns:
-        a sentence for each claim whose rows cannot be made of its runs; it is then without rows, and harms no other.
+        a sentence for each claim whose rows cannot be made of its runs; it then has no rows, and other claims are
+        unaffected.
     """
     new_rows: dict[str, Evidence] = {}
     problems: list[str] = []
@@ -188,7 +190,7 @@ def differences(before: Evidence, after: Evidence) -> int:
 
 
 def _alike(old: Row, new: Row) -> bool:
-    """Whether two rows say the same, numbers within 1e-9 of each other."""
+    """Whether two rows are equal, with numbers within 1e-9 of each other."""
     if (old.quantity, old.item, old.seed, old.n) != (new.quantity, new.item, new.seed, new.n):
         return False
     numbers = [(getattr(old, name), getattr(new, name)) for name in ("value", "low", "high", "expected")]

@@ -16,11 +16,11 @@ from workbench.claims.typical_run import BY_SIGNS, ERROR, student_quantile
 
 RESAMPLES = 4_000
 SEED_RESAMPLES = 2_000
-"""Draws of the seeds of all cells: their standard deviation is wanted, not a tail."""
+"""Draws of the seeds of all cells: they estimate a standard deviation, not a tail."""
 PART_RESAMPLES = 200
 """Draws of the seeds of one cell, for its share in the variance."""
 SAME = 1e-12
-"""A standard error below this share of its number is none."""
+"""A standard error below this share of its number counts as zero."""
 TAILS = (2.5, 97.5)
 Statistic = Callable[[np.ndarray, np.ndarray], float]
 """Of two arrays over runs."""
@@ -34,7 +34,7 @@ class Share(NamedTuple):
     Attributes:
         value: it.
         strings: that it is of; 0 where all there are were counted.
-        floor: the share at which a skill is 0, so that skill = (share - floor) / (1 - floor); of a share itself 0.
+        floor: the baseline of a skill, so that ``skill = (share - floor) / (1 - floor)``; 0 for a share.
     """
 
     value: float
@@ -70,16 +70,17 @@ def over_seeds(
 ) -> OverSeeds | None:
     """A statistic of runs with its 95 % interval from drawing seeds within cells; None where it is undefined.
 
-    Of a cell with n seeds n - 1 are drawn, with replacement, so that the variance of a mean is that of its seeds over
-    n, without bias (Rao and Wu 1988). The interval is Student's. Its degrees of freedom follow from the share of each
-    cell in the variance (Satterthwaite 1946): two in the least, where all of it is of one cell with three seeds.
+    From a cell with n seeds, n - 1 are drawn with replacement. The variance of a mean is then the variance of its seeds
+    over n, without bias (Rao and Wu 1988). The interval is Student's. Its degrees of freedom follow from the share of
+    each cell in the variance (Satterthwaite 1946). They are two at least, when all variance is from one cell with three
+    seeds.
 
     Args:
         cells: ``[run]`` which cell each run is of; of pairs of runs, which pair of cells.
         statistic: of the indices of some runs; None where these give none, and then others are drawn.
         rng: the only source of randomness.
-        strings: draws of the statistic with the strings of all runs drawn anew and the seeds as they are. The standard
-            error is not taken to be smaller than theirs.
+        strings: draws of the statistic with resampled sequences of all runs and unchanged seeds. The standard error is
+            not taken to be smaller than theirs.
         bounds: the least and the greatest value that there can be; the interval ends there.
     """
     members = [np.flatnonzero([cell == name for cell in cells]) for name in dict.fromkeys(cells)]
@@ -162,9 +163,9 @@ def contrast_of_shares(
 ) -> OverSeeds:
     """Mean over seeds of a sum of shares with signs, and its 95 % interval; see :func:`over_seeds`.
 
-    The strings are gone, and their counts say all: a share of ``k`` of ``n`` is drawn from Beta(k + 1/2, n - k + 1/2),
-    which also has a width where all were right; a skill is drawn as the share that it was made from. A share that was
-    counted stays as it is.
+    Only counts of the sequences are stored. A share of ``k`` of ``n`` is drawn from Beta(k + 1/2, n - k + 1/2), which
+    has a width even if all were right. A skill is drawn as the share that it was made from. A share over all sequences
+    of a length has no sampling error and is not drawn.
 
     Args:
         by_seed: per seed the shares.
@@ -209,7 +210,7 @@ def _mean_of(
 
 
 def drawn_shares(share: Share, shape: tuple[int, ...] | int, rng: np.random.Generator) -> np.ndarray:
-    """A share or skill as often as wanted; see :func:`contrast_of_shares`."""
+    """Draws of a share or skill, in the given shape; see :func:`contrast_of_shares`."""
     value, n, floor = share
     if n == 0:
         return np.full(shape, value)

@@ -35,7 +35,7 @@ def read_sealed(path: Path, kind: str, columns: Sequence[str]) -> pa.Table | Non
         columns: their names.
 
     Raises:
-        ClaimError: for a file that is no such table, or that was changed since it was written.
+        ClaimError: for a file that is not such a table, or that was changed since it was written.
     """
     try:
         data = read_bytes(path, bounded.SHARD)

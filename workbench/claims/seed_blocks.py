@@ -1,4 +1,4 @@
-"""The seeds of a claim in a line of blocks for the terminal: each as high as its value, beside what is asked of it."""
+"""The seeds of a claim as a line of blocks for the terminal: each as high as its value, next to the claimed range."""
 
 from __future__ import annotations
 

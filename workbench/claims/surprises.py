@@ -1,6 +1,6 @@
 """The claims whose outcome is furthest from what was published: a paragraph and a figure each, made from their rows.
 
-Which they are was chosen by hand among the decided claims, with their numbers known; texts say what is not ruled out.
+They were chosen by hand among the decided claims, with their numbers known; the texts state what is not ruled out.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class Surprise:
         claim: its id.
         title: what came out, in a few words.
         template: the paragraph; ``{quantity}`` becomes the least and the greatest value of that quantity over runs, and
-            ``{fitted}`` how many runs were fitted.
+            ``{fitted}`` how many runs solve the trained lengths.
         published: quantity -> what the paper has, for the figure.
         names: quantity -> its name in the figure.
         mark: what the figure calls the paper's number.
-        verdict: what the paragraph presumes: where rows say otherwise it is not told.
+        verdict: the verdict that the paragraph assumes; with another verdict the paragraph is not shown.
     """
 
     claim: str
@@ -73,7 +73,7 @@ SURPRISES = (
 def current_surprises(
     claims: Mapping[str, Claim], evidence: Mapping[str, Evidence]
 ) -> list[tuple[Surprise, str, Sequence[Row]]]:
-    """Those whose rows are there and say what the paragraph presumes: each with its text and the rows of its figure."""
+    """The surprises whose rows exist and have the assumed verdict, each with its text and the rows of its figure."""
     surprises: list[tuple[Surprise, str, Sequence[Row]]] = []
     for surprise in SURPRISES:
         claim = claims.get(surprise.claim)

@@ -1,4 +1,4 @@
-"""Cells of runs that trained claims ask for, as data: task, model, training, seeds, and what is measured of each run.
+"""Cells of runs that trained claims need, as data: task, model, training, seeds, and what is measured of each run.
 
 As in a sweep, a cell is a run for each of its seeds. Nothing here needs torch.
 """
@@ -54,7 +54,7 @@ class Request:
 
     @property
     def key(self) -> str:
-        """What tells it from others in the table of runs."""
+        """What distinguishes the request from others in the table of runs."""
         return f"{self.name} {canonical(dict(self.settings))}" if self.settings else self.name
 
 
@@ -64,12 +64,12 @@ STILL_VALID: dict[str, tuple[int, ...]] = {
     "lengths": (1,),
     "circuits.positional": (3,),
 }
-"""Earlier versions whose rows stay. Versions 5 and 6 of behaviour added rows that no claim reads, and evaluate each
-sequence once at lengths with at most 512 of them, where version 4 drew from the same distribution: the same quantity
-with its sampling noise. Version 2 of bins and lengths lists the sequences of the challenge law where it can, and
-computes the floor of a skill; version 1 estimated the same floor from 4,096 sequences. Accuracies are equal.
-Version 4 of circuits.positional differs where the scores of each query are equal, which is so in no stored row of
-version 3: none has a translation variance of 0."""
+"""Earlier versions whose rows stay. Versions 5 and 6 of behaviour added rows that no claim reads. At lengths with at
+most 512 sequences they evaluate each once; version 4 drew from the same distribution, so it has the same quantity with
+sampling noise. Version 2 of bins and lengths lists the sequences of the challenge test set if it can, and computes the
+baseline of a skill; version 1 estimated the same baseline from 4,096 sequences. Accuracies are equal. Version 4 of
+circuits.positional differs where the scores of each query are equal, which is so in no stored row of version 3: none
+has a translation variance of 0."""
 FIT = Request("fit")
 BINS = Request("bins")
 CHALLENGE = Request("bins", {"law": "challenge"})
@@ -169,13 +169,13 @@ class TrainedCell:
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """A run that some claims ask for.
+    """A run that some claims need.
 
     Attributes:
         recipe: what stands for it in the table of runs.
         cell: what it is one of; where several cells describe the same run, the first that was met.
         seed: of weights and data.
-        requests: the statistics to be computed of it; none where it is there for others to begin from alone.
+        requests: the statistics to be computed of it; empty if other runs only start from it.
     """
 
     recipe: str
@@ -190,15 +190,15 @@ class PlannedRun:
 
 
 def encoding(name: str, longest: int, reach: int) -> dict[str, Any]:
-    """How positions are told, as fields of the model's config.
+    """Position encoding, as fields of the model's config.
 
     Args:
-        name: ``nope`` none; ``ape`` learned with a random offset in training; ``arange`` learned without; ``rope``
-            rotary; ``pose`` rotary with PoSE; ``alibi``; ``sinusoidal``; ``lim p l`` limit positions of period p and
-            locality l; ``ppc`` learned, coupled ids, those of the answer predicted; ``ppc_fixed`` without the random
-            offset in training; ``coupled`` all ids given.
+        name: ``nope`` (none), ``ape`` (learned, with a random offset in training), ``arange`` (learned, without
+            offset), ``rope`` (rotary), ``pose`` (rotary with PoSE), ``alibi``, or ``sinusoidal``. ``lim p l`` has limit
+            positions of period p and locality l. ``ppc`` has learned, coupled ids, and predicts those of the answer.
+            ``ppc_fixed`` is without the random offset in training, and ``coupled`` gives all ids.
         longest: N, the longest trained length.
-        reach: the longest length that is asked about, in multiples of N.
+        reach: the longest evaluated length, in multiples of N.
     """
     room = {"n_ctx": reach * longest + (16 if reach > 3 else 4)}
     kind, *numbers = name.split()
@@ -249,7 +249,7 @@ def cell(
         positions: see :func:`encoding`.
         longest: N.
         steps: of training.
-        label: what tells the cell from others of the same task and positions.
+        label: what distinguishes the cell from others of the same task and positions.
         layers, width, heads: of the model.
         batch, rate: sequences a step, and the learning rate.
         low: the shortest trained length.

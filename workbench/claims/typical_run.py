@@ -1,7 +1,7 @@
-"""What seeds show of the typical run of a cell: the median over seeds, an interval for it, and which seeds stand where.
+"""The typical run of a cell, from its seeds: their median, an interval for it, and the side of each seed.
 
 Six or more runs: the interval between two ordered values whose error is that of the two-sided sign test. Three to five:
-Student's interval of the mean, of shares in logits. Which of the two applies follows from the number of runs alone.
+Student's interval of the mean, of shares in logits. Only the number of runs decides which of the two applies.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from workbench.claims.claim import Condition, Row
 from workbench.measure.intervals import clopper_pearson
 
 FEWEST = 3
-"""Fitted seeds that a verdict on a trained claim needs."""
+"""Number of seeds that solve the trained lengths, which a verdict on a trained claim needs."""
 BY_SIGNS = 6
-"""Fitted seeds from which the sign test decides."""
+"""Number of seeds that solve the trained lengths, from which the sign test decides."""
 ERROR = 0.05
 """Two-sided error of an interval."""
 SAME = 1e-6
@@ -73,12 +73,12 @@ def typical_run(rows: Sequence[Row], error: float = ERROR) -> Typical:
 
 
 def sign_test_p(fewer: int, seeds: int) -> float:
-    """Two-sided p of the sign test where ``fewer`` of ``seeds`` lie on the other side."""
+    """Two-sided p of the sign test if ``fewer`` of ``seeds`` are on the other side."""
     return float(min(1.0, 2 * sum(math.comb(seeds, i) for i in range(fewer + 1)) / 2**seeds))
 
 
 def seeds_needed(fewer: int, error: float = ERROR) -> int:
-    """The least number of seeds at which the sign test decides although ``fewer`` of them lie on the other side."""
+    """The least number of seeds at which the sign test decides although ``fewer`` of them are on the other side."""
     seeds = max(BY_SIGNS, fewer + 1)
     while sign_test_p(fewer, seeds) > error:
         seeds += 1
@@ -145,12 +145,7 @@ def own_interval(row: Row, error: float) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class SeedShare:
-    """How many seeds lie on the claim's side, each by its own value.
-
-    Attributes:
-        on_side: those that do.
-        seeds: all that entered.
-    """
+    """How many seeds are on the claim's side, each by its own value."""
 
     on_side: int
     seeds: int
@@ -166,7 +161,7 @@ class SeedShare:
 
 
 def share_on_side(condition: Condition, values: Sequence[float], expected: float | None = None) -> SeedShare:
-    """The share of seeds whose value lies on the claim's side of its thresholds."""
+    """The share of seeds whose value is on the claim's side of its thresholds."""
     on_side = sum(condition.side(value, value, expected) == "holds" for value in values)
     return SeedShare(on_side, len(values))
 

@@ -1,9 +1,10 @@
-"""The verdict on a claim from its reduced rows alone; the rules are the same for all claims, and fixed beforehand.
+"""The verdict on a claim from only its reduced rows; the rules are the same for all claims, and fixed beforehand.
 
 Exact claims: every row of a condition's quantity must be on the claim's side. Trained claims are about the typical run,
-the median over fitted seeds, and are decided by the interval of :mod:`workbench.claims.typical_run`. A claim about
-several items or conditions holds if all of them do. It does not hold if one of them is shown on the other side with the
-error divided by their number. Single seeds that are shown on both sides make the verdict *depends on the seed*.
+the median over seeds that solve the trained lengths. They are decided by the interval of
+:mod:`workbench.claims.typical_run`. A claim about several items or conditions holds if all of them do. It does not hold
+if one of them is shown on the other side with the error divided by their number. Single seeds that are shown on both
+sides make the verdict *depends on the seed*.
 """
 
 from __future__ import annotations
@@ -37,15 +38,15 @@ CAUSES: dict[Cause, str] = {
     "threshold": "seeds too close to the threshold, or too few for it",
 }
 EXACT, SEVERAL = "exact", "several runs"
-"""What a part rests on beside the tests of the typical run: no seed at all, or one number about several runs."""
+"""Kinds of evidence other than tests of the typical run: no seed at all, or one number about several runs."""
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a claim's rows come to.
+    """The verdict on a claim, with its seeds.
 
     Attributes:
-        verdict: one of :data:`workbench.claims.labels.LABELS`; ``described`` for a claim that asks for nothing.
+        verdict: one of :data:`workbench.claims.labels.LABELS`; ``described`` for a claim without conditions.
         why: what decided it, or what is missing: the number of seeds, k of K fitted, an interval with the threshold.
         observation: the decisive number in words.
         low: lower limit of the decisive interval; None without rows, or where there is no interval.
@@ -54,10 +55,11 @@ class Judgement:
             else of the one that the fewest entered.
         fitted: fitted ones among them.
         tests: what the parts of the claim rest on: ``exact``, ``sign test``, ``t interval``, ``several runs``.
-        share: how many seeds lie on the claim's side: of the part with the smallest share; None without seeds.
+        share: how many seeds are on the claim's side, for the part with the smallest share; None without seeds.
         cause: why it is undecided: too few runs are *fitted*, *few* seeds were trained, or the *threshold* lies within
             the interval.
-        needs: fitted seeds that are missing at least until the claim can be decided; 0 where that is not known.
+        needs: the least number of further seeds (that solve the trained lengths) until the claim can be decided; 0 if
+            unknown.
     """
 
     verdict: Label
@@ -74,7 +76,7 @@ class Judgement:
 
     @property
     def decided(self) -> bool:
-        """Whether the verdict says something about the claim."""
+        """Whether the verdict decides about the claim."""
         return self.verdict in DECIDED
 
 
@@ -102,7 +104,7 @@ def judge(claim: Claim, rows: Sequence[Row], complete: bool = True) -> Judgement
     Args:
         claim: what is claimed.
         rows: its reduced rows.
-        complete: whether these are all that it asks for; a claim whose rows are incomplete is *not run*.
+        complete: whether these are all that it needs; a claim whose rows are incomplete is *not run*.
     """
     runs = {(row.run, row.seed): row.fitted for row in rows if row.run}
     seeds, fitted = len(runs), sum(bool(fit) for fit in runs.values())
@@ -234,7 +236,7 @@ def _both_errors(
 
 # ---- the runs of an item -------------------------------------------------------------------------
 def _over_runs(claim: Claim, condition: Condition, rows: Sequence[Row], parts: int) -> _Part:
-    """The typical run of the fitted runs of an item, or of all where the claim is exempt."""
+    """The typical run of an item's runs that solve the trained lengths, or of all its runs if the claim is exempt."""
     entering = [row for row in rows if row.fitted or claim.exempt]
     usual = typical_run(entering or rows)
     expected = rows[0].expected
@@ -290,7 +292,7 @@ def _why_open(test: str, usual: Side, parts: int) -> str:
 
 
 def _more_seeds(sides: Sequence[Side], parts: int) -> int:
-    """The least number of further fitted seeds, all on the side of most, with which the sign test decides."""
+    """The least number of further seeds, all on the side of most, with which the sign test decides."""
     to_hold = seeds_needed(len(sides) - sides.count("holds"))
     to_fail = seeds_needed(len(sides) - sides.count("fails"), ERROR / parts)
     return max(1, min(to_hold, to_fail) - len(sides))

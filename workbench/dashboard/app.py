@@ -163,8 +163,9 @@ def serve(
 def quiet_server(app: Dash, host: str, port: int) -> Any:
     """A server for the app (``run``, ``effective_port``, ``close``) that logs no request; errors are logged.
 
-    Connections are kept and threads are used again: a move of a slider asks a dozen things at once, and a connection
-    and a thread for each would cost more than most context. A page that waits for a worker holds a thread as long.
+    Connections are kept and threads are reused. One move of a slider sends a dozen requests at once, and a new
+    connection and thread for each would take longer than most answers. A page that waits for a worker occupies a thread
+    meanwhile.
     """
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     server = create_server(

@@ -1,7 +1,8 @@
 """What the command palette (Ctrl K) finds: pages, runs, quantities, terms. The browser adds heads, steps, commands.
 
-``/commands.json`` is read each time the palette opens. An entry is a kind, a name, a few words beside it, and what
-choosing it does (``assets/js/palette.js``): ``go`` to an address, or to the ``panel`` of the Run page that shows it.
+``/commands.json`` is read each time the palette opens. An entry has a kind, a name, a few words next to it, and an
+action (``assets/js/palette.js``). The action is ``go`` to an address, or to the ``panel`` of the Run page that shows
+the entry.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ class Entry(NamedTuple):
     """One thing that can be found.
 
     Attributes:
-        kind: what it is, as listed beside it.
+        kind: what it is, as the list shows next to the name.
         name: what is typed for it.
         hint: a few words on it.
-        does: ``go``, ``carry`` (go, with the cursor of the page before) or ``panel``.
+        does: ``go``, ``carry`` (``go``, and keep the step, length and head that the page before has selected) or
+            ``panel``.
         what: the address; of a panel its id, and after a bar what the panel *Anything else* would show.
     """
 

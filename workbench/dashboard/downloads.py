@@ -1,8 +1,8 @@
 """Plain addresses for what a panel shows: its rows as CSV and Parquet, its figure as JSON, the snippet that draws it.
 
-``/data/<panel>.csv``, ``.parquet``, ``.md``, ``.tex``, ``.json``, ``.py`` and ``.pdf`` take the same query string as
-the page, so a link to a view is also a link to its data; ``paper=single`` or ``double`` makes a figure of the width of
-a column. Which panels there are, the pages say. ``/report.html`` is the whole run as one file.
+``/data/<panel>.csv``, ``.parquet``, ``.md``, ``.tex``, ``.json``, ``.py`` and ``.pdf`` take the same query as the page,
+so that a link to a view is also a link to its data. ``paper=single`` or ``double`` makes a figure of the width of one
+or two columns. The pages declare which panels exist. ``/report.html`` is the whole run as one file.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Computed(Protocol):
 
 @runtime_checkable
 class Free(Protocol):
-    """A panel of a page without a cursor: everything it shows is in its address."""
+    """A panel of a page without a selection bar: everything that it shows is in its address."""
 
     id: str
     title: str
@@ -208,11 +208,11 @@ class Export:
         return code
 
     def picture(self, theme: Theme, paper: Column | None = None) -> dict[str, Any]:
-        """The figure with what a picture must say on its own: title, slice, run and cursor.
+        """The figure with what a picture must state itself: title, slice, run, and selected step and length.
 
         Args:
             theme: light or dark.
-            paper: for a paper, in light colours and without the cursor.
+            paper: for a paper, in light colours and without lines that mark the selection.
         """
         figure = self._figure("light" if paper else theme, line=paper is None)
         said = figure.layout.meta or {}
@@ -267,16 +267,17 @@ def whole_columns(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def to_text_table(export: Export, write: Callable[[Sequence[Sequence[str]]], str], comment: str) -> str:
-    """Rows as a table for a paper, below a line that says what they are of."""
+    """Rows as a table for a paper, below a comment that names run, figure and selection."""
     rows = whole_columns(export.rows())
     table = write(text_cells(rows.astype(object).to_dict("records"), [str(name) for name in rows]))
     return f"{comment}{' '.join(export.caption().split())}\n\n{table}\n"
 
 
 def to_csv(rows: pd.DataFrame) -> str:
-    """Rows as CSV. Text that a spreadsheet would compute, and that is no number, begins with an apostrophe.
+    """Rows as CSV. Text that a spreadsheet would evaluate begins with an apostrophe, unless it is a number.
 
-    Names of runs and tokens come from whoever made the run: ``=HYPERLINK(...)`` is no less a name than another.
+    Names of runs and tokens come from the author of the run, and a name such as ``=HYPERLINK(...)`` would run as a
+    formula.
     """
     texts = {
         name: rows[name].astype(object).map(_harmless)
@@ -298,7 +299,7 @@ def _harmless(value: Any) -> Any:
 
 
 def to_pdf(export: Export) -> bytes:
-    """The figure for a paper, as its address asks for it, printed by a Chromium."""
+    """The figure for a paper, in the width that its address gives, printed to PDF by Chromium."""
     column = export.asked.get("paper", "single")
     picture = export.picture("light", column if is_column(column) else "single")
     with aside():  # it takes seconds, and readers who move a slider go first

@@ -1,9 +1,9 @@
-"""What stands before the dashboard: who may ask, how much they may send, and what a browser may do with an answer.
+"""Checks before each request: who may send it, how large it may be, and what a browser may do with the answer.
 
-A server on this machine can be reached by every page that a browser on this machine shows. A page elsewhere may name
-this address in its own links, forms and scripts; with a host name of its own that it points here (DNS rebinding) it
-even counts as the same origin, and could read every folder and start measuring. Hosts are therefore known by name,
-and what changes anything must come from a page of this server.
+Every page in a browser on this machine can reach a server on it. A foreign page may use this address in its links,
+forms and scripts. With a host name that it points here (DNS rebinding) it even counts as the same origin. It could then
+read every folder and start measurements. Therefore only known host names are answered, and a request that changes
+anything must come from a page of this server.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ class Hosts:
 
 
 def host_name(text: str) -> str | None:
-    """The host of ``name``, ``name:port``, ``[v6]`` or ``[v6]:port``, in its plain form; None where it is none."""
+    """The host of ``name``, ``name:port``, ``[v6]`` or ``[v6]:port``, in its plain form; None if the text is not a
+    host."""
     if text.startswith("["):
         name, closed, rest = text[1:].partition("]")
         if not closed or not _is_address(name) or (rest and not rest.startswith(":")):

@@ -1,7 +1,7 @@
-"""Measure now: a missing measurement is made by a process of its own, and its rows stay in the table.
+"""Measure now: a separate process makes a missing measurement, and its rows stay in the table.
 
-One strip at the foot of every page says how far it is and stops it. Measuring has a worker to itself, so that a
-pattern asked for meanwhile does not wait for it.
+A strip at the foot of every page shows the progress and can cancel it. Measurements have their own worker, so that
+attention patterns requested meanwhile do not wait.
 """
 
 from __future__ import annotations

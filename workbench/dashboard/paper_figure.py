@@ -1,4 +1,4 @@
-"""Figures for papers: as wide as one column or two, without a cursor, every axis named, as a page that prints to PDF.
+"""Figures for papers: one or two columns wide, without marks of the selection, every axis named, printable to PDF.
 
 The browser makes SVG and PNG of the same figure itself (``assets/js/export.js``).
 """
@@ -49,7 +49,7 @@ def for_paper(figure: go.Figure, name: str, column: Column) -> go.Figure:
     """The figure in the size of a column, each axis of numbers with its name.
 
     Args:
-        figure: without a cursor.
+        figure: without lines that mark the selection.
         name: of what it shows, for an upright axis that has none.
         column: single or double.
     """

@@ -28,7 +28,7 @@ Plain = Name | int | float | bool | None
 
 
 class Malformed(LensError, ValueError):
-    """A question that no page of this dashboard asks; the message names what is wrong with it."""
+    """A request that no page of this dashboard sends; the message states what is wrong with it."""
 
 
 class StrictJSON(DefaultJSONProvider):
@@ -40,14 +40,7 @@ class StrictJSON(DefaultJSONProvider):
 
 
 class Questions:
-    """What the callbacks of an app may be asked.
-
-    Args:
-        app: the app, with all its callbacks.
-
-    Attributes:
-        undeclared: properties that callbacks read and nothing declares; each may be text, a number or nothing.
-    """
+    """Which requests the callbacks of an app accept."""
 
     def __init__(self, app: Dash) -> None:
         self._callbacks: dict[str, list[list[tuple[str, str]]]] = {}
@@ -66,7 +59,7 @@ class Questions:
                 self._types[one] = TypeAdapter(Plain if value_type is None else value_type)
 
     def check(self, body: Any) -> None:
-        """Whether a callback can be asked this; raises :class:`Malformed`."""
+        """Check that a callback accepts this request; raises :class:`Malformed`."""
         if not isinstance(body, dict):
             raise Malformed("The request is not a JSON object.")
         ident = body.get("output")
@@ -96,7 +89,7 @@ class Questions:
 
 
 def outputs_of(ident: str) -> dict[str, str] | list[dict[str, str]]:
-    """What a callback of that name writes, as the browser says it: ``a.b``, or ``..a.b...c.d..`` for several."""
+    """What a callback of that name writes, in the browser's notation: ``a.b``, or ``..a.b...c.d..`` for several."""
 
     def named(text: str) -> dict[str, str]:
         one, _, prop = text.rpartition(".")
@@ -123,7 +116,8 @@ def connect(app: Dash) -> None:
 
     @server.errorhandler(LensError)
     def refused(error: LensError) -> Response:
-        """What is meant for readers is said to them; anything else is our defect, and logged as one."""
+        """The answer to a rejected request: messages meant for readers are sent; anything else is a defect and is
+        logged."""
         return said(400, str(error))
 
     @server.errorhandler(DependencyException)

@@ -1,8 +1,8 @@
-"""Which page a link means, and what the frame around pages is told: navigation, status, whether there is news.
+"""Which page a link means, and the frame around pages: navigation, status, whether there are new results.
 
-What the frame knows and pages listen to (:data:`SAID_TO_PAGES`) stands on every page a second time. A callback that
-listens to the frame and to a page at once is an error of the browser's as soon as the page is left before its turn has
-come; one whose inputs are all gone is dropped.
+Every page has copies of the frame's stores that it listens to (:data:`SAID_TO_PAGES`). If a callback listened to the
+frame and to a page at once, leaving the page before the callback runs would be an error in the browser. A callback
+whose inputs are all gone is only dropped.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SAID_TO_PAGES = ("look", "version")
 
 
 def connect(app: Dash, context: Context) -> None:
-    """Register what the frame does on every page: find the page, look at the folder, tell the page what it knows."""
+    """Register the frame's callbacks: find the page, check the folder for changes, and update the page's stores."""
     for name in SAID_TO_PAGES:
         browser(app, "same", Output(f"page-{name}", "data"), Input(name, "data"))
     browser(app, "start", Output("place", "data"), Output("look", "data"), Input("page", "id"))
@@ -63,11 +63,11 @@ def connect(app: Dash, context: Context) -> None:
 
 
 def page(context: Context, path: str, search: str, last: str = "") -> tuple[list[Any], list[Any], dict[str, Any]]:
-    """Content, navigation, and what the browser is told (run, title, whether it waits for data).
+    """Content, navigation, and data for the browser (run, title, whether it waits for data).
 
     Args:
         path: of the page.
-        search: the query string.
+        search: the query part of the address.
         last: the run seen last, which the navigation leads back to.
     """
     runs = context.store.runs()
@@ -94,7 +94,7 @@ def page(context: Context, path: str, search: str, last: str = "") -> tuple[list
 
 
 def _instead(why: str) -> Notice:
-    """What the page of all runs says in place of another page."""
+    """The notice of the page of all runs when it is shown in place of another page."""
     return Notice(why, "The page shows all runs.", "Keep")
 
 

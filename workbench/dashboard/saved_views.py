@@ -1,7 +1,7 @@
-"""Saved views: the drawer in which the view on screen is kept under a name, and others are opened and deleted.
+"""Saved views: the drawer that saves the view on screen under a name, and opens and deletes others.
 
 They are files of the first folder of runs (:mod:`workbench.runs.saved_views`); those of further folders are listed too.
-What is asked of the server is one store, ``views-ask``, that the browser writes (``assets/js/views.js``).
+The browser writes its requests to one store, ``views-ask`` (``assets/js/views.js``).
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _line(view: SavedView, page: str, ident: str) -> html.Li:
 
 
 def done(context: Context, asked: Mapping[str, Any]) -> str:
-    """Do what was asked; what is said of it, "" where the list alone was wanted."""
+    """Carry out a request; returns a message, or "" if only the list was requested."""
     try:
         if asked["do"] == "save":
             if page_at(str(asked.get("link", "")).partition("?")[0]) is None:

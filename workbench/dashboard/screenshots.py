@@ -32,7 +32,7 @@ SETTLED = (
     " && !document.body.textContent.includes('Computing what theory')"
     " && ![...document.querySelectorAll('.says')].some(e => e.textContent.includes('Working it out') || !e.textContent)"
 )
-"""When everything on a page is drawn, or says why it is not; but for what is drawn only once it is in view."""
+"""Whether everything on a page is drawn or states why it is not, except what is drawn only once it is in view."""
 
 
 @contextmanager
@@ -63,10 +63,10 @@ PARTS = {"run": (("why", "#diagnosis"),)}
 
 
 def settled(page: Any, condition: str = SETTLED, patience: float = 120.0) -> None:
-    """Wait until something is so on a page.
+    """Wait until a condition is true on a page.
 
-    Playwright's own ``wait_for_function`` evaluates text inside of the page, which our pages forbid; what is asked from
-    outside they answer.
+    Playwright's own ``wait_for_function`` evaluates text inside the page, which our pages forbid. They allow evaluation
+    from outside.
 
     Raises:
         TimeoutError: naming the condition, if it is not so after ``patience`` seconds.

@@ -1,8 +1,8 @@
 """Figures: pure functions from rows of the measurement table to plotly figures. No torch, no files.
 
-Every public name is offered where it is defined (:mod:`workbench.figures.offered`). It is loaded when first asked for,
-since plotly is slow to load. Type checkers and editors read the lines below instead, which take over all public names
-that a module defines.
+Every public name is registered where it is defined (:mod:`workbench.figures.offered`). It is imported at first use,
+since plotly is slow to load. Type checkers and editors read the import lines below instead, which import all public
+names of each module.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The arguments that figures share, described once: what ``help()`` of a figure says of them."""
+"""The arguments that figures share, described once for ``help()`` of every figure."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ SHARED: Mapping[str, str] = {
     "axis": 'what lengths of two runs are paired by: "length", or "times" for multiples of N.',
     "pairing": 'what checkpoints of two runs are paired by: "step", or "share" of training.',
     "law": "test set: matched or challenge.",
-    "shown": "``accuracy``, ``challenge`` (accuracy on that law), ``summary`` or ``position`` (decodability).",
+    "shown": "``accuracy``, ``challenge`` (accuracy on that test set), ``summary`` or ``position`` (decodability).",
     "checkpoints": "steps of all checkpoints, for those without rows.",
     "checkpoints_b": "steps of all checkpoints of B, for those without rows.",
     "look": "theme and base text size. ``theme`` and ``size`` may be passed in its place.",
-    "cursor": "draws the cursor line at its ``step`` or ``length``.",
+    "cursor": "selected ``step`` or ``length``, which a line marks.",
 }
 """Argument -> its description, unless the docstring of a figure has its own."""
 _ENTRY = re.compile(r"\n    (?=\S)")

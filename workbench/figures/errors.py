@@ -1,4 +1,4 @@
-"""The ways in which a figure says that it has nothing to draw: not measured, does not apply, undefined."""
+"""Errors of a figure that has nothing to draw: not measured, does not apply, undefined."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class NotMeasured(LookupError):
 
     Attributes:
         measurement: name of the measurement whose rows are missing, e.g. ``probes.summary``.
-        message: one sentence saying what is missing.
+        message: one sentence that names what is missing.
         helps: whether measuring would make the rows. Not so where the measurement has been made there, and looks at
             other lengths.
     """
@@ -26,7 +26,7 @@ class NotMeasured(LookupError):
 
 @offered
 class NotApplicable(NotMeasured):
-    """A figure's rows say that the measurement is not about this model; the message is why."""
+    """According to a figure's rows the measurement does not apply to this model; the message gives the reason."""
 
 
 @offered
@@ -36,13 +36,13 @@ class Undefined(NotMeasured):
 
 @offered
 class NotShared(NotMeasured):
-    """Two runs were measured, but nowhere at the same place; the message says at which each was."""
+    """Two runs share no measured step and length; the message lists those of each run."""
 
 
 @offered
 class AmbiguousRows(LensError, ValueError):
-    """A figure is given rows of which several could be meant; the message says by which column to keep one."""
+    """Several rows match what a figure needs; the message names the column by which to keep one."""
 
 
 class ExportError(LensError, ValueError):
-    """A figure that cannot be written to a file; the message says why, and the way out."""
+    """A figure that cannot be written to a file; the message gives the reason and what to do."""

@@ -74,7 +74,7 @@ def time_left(seconds: float) -> str:
 
 
 def counted(length: float, items: bool) -> str:
-    """A length as it is said: ``length 64``, or ``64 items`` where it counts items of a question."""
+    """A length in words: ``length 64``, or ``64 items`` if it is a number of items in a prompt."""
     return f"{whole(length)} items" if items else f"length {whole(length)}"
 
 
@@ -144,7 +144,7 @@ def band_of(note: object) -> str:
 
 
 def length_said(length: float, note: object) -> str:
-    """``length 4``, or ``lengths 3 to 4`` where a row's note says that it is of several."""
+    """``length 4``, or ``lengths 3 to 4`` if the row's note states that it covers several."""
     band = band_of(note)
     return f"lengths {band}" if band else f"length {whole(length)}"
 
@@ -191,23 +191,23 @@ def sample_size(n: int | None, or_more: bool = False) -> str:
 
 
 def layer_name(layer: int) -> str:
-    """A place in the residual stream: the embedding, or after a block."""
+    """A position in the residual stream: the embedding, or after a block."""
     return "embed" if layer < 0 else f"after {layer}"
 
 
 def layer_said(layer: float) -> str:
-    """A place in the residual stream in words: ``in the embedding``, ``after block 1``."""
+    """A position in the residual stream in words: ``in the embedding``, ``after block 1``."""
     return "in the embedding" if layer < 0 else f"after block {int(layer)}"
 
 
 def spread(values: Sequence[float], separation: float, low: float, high: float) -> list[float]:
     """Move label heights as little as needed, until neighbours are ``separation`` apart.
 
-    Labels that touch form a block, which sits at the mean of what its members wanted (least squares,
-    solved by pooling adjacent violators), then inside ``low..high``. Order is kept.
+    Labels that touch form a block, which sits at the mean of its members' desired heights (least squares, solved by
+    pooling adjacent violators), then inside ``low..high``. Order is kept.
 
     Args:
-        values: wanted heights, in any order, in axis units.
+        values: desired heights, in any order, in axis units.
         separation: smallest distance of two labels, same units.
         low: lowest height a label may take.
         high: highest height a label may take.

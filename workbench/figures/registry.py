@@ -137,13 +137,14 @@ def figure_of_pass(*, rows: Callable[..., pd.DataFrame]) -> OfPass:
 
 
 class Lines(Generic[Q]):
-    """A description of lines over training and over prefix length, of which :meth:`over` makes the two figures.
+    """A description of lines over training and over prefix length; :meth:`over` makes both figures from it.
 
-    Both functions take ``step`` and ``length``, of which one is None: lines over training are at one prefix length,
-    lines over prefix length at one step.
+    Both functions take ``step`` and ``length``, and one of the two is None: lines over training are at one prefix
+    length, lines over prefix length at one step.
 
     Args:
-        draw: the drawing. Its name ends in ``_lines``. Its docstring says ``{over}`` in place of axis and place.
+        draw: the drawing. Its name ends in ``_lines``. Its docstring has ``{over}`` in place of the axis and the
+            selected value.
         rows: the rows.
     """
 
@@ -173,7 +174,7 @@ _OVER = {
     "step": ("length", "_over_training", "over training at one prefix length"),
     "length": ("step", "_over_length", "over prefix length at one step"),
 }
-"""Axis -> the parameter that says where the lines are, the end of the figure's name, and words for its docstring."""
+"""Axis -> the parameter that selects the lines, the end of the figure's name, and words for its docstring."""
 
 
 @runtime_checkable

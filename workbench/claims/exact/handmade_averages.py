@@ -29,7 +29,7 @@ SCORES = ("second layer's scores", "first layer's scores")
 the second to match; :func:`checkpoint_bounds.log10_complexity` has its scores."""
 
 Answers = Callable[[Tensor], Tensor]
-"""Right answers ``[batch, pos]`` to tokens ``[batch, pos]`` without BOS; NaN where nothing is asked."""
+"""Right answers ``[batch, pos]`` to tokens ``[batch, pos]`` without BOS; NaN at positions without an answer."""
 
 
 def kgram_rows(score: Callable[[int, float], float], on_average: bool) -> list[Row]:
@@ -37,8 +37,8 @@ def kgram_rows(score: Callable[[int, float], float], on_average: bool) -> list[R
 
     Args:
         score: from k and epsilon, the score by which the second layer matches keys.
-        on_average: whether errors are means by bands of lengths over all keys that occurred before, in place of the
-            largest error at keys that make up at least epsilon^k of the prefix.
+        on_average: if true, errors are means by bands of lengths over all keys that occurred before. If false, they are
+            the largest error at keys that make up at least epsilon^k of the prefix.
     """
     rows: list[Row] = []
     exponents: dict[str, list[float]] = {name: [] for name in SCORES}

@@ -1,7 +1,7 @@
-"""What every program of the zoo should say about a string, in plain Python: regular expressions and counters.
+"""The right answers to every program of the zoo, in plain Python: regular expressions and counters.
 
-An oracle takes a string as a tuple of symbols and gives the names of the outputs that are true at its end.
-It shares nothing with the programs: no abstract syntax, no evaluator.
+An oracle takes a string as a tuple of symbols and returns the names of the outputs that are true at its end. It shares
+no code with the programs: no abstract syntax, no evaluator.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _most_frequent(w: tuple[str, ...]) -> set[str]:
 
 
 def _neighbour(side: int, first: bool, letters: str) -> Oracle:
-    """Symbols beside the occurrences (or the first one) of the last symbol; separators neither ask nor answer."""
+    """Symbols next to the occurrences (or the first one) of the last symbol; separators do not count."""
 
     def found(w: tuple[str, ...]) -> set[str]:
         places = [i for i, symbol in enumerate(w) if symbol == w[-1] and w[-1] in letters]

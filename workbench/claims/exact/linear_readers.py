@@ -1,8 +1,9 @@
-"""Readers that are linear in a summary and in position, trained by gradient flow: all of it in closed form.
+"""Readers that are linear in the task state (summary) and in position, trained by gradient flow, in closed form.
 
-A reader ``f = w z + sum_n b_n 1[length = n]`` sees what it can of the summary, ``z``, and a one-hot code of the length.
-Squared loss over a law of lengths makes gradient flow a linear equation, ``u' = c - C u`` with ``C`` the second moments
-of the features and ``c`` their moments with the answer. A length beyond N has a code that was never moved from 0.
+A reader ``f = w z + sum_n b_n 1[length = n]`` reads ``z``, a noisy copy of the task state, and a one-hot code of the
+length. Under squared loss over a length distribution, gradient flow is a linear equation, ``u' = c - C u`` with ``C``
+the second moments of the features and ``c`` their moments with the answer. The weight of the code of a length beyond N
+stays 0.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ N = 16
 FAR = 1e12
 """A time after which every mode has settled."""
 NOISE = 0.5
-"""Variance of what hides the summary; its own is 1."""
+"""Variance of the noise on the task state, whose own variance is 1."""
 Array = np.ndarray
 
 
@@ -70,7 +71,7 @@ def weights_on_draws(odds: Array, means: Array, seeds: int = 3, draws: int = 400
 
 
 def either_reader(odds: Array, summary: float, code: float) -> tuple[Array, Array]:
-    """Moments of ``(summary, codes)`` where the answer +-1 hangs on the length: both features suffice alone."""
+    """Moments of ``(summary, codes)`` where the answer +-1 depends on the length: each feature suffices by itself."""
     sign = np.where(np.arange(N) % 2, 1.0, -1.0)
     second = np.zeros((N + 1, N + 1))
     second[0, 0] = summary**2

@@ -1,9 +1,9 @@
 """Two inequalities behind theorem 4.3: values of overlapping windows bound that of the whole, and so a chain's.
 
-A local functional of a string in blocks is h = sum of n over sum of d, with (n, d) of each block and its predecessor:
-sparse functional attention that is local has this form, with d >= 0 the weight of the sets that end in a block and n
-that weight times their values. The paper's own wording of Lemmas C.1 and C.2 was not at hand; what is tried here are
-the inequalities that the constants of its theorem are made of.
+A local functional of a string in blocks is h = sum of n over sum of d, with (n, d) of each block and its predecessor.
+Local sparse functional attention has this form. There d >= 0 is the weight of the sets that end in a block, and n is
+that weight times their values. We did not have the paper's wording of Lemmas C.1 and C.2, so we test the inequalities
+that give the constants of its theorem.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 BLOCKS = 20
 SHORT = 3
-"""Blocks behind the first one in the strings that are trained on: four blocks in all, as L >= 4 L_local asks for."""
+"""Blocks after the first one in training strings: four blocks in all, as L >= 4 L_local requires."""
 ROUNDING = 1e-12
 
 
@@ -29,13 +29,8 @@ def distance_of_blocks(
 
 @dataclass(frozen=True)
 class Chain:
-    """A local functional and the law of its strings: a first block that the answer depends on, then independent ones.
-
-    Attributes:
-        first: n and d > 0 of the first blocks, equally likely; the answer is 0 for the first and 1 for the second.
-        blocks: chance of each further block.
-        step: n and d of block y behind block x by [x, y]; the first blocks come before the others in x.
-    """
+    """A local functional and a distribution of strings: a first block that the answer depends on, then independent
+    ones."""
 
     first: NDArray[np.int64]
     blocks: NDArray[np.float64]
@@ -44,7 +39,7 @@ class Chain:
     def errors(self, longest: int) -> NDArray[np.float64]:
         """Expected distance of the functional from the answer on strings of 0, 1, .., ``longest`` further blocks.
 
-        Exact but for rounding: by the law of (last block, sum of n, sum of d), which are whole numbers.
+        Exact up to rounding: computed from the distribution of (last block, sum of n, sum of d), which are integers.
         """
         kinds, starts = len(self.step), len(self.first)
         size = int(self.first.max() + longest * self.step.max()) + 1

@@ -1,4 +1,4 @@
-"""The norm regularizer on compiled programs, and on broken twins that fail on longer strings."""
+"""The norm regularizer on compiled programs, and on broken variants that fail on longer strings."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ EXHAUSTED = 8
 
 
 def twin_rows(kind: str, steps: bool) -> list[Row]:
-    """The regularizer R of each program and of a twin that is right to n/2, and the prefixes that the twin gets wrong.
+    """The regularizer R of each program and of a broken variant that is right up to n/2, and the variant's wrong
+    prefixes.
 
     Args:
-        kind: of twin: ``first keys`` attends to the first n/2 keys alone; ``small gain`` has the smallest gain that
-            makes no error to n/2.
+        kind: of variant: ``first keys`` attends only to the first n/2 keys; ``small gain`` has the smallest gain that
+            makes no error up to n/2.
         steps: whether R reads hidden units as steps; else their gains count.
     """
     rows = []
@@ -53,7 +54,7 @@ def _smallest_gain(case: Case, n: int) -> Compiled:
 
 
 def _errors(case: Case, twin: Compiled, n: int) -> tuple[int, int]:
-    """Prefixes of up to n/2 symbols, and longer ones, that a twin answers otherwise than its program."""
+    """Prefixes of up to n/2 symbols, and longer ones, that a broken variant answers otherwise than its program."""
     inside = outside = 0
     letters = len(case.program.alphabet)
     for strings in (every_string(letters, min(EXHAUSTED, n // 2)), case.near_misses(n // 12 * 12)):

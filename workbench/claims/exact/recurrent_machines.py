@@ -37,14 +37,14 @@ COUNTERS: dict[str, Callable[[Sequence[str], tuple[str, ...]], Cascade]] = {
     "anbncn": equal_blocks,
     "boolean_3": lambda a, tokens: prefix_expressions({name: ARITIES[name] for name in a}, tokens),
 }
-"""By name in the zoo, whose programs say what is right."""
+"""By name in the zoo, whose programs give the right answers."""
 STAR_FREE: dict[str, tuple[str, Callable[[tuple[str, ...]], Cascade]]] = {
     "Tomita 4": ("(1|01|001)*(()|0|00)", lambda tokens: never_three("0", ["1"], tokens)),
     "D_2": ("(a(ab)*b)*", lambda tokens: depth_two("a", "b", tokens)),
     "{0,1,2}*02*": ("(0|1|2)*02*", lambda tokens: last_of_two("0", "1", tokens)),
     "contains bb": ("(a|b)*bb(a|b)*", lambda tokens: contains_twice("b", ["a"], tokens)),
 }
-"""The expression whose minimal automaton says what is right, and the cascade."""
+"""The expression whose minimal automaton gives the right answers, and the cascade."""
 
 
 def near_words(language: Automaton, length: int, rng: np.random.Generator) -> Ints:
@@ -62,8 +62,11 @@ def near_words(language: Automaton, length: int, rng: np.random.Generator) -> In
 
 
 def stacked_words(kinds: int, height: int, rng: np.random.Generator) -> tuple[Ints, Bools]:
-    """Random prefixes of bounded Dyck words by a list as stack, and per prefix the bits of the kind on top (0 where
-    there is none), whether the stack is empty and whether it is full."""
+    """Random prefixes of bounded Dyck words, and the state of their stack, which is computed with a list.
+
+    The state per prefix: the bits of the kind on top (0 for an empty stack), whether the stack is empty, and whether it
+    is full.
+    """
     width = max(1, (kinds - 1).bit_length())
     strings = np.zeros((STACKS, STACK_LENGTH), dtype=np.int64)
     right = np.zeros((STACKS, STACK_LENGTH, width + 2), dtype=bool)

@@ -23,7 +23,7 @@ BACKGROUND = 0
 """The token that stands wherever nothing is planted."""
 
 Gap = tuple[int, Content]
-"""A distance of two places and the tokens at them."""
+"""A distance of two positions and the tokens at them."""
 
 
 def counterexample(dropped: str):  # type: ignore[no-untyped-def]
@@ -52,12 +52,7 @@ def token_head(rng: np.random.Generator) -> SparseAttention[int]:
 
 @dataclass(frozen=True)
 class LocalClass:
-    """A hypothesis that is local and relative, and a realizable law for it, on strings of one background token.
-
-    Attributes:
-        admitted: (distance, content) pairs with g0 = 0, without background; all others have -inf.
-        values: g1 by content.
-    """
+    """A local and relative hypothesis with a realizable distribution, on strings of one background token."""
 
     admitted: frozenset[Gap]
     values: Mapping[Content, Fraction]
@@ -65,7 +60,8 @@ class LocalClass:
     def __call__(self, gap: int, content: Content, length: int, place: int) -> Fraction:
         """The exact value on the string with ``content`` at ``place`` and ``place + gap`` and background elsewhere.
 
-        Admitted contents hold no background, so that the planted pair alone can be; else all pairs are averaged.
+        Admitted contents have no background token, so that only the planted pair can be admitted; else all pairs are
+        averaged.
         """
         if (gap, content) in self.admitted:
             return self.values[content]
@@ -85,11 +81,11 @@ class LocalClass:
 
 @dataclass(frozen=True)
 class RandomClass:
-    """A random finite class of local and relative hypotheses, and a law that the first of them realises.
+    """A random finite class of local and relative hypotheses, and a distribution that the first of them realizes.
 
-    The true hypothesis admits some (distance, content) pairs, and the law plants those. The others admit random pairs,
-    some of them all that the true one does: these may tie. With noise a share of the strings has another pair planted,
-    with answers of its own.
+    The true hypothesis admits some (distance, content) pairs, and the distribution plants those. The others admit
+    random pairs; some admit all pairs of the true one and may tie with it. With noise, a share of the strings has
+    another pair with its own answer.
 
     Attributes:
         local: the largest distance.
@@ -109,7 +105,7 @@ class RandomClass:
 
     @staticmethod
     def draw(rng: np.random.Generator, vocabulary: int, local: int, noise: Fraction = Fraction(0)) -> RandomClass:
-        """A class over so many tokens beside the background."""
+        """A class over ``vocabulary`` tokens in addition to the background."""
         contents = [pair for pair in product(range(vocabulary + 1), repeat=2) if BACKGROUND not in pair]
         pairs = [(gap, content) for gap in range(1, local + 1) for content in contents]
         true = frozenset(pairs[i] for i in rng.choice(len(pairs), int(rng.integers(1, 4)), replace=False))
@@ -147,7 +143,7 @@ class RandomClass:
         return [h for h, risk in zip(self.hypotheses, risks, strict=True) if risk == min(risks)]
 
     def coverage(self, length: int) -> Fraction:
-        """eta_l: how much likelier a place of a pair is at one length than at another, from L_local on."""
+        """eta_l: how much likelier a position of a pair is at one length than at another, from L_local on."""
 
         def places(law: Iterable[Gap], n: int) -> int:
             return sum(max(n - gap, 0) for gap, _ in law)
@@ -158,7 +154,7 @@ class RandomClass:
 
 
 def _mean_distance(hypothesis: LocalClass, answers: Mapping[Gap, Fraction], length: int) -> Fraction:
-    """Mean distance from the answers over all pairs and the places that they fit at; 0 where none fits."""
+    """Mean distance from the answers over all pairs and the positions at which they fit; 0 if none fits."""
     total, planted = Fraction(0), 0
     for (gap, content), answer in sorted(answers.items()):
         for place in range(1, length - gap + 1):

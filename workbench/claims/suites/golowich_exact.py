@@ -67,7 +67,7 @@ def _claim_without(number: str, assumption: str) -> Callable[[Computation], Comp
 def errors_of_spoilt_learners() -> list[Row]:
     """For every learnt function of a class that is not the true one, the error on the point mass that exposes it.
 
-    The laws up to L are whatever they are; beyond, all mass is put on one string on which the two differ.
+    Distributions up to L are arbitrary; beyond L all mass is on one string on which the two functions differ.
     """
     from workbench.claims.exact.sparse_classes import token_head
 
@@ -146,7 +146,7 @@ def without_locality() -> list[Row]:
 
 @_claim_without("SE04", "relative positions")
 def without_relative_positions() -> list[Row]:
-    """Losses of the hypothesis that changes its mind behind place L."""
+    """Losses of the hypothesis that changes its answer after position L."""
     from workbench.claims.exact.sparse_classes import TRAINED, counterexample_rows
 
     return counterexample_rows("relative positions", lambda n: Fraction(n - TRAINED, n - TRAINED + 1))
@@ -188,7 +188,7 @@ def without_realizability() -> list[Row]:
 
 @_claim_without("SE06", "coverage")
 def without_coverage() -> list[Row]:
-    """Losses of the hypothesis that knows neighbours alone, where the pair then lies two apart."""
+    """Losses of the hypothesis that knows only neighbours, when the pair is two apart beyond training."""
     from workbench.claims.exact.sparse_classes import counterexample_rows
 
     return counterexample_rows("coverage", lambda n: 1 - Fraction(2, n * (n - 1)))
@@ -405,7 +405,7 @@ def ratios_of_shifted_laws() -> list[Row]:
     settled="the threshold",
 )
 def coupling_losses() -> list[Row]:
-    """Losses of a local hypothesis on far pairs, with the two places coupled and without."""
+    """Losses of a local hypothesis on far pairs, with the ids of the two positions coupled and without."""
     from workbench.theory.sparse.functional_attention import Places, Planted, SparseAttention, uniform
     from workbench.theory.sparse.position_coupling import CoupledAttention, CoupledLaw, Coupling, is_local_coupling
 
@@ -443,7 +443,8 @@ def coupling_losses() -> list[Row]:
     minutes=0.2,
 )
 def differences_of_pose_ids() -> list[Row]:
-    """Differences of ids that PoSE trains: which occur in 100,000 draws, and the law of the gap between the chunks."""
+    """Differences of ids that PoSE trains: which occur in 100,000 draws, and the distribution of the gap between
+    chunks."""
     import torch
     from scipy.stats import chisquare
 

@@ -18,7 +18,7 @@ NEEDED = {groups: Request("needed tokens", {"groups": groups}) for groups in ("t
 
 
 def _by_number(most: int) -> tuple[Request, ...]:
-    """Accuracy for each number of small numbers, alone."""
+    """Requests for the accuracy at each number of small numbers, one at a time."""
     return tuple(
         Request("lengths", {"factors": list(FAR), "task": {"k": k, "least": k}, "told": f"k {k}"})
         for k in range(1, most + 1)

@@ -11,7 +11,7 @@ from workbench.claims.trained.in_text.whose_tokens import OF_OTHER, OTHERS, OWN
 from workbench.claims.trained_cells import Request, TrainedCell, cell
 
 SHORT = 64
-"""L, the trained length in bytes; 2L is asked about."""
+"""L, the trained length in bytes; losses are evaluated at 2L."""
 STEPS, BATCH = 3_000, 16
 REGAINED = "workbench.claims.trained.in_text.regained"
 
@@ -27,7 +27,7 @@ OF_TWO = Request(
         },
     },
 )
-"""The other one is a run of POSE on seeds of its own, so that the two share the law of texts and nothing else."""
+"""The other one is a run of POSE on its own seeds, so that the two share only the distribution of texts."""
 
 
 def _text(positions: str, *requests: Request, longest: int = SHORT, **more: Any) -> TrainedCell:

@@ -19,7 +19,7 @@ TWIN = (
     Condition("prefixes to n/2 that the twin gets wrong", **NONE),
     Condition("prefixes beyond that the twin gets wrong", at_least=1),
 )
-"""What makes a model a broken twin of a program."""
+"""What makes a model a broken variant of a program."""
 Halves = Callable[[tuple[str, ...], tuple[str, ...]], Hashable]
 NEAR_MISSES = 996
 """Length of the near misses of words."""
@@ -35,7 +35,7 @@ REGULAR = (
 )  # fmt: skip
 """The 17 regular languages of Huang et al."""
 STRINGS = 20_000
-"""A program is checked on all strings of each length of which there are at most so many."""
+"""A program is checked on all strings of each length that has at most so many."""
 RETRIEVED = {
     "nr_last, over 3 letters": "(a|b|c)*(aa|ba(a|c)*b|ca(a|b)*c)",
     "nl_last, over 3 letters": "(a|b|c)*(aa(b|c)*a|ab(a|c)*b|ac(a|b)*c)",
@@ -58,7 +58,7 @@ RIGHT = 75.0
 """Published accuracy in percent in the first bin beyond, from which a model counts as right there."""
 SENSITIVITY_LENGTHS = (3, 5, 7, 9, 11)
 SHARP_LENGTHS = (10, 20, 50)
-"""Lengths that the broken twins are right up to."""
+"""Lengths up to which the broken variants are right."""
 
 
 @claim(
@@ -134,7 +134,7 @@ def compiled_mismatches() -> list[Row]:
     minutes=0.1,
 )
 def periods_and_localities() -> list[Row]:
-    """Period and locality as read from the weights of each compiled transformer, beside those of its program."""
+    """Period and locality as read from the weights of each compiled transformer, next to those of its program."""
     from circuits.positional.measurement import weight_tables
     from circuits.positional.translation_fit import gauge, locality
     from workbench.claims.exact.zoo_programs import period_of_vectors
@@ -248,7 +248,7 @@ def rows_of_parity() -> list[Row]:
     minutes=0.1,
 )
 def labels_without_positions() -> list[Row]:
-    """The answer of the exact decider beside the label, per regular language and convention of acceptance."""
+    """The answer of the exact decider next to the label, per regular language and convention of acceptance."""
     from workbench.claims.exact.published_labels import language_of
     from workbench.theory.prediction.reported_results import HUANG as HUANG_RESULTS
     from workbench.theory.prediction.reported_results import labelled
@@ -276,7 +276,7 @@ def labels_without_positions() -> list[Row]:
     note="for maps that are not regular the prediction rests on programs and theorems that are looked up",
 )
 def labels_and_predictions() -> list[Row]:
-    """The prediction beside every published label, of regular languages and of others."""
+    """The prediction next to every published label, of regular languages and of others."""
     from workbench.theory.prediction.predict import predict
     from workbench.theory.prediction.reported_results import labelled
 
@@ -375,7 +375,8 @@ def exclusions_of_last_occurrences() -> list[Row]:
     minutes=0.1,
 )
 def penalties_of_known_products() -> list[Row]:
-    """The penalty of p_i^T M p_j for M the previous place, every third place, and a constant, at N position vectors."""
+    """The penalty of p_i^T M p_j at N position vectors, for M the previous position, every third position, and a
+    constant."""
     import torch
 
     from workbench.theory.limit_transformers.norm_regularizer import positional_penalty
@@ -470,7 +471,7 @@ def areas_under_the_curve() -> list[Row]:
     version=3,
 )
 def lost_guarantees() -> list[Row]:
-    """Maps that are guaranteed without positions and not with them: all tasks of the house and all published maps."""
+    """Maps that are guaranteed without positions and not with them: all tasks of the package and all published maps."""
     from workbench.tasks.registry import task_names
     from workbench.theory.prediction.predict import predict
     from workbench.theory.prediction.reported_results import labelled
@@ -493,7 +494,7 @@ def lost_guarantees() -> list[Row]:
     minutes=0.1,
 )
 def average_sensitivities() -> list[Row]:
-    """Average sensitivity of parity, majority and OR beside their closed forms."""
+    """Average sensitivity of parity, majority and OR next to their closed forms."""
     from workbench.theory.average_sensitivity import average_sensitivity
 
     rows = []
@@ -523,10 +524,10 @@ def average_sensitivities() -> list[Row]:
     minutes=0.1,
 )
 def first_failing_lengths() -> list[Row]:
-    """The shortest string of majority on which each length-coupled twin is wrong, beside its formula.
+    """The shortest string of majority on which each length-coupled variant is wrong, next to its formula.
 
-    Compiled for n_max, a comparison of difference d = 0 errs from 2 (n_max + 1) / (n + 1) <= 1/2 on, which odd n can
-    have; a twin that reads the first N keys alone errs on some string of N + 1.
+    If it is compiled for n_max, a comparison of difference d = 0 errs from 2 (n_max + 1) / (n + 1) <= 1/2 on, which odd
+    n can have. A variant that reads only the first N keys errs on some string of N + 1.
     """
     from workbench.claims.exact.zoo_programs import wrong_on_ties
     from workbench.theory.compiler.pipeline import compile
@@ -563,7 +564,7 @@ def first_failing_lengths() -> list[Row]:
     settled="that hidden units are read as steps: with their gains R of the program grows",
 )
 def regularizer_of_first_keys_twin() -> list[Row]:
-    """R of each program and of the twin that reads the first n/2 keys, hidden units read as steps."""
+    """R of each program and of the variant that reads the first n/2 keys, hidden units read as steps."""
     from workbench.claims.exact.positional_penalties import twin_rows
 
     return twin_rows("first keys", steps=True)
@@ -588,7 +589,7 @@ def regularizer_of_first_keys_twin() -> list[Row]:
     former="does not hold at this scale",
 )
 def regularizer_of_small_gain_twin() -> list[Row]:
-    """The same with the gains of ReLUs counted, and a twin whose gain is just large enough to length n/2."""
+    """The same with the gains of ReLUs counted, and a variant whose gain is just large enough to length n/2."""
     from workbench.claims.exact.positional_penalties import twin_rows
 
     return twin_rows("small gain", steps=False)

@@ -47,7 +47,8 @@ NEARBY = 1_000
     minutes=0.1,
 )
 def rounding_thresholds() -> list[Row]:
-    """The number of keys from which p bits round every sub-maximal weight away, found by trying, beside 2^(p/gamma)."""
+    """The number of keys from which p bits round every sub-maximal weight away, found by trying, next to
+    2^(p/gamma)."""
     from workbench.claims.exact.rounding_attention import first_hard_length
 
     rows = []
@@ -108,7 +109,8 @@ def rounding_distances() -> list[Row]:
     note="gamma_top is the paper's margin; gamma_pair, between any two scores, counts where the best is missing",
 )
 def brute_margins() -> list[Row]:
-    """Margins of random heads by enumerating what a query can see, beside every string of up to 8 letters."""
+    """Margins of random heads by enumerating what a query can see, next to those over every string of up to 8
+    letters."""
     from workbench.claims.exact.short_strings import margins_seen
     from workbench.theory.limit_transformers.limit_heads import LimitHead, margins
 
@@ -346,7 +348,7 @@ def lengths_by_prior() -> list[Row]:
     minutes=0.1,
 )
 def log_scaled_local_weights() -> list[Row]:
-    """Weight of a key whose log-scaled local term is m: in the model, beside K^m / (K^m + K - 1)."""
+    """Weight of a key whose log-scaled local term is m: in the model, next to K^m / (K^m + K - 1)."""
     from workbench.claims.exact.rounding_attention import local_key_weight
     from workbench.theory.limit_transformers.precision import local_share
 
@@ -528,7 +530,7 @@ def sine_errors() -> list[Row]:
     settled="the reading of L: added when QB15 had failed",
 )
 def sine_slopes() -> list[Row]:
-    """The steepest place of each hand-made sine between strings of 1,000 tokens that differ in one; its slope in
+    """The steepest point of each hand-made sine, between strings of 1,000 tokens that differ in one; its slope in
     omega."""
     import torch
 

@@ -1,10 +1,9 @@
 """Claims of Jobanputra et al. 2025 (arXiv 2505.21785), trained: induction against anti-induction.
 
-Models are trained on retrieval and copying from random weights (BA01 to BA04), or on Markov text first, in which
-earlier segments come again (``copied_text``), and then on the tasks. That text stands in for the natural text of the
-paper's models, of 1 to 70 billion parameters, and it says which of its properties the asymmetry is put down to: what
-is copied there is copied forwards (BA05 to BA09), or backwards as often (BA11). Its fresh part is the same law read
-backwards.
+Models are trained on retrieval and copying from random weights (BA01 to BA04), or first on Markov text with repeated
+segments (``copied_text``) and then on the tasks. That text replaces the natural text of the paper's models, which have
+1 to 70 billion parameters. It isolates the property that the asymmetry is attributed to: segments are copied forwards
+(BA05 to BA09), or backwards as often (BA11). The distribution of its fresh part is the same when read backwards.
 """
 
 from __future__ import annotations
@@ -84,7 +83,7 @@ BEYOND = (
     ("NB, b1", 0.6, (3, "b1")),
     ("NB, b2", 0.2, (3, "b2")),
 )
-"""What fine-tuning is not to mend: name, greatest value, and which cell's quantity it is."""
+"""What fine-tuning should not correct: name, greatest value, and the cell of the quantity."""
 FORWARDS, BACKWARDS = UF[0].also(EDGES), UB.also(EDGES)
 REMOVED = (
     "accuracy at N less that with the edges of one circuit removed (keys behind, or equal to, an earlier occurrence)"
@@ -107,8 +106,8 @@ REMOVED = (
 def scores_of_handmade_heads() -> list[Row]:
     """Scores of heads whose every weight is a formula: 1 by their own keys, that of a head without mass by others.
 
-    A string is P different symbols, said twice; queries are those of the second time. Each query t has one target among
-    t + 1 keys, so a head with no mass on it scores (0 - 1/(t+1)) / (1 - 1/(t+1)), which is -1/t.
+    A string is P different symbols, written twice; queries are those of the second time. Each query t has one target
+    among t + 1 keys. A head with no mass on it scores (0 - 1/(t+1)) / (1 - 1/(t+1)), which is -1/t.
     """
     import torch
 

@@ -29,7 +29,7 @@ from workbench.claims.trained_cells import FIT, Request, TrainedCell, cell
 SOURCE = own_question("When does training converge to rules that do not depend on the length of the prefix?")
 EXACT = 1e-8
 SCALES = ((0.5, 4.0), (1.0, 1.0), (1.0, 3.0), (1.0, 8.0), (2.0, 4.0))
-"""Scales of summary and position code."""
+"""Scales of the task state and the position code."""
 LENGTH_LAWS = ("uniform", "growing", "few long", "fixed")
 FACTORS = (1, 1.25, 1.5, 2, 3, 4, 6, 8)
 LAWS: tuple[dict[str, Any], ...] = (
@@ -38,7 +38,7 @@ LAWS: tuple[dict[str, Any], ...] = (
 
 
 def _by_curriculum(task: str, low: int = 1, high: int = 16, steps: int = 1000, **more: Any) -> tuple[TrainedCell, ...]:
-    """A cell of each law of lengths, learned positions with a random offset."""
+    """A cell for each length distribution, with learned positions and a random offset."""
     return tuple(
         cell(task, "ape", high, steps, low=low, width=32, heads=2, rate=3e-3, label=law["law"].replace("_", " "),
              requests=(FIT, Request("lengths", {"factors": list(FACTORS)})),
@@ -116,7 +116,8 @@ def weights_of_position() -> list[Row]:
     conditions=(Condition("share read off position", near=EXACT), Condition("position wins", near=0.0)),
 )
 def shares_read_off_position() -> list[Row]:
-    """The share of the answer that is read off position: early, late, and as the variances of the features say."""
+    """The share of the answer that is read off position: early, late, and as predicted from the variances of the
+    features."""
     odds = law_of_lengths("uniform")
     rows = []
     for summary, code in SCALES:
@@ -203,7 +204,7 @@ def slopes_without_dividing() -> list[Row]:
     ),
 )
 def errors_with_decay() -> list[Row]:
-    """From an exact fit by position alone: without decay it stays; with decay it goes to the ridge solution."""
+    """From an exact fit by only position: without decay it stays; with decay it moves to the ridge solution."""
     odds = law_of_lengths("uniform")
     rows = []
     for summary, code in SCALES:

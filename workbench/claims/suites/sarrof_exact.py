@@ -29,7 +29,7 @@ KINDS, HEIGHTS = (2, 4, 8), (2, 3, 4, 5, 6)
     minutes=0.2,
 )
 def errors_of_handmade_flip_flop() -> list[Row]:
-    """Prefixes that the hand-made model of flip_flop answers wrongly, both laws."""
+    """Prefixes that the hand-made model of flip_flop answers wrongly, on both test sets."""
     from workbench.claims.exact.recurrent_states import wrong_prefixes
     from workbench.models.handmade.state_space import flip_flop
 
@@ -47,7 +47,7 @@ def errors_of_handmade_flip_flop() -> list[Row]:
     minutes=0.2,
 )
 def errors_of_handmade_parity() -> list[Row]:
-    """Prefixes that the hand-made model of parity with signed gates answers wrongly, both laws."""
+    """Prefixes that the hand-made model of parity with signed gates answers wrongly, on both test sets."""
     from workbench.claims.exact.recurrent_states import wrong_prefixes
     from workbench.models.handmade.state_space import parity
 
@@ -72,7 +72,7 @@ def errors_of_handmade_parity() -> list[Row]:
 def orbits_with_nonnegative_gates() -> list[Row]:
     """On 1^n a state h <- a h + b with a >= 0 at p bits: how often its sign changes at most, over all a, b, h.
 
-    To tell odd from even it would have to change at every step.
+    To distinguish odd from even it would have to change at every step.
     """
     from workbench.claims.exact.recurrent_states import number_of_cases, orbits
 
@@ -168,7 +168,7 @@ def errors_of_star_free_cascades() -> list[Row]:
     "MLPs, which these models lack",
 )
 def state_bits_of_bounded_stacks() -> list[Row]:
-    """Bits of state of a bounded stack, what it answers wrongly, and how well h log2 K tells the bits."""
+    """Bits of state of a bounded stack, its wrong answers, and how well h log2 K predicts the bits."""
     from workbench.claims.exact.recurrent_machines import cascade_answers, stacked_words
     from workbench.models.handmade.cascades import bounded_stack
 

@@ -1,8 +1,8 @@
-"""Where copying with repeats errs: at transitions that the last symbols written leave open, or at others?
+"""Where copying with repeats errs: at transitions that are ambiguous given the last symbols written, or at others?
 
-A transition is ambiguous for m where the last m symbols written occur more than once in the input: what followed them
-then does not say alone what comes next. Which m a model can use is not known; m = 2 was fixed beforehand, and 1 and 3
-stand beside it.
+A transition is ambiguous for m if the last m symbols written occur more than once in the input. What followed them then
+does not determine what comes next. Which m a model can use is not known; m = 2 was fixed beforehand, and 1 and 3 are
+reported with it.
 """
 
 from __future__ import annotations
@@ -23,12 +23,7 @@ RESAMPLES = 1000
 
 
 def ambiguous(written: Int[Tensor, "batch symbol"], m: int) -> Bool[Tensor, "batch place"]:
-    """Whether the last ``m`` symbols at places m - 1, m, .., n - 1 of an input occur in it more than once.
-
-    Args:
-        written: the input, which a right copy writes.
-        m: symbols looked back on.
-    """
+    """Whether the last ``m`` symbols at positions m - 1, m, .., n - 1 of an input occur in it more than once."""
     last = written.unfold(1, m, 1)  # batch, place, m
     alike = (last[:, :, None] == last[:, None]).all(-1)
     found: Bool[Tensor, "batch place"] = alike.sum(-1) > 1
@@ -39,7 +34,8 @@ def ambiguous(written: Int[Tensor, "batch symbol"], m: int) -> Bool[Tensor, "bat
 def transition_rows(run: TrainedRun, most: int = 3) -> StatisticRows:
     """Error at ambiguous over error at other transitions, of strings with lengths in (N, 2N], answers shown.
 
-    The end of the answer is none. Half an error and one transition are added to either side, so that a ratio exists.
+    The end of the answer does not count as a transition. Half an error and one transition are added to either side, so
+    that a ratio exists.
 
     Args:
         run: of copying with repeats, forwards.

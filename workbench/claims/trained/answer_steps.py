@@ -1,7 +1,7 @@
 """Answers of several tokens, step by step: where an answer that a model writes freely first goes wrong, and its end.
 
-A step is one token of the answer, with the id of the next one where the model predicts ids; the sign that the answer
-has ended is none.
+A step is one token of the answer, with the id of the next one if the model predicts ids. The token that ends the answer
+is not a step.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ MOST_READ = 1024
 def step_rows(run: TrainedRun, factors: Sequence[float]) -> StatisticRows:
     """Of answers that the model feeds on itself: the error of a step given that all before it are right.
 
-    Rows, each at several lengths: ``answer token`` is the share of strings whose last token is right, whatever was
-    written on the way; ``step error`` the share of the steps taken after none but right ones that are wrong; ``slope of
-    step error`` the least-squares slope of these errors on the number of the step, 1, 2, .., all strings together, per
-    step, with its interval from drawing strings.
+    There are three kinds of rows, each at several lengths. ``answer token`` is the share of sequences whose last token
+    is right, whatever was written before. ``step error`` is the share of wrong steps among those after only right
+    steps. ``slope of step error`` is the least-squares slope of these errors on the number of the step (1, 2, ..), per
+    step, over all sequences. Its interval is from resampling sequences.
 
     Args:
         run: of a task whose answer is part of the sequence.
@@ -120,7 +120,7 @@ def token_rows(run: TrainedRun, read: Sequence[int] = (), written: Sequence[int]
     Args:
         run: of a task whose answer is part of the sequence.
         read: numbers of tokens of the input.
-        written: numbers of tokens of the answer; the shortest input with such an answer is asked.
+        written: numbers of tokens of the answer; the shortest input with such an answer is evaluated.
     """
     task = run.task
     if not isinstance(task, SequenceTask):

@@ -1,9 +1,9 @@
-"""Accuracy by bins of lengths, as the papers report it, and whether a run is fitted on its trained lengths.
+"""Accuracy by bins of lengths, as the papers report it, and whether a run solves its trained lengths.
 
-With N the longest trained length, b0, b1 and b2 are accuracies with lengths uniform over [N/2, N], (N, 2N] and
-(2N, 3N]: every admissible length of a bin, so every residue. Beside the answer at the end of a string, *every* wants
-every prefix of it answered right. Where there is one string per length, the lengths are counted and there is no
-sampling error.
+N is the longest trained length. The accuracies b0, b1 and b2 have lengths uniform over [N/2, N], (N, 2N] and (2N, 3N].
+A bin has every admissible length, so every residue. The main accuracy is that of the answer at the end of a sequence;
+*every* requires that every prefix is answered right. With one sequence per length, the lengths are counted and there is
+no sampling error.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from workbench.tasks.base import TaskError
 STRINGS = 512
 """Strings of a bin, all lengths together, at least."""
 MOST_LENGTHS = 32
-"""Lengths of a bin that are asked, at most: evenly spaced, and of both parities."""
+"""The largest number of lengths evaluated in a bin: evenly spaced, and of both parities."""
 
 
 def bins_of(longest: int, bins: int = 3) -> dict[str, tuple[int, int]]:
@@ -37,7 +37,7 @@ def bins_of(longest: int, bins: int = 3) -> dict[str, tuple[int, int]]:
 
 
 def lengths_in(run: TrainedRun, low: int, high: int) -> list[int]:
-    """The lengths of a bin that are asked; none where the task has none there."""
+    """The evaluated lengths of a bin; empty if the task has none there."""
     try:
         every = run.task.lengths(low, high)
     except TaskError:
@@ -56,9 +56,9 @@ def bin_rows(
 
     Args:
         run: it.
-        law: of the strings.
+        law: test set of the sequences.
         task: parameters of the task that differ from the run's own.
-        told: what rows say it is about; the law, where that is not the matched one.
+        told: label of the rows; the test set if it is not the matched one.
         bins: how many.
     """
     variant = run.with_parameters(task or {})
@@ -128,7 +128,7 @@ def _few(lengths: Sequence[int], most: int = 4) -> list[int]:
 
 @statistic("fit", version=1)
 def fit_rows(run: TrainedRun) -> StatisticRows:
-    """Whether skill is shown to reach the bar at N/4, N/2 and N, asking again while that is open."""
+    """Whether skill is significantly above the threshold at N/4, N/2 and N; inconclusive lengths get more sequences."""
     if run.task.one_string_per_length:
         yield from _fit_counted(run)
         return

@@ -57,12 +57,7 @@ class ClassAttention(LayerReducer["Float[Tensor, 'figure sequence head']"]):
 
 @statistic("class attention", version=1)
 def class_rows(run: TrainedRun, factors: Sequence[float] = (1, 4, 16)) -> StatisticRows:
-    """Both figures of the head with most mass on the class at N: it is chosen on trained lengths alone.
-
-    Args:
-        run: of an average task.
-        factors: lengths, in multiples of N; N itself is looked at first in any case.
-    """
+    """Both values of the head with most mass on the class at N: it is chosen only on trained lengths."""
     at_n = _seen(run, run.task.next_length(run.longest))
     layer, head = divmod(int(at_n[:, 0].mean(1).argmin()), at_n.shape[-1])
     for factor in factors:

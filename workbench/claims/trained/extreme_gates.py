@@ -1,9 +1,9 @@
 """The gates of a state-space model on one token, where the answer is carried: do they turn a state around, or keep it?
 
-What a gate is hangs on all tokens that the short convolution before it reads, so that a mean over all places of a token
-says little: a channel that turns its state around at every second 1 has gates of -1 there and of 1 at the others.
-Places are therefore taken together where all of these tokens are the same, a *window*. And of the channels of a trained
-model most carry nothing: those that begin with the smallest step sizes keep gates next to 1, whatever is learnt.
+A gate depends on all tokens that the short convolution before it reads. A mean over all positions of a token is
+therefore misleading: a channel that flips its state at every second 1 has gates of -1 there and of 1 at the others.
+Positions are pooled only if all of these tokens, a *window*, are the same. Most channels of a trained model carry
+nothing: those that start with the smallest step sizes keep gates close to 1, whatever is learnt.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from workbench.tasks.base import Batch
 
 STRINGS = 64
 PLACES = 8
-"""Places that a window's mean is of, at least."""
+"""The smallest number of positions that a window's mean needs."""
 
 
 @statistic("gates", version=2)
 def gate_rows(run: TrainedRun, token: str) -> StatisticRows:
     """Two gates of the channel that carries the answer: the least on a token, and the one that keeps it longest.
 
-    ``least gate on``: over states, and over windows that end with the token, of the window's mean; ``steady gate on``:
-    the greatest over states of the mean where the whole window is of the token. The label says which channel it is.
+    ``least gate on``: the least window mean, over states and over windows that end with the token. ``steady gate on``:
+    the greatest mean, over states, of windows that contain only the token. The label names the channel.
 
     Args:
         run: of a state-space model.
@@ -73,19 +73,19 @@ def _hook(layer: int, part: str) -> str:
 
 
 def windows_of(tokens: Int[Tensor, "batch pos"], width: int) -> Int[Tensor, "batch pos width"]:
-    """The last tokens at each place, the newest first; -1 before the start."""
+    """The last tokens at each position, the newest first; -1 before the start."""
     return torch.stack([F.pad(tokens, (back, 0), value=-1)[:, : tokens.shape[1]] for back in range(width)], -1)
 
 
 def window_means(
     gates: Float[Tensor, "batch pos state"], windows: Int[Tensor, "batch pos width"], here: Tensor
 ) -> Float[Tensor, "window state"]:
-    """Mean gates of the windows at some places, of those that have places enough.
+    """Mean gates of the windows at some positions, for windows that occur often enough.
 
     Args:
         gates: of one channel.
         windows: see :func:`windows_of`.
-        here: ``[batch, pos]`` which places count.
+        here: ``[batch, pos]`` which positions count.
     """
     _, which, counts = windows[here].unique(dim=0, return_inverse=True, return_counts=True)
     sums = gates.new_zeros(len(counts), gates.shape[-1]).index_add_(0, which, gates[here])

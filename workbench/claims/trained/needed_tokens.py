@@ -26,11 +26,11 @@ RESAMPLES = 1000
 def needed_rows(run: TrainedRun, groups: Groups) -> StatisticRows:
     """Share of the tokens that the task needs that are among as many without which the run's loss rises most, at N.
 
-    Beside it that of as many tokens drawn at random. Strings of which the task needs no token but the last, which is
-    never left out, do not enter.
+    A second row is the share for as many random tokens. Sequences for which the task needs only the last token, which
+    is never left out, do not enter.
 
     Args:
-        run: of a task that is asked at the end.
+        run: of a task whose answer is at the end.
         groups: ``token`` leaves out one at a time, ``type`` all with the same token.
     """
     batch = run.strings(STRINGS, run.task.next_length(run.longest), "matched", "needed tokens")

@@ -1,8 +1,8 @@
 """Position vectors and a matrix between them, fitted to a function of two positions, and the errors of the fit.
 
-Huang et al. 2024 (arXiv 2410.02140) ask in an appendix whether ``p_i^T A p_j`` learns functions of the positions of
+Huang et al. 2024 (arXiv 2410.02140) study in an appendix whether ``p_i^T A p_j`` learns functions of the positions of
 query and key. As with a random offset in training, every window of :data:`WINDOW` neighbouring positions is seen, and
-no pair of positions that are further apart. What the product says of those is a matter of the fit alone.
+no pair of positions that are further apart. The product at those pairs depends only on the fit.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""From the rows of runs to the rows of a claim: what each claim's statistic is, as a function of stored rows alone.
+"""From the rows of runs to the rows of a claim: each claim's statistic as a function of only stored rows.
 
-Every function takes the claim and the table of runs and gives rows for :mod:`workbench.claims.verdict_rule`. Its
-arguments are those of the claim. Where runs of two cells are compared they are paired by seed. A pair is fitted if both
-runs are.
+Every function takes the claim and the table of runs and returns rows for :mod:`workbench.claims.verdict_rule`. Its
+arguments are those of the claim. Runs of two cells are compared in pairs of one seed. A pair solves the trained lengths
+if both runs do.
 """
 
 from __future__ import annotations
@@ -77,11 +77,7 @@ class OneRun:
         return self.rows[told]
 
     def share(self, told: str) -> Share:
-        """A share or a skill, to be drawn anew.
-
-        Raises:
-            ClaimError: for a skill whose share is not there.
-        """
+        """A share or a skill, which can be resampled."""
         row = self.row(told)
         value, strings = row.value or 0.0, 0 if row.low is None else row.n or 0
         raw = SKILL.sub(lambda found: found["bin"] or "accuracy at", told)
@@ -121,12 +117,12 @@ def pairs_of(one: TrainedCell, other: TrainedCell, table: RunTable) -> list[Pair
 
 
 def entering_pairs(claim: Claim, found: Sequence[Pair]) -> list[Pair]:
-    """The pairs of which both runs are fitted; all where the claim is exempt."""
+    """The pairs whose runs both solve the trained lengths; all pairs if the claim is exempt."""
     return [pair for pair in found if claim.exempt or all(run.fitted for run in pair)]
 
 
 def rng_of(claim: Claim, *parts: object) -> np.random.Generator:
-    """Randomness that hangs on the claim alone, so that the same rows give the same bytes."""
+    """A generator seeded by only the claim, so that the same rows give the same bytes."""
     return np.random.default_rng(seed_of("claim", claim.id, *parts))
 
 
@@ -200,7 +196,7 @@ def of_cells(claim: Claim, table: RunTable, of: Mapping[str, tuple[int, str]]) -
 def best_heads(claim: Claim, table: RunTable, of: Mapping[str, Sequence[tuple[int, str]]]) -> list[Row]:
     """The greatest score of a head at N on the strings of the task, of each run, with that head's interval.
 
-    ``of`` says for each condition which cells, and which score of each.
+    ``of`` gives the cells of each condition, and which score to take from each.
     """
     rows = []
     for name, scores in of.items():
@@ -218,7 +214,7 @@ def best_head(run: OneRun, score: str, strings: str) -> RunRow:
     Args:
         run: it.
         score: name of the quantity.
-        strings: ``task`` or ``repeats``, what it is asked on.
+        strings: ``task`` or ``repeats``: the sequences that it is evaluated on.
 
     Raises:
         ClaimError: if there is none.
@@ -257,7 +253,7 @@ def over_own(claim: Claim, table: RunTable, quantity: str, base: str, settings: 
 
 
 def slope_on_setting(claim: Claim, table: RunTable, quantity: str, settings: Sequence[str]) -> list[Row]:
-    """Least-squares slope of a share on the place of its setting, 1, 2, .., of each run; strings are drawn anew."""
+    """Least-squares slope of a share on the index of its setting, 1, 2, .., of each run; sequences are resampled."""
     rows = []
     for cell in claim.cells:
         for run in runs_of(cell, table):
@@ -344,7 +340,7 @@ def lead_over_better(claim: Claim, table: RunTable, quantity: str, others: int) 
 
 
 def _mean(runs: Sequence[OneRun], quantity: str) -> float:
-    """Mean over the fitted runs; below everything where none is."""
+    """Mean over the runs that solve the trained lengths; minus infinity if none does."""
     found = [run.row(quantity).value or 0.0 for run in runs if run.fitted]
     return float(np.mean(found)) if found else -math.inf
 
@@ -353,7 +349,8 @@ def _mean(runs: Sequence[OneRun], quantity: str) -> float:
 def separation(claim: Claim, table: RunTable, quantity: str, inside: int) -> list[Row]:
     """The least mean of the first ``inside`` cells less the greatest of the others; seeds are drawn within cells.
 
-    Inside fitted runs enter alone, and a cell needs enough of them; outside all runs do, where the claim is exempt.
+    In the first ``inside`` cells only runs that solve the trained lengths enter, and a cell needs enough of them. In
+    the other cells all runs enter if the claim is exempt.
     """
     groups = [
         [run for run in runs_of(cell, table) if run.fitted or (claim.exempt and place >= inside)]
@@ -508,7 +505,7 @@ def _rise(runs: _Plateaus, sign: int, chosen: np.ndarray) -> float:
 
 
 def _drawn_rises(runs: _Plateaus, sign: int) -> np.ndarray:
-    """``[draw]`` the same of all runs, with their strings drawn anew."""
+    """``[draw]`` the same of all runs, with their sequences resampled."""
     one, other = runs.drawn_logs()
     found: np.ndarray = sign * (other - one)
     return found
@@ -518,7 +515,7 @@ class _Plateaus:
     """The plateaus of the runs of some cells.
 
     Attributes:
-        place: ``[run]`` which of the cells each run is of.
+        place: ``[run]`` index of the cell of each run.
         rng: what strings are drawn with.
     """
 
@@ -537,7 +534,7 @@ class _Plateaus:
         return found
 
     def drawn_logs(self) -> np.ndarray:
-        """``[cell, draw]`` log of the mean plateau over all runs, with the strings of each run drawn anew."""
+        """``[cell, draw]`` log of the mean plateau over all runs, with the sequences of each run resampled."""
         noise = self.rng.standard_normal((len(self._mean), RESAMPLES))
         drawn = self._mean[:, None] * np.exp(self._error[:, None] * noise)
         found: np.ndarray = np.log([drawn[self._cells == at].mean(0) for at in range(max(self.place) + 1)])
@@ -595,7 +592,8 @@ def bound_tau(claim: Claim, table: RunTable, quantity: str, target: str) -> list
 
 
 def run_correlation(claim: Claim, table: RunTable, one: str, other: str) -> list[Row]:
-    """Spearman's correlation over fitted runs of one quantity's mean over heads, and another."""
+    """Spearman's correlation, over runs that solve the trained lengths, of one quantity's mean over heads and
+    another."""
     runs = [run for cell in claim.cells for run in runs_of(cell, table)]
     means = [mean_by_weights(run, one) for run in runs]
     whole = [(run, mean) for run, mean in zip(runs, means, strict=True) if run.fitted and mean is not None]

@@ -72,8 +72,8 @@ def share_of_kind(
         claim, table: them.
         quantity: whose label it is, one row for each head.
         label: the one that is counted.
-        told: what the row is called.
-        groups: places of cells, those of each group in order.
+        told: name of the row.
+        groups: indices of cells, those of each group in order.
     """
     found: list[float] = []
     of_group: list[int] = []
@@ -101,9 +101,9 @@ def _share(run: OneRun, quantity: str, label: str) -> float:
 
 # ---- along cells ---------------------------------------------------------------------------------
 def falls_along_cells(claim: Claim, table: RunTable, quantities: Sequence[str]) -> list[Row]:
-    """Whether shares fall from the first cell to the last: their correlation with the place of the cell, and the ends.
+    """Whether shares fall from the first cell to the last: their correlation with the index of the cell, and both ends.
 
-    Of each quantity two rows: Spearman's correlation over runs, and the share of the first cell less that of the last,
+    Each quantity has two rows: Spearman's correlation over runs, and the share of the first cell less that of the last,
     by seed.
 
     Args:
@@ -164,7 +164,7 @@ def slope_by_gate(claim: Claim, table: RunTable, gate: str, failure: Sequence[st
     Args:
         claim, table: them.
         gate: the quantity that is a.
-        failure: failure lengths, of which the smallest counts.
+        failure: failure lengths; the smallest counts.
     """
     every = _entering(claim, table)
     lengths = [min((v for name in failure if (v := run.row(name).value) is not None), default=None) for run in every]
@@ -182,7 +182,7 @@ def keys_slopes(claim: Claim, table: RunTable, factors: Sequence[float], holds: 
     Args:
         claim, table: them.
         factors: lengths, in multiples of N.
-        holds: the quantity that tells whether a run holds: it is at least ``least``.
+        holds: the quantity that decides whether a run holds: a run holds if it is at least ``least``.
         least: see there.
     """
     measured = [(run, slope) for run in _entering(claim, table) if (slope := _keys_slope(run, factors)) is not None]
@@ -210,12 +210,9 @@ def _keys_slope(run: OneRun, factors: Sequence[float]) -> float | None:
 
 # ---- orders within tasks -------------------------------------------------------------------------
 def tau_within_tasks(claim: Claim, table: RunTable, one: str, other: str) -> list[Row]:
-    """Kendall's tau of two quantities over the pairs of runs of one task each, all tasks together; fitted runs enter.
+    """Kendall's tau of two quantities over pairs of runs of the same task, all tasks pooled.
 
-    Args:
-        claim, table: them.
-        one: of heads, by the weights; their mean counts.
-        other: of the run.
+    Only runs that solve the trained lengths enter.
     """
     means = [(run, mean) for run in _entering(claim, table) if (mean := mean_by_weights(run, one)) is not None]
     runs = [run for run, _ in means]
@@ -237,15 +234,15 @@ def tau_within_tasks(claim: Claim, table: RunTable, one: str, other: str) -> lis
 def follows_order(
     claim: Claim, table: RunTable, factors: Sequence[float], places: Mapping[str, int], fitted: float = 0.9
 ) -> list[Row]:
-    """Spearman's correlation, within each task, of where a run fails and the place of its curriculum in an order.
+    """Spearman's correlation, within each task, of where a run fails and the rank of its curriculum in an order.
 
-    A run fails at the first of some lengths at which skill is shown to be below a bar; one that fails at none of them
-    fails beyond.
+    A run fails at the first of some lengths at which skill is significantly below a threshold; one that fails at none
+    of them fails beyond.
 
     Args:
         claim, table: them.
         factors: the lengths, in multiples of N, in order.
-        places: of each curriculum; those that should fail later are higher.
+        places: rank of each curriculum; those that should fail later are higher.
         fitted: the bar.
     """
     every = _entering(claim, table)
@@ -264,6 +261,7 @@ def follows_order(
 
 
 def _fails_at(run: OneRun, factors: Sequence[float], bar: float) -> float:
-    """The place of the first length at which skill is shown to be below the bar; where there is none, one behind."""
+    """Index of the first length at which skill is significantly below the threshold; one past the last if there is
+    none."""
     fails = [place for place, factor in enumerate(factors) if run.row(f"skill at {factor:g} N").ends[1] < bar]
     return float(min(fails, default=len(factors)))

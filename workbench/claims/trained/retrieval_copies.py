@@ -1,9 +1,9 @@
-"""A retrieval model run as a copier: asked for the neighbour of each symbol in turn, the prompt written anew each time.
+"""A retrieval model used for copying: it retrieves the neighbour of each symbol in turn, with a new prompt each time.
 
-The input's symbols are all different. Going right the copy begins with the first symbol, which is given, and each
-further one is what the model answers when it is asked what stands behind the symbol written last; going left it begins
-with the last. A prompt depends on the input and the symbol written last alone, so a copy is right as a whole just when
-the answer to every prompt with a right symbol is: all prompts of a copy are asked at once.
+The input's symbols are all different. Going right, the copy begins with the first symbol, which is given. Each further
+symbol is the model's answer to the query for the successor of the last symbol written. Going left, the copy begins with
+the last symbol. A prompt depends only on the input and the last symbol written. A copy is therefore entirely right
+exactly if the answer to every prompt with a right symbol is, and all its prompts are evaluated in one batch.
 """
 
 from __future__ import annotations
@@ -22,12 +22,7 @@ from workbench.tasks.sampling import distinct
 
 @statistic("copies", version=1)
 def copy_rows(run: TrainedRun, bins: int = 3) -> StatisticRows:
-    """Share of copies of which every symbol is right, by bins of the prompt's length.
-
-    Args:
-        run: of retrieval of the neighbour of a symbol that occurs once.
-        bins: how many; the alphabet must reach as far as the longest input.
-    """
+    """Share of copies whose symbols are all right, by bins of the prompt's length."""
     task = run.task
     if not isinstance(task, UR | UL):
         raise ClaimError(

@@ -1,6 +1,6 @@
-"""The table of runs: what was measured of each run of a trained claim, reduced; all that verdicts are made from.
+"""The table of runs: the reduced measurements of each run of a trained claim; verdicts need nothing else.
 
-Rows are keyed by the run's recipe and what was asked of it. The runs themselves may be gone.
+Rows are keyed by the run's recipe and the request that measured it. The runs themselves may be gone.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ class RunRow:
     """One number of one run.
 
     Attributes:
-        recipe: what the run was made from, as its cell states it: what a cell finds its rows by, so that settings that
-            come up later, with the value they had until then, leave them where they are.
+        recipe: what the run was made from, as its cell states it; a cell finds its rows by it. A setting that is added
+            later with the value it had until then does not change the recipe.
         run: id of the run: task, model, training and seeds, in full.
         step: of the checkpoint.
         cell: what the run is one of.
         seed: of weights and data.
-        asked: key of what was asked; see :attr:`workbench.claims.trained_cells.Request.key`.
+        asked: key of the request; see :attr:`workbench.claims.trained_cells.Request.key`.
         version: of what measured it.
         quantity: what it is a value of.
-        setting: law, task parameters or component that it is about; "" for the usual one.
+        setting: test set, task parameters or component that it is about; "" for the usual one.
         length: prefix length; -1 where it is about several.
         value: the number; None where there is only a label.
         low: lower end of its 95 % interval over strings; None where all was counted.
@@ -77,14 +77,14 @@ StatisticRows = Iterator[dict[str, Any]]
 _TYPES = {"str": pa.string(), "float": pa.float64(), "int": pa.int64()}
 SCHEMA = pa.schema([pa.field(f.name, _TYPES[str(f.type).split(" ")[0]]) for f in fields(RunRow)])
 Key = tuple[str, str, int]
-"""Recipe, what was asked of it, and the version of that."""
+"""Recipe, key of the request, and version of the request."""
 
 
 class RunTable:
     """The rows of runs, in the order in which they came.
 
     Args:
-        rows: what is there.
+        rows: all rows.
     """
 
     def __init__(self, rows: Iterable[RunRow] = ()) -> None:
@@ -99,7 +99,7 @@ class RunTable:
         return sum(map(len, self._rows.values()))
 
     def add(self, rows: Iterable[RunRow]) -> None:
-        """Take rows in; whatever was asked of a run again replaces what was there."""
+        """Add rows; the rows of a request that was measured again replace the former ones."""
         found: dict[Key, list[RunRow]] = {}
         for row in rows:
             found.setdefault((row.recipe, row.asked, row.version), []).append(row)
@@ -109,7 +109,7 @@ class RunTable:
         self._rows.update({key: tuple(rows) for key, rows in found.items()})
 
     def has(self, recipe: str, asked: str, versions: Iterable[int]) -> bool:
-        """Whether it was asked of the run of a recipe, under one of these versions."""
+        """Whether the request was measured on the run of a recipe, under one of these versions."""
         return any((recipe, asked, version) in self._rows for version in versions)
 
     def of(self, recipe: str) -> list[RunRow]:
@@ -127,16 +127,16 @@ def read_runs(folder: Path) -> RunTable:
     """The table of runs of a folder; empty where there is none.
 
     Raises:
-        ClaimError: for a file that is no table of runs, or that was changed since it was written.
+        ClaimError: for a file that is not a table of runs, or that was changed since it was written.
     """
     return read_table(folder / FILE)
 
 
 def read_table(path: Path) -> RunTable:
-    """The table of runs that a file holds; empty where there is none.
+    """The table of runs in a file; empty where there is none.
 
     Raises:
-        ClaimError: for a file that is no table of runs, or that was changed since it was written.
+        ClaimError: for a file that is not a table of runs, or that was changed since it was written.
     """
     found = read_sealed(path, "table of runs", SCHEMA.names)
     return RunTable(RunRow(**row) for row in found.to_pylist()) if found is not None else RunTable()
@@ -146,7 +146,7 @@ def take_in(path: Path, folder: Path) -> int:
     """Add the rows of a table that was made elsewhere to a folder's; returns how many rows it has.
 
     Raises:
-        ClaimError: for a file that does not exist or is no table of runs.
+        ClaimError: for a file that does not exist or is not a table of runs.
     """
     if not path.exists():
         raise ClaimError(f"there is no file {path}; give a runs.parquet that `lengthlens reproduce` wrote")

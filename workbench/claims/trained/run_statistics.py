@@ -1,4 +1,4 @@
-"""The statistics of a run that trained claims ask for: each function states its own name and version."""
+"""The statistics of a run that trained claims request: each function states its own name and version."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def statistic(name: str, version: int) -> Callable[[RowFunction], RowFunction]:
     """Register a function as the statistic of that name; it stays as it is.
 
     Args:
-        name: what a cell asks for it by, and what its rows carry in the table of runs.
+        name: the name in requests of cells, and in the table of runs.
         version: see :class:`Statistic`.
 
     Raises:
@@ -80,7 +80,7 @@ def valid_versions(request: Request) -> tuple[int, ...]:
 
 
 def measure(run: TrainedRun, request: Request, planned: PlannedRun) -> list[RunRow]:
-    """The rows that a request gives of a run. A statistic without a number gives one row that says it was computed."""
+    """The rows that a request gives of a run. A statistic without a number gives one row that marks it as computed."""
     from workbench.claims.trained.standard_rows import standard_rows
 
     known = request.name in statistics()

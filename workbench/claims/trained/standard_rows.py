@@ -1,4 +1,4 @@
-"""Measurements of the workbench, asked of the runs of claims: behaviour, positions, and whatever else there is."""
+"""Measurements of the workbench on the runs of claims: behaviour, positions, and any other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.measure.running.plan import execute, plan
 from workbench.table.reading import read_run
 
 WHOLE = ("verdict", "failure_length", "first_wrong", "near_ties")
-"""Quantities about all lengths at once, whose length is the horizon."""
+"""Quantities about all lengths at once, whose length is the longest tested length."""
 
 
 def standard_rows(
@@ -33,8 +33,8 @@ def standard_rows(
         name: of the measurement.
         run: it; its folder takes the shards.
         only: quantities that are kept; () = all.
-        lengths: in multiples of N, beside those inside; None = the usual grid.
-        sequences: per law and length.
+        lengths: in multiples of N, in addition to those inside training; None = the usual grid.
+        sequences: per test set and length.
         inside: whether the rows of other lengths are kept as well.
         settings: of the measurement.
 

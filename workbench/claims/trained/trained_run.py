@@ -27,7 +27,7 @@ class TrainedRun:
     Attributes:
         run: its folder.
         model: as it is at the last step.
-        task: what it is asked; the run's own, or that with other parameters.
+        task: the task that it is evaluated on: the run's own, or the same with other parameters.
     """
 
     run: Run
@@ -63,7 +63,7 @@ class TrainedRun:
         return replace(self, task=task)
 
     def strings(self, count: int, length: int, law: str, *purpose: object) -> Batch:
-        """Strings of a law at a length, the same ones for every run."""
+        """Sequences of a test set at a length, the same ones for every run."""
         g = generator("claims", *purpose, law, length)
         return self.task.sample(count, length, g, law, window=self.longest)
 

@@ -1,6 +1,6 @@
 """Training the runs that claims lack and measuring them: many in each worker process, each run's rows kept at once.
 
-A run that others begin from stays in a folder beside the tables for as long as any of them is lacking, so that it is
+A run that others start from stays in a folder next to the tables as long as any of them is missing, so that it is
 trained once.
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from workbench.training.starting_weights import StartingWeights
 
 STARTS = "starting_runs"
-"""Folder beside the tables in which runs stay that others begin from, each under its recipe."""
+"""Folder next to the tables that keeps the runs that others start from, each under its recipe."""
 MEMORY_PER_WORKER = 1 << 30
 """Bytes a worker may need: torch, a small model, and its forward passes."""
 
@@ -70,12 +70,7 @@ PACE = Pace()
 
 
 def planned_runs(cells: Iterable[TrainedCell], most_seeds: int | None = None) -> list[PlannedRun]:
-    """The runs of some cells and those that they begin from, each once, with all that any cell asks of it.
-
-    Args:
-        cells: of one suite or several.
-        most_seeds: seeds of a cell, at most.
-    """
+    """The runs of some cells and those that they start from, each once, with all requests of all cells."""
     runs: dict[str, PlannedRun] = {}
 
     def add(cell: TrainedCell, seed: int, requests: Sequence[Request]) -> None:
@@ -95,12 +90,12 @@ def planned_runs(cells: Iterable[TrainedCell], most_seeds: int | None = None) ->
 def missing_runs(planned: Sequence[PlannedRun], table: RunTable, folder: Path | None = None) -> list[PlannedRun]:
     """What is missing of the runs, the longest first, for all workers to end together.
 
-    A run that nothing more is asked of is missing too where one begins from it that is, unless it is still there.
+    A run without open requests is missing too if a missing run starts from it, unless it is still stored.
 
     Args:
         planned: the runs, and those that they begin from.
         table: what was measured.
-        folder: of the table, beside which runs stay that others begin from; None = there are none.
+        folder: of the table, next to which runs stay that others start from; None = there are none.
     """
     by_recipe = {run.recipe: run for run in planned}
     missing: dict[str, PlannedRun] = {}
@@ -130,11 +125,7 @@ def is_whole(path: Path) -> bool:
 
 
 def train_and_measure(work: TrainingJob) -> list[RunRow]:
-    """Train a run as a sweep does, and measure what is asked of it.
-
-    Raises:
-        TimeIsUp: if by the pace of this process it would not end in time.
-    """
+    """Train a run as a sweep does, and compute its requests."""
     from workbench.claims.trained.trained_run import TrainedRun
     from workbench.training.trainer import Trainer
 
@@ -197,8 +188,8 @@ def train_missing(
         folder: of the table.
         workers: where.
         until: seconds since the epoch after which nothing begins; None = no limit.
-        tell: is given a line when a run ends.
-        staying: recipes of runs that stay beside the table, as runs that are not among these begin from them.
+        tell: receives a line when a run ends.
+        staying: recipes of runs that stay next to the table, because runs that are not among these start from them.
 
     Returns:
         a sentence for each run that failed. Those that would have begun from it are still missing then.
@@ -243,13 +234,7 @@ def starts_of(missing: Iterable[PlannedRun]) -> set[str]:
 
 
 def remove_starts(folder: Path, needed: Collection[str], runs: Path | None) -> None:
-    """Remove the runs beside the tables that no missing run begins from any more.
-
-    Args:
-        folder: of the tables.
-        needed: recipes of those that stay.
-        runs: the folder that they go to, where trained runs are kept; None = nowhere.
-    """
+    """Remove the runs next to the tables that no missing run starts from any more."""
     home = path_below(folder, STARTS)
     for path in home.iterdir() if home.exists() else ():
         place = f"{STARTS}/{path.name}"

@@ -1,4 +1,4 @@
-"""The cursor bar: which run, which step, which prefix length, which head; two sliders steer every panel."""
+"""The selection bar: it selects the run, step, prefix length and head, and its two sliders steer every panel."""
 
 from __future__ import annotations
 
@@ -59,15 +59,15 @@ def bar(
     other: RunView | None = None,
     axis: LengthAxis = "times",
 ) -> list[Any]:
-    """Children of the cursor bar.
+    """Children of the selection bar.
 
     Args:
         run: whose steps and lengths the sliders have.
-        cursor: where they stand.
+        cursor: the selected step, length, layer and head.
         names: of all runs.
         pick: the first cell; None = a select of runs.
-        other: a run beside it, whose curves and verdicts stand behind the sliders too.
-        axis: what lengths are told in.
+        other: a second run, whose curves and verdicts the sliders show too.
+        axis: the unit of lengths.
     """
     lengths = run.lengths or (run.trained,)
     steps = run.steps or (0,)
@@ -228,13 +228,13 @@ def slider(
     text: Callable[[float], str],
     disabled: bool = False,
 ) -> dmc.Slider:
-    """A slider that stops at given values only, arrow keys jumping from one to the next.
+    """A slider that stops only at given values; an arrow key moves it to the next value.
 
     Args:
-        ident: of the component, whose ``value`` is a place on the axis.
+        ident: of the component, whose ``value`` is a position on the axis.
         label: its accessible name.
         values: where it stops, ascending.
-        where: a value's place on the axis.
+        where: maps a value to its position on the axis.
         value: where it stands.
         width: pixels that it has on the smallest page, for choosing labels that fit.
         first: values that are labelled before all others.

@@ -1,7 +1,7 @@
 """The styles and scripts in the head of every page, in the order in which they count.
 
-Dash would take whatever lies in the folder, in alphabetical order. Both orders matter: of two rules that are equally
-specific the later one holds, and a script extends what an earlier one made.
+Dash would load every file of the folder in alphabetical order. The order matters: of two equally specific CSS rules the
+later one applies, and a script extends objects that an earlier script made.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ STYLES = (
     "palette",
     "tour",
 )
-"""Files of ``assets/css``; a later one may take back what an earlier one says."""
+"""Files of ``assets/css``; a later file may override rules of an earlier one."""
 SCRIPTS = (
     "turns",
     "plot_lines",
@@ -55,7 +55,7 @@ SCRIPTS = (
 """Files of ``assets/js``; ``plot_lines`` makes ``window.lens``, which all but two of the others extend."""
 _TABLE = "dash_ag_grid.min.js"
 PASSED_OVER = "."
-"""For Dash: no file is taken because it lies there (a pattern that every name matches)."""
+"""A pattern for Dash that matches every name, so that Dash loads no file of the folder on its own."""
 
 
 def add(app: Dash) -> None:
@@ -68,10 +68,11 @@ def add(app: Dash) -> None:
 
 
 def _load_on_demand(app: Dash) -> None:
-    """Leave the table's library out of the head, and say where it and the charts' are; ``libraries.js`` loads them.
+    """Leave the table library out of the head and pass the addresses of the table and chart libraries to
+    ``libraries.js``.
 
-    The chart library is the smaller bundle that reports carry: it has all kinds of charts that the pages draw, in a
-    third of the size.
+    The chart library is the smaller bundle that reports include. It has all chart types that the pages draw, at a third
+    of the size.
     """
     main = next(file for file in dash_ag_grid._js_dist if file["relative_package_path"] == _TABLE)
     main["dynamic"] = True

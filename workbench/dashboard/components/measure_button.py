@@ -12,7 +12,8 @@ from workbench.dashboard.state.run_view import RunView
 
 
 def button(run: str, family: str, deepen_at: int | None = None) -> html.Button:
-    """Measures what a panel lacks; or draws further strings at one step, where the first ones left a question open."""
+    """A button that measures what a panel lacks, or draws more sequences at one step where the verdict is
+    inconclusive."""
     deeper = {} if deepen_at is None else {"data-measure-step": str(deepen_at)}
     return html.Button(
         [icon("play"), "Measure now"],
@@ -23,13 +24,13 @@ def button(run: str, family: str, deepen_at: int | None = None) -> html.Button:
 
 
 def ways(run: RunView, options: str = "", family: str = "", deepen_at: int | None = None) -> list[Any]:
-    """How to have something measured: the command and the button, or what is wanted first where weights are not here.
+    """The command and the button that measure something, or what is needed first if the weights are missing.
 
     Args:
         run: whose.
         options: of the command.
         family: what the button measures; "" = everything.
-        deepen_at: the step that it draws further strings at.
+        deepen_at: the step at which to draw more sequences; None measures as usual.
     """
     if run.run.weightless:
         return weights_wanted(run)
@@ -38,7 +39,7 @@ def ways(run: RunView, options: str = "", family: str = "", deepen_at: int | Non
 
 
 def weights_wanted(run: RunView) -> list[Any]:
-    """Why nothing can be computed with a run's weights, and the command that says where they are, if they are."""
+    """Why nothing can be computed with a run's weights, and the command that gives their folder if they exist."""
     said = html.P(f"This needs the weights of the model. {run.run.weightless[:1].upper()}{run.run.weightless[1:]}.")
     if not (run.run.rows_only and run.run.referenced):
         return [said]

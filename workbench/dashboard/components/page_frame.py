@@ -30,7 +30,7 @@ class PanelPlace(TypedDict):
 
 
 class Here(TypedDict):
-    """What the browser was told of its page."""
+    """What the browser knows of its page."""
 
     run: Name
     waits: bool
@@ -60,7 +60,7 @@ POLL_MS = 2000
 
 
 def banner(notices: Sequence[Notice], href: str | None = None) -> list[html.Div]:
-    """What a stale link asked for and what is shown, with what accepts it: a link, or else a button."""
+    """What a stale link named and what is shown instead, with a link or a button that accepts the replacement."""
 
     def accept(text: str) -> html.A | html.Button:
         if href is not None:
@@ -111,7 +111,7 @@ def command(text: str) -> html.Div:
 
 
 def offline(roots: Sequence[Path]) -> html.Div:
-    """What is said while the server does not answer; ``assets/js/offline.js`` shows it, and takes it away."""
+    """The message shown while the server does not answer; ``assets/js/offline.js`` shows and hides it."""
     said = [
         html.Strong("The server does not answer."),
         " The page shows what it loaded last. It retries every two seconds and continues when the server answers. If "
@@ -206,9 +206,9 @@ class Linked(Protocol):
 
 
 def nav(pages: Sequence[Linked], shown: Linked, run: str | None) -> list[html.A]:
-    """The pages there are; those about one run lead to ``run``; while there is none, only the first is listed.
+    """Links to all pages; those about one run lead to ``run``. Without runs only the first page is listed.
 
-    A link to a page under the cursor bar carries the cursor along (``data-carry``, see ``assets/js/keys.js``).
+    A link to a page with a selection bar keeps the selection (``data-carry``, see ``assets/js/keys.js``).
     """
     return [
         html.A(

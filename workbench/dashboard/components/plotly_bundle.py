@@ -1,6 +1,6 @@
-"""The plotly.js that pages carry: the smaller bundle with Cartesian plots alone, of the version plotly's package has.
+"""The plotly.js that pages include: the smaller bundle with only Cartesian plots, in the version of the Python package.
 
-From the npm package ``plotly.js-cartesian-dist-min``, under the MIT licence that lies beside it.
+From the npm package ``plotly.js-cartesian-dist-min``, under the MIT licence, which is in the same folder.
 """
 
 from __future__ import annotations

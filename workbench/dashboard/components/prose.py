@@ -50,11 +50,11 @@ def meta(run: RunView) -> list[Any]:
 
 
 def verdict(run: RunView, cursor: Cursor) -> list[Any]:
-    """The verdict sentence at the cursor's step, or what is missing for one; and the button that may decide it."""
+    """The verdict sentence at the selected step, or what is missing for one, and the button that may decide it."""
     step = cursor.step
     try:
         said = verdict_words(run, step)
-        more = run.memo(("wants strings", step), lambda: wants_strings(run.frame, step))
+        more = run.memo(("may be decided by more sequences", step), lambda: wants_strings(run.frame, step))
         return [*pieces(said), *([" ", measure_button.button(run.name, "behaviour", deepen_at=step)] if more else [])]
     except NotMeasured:
         return [
@@ -108,7 +108,7 @@ def training(run: RunView) -> list[Any]:
 
 
 def diagnosis(run: RunView, step: int) -> tuple[list[Any], bool]:
-    """Why it fails past N, since when, and whether there are repairs to draw; or how to have it asked."""
+    """The diagnosis sentence, and whether there are interventions to draw; without a diagnosis, how to compute one."""
     try:
         said = run.memo(("diagnosis", step), lambda: diagnosis_sentence(run.frame, step=step, longest=run.trained))
     except NotMeasured:
@@ -122,8 +122,10 @@ def diagnosis(run: RunView, step: int) -> tuple[list[Any], bool]:
 
 
 def try_repair(run: RunView, step: int, named: Mapping[str, Any]) -> list[Any]:
-    """A way to the repair that names the entry, on a string of the length at which it does; none where it has no place
-    on one string."""
+    """A link to the intervention that named the cause, on a sequence of that length.
+
+    Empty if the intervention has no equivalent on a single sequence.
+    """
     repair = str(named["target"])
     if not named["label"] or repair not in SINGLE_PASS:
         return []
@@ -135,7 +137,7 @@ def try_repair(run: RunView, step: int, named: Mapping[str, Any]) -> list[Any]:
 
 
 def entries_said(run: RunView) -> str:
-    """Entry and site at each diagnosed checkpoint."""
+    """The diagnosed cause and location at each checkpoint."""
     stretches = entries_over_training(run.frame)
     told = [f"{span_of_steps(first['step'], last['step'])}: {text}" for first, last, text in stretches]
     return f"Over training: {'; '.join(told)}."

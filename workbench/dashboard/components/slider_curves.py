@@ -1,4 +1,4 @@
-"""What a slider of the cursor is scented with: stops, labels, accuracy behind it, verdicts below it; no Dash."""
+"""What the sliders show: stops, labels, accuracy behind them and verdicts below them; this module does not use Dash."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def verdict_at(run: RunView, step: int) -> str:
 
 
 def ends(values: Sequence[float], where: Callable[[float], float]) -> tuple[float, float]:
-    """Both ends of a slider, as places on its axis; of a single stop one apart."""
+    """Both ends of a slider, as positions on its axis; a single stop gives ends that are one apart."""
     low, high = where(values[0]), where(values[-1])
     return low, high if high > low else low + 1
 
@@ -41,11 +41,11 @@ def marks(
     first: Iterable[float],
     text: Callable[[float], str],
 ) -> list[dict[str, Any]]:
-    """A slider's stops: ``value``, the place on its axis, and of those whose words have room the ``label``.
+    """A slider's stops: the ``value``, its position on the axis, and a ``label`` where there is room for it.
 
     Args:
         values: where it stops, ascending.
-        where: a value's place on the axis.
+        where: maps a value to its position on the axis.
         width: pixels that it has on the smallest page.
         first: values that are labelled before all others.
         text: a value as a label.
@@ -66,7 +66,7 @@ def _labelled(
     first: Iterable[float],
     text: Callable[[float], str],
 ) -> set[int]:
-    """Indices of the marks that get a label: the wanted ones, both ends, then the roundest that fit."""
+    """Indices of the marks that get a label: the required ones, both ends, then the roundest that fit."""
     low, high = ends(values, where)
     wanted = [v for v in first if v in values]
     rest = sorted(values, key=lambda v: (-_roundness(v), -v))
@@ -85,13 +85,13 @@ def _roundness(value: float) -> int:
 
 
 def scent_over_steps(run: RunView, length: int, other: RunView | None = None) -> dict[str, str]:
-    """Accuracy over training at one length, as the mask behind the step slider; of a run beside it dashed."""
+    """Accuracy over training at one length, as the mask behind the step slider; a second run is dashed."""
     near = {} if other is None else {"length": nearest_earlier(other.lengths, length)}
     return _mask([_scent(run, "step", run.steps, length=length), _beside(run.steps, other, "step", near)])
 
 
 def scent_over_lengths(run: RunView, step: int, other: RunView | None = None) -> dict[str, str]:
-    """Accuracy over prefix length at one step, as the mask behind the length slider; of a run beside it dashed."""
+    """Accuracy over prefix length at one step, as the mask behind the length slider; a second run is dashed."""
     near = {} if other is None else {"step": nearest_earlier(other.measured_steps, step)}
     return _mask([_scent(run, "length", run.lengths, step=step), _beside(run.lengths, other, "length", near)])
 
@@ -120,7 +120,7 @@ def _scent(run: RunView, along: str, values: Sequence[int], dash: str = "", **at
 
 
 def ribbons(run: RunView, other: RunView | None, low: float, high: float) -> dict[str, str]:
-    """The verdicts of a run, and below them in half the height those of a run beside it."""
+    """The verdicts of a run, and below them, at half the height, those of a second run."""
     if other is None:
         return {"background": ribbon(run, low, high)}
     both = [ribbon(one, low, high) for one in (run, other)]

@@ -1,7 +1,7 @@
-"""The bar of the Sweep page: training step and prefix length of all runs at once, as two sliders.
+"""The two sliders of the Sweep page: they select training step and prefix length of all runs at once.
 
-The words that stand beside each stop are made here; ``assets/js/sweep.js`` shows them while a slider moves and
-tells the server where it settles.
+This module writes the label of each stop. ``assets/js/sweep.js`` shows it while a slider moves and sends the final
+position to the server.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _pace(steps: Sequence[StepStop]) -> dmc.SegmentedControl:
 
 
 def step_scale(steps: Sequence[StepStop], step: StepStop, last: tuple[int, int]) -> dict[str, Any]:
-    """The stops of the step slider, each with its place and its words."""
+    """The stops of the step slider, each with its position and its label."""
     numbers = _numbers(steps)
     many = f"{len(steps):,}"
     where = [
@@ -135,7 +135,7 @@ def _numbers(steps: Sequence[StepStop]) -> list[float]:
 
 
 def length_scale(stops: Sequence[Stop], stop: Stop, trained: tuple[int, int]) -> dict[str, Any]:
-    """The stops of the length slider, each with its place and its words."""
+    """The stops of the length slider, each with its position and its label."""
     if not stops:
         return {
             "values": [None],
@@ -199,7 +199,7 @@ def _head(ident: str, name: str) -> html.Div:
 
 
 def _step_place(numbers: Sequence[float], value: float) -> float:
-    """Logarithmic; the end of steps stands apart, since it is no step, that of shares is the whole."""
+    """Logarithmic position of a step or share. The stop "last step" is set apart because it is not a number."""
     relative = bool(numbers) and 0 < numbers[-1] < 1
     place = math.log2 if relative else u_step
     if not math.isinf(value):

@@ -41,12 +41,12 @@ JARGON = ("matched", "challenge", "tie set", "refit", "transfer", "band")
 
 
 def anchor(term: str) -> str:
-    """A term's place on the Glossary page."""
+    """The anchor of a term on the Glossary page."""
     return f"term-{term.replace(' ', '-')}"
 
 
 def explained(text: str) -> list[str | html.Button]:
-    """A sentence whose jargon says what it means on hover, focus and touch (``assets/js/popups.js``)."""
+    """A sentence whose jargon shows its definition on hover, focus and touch (``assets/js/popups.js``)."""
     pattern = rf"\b({'|'.join(JARGON)})(?:s|ted)?\b"
     made: list[str | html.Button] = []
     at = 0

@@ -1,4 +1,4 @@
-"""What the verdicts and the keys mean, as the help drawer says it."""
+"""The help drawer: what the verdicts mean and what the keys do."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a page is; which there are is listed in :mod:`workbench.dashboard.pages.all_pages`.
+"""What a page is; :mod:`workbench.dashboard.pages.all_pages` lists the pages.
 
-A page that stands under the cursor bar is a :class:`workbench.dashboard.pages.cursor_page.CursorPage`; every other
-one is a :class:`FreePage`. The frame (header, navigation, link, notices) knows them only by this.
+A page with a selection bar is a :class:`workbench.dashboard.pages.cursor_page.CursorPage`; every other one is a
+:class:`FreePage`. The frame (header, navigation, link, notices) uses only this interface.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Notice, parse
 
 CURSOR_KEYS = ("run", "step", "len", "layer", "head", "view", "sample", "axis")
-"""What the address of any page about a run may say: links carry the cursor along."""
+"""Keys that the address of any page about a run may have: links keep the selection."""
 
 
 @runtime_checkable
 class Exported(Protocol):
-    """A panel whose data can be taken away under its id; :mod:`workbench.dashboard.downloads` tells kinds apart."""
+    """A panel whose data can be downloaded under its id; :mod:`workbench.dashboard.downloads` distinguishes the
+    kinds."""
 
     @property
     def id(self) -> str: ...
@@ -32,13 +33,13 @@ class Exported(Protocol):
 
 @dataclass(frozen=True)
 class Visit:
-    """What a link asks of a page.
+    """A request for a page.
 
     Attributes:
         path: the page.
-        search: the query string.
+        search: the query part of the address.
         last: the run seen last.
-        notices: what is already to be said, because another page could not be shown.
+        notices: messages to show, for example because another page could not be shown.
     """
 
     path: str
@@ -59,7 +60,7 @@ class Drawn:
     Attributes:
         content: everything below the header.
         title: of the browser's tab, without the product's name.
-        run: the run it is about, or an empty string.
+        run: the run it is about, or "".
         waits: whether it stands empty until data come.
     """
 
@@ -86,7 +87,7 @@ class Page:
         name: in the navigation.
         connect: registers its callbacks; it must name no component of another page.
         panels: whose exports it offers.
-        needs_run: whether its address says nothing without ``?run=``.
+        needs_run: whether its address is meaningless without ``?run=``.
     """
 
     path: str
@@ -96,12 +97,12 @@ class Page:
     needs_run: bool = False
 
     def draw(self, context: Context, visit: Visit) -> Drawn:
-        """The page as a visit asks for it; raises :class:`Astray` where it cannot be shown at all."""
+        """The page that a visit requests; raises :class:`Astray` if it cannot be shown at all."""
         raise NotImplementedError(self.path)
 
 
 def unknown(asked: Mapping[str, str], known: Collection[str], page: str) -> list[Notice]:
-    """What a link says that its page does not know."""
+    """Notices about keys of a link that its page does not know."""
     names = [f"\u201c{name[:40]}\u201d" for name in asked if name not in known]
     if not names:
         return []
@@ -117,13 +118,13 @@ class FreePage(Page):
 
     Attributes:
         layout: its answer to a visit; may raise :class:`Astray`.
-        keys: what its address may say.
+        keys: keys that its address may have.
     """
 
     layout: Callable[[Context, Visit], Drawn] = field(repr=False)
     keys: Sequence[str] = ()
 
     def draw(self, context: Context, visit: Visit) -> Drawn:
-        """The page as a visit asks for it; a visit that led astray has said so already."""
+        """The page that a visit requests; the notices of a visit that was redirected are shown already."""
         said = unknown(visit.asked, self.keys, self.name) if visit.path == self.path else []
         return self.layout(context, replace(visit, notices=[*visit.notices, *said]))

@@ -1,4 +1,4 @@
-"""The Checkpoint page: the heads at the cursor, and what one of them does on one sequence."""
+"""The Checkpoint page: all heads at the selected step and length, and the selected head on one sequence."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ BOARD = sequence_board.SequenceBoard("seq-board", (PANEL,), note)
 
 
 def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
-    """What stands below the cursor bar: a sentence on the head, tables left, the sequence right."""
+    """What is below the selection bar: a sentence on the head, tables on the left, the sequence on the right."""
     beside = head_tables.shells(run, cursor, extras) if run.n_heads else head_tables.scan_shells(run)
     here = not run.run.weightless
     shown = [
@@ -87,7 +87,7 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
 
 
 def meta(run: RunView, cursor: Cursor) -> list[Any]:
-    """Which checkpoint this is: run, place among all, hash, and what the model is."""
+    """Which checkpoint this is: run, index among all checkpoints, hash, and the model."""
     place = f"checkpoint {run.steps.index(cursor.step) + 1} of {len(run.steps)}" if cursor.step in run.steps else ""
     parts = [place, sha256_text(run, cursor.step)]
     return [html.Span(run.name, className="mono"), *(f" \u00b7 {part}" for part in parts if part)]

@@ -1,4 +1,4 @@
-"""The Compare page: A, B and their difference at one cursor, all seeds of both, or up to eight configurations."""
+"""The Compare page: A, B and their difference at one selection, all seeds of both, or up to eight configurations."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def _seed_panels() -> tuple[Panel, ...]:
 
 
 def _in_context_panels() -> tuple[Panel, ...]:
-    """Accuracy over items, of two models that were asked in their prompt."""
+    """Panels of accuracy over items, for two models that were evaluated in a prompt."""
     shared: dict[str, Any] = {
         "row": "in-context",
         "measurement": "behaviour.in_context",
@@ -191,9 +191,9 @@ COMPARED = {"prefixes": PANELS, "items": IN_CONTEXT}
 
 
 def check(context: Context, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
-    """B is the run that the link names, or else the one that says most beside A (:func:`likeliest`).
+    """B is the run that the link names, or else the most informative one (:func:`likeliest`).
 
-    Where it chooses configurations, these are shown, and B only where it is named.
+    If the link chooses configurations, the page shows them, and B only if the link names it.
     """
     runs, notices = context.store.together(), []
     asked = extras.get("run2", "")
@@ -219,11 +219,11 @@ OPPOSITE = {SCALE_ROBUST: LENGTH_COUPLED, LENGTH_COUPLED: SCALE_ROBUST}
 
 
 def likeliest(run: RunView, others: Sequence[RunView]) -> RunView:
-    """What a run is held against unless a link says otherwise.
+    """The run that a run is compared with unless a link names another.
 
-    The same configuration with another seed; else a run of the same task with the opposite verdict, each at its last
-    checkpoint; else any of the same task; else any; else the run itself. A model that was asked in its prompt shares no
-    panel with one that was trained: of the other kind only where there is none of its own.
+    The first choice is the same configuration with another seed. The next is a run of the same task with the opposite
+    verdict, each at its last checkpoint. Then follow any run of the same task, any other run, and the run itself. A
+    model that was evaluated in a prompt shares no panel with a trained one, so runs of the other kind come last.
     """
     others = [one for one in others if one.kind is run.kind] or others
     alike = [one for one in others if one.task == run.task]
@@ -291,7 +291,7 @@ def _head(side: str, what: Any, seeds: bool = False) -> html.Div:
 
 
 def heads_of(at: PanelCursor, seeds: bool) -> tuple[Any, ...]:
-    """Chip and sentence of A, of B, and what tells them apart."""
+    """Chip and sentence of A and of B, and what distinguishes the two."""
     said: list[Any] = []
     for here in (at, at.beside):
         verdict = verdict_at(here.run, here.cursor.step)

@@ -1,4 +1,4 @@
-"""Compare with up to eight configurations: a line each with the band of its seeds, and what they are at the cursor."""
+"""Compare up to eight configurations: a line for each with the band of its seeds, and their values at the selection."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _ABOUT = (
     f"the band is its {LEVEL_TEXT} interval."
 )
 MOST_SETTINGS = 3
-"""Settings by which a configuration is told from the others."""
+"""Settings that distinguish a configuration from the others."""
 
 
 def rows_of(at: PanelCursor, shown: str) -> Frame:
@@ -125,7 +125,7 @@ def pick(extras: Mapping[str, str]) -> html.Div:
 
 
 def content(context: Context, at: PanelCursor) -> list[Any]:
-    """The select of configurations, what they are at the cursor, and a row of panels per kind of evidence."""
+    """The menu of configurations, their values at the selection, and a row of panels per kind of evidence."""
     specs: dict[str, Any] = {}
     for one in at.configurations:
         specs |= one.runs[0].specs
@@ -160,7 +160,7 @@ def _select(context: Context, at: PanelCursor) -> html.Div:
 
 
 def at_cursor(at: PanelCursor) -> html.Table:
-    """What each configuration is, and its accuracies at the cursor."""
+    """What each configuration is, and its accuracies at the selected step and length."""
     found = {shown: _values(at, shown) for shown in ("accuracy", "challenge")}
     times = multiple(at.cursor.length / at.run.trained)
     where = f"at {times} \u00d7 N" if at.axis == "times" else f"at length {whole(at.cursor.length)}"
@@ -197,7 +197,7 @@ def at_cursor(at: PanelCursor) -> html.Table:
 
 
 def _telling(configurations: Sequence[Configuration]) -> list[str]:
-    """The settings in which they differ, the most telling first; without seeds."""
+    """The settings in which they differ, the most distinctive first; without seeds."""
     axes = axes_of({one.letter: one.runs[0].config for one in configurations})
     first = ("task.name", "model.positions.name", "model.ids.name")
     order = {axis: place for place, axis in enumerate(first)}
@@ -227,7 +227,7 @@ def _steps(at: PanelCursor, one: Configuration) -> str:
 
 
 def _values(at: PanelCursor, shown: str) -> dict[str, str]:
-    """Letter -> the accuracy at the length that is paired with the cursor's, and its band."""
+    """Letter -> the accuracy, with its band, at the length that is paired with the selected one."""
     given = at.configuration_values
     try:
         data = configurations_over_length.data(rows_of(at, shown), configurations=given["configurations"], shown=shown)

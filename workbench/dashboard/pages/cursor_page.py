@@ -1,9 +1,11 @@
-"""Pages about one run at one cursor: the bar, its stores, its link, and the callbacks that keep them together.
+"""Pages about one run at one selection: the bar, its stores, its link, and the callbacks that keep them in step.
 
-Such a page gets ``step``, ``length``, ``head`` (``"layer.head"``), ``axis`` (what lengths are told in), ``run``,
-``run-version`` and ``log-version`` as ``dcc.Store``s to react to, and ``late``, the three parts of the cursor for what
-stands below the first screen. What else belongs to its address it declares as ``extras`` (query key -> default) and
-writes into the store ``extras``, a dict of strings: ``Output("extras", "data", allow_duplicate=True)``.
+The selection (:class:`~workbench.dashboard.state.cursor.Cursor`) is a step, a prefix length, and a layer and head.
+
+Such a page reacts to the ``dcc.Store``s ``step``, ``length``, ``head`` (``"layer.head"``), ``axis`` (the unit of
+lengths), ``run``, ``run-version`` and ``log-version``. The store ``late`` has step, length and head for what is below
+the first screen. A page declares further keys of its address as ``extras`` (query key -> default). It writes them as
+texts into the store ``extras``: ``Output("extras", "data", allow_duplicate=True)``.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ Layer = Annotated[str, Field(pattern=r"^(-1|[0-9]{0,6})\z")]
 
 @exact
 class Extras(TypedDict, total=False):
-    """What pages keep in their links beside the cursor."""
+    """What pages keep in their links in addition to the selection."""
 
     quantity: Name
     connection: Name
@@ -59,7 +61,7 @@ class Extras(TypedDict, total=False):
 
 @exact
 class Late(TypedDict):
-    """The cursor, for what stands below the first screen."""
+    """The selection, for what is below the first screen."""
 
     step: Whole
     length: Whole
@@ -93,7 +95,7 @@ Check = Callable[["Context", RunView, Mapping[str, str]], tuple[dict[str, str], 
 
 
 SCENTS = {"step": ("length", scent_over_steps), "length": ("step", scent_over_lengths)}
-"""Slider -> the part of the cursor at which the curve behind it is, and what draws that curve."""
+"""Slider -> the part of the selection that the curve behind it depends on, and the function that draws the curve."""
 
 
 def accept_all(_: Context, __: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
@@ -103,10 +105,10 @@ def accept_all(_: Context, __: RunView, extras: Mapping[str, str]) -> tuple[dict
 
 @dataclass(frozen=True, kw_only=True)
 class CursorPage(Page):
-    """A page under the cursor bar.
+    """A page with a selection bar.
 
     Attributes:
-        content: what stands below the bar, for a run, a cursor and the extras.
+        content: what is below it, for a run, a selection and the extras.
         extras: further query keys and their defaults, which are left out of links.
         check: turns the extras of a link into valid ones, with a notice for each that was not.
         pick: the bar's first cell; None = a select of runs.
@@ -121,7 +123,7 @@ class CursorPage(Page):
     needs_run: bool = True
 
     def draw(self, context: Context, visit: Visit) -> Drawn:
-        """Bar, notices and content at the cursor that the link resolves to."""
+        """Bar, notices and content at the selection that the link gives."""
         run = self._run(context, visit)
         cursor, notices = resolve(visit.search, run)
         asked = {key: visit.asked.get(key, default) for key, default in self.extras.items()}
@@ -143,7 +145,7 @@ class CursorPage(Page):
                 id="cursorbar",
                 className="cursorbar",
                 role="region",
-                **{"aria-label": "Cursor"},
+                **{"aria-label": "Selected step and length"},
             ),
             html.Div(
                 [
@@ -170,7 +172,7 @@ class CursorPage(Page):
 def stores(
     context: Context, page: CursorPage, run: RunView, cursor: Cursor, extras: Mapping[str, str], axis: LengthAxis
 ) -> list[dcc.Store]:
-    """The cursor, one store per part, so that a move redraws only what depends on that part."""
+    """The selection as one store per part, so that a change redraws only what depends on that part."""
     parts = {"step": cursor.step, "length": cursor.length, "head": cursor.head_key}
     data: dict[str, Any] = {
         "run": run.name,
@@ -198,7 +200,7 @@ def link(
 
 
 def connect(app: Dash, context: Context, pages: Sequence[Page]) -> None:
-    """Register what every page under the bar shares; called once, with all pages."""
+    """Register what every page with a selection bar shares; called once, with all pages."""
     under_bar = {page.path: page for page in pages if isinstance(page, CursorPage)}
     browser(
         app,
@@ -331,12 +333,12 @@ def run_version(context: Context, name: str, known: str, known_log: str) -> tupl
 
 
 def followed(cursor: Cursor, run: RunLike, scale: Mapping[str, Any] | None) -> Cursor:
-    """The cursor once a run has grown: one that stood at the last checkpoint stands at the new last one.
+    """The selection after a run has grown: if the last checkpoint was selected, the new last one is.
 
-    So does one that stood at the longest length while none was measured. A cursor that was moved stays.
+    The longest length is treated in the same way while no length was measured. Any other selection stays.
 
     Args:
-        cursor: where it stood.
+        cursor: the selection before.
         run: as it is now.
         scale: the stops that the sliders had, as :func:`workbench.dashboard.components.cursorbar.bar` gives them.
     """

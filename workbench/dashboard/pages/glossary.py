@@ -1,4 +1,4 @@
-"""The Glossary page: every quantity as its measurement declares it, read from the specs beside the rows."""
+"""The Glossary page: every quantity as its measurement declares it, read from the specs stored with the rows."""
 
 from __future__ import annotations
 
@@ -106,7 +106,8 @@ def _words() -> html.Section:
 
 
 def _telling(run: RunView) -> tuple[bool, int]:
-    """What makes a run's curves say most: that its behaviour changes with length, and that much was measured."""
+    """Sort key of how informative a run's curves are: whether its behaviour changes with length, and how much was
+    measured."""
     last = run.brief.last
     return last is not None and run.brief.verdicts.get(last) == LENGTH_COUPLED, len(run.brief.quantities)
 
@@ -178,7 +179,7 @@ def _section(
 
 
 def _formula(quantity: Mapping[str, Any]) -> list[html.P]:
-    """A quantity as a formula, and what its letters are; nothing where it is said in words alone."""
+    """A quantity as a formula, and what its letters are; empty if it is defined only in words."""
     parts = (("formula", quantity.get("formula")), ("formula-where", quantity.get("where")))
     return [html.P(typeset(text), className=name) for name, text in parts if text]
 

@@ -1,4 +1,4 @@
-"""The Run page: three kinds of evidence by three axes, all at one cursor."""
+"""The Run page: three kinds of evidence by three axes, all at one selected step and length."""
 
 from __future__ import annotations
 
@@ -58,15 +58,15 @@ RAILS = {row: f"rail-{row}" for row in ROWS}
 """Kind of evidence -> the id of its sentence."""
 MATRIX = tuple(one for one in PANELS if one.row in ROWS)
 DEEPER_GROUPS = {row: tuple(one for one in DEEPER if one.row == row) for row in DEEPER_ROWS}
-"""Row -> its panels, which are on the page of a run that was asked that question."""
+"""Row -> its panels; the page has the row if the run was evaluated for it."""
 
 WHY_DRAWN = "matrix more-row late why-row"
 WHY_BARE = f"{WHY_DRAWN} bare"
-"""Classes of the row *Why* with its panels, and of its words alone."""
+"""CSS classes of the row *Why*: with its panels, and with only its text."""
 
 
 def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
-    """What stands below the cursor bar, first without plots: each panel fills itself."""
+    """What is below the selection bar, first without plots: each panel then fills itself."""
     return [
         html.Div(
             [
@@ -129,7 +129,8 @@ def evidence(run: RunView) -> list[Any]:
 
 
 def unmeasured(run: RunView) -> html.Div:
-    """One answer in place of nine empty panels: what is there, what is missing, what makes it."""
+    """One message in place of nine empty panels: which results exist, which are missing, and the command that makes
+    them."""
     return html.Div(
         [
             html.P([icon("rows"), html.Strong("Not measured yet")], className="head"),
@@ -175,7 +176,7 @@ def matrix(run: RunView) -> html.Div:
 
 
 def in_context(run: RunView) -> html.Div:
-    """The panels over items of a question, of a model that was asked in its prompt."""
+    """The panels over items, of a model that was evaluated in a prompt."""
     rows = []
     for row, (name, question, kind) in IN_CONTEXT_ROWS.items():
         rail = [html.H2(name), html.P(question, className="soft"), html.P(id=RAILS[row])]
@@ -185,7 +186,7 @@ def in_context(run: RunView) -> html.Div:
 
 
 def in_context_deeper(run: RunView) -> list[html.Div]:
-    """Which heads decide and what layers hold, where a model was asked that."""
+    """Which heads decide and what layers contain, if a prompted model was evaluated for that."""
     if run.measured.isdisjoint(one.measurement for one in IN_CONTEXT_DEEPER):
         return []
     rows = []
@@ -196,7 +197,7 @@ def in_context_deeper(run: RunView) -> list[html.Div]:
 
 
 def why_row(run: RunView) -> html.Div:
-    """Why it fails past N: a line that says how to ask, until there are repairs to show."""
+    """The row *Why*: a line with the command that diagnoses the run, until there are interventions to show."""
     name, question = WHY_ROW["why"]
     rail = [html.H2(name), html.P(question, className="soft"), html.Div(id="rail-diagnosis"), panel_frame.how("why")]
     row = panel_frame.matrix_row(rail, WHY, run.specs, "two")
@@ -204,7 +205,7 @@ def why_row(run: RunView) -> html.Div:
 
 
 def deeper(run: RunView) -> list[html.Div]:
-    """A row of two panels for each further question that was asked of this run."""
+    """A row of two panels for each further evaluation of this run."""
     rows = []
     for row, (name, question) in DEEPER_ROWS.items():
         shown = DEEPER_GROUPS[row]
@@ -253,7 +254,8 @@ def more(run: RunView, extras: Mapping[str, str]) -> html.Div:
 
 
 def check(_: Context, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
-    """What a link names beside the cursor, where the run has it: a quantity, and a connection of the circuit graph."""
+    """What a link names in addition to the selection, if the run has it: a quantity, a connection of the circuit
+    graph."""
     quantity, notices = _quantity(run, extras.get("quantity", ""))
     connection, more_notices = circuit_row.check(run, extras.get("connection", ""))
     return {"quantity": quantity, "connection": connection}, [*notices, *more_notices]

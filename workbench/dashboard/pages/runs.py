@@ -271,7 +271,7 @@ def _settings(filters: Filters, settings: Mapping[str, Sequence[str]]) -> dmc.Mu
 
 
 def having(context: Context, where: Sequence[tuple[str, str]]) -> set[str]:
-    """The runs whose settings are those asked for."""
+    """The runs that have the given settings."""
     choices = choices_of(context.store)
     wanted: dict[str, list[Any]] = {}
     for axis, text in where:
@@ -363,7 +363,7 @@ def summary(context: Context, run: RunView) -> dict[str, Any]:
 
 
 def _summary(run: RunView) -> dict[str, Any]:
-    """The run's line; without its rows where these hold what no line can say."""
+    """The run's line; without its rows if they cannot be summarized."""
     said: list[str] = []
     with isolated(said.append, "its line cannot be drawn"):
         return summarise(run)
@@ -404,7 +404,7 @@ def connect(app: Dash, context: Context) -> None:
         prevent_initial_call=True,
     )
     def expected(asked: int) -> Any:
-        """Ask what theory expects once the page stands, and show it when all is answered."""
+        """Request the predictions of theory once the page is drawn, and show them when all are computed."""
         told = None not in context.expectations.of(context.store.together().values()).values()
         return f"theory {asked}" if told else no_update, told
 

@@ -155,7 +155,7 @@ def _arguments(choices: Choices, sweep: SweepQuery) -> dict[str, Any]:
 
 
 def _left_out(runs: int) -> str:
-    """How many runs stand in no diagram beside the others."""
+    """How many runs are left out of the diagram."""
     evaluated = "One run that was" if runs == 1 else f"{whole(runs)} runs that were"
     verb = "is" if runs == 1 else "are"
     reason = "because a number of items is not a trained length"
@@ -254,7 +254,7 @@ def _selects(sweep: SweepQuery, choices: Choices) -> html.Div:
 
 
 def _fixed(sweep: SweepQuery, choices: Choices) -> html.Div:
-    """What is held fixed: any value of any axis, several at once."""
+    """The menu of fixed settings: any value of any axis, several at once."""
     groups = [
         {"group": axis_title(axis), "items": [_held(axis, value) for value in choices.values[axis]]}
         for axis in choices.axes
@@ -420,7 +420,7 @@ def connect(app: Dash, context: Context) -> None:
 
 
 def drawn(context: Context, asked: Mapping[str, str], look: Mapping[str, Any], mode: str) -> tuple[Any, ...]:
-    """Figure, table, state, slice, words, class and title of the panel, and whether it need not be asked again."""
+    """Figure, table, state, slice, words, class and title of the panel, and whether its reading is finished."""
     try:
         far = PHASE.reading(context, asked)
         if far is not None:

@@ -100,12 +100,12 @@ def _named(name: str) -> dict[str, Any]:
 
 
 def ask(context: Context, run: RunView) -> str:
-    """Ask the worker what theory says of a run's task and positions."""
+    """Request from the worker what theory predicts for a run's task and positions; returns the job's key."""
     return context.worker.submit(DESCRIBE, subject(run), slot="theory")
 
 
 def observed(run: RunView, verdict: str) -> list[Any]:
-    """What the run does, beside what is predicted."""
+    """What the run does, next to what is predicted."""
     last = run.brief.last
     if last is None:
         return ["Not measured yet: there is no verdict to compare with it."]
@@ -164,7 +164,7 @@ def claims(about: Sequence[Mapping[str, str]]) -> list[Any]:
 
 
 def published(run: RunView, one: Mapping[str, Any]) -> str:
-    """A published accuracy, with what it was asked for; and what this run asks for, where that is something else."""
+    """A published accuracy with the setting that it was measured in, and this run's setting where that differs."""
     shares = " / ".join(f"{value / 100:.2f}" for value in one["accuracy"])
     ask = str(run.config["task"].get("parameters", {}).get("ask", ""))
     other = f"; this run predicts {ask}" if ask and one["ask"] and ask != one["ask"] else ""
@@ -173,7 +173,7 @@ def published(run: RunView, one: Mapping[str, Any]) -> str:
 
 
 def programs(said: Mapping[str, Any]) -> list[Any]:
-    """Each program as text, and every line's value at every prefix of one string."""
+    """Each program as text, and every line's value at every prefix of one sequence."""
     made: list[Any] = [html.H2("Program")]
     if not said["programs"]:
         return [*made, html.P("No program of this class is known for the task, so there is none to trace.")]

@@ -83,7 +83,7 @@ WHAT = {
 
 
 def note(run: RunView, asked: SequenceQuestion, found: SequenceReading) -> list[Any]:
-    """What the oracle and the model say at the query that is looked at, and what the edits do overall."""
+    """The answers of the oracle and the model at the selected query, and the effect of the edits over all queries."""
     query = query_index(found, asked.prefix)
     below = [*tally_sentence(found), plain(" "), *attention_sentence(found, query)]
     return [
@@ -101,7 +101,7 @@ BOARD = sequence_board.SequenceBoard("try-board", PANELS, note, refusal)
 
 
 def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
-    """What stands below the cursor bar: the sequence, the edits, and their effect side by side."""
+    """What is below the selection bar: the sequence, the edits, and their effect side by side."""
     if run.run.weightless:
         said = [html.P(_asks(run), className="meta"), html.H1("One sequence, as the model is and as it would be")]
         return [html.Div(html.Div(said), className="headline"), wants_weights("One sequence", run)]
@@ -241,7 +241,7 @@ def made_edit(kind: str, head: str, block: str, prefix: Any, repair: str = "") -
     """The edit that the controls describe.
 
     Raises:
-        EditError: for a prefix that is no whole number.
+        EditError: if the prefix is not a whole number.
     """
     if kind == "hardmax-all":
         return Edit("hardmax")

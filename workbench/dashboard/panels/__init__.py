@@ -1,1 +1,1 @@
-"""Panels: what they stand for, how they are drawn, and how the browser is told what changed."""
+"""Panels: what they show, how they are drawn, and how changes are sent to the browser."""

@@ -20,7 +20,7 @@ from workbench.figures.sequence.attention_pattern import View
 LOOK = Input("page-look", "data")
 """Theme and type size, for whatever draws a figure: the page's own copy, see :mod:`workbench.dashboard.router`."""
 PARTS = ("step", "length", "head")
-"""Stores of the cursor's parts."""
+"""Stores of the selected step, length and head."""
 
 
 def browser(app: Dash, name: str, *deps: Any, **options: Any) -> None:
@@ -29,7 +29,7 @@ def browser(app: Dash, name: str, *deps: Any, **options: Any) -> None:
 
 
 def place(context: Context, run: str, step: int, length: int, head: str, *rest: Any) -> tuple[RunView, Cursor]:
-    """The run and the cursor that a page's stores say; no update where run or head are gone or a store is empty."""
+    """The run and the selection that a page's stores give; no update if run or head are gone or a store is empty."""
     view = context.store.run(run)
     if view is None or step is None or length is None or head is None:
         raise PreventUpdate
@@ -40,7 +40,7 @@ def place(context: Context, run: str, step: int, length: int, head: str, *rest: 
 
 
 def cursor_of(run: str, step: int, length: int, head: str, view: View = VIEWS[0], sample: int = 0) -> Cursor:
-    """The cursor from the page's stores."""
+    """The selection that the page's stores give."""
     layer, _, which = head.partition(".")
     at, number = (None, None) if head == ALL_HEADS else (int(layer), int(which))
     return Cursor(run, int(step), int(length), at, number, view, int(sample))
@@ -54,15 +54,16 @@ def unless(shown: Any, made: Any) -> Any:
 def panels(app: Dash, context: Context, group: Sequence[Panel], late: bool = False) -> None:
     """Panels that are always on a page together, and the store of what they show: see :mod:`.updates`.
 
-    A group listens to those parts of the cursor that any of its panels shows; the others are State.
+    A group listens to the parts of the selection (step, length, head) that any of its panels shows; the others are
+    State.
 
     Args:
         app: the app.
         context: who draws.
         group: the panels.
-        late: whether they stand below what is seen first. Then they follow the store ``late``, which the browser sets
-            at once while anything of class ``late`` is in view, and else once the cursor rests: drawing what nobody
-            sees would hold up what they do see.
+        late: whether they are below the first screen. They then follow the store ``late``. The browser sets it at once
+            while anything of class ``late`` is in view, and otherwise once the sliders rest. Panels out of view thus do
+            not delay those in view.
     """
     graphs = [f"{one.id}-graph" for one in group if one.form == "graph"]
     browser(app, "drawn", *[Input(graph, "figure") for graph in graphs])

@@ -1,8 +1,8 @@
 """The guided tour: seven stops along one run that fails past its training length, each with numbers read from its rows.
 
-The run is chosen by its rows: length-coupled, diagnosed, probed, its attention measured, with most checkpoints. What a
-stop says falls, stays or leaves is what the intervals of its rows show; nothing is written here beforehand. The browser
-shows the stops (``assets/js/tour.js``); the string that Try it breaks on is asked of the worker meanwhile.
+The run is chosen by its rows: length-coupled, diagnosed, probed, its attention measured, with most checkpoints. A stop
+claims that a value falls or stays only if the intervals of its rows show it. The browser shows the stops
+(``assets/js/tour.js``), and the worker meanwhile searches the sequence that the run gets wrong.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class Stop:
         text: which numbers show it.
         href: the view.
         mark: CSS selector of what to look at there.
-        string: whether a string that the model gets wrong is put into the link.
-        edited: whether it is shown with the edit, so that the edited answer is told.
+        string: whether the link contains a sequence that the model gets wrong.
+        edited: whether it is shown with the edit, so that the text can state the edited answer.
     """
 
     title: str
@@ -80,7 +80,7 @@ def _named(run: RunView) -> list[int]:
 
 
 def stops(run: RunView, expected: Mapping[str, Any] | None = None) -> list[Stop]:
-    """The seven stops of a run that :func:`tour_run` gives; ``expected`` is what theory says, where that is known."""
+    """The seven stops of a run that :func:`tour_run` gives; ``expected`` is the prediction of theory, if known."""
     step = default_step(run)
     far, near = _named(run)[-1], run.trained
     leading = leading_head(run.frame, step=step, length=far)
@@ -148,7 +148,7 @@ def stops(run: RunView, expected: Mapping[str, Any] | None = None) -> list[Stop]
 
 
 def _against_controls(frame: Frame, step: int, length: int) -> str:
-    """Whether the probe of the summary reads more than its highest control there."""
+    """Whether the probe of the task state decodes more than its highest control at that length."""
     at = [one for one in readings(frame, "summary", step=step) if int(one.row["length"]) == length]
     if not at or at[0].control is None:
         return "No control is measured at this length."
@@ -197,15 +197,18 @@ def _compared(rows: Frame, what: str, near: int, far: int, shorter: str, longer:
 
 
 def _title(rows: Frame, near: int, far: int, sign: int, yes: str, no: str) -> str:
-    """Whether the interval far out lies wholly beyond that of N, in the direction that is asked for."""
+    """The title ``yes`` if the interval at the far length lies entirely beyond that at N in the given direction, else
+    ``no``."""
     one, two = _at(rows, near), _at(rows, far)
     return yes if (two["low"] > one["high"] if sign > 0 else two["high"] < one["low"]) else no
 
 
 def wrong_string(context: Context, run: RunView) -> dict[str, Any]:
-    """How the search stands for a string that the run gets wrong and its repair mends: ``state``, and once it is done
-    ``seq``, what is ``said`` of it, and of its answer with the edit (``edited``); without such a string all are empty,
-    and a sample is shown."""
+    """The state of the search for a sequence that the run gets wrong and its intervention corrects.
+
+    ``state`` is the job's state. Once the job is done, ``seq`` is the sequence, ``said`` describes it, and ``edited``
+    describes the answer with the edit. Without such a sequence all three are empty, and a sample is shown.
+    """
     ask = asked(run, default_step(run))
     if ask is None:
         return {"state": "done", "seq": "", "said": "", "edited": ""}

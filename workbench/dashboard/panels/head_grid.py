@@ -1,4 +1,4 @@
-"""All heads at the cursor as buttons: value, amount colour, and a small curve over prefix length."""
+"""All heads at the selection as buttons: value, colour by value, and a small curve over prefix length."""
 
 from __future__ import annotations
 
@@ -21,17 +21,19 @@ from workbench.figures.style.template import u_length
 from workbench.models.base.graph import head_name
 
 CURVES, NUMBERS = (4, 6), (7, 8)
-"""Most layers and heads of a grid whose cells have room for a number and a curve, and for a number alone, in the
-smallest panel; of more heads the cells are colours, and say the rest on hover and focus."""
+"""Grid sizes (layers, heads) up to which a cell has room for a number and a curve, and for only a number.
+
+They are computed for the smallest panel. Cells of larger grids are only colours and show the rest on hover and focus.
+"""
 LABELS = 8
-"""Most names beside the rows, and above the columns, of a grid of colours."""
+"""The largest number of names next to the rows, and above the columns, of a grid of colours."""
 
 
 def cells(panel: Panel, at: PanelCursor, theme: Theme) -> tuple[list[Any], dict[str, str], str]:
     """The buttons, the grid's style, and the slice text.
 
     Raises:
-        NotMeasured: without rows at the cursor.
+        NotMeasured: without rows at the selection.
     """
     place = panel.place(at)
     frames = [source.frame for source in panel.sources(at)]
@@ -66,7 +68,7 @@ def _fits(size: tuple[int, int], most: tuple[int, int]) -> bool:
 
 
 def _label(noun: str, index: int, every: Sequence[int], size: tuple[int, int]) -> str:
-    """The name of a row or column; of a large grid numbers alone, and not each of them."""
+    """The name of a row or column; large grids show only numbers, and not all of them."""
     if _fits(size, CURVES):
         return f"{noun} {index}"
     return str(index) if every.index(index) % -(-len(every) // LABELS) == 0 else ""

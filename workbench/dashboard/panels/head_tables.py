@@ -89,7 +89,7 @@ FACTS_PANEL = Panel(
     "quantity. The table (T) also lists the quantities that do not apply to this model.",
 )
 FIRST = ("hardmax_verdict", HEAD_DROP, DROP, "hardmax_distance", "argmax_mass", "tie_size", "positional_share")
-"""What is told of a head first, where it was measured; then what leads the table of heads."""
+"""Quantities listed first for a head if they were measured; the leading columns of the table of heads follow."""
 MOST_FACTS = 6
 MOST_HEADS = 36
 """Rows of the table of heads, and that of the chosen one: a browser takes a minute for hundreds."""
@@ -216,7 +216,7 @@ def _table(app: Dash, context: Context, one: Panel, draw: Any) -> None:
 
 
 def every(run: RunView, cursor: Cursor) -> pd.DataFrame:
-    """All rows about heads at the cursor."""
+    """All rows about heads at the selection."""
     rows = figures.head_rows(run.frame, step=cursor.step, length=cursor.length).to_pandas()
     order = ["series", "layer", "head"]
     return rows.sort_values(order, kind="stable").drop(columns=["step", "length"])
@@ -287,7 +287,7 @@ def _ablated_on(data: Frame) -> str:
 
 
 def _no_cost(run: RunView, cursor: Cursor) -> str:
-    """Why no ablation can be shown to cost accuracy at the cursor; empty where accuracy is above chance or unknown."""
+    """Why no ablation can be shown to cost accuracy at the selection; empty if accuracy is above chance or unknown."""
     guess = at_chance(run.frame, step=cursor.step, length=cursor.length)
     if guess is None:
         return ""
@@ -315,7 +315,7 @@ def _value(row: Mapping[str, Any] | None, grey: bool = False) -> html.Td:
 
 
 def fact_rows(run: RunView, cursor: Cursor) -> tuple[Any, str]:
-    """What tells most of the head, all else that is known of it once it is asked for, and the slice text."""
+    """The most informative facts of the head, all others folded until opened, and the slice text."""
     if cursor.layer is None or cursor.head is None:
         said = "All heads are shown. Choose a head in the table above to see everything that was measured of it."
         raise NotMeasured("circuits.", said, helps=False)
@@ -352,9 +352,9 @@ def fact_rows(run: RunView, cursor: Cursor) -> tuple[Any, str]:
 
 
 def telling(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The facts that say most of a head, at most :data:`MOST_FACTS`, one of each quantity, the most telling first.
+    """The most informative facts of a head, at most :data:`MOST_FACTS`, one of each quantity, best first.
 
-    Of a tested head the accuracy drop of the screening is none of them.
+    A tested head omits the accuracy drop that was measured to choose heads for the test.
     """
     if any(row["quantity"] == HEAD_DROP for row in rows):
         rows = [row for row in rows if row["quantity"] != DROP]
@@ -378,9 +378,9 @@ def _shared_n(rows: Sequence[Mapping[str, Any]]) -> int | None:
 
 
 def _fact(run: RunView, row: Mapping[str, Any], shared: int | None) -> html.Div:
-    """A quantity's name, its value, its interval, and what is wrong with it where something is.
+    """A quantity's name, its value, its interval, and a warning if there is one.
 
-    Where values rest on several numbers of sequences, each names its own; a value of every length says so.
+    Where values rest on several numbers of sequences, each names its own; a value over all lengths is marked as such.
     """
     note = str(row["note"]) if row["status"] != "ok" and row["note"] else ""
     value = [html.Span(row["text"], className="num"), html.Span(f" {row['interval']}", className="soft num")]

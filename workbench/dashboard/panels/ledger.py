@@ -28,8 +28,8 @@ class LedgerRow:
     Attributes:
         clause: in words.
         panel: that shows it.
-        cells: value, interval, n, control and place.
-        standing: what it says about the verdict.
+        cells: value, interval, n, control and location.
+        standing: whether it supports the verdict, contradicts it, or is neutral.
     """
 
     clause: Sequence[Piece]
@@ -40,10 +40,10 @@ class LedgerRow:
 
 @dataclass(frozen=True)
 class Ledger:
-    """Everything that speaks for or against a verdict.
+    """All evidence for or against a verdict.
 
     Attributes:
-        said: how many clauses do which; "" without a verdict.
+        said: how many clauses support the verdict, contradict it, or are neutral; "" without a verdict.
         rows: one per clause.
     """
 
@@ -52,7 +52,7 @@ class Ledger:
 
 
 def ledger(run: RunView, at: Cursor) -> Ledger:
-    """The evidence at a cursor; empty where there is no verdict."""
+    """The evidence at a selection; empty without a verdict."""
     where: dict[str, Any] = {"step": at.step, "length": at.length, "layer": at.layer, "head": at.head}
 
     def made() -> Ledger:
@@ -63,8 +63,8 @@ def ledger(run: RunView, at: Cursor) -> Ledger:
         word = WORDS[run.brief.verdicts[at.step]]
         counts = tally(found)
         said = [_counted(counts["supports"], "supports", "support"), _counted(counts["contradicts"], "contradicts")]
-        open_ = f", {_counted(counts['cannot tell'], 'cannot tell')}" if counts["cannot tell"] else ""
-        told = f"{said[0]} \u201c{word}\u201d, {said[1]} it{open_}"
+        neutral = f", {_counted(counts['neutral'], 'is neutral', 'are neutral')}" if counts["neutral"] else ""
+        told = f"{said[0]} \u201c{word}\u201d, {said[1]} it{neutral}"
         rows = (LedgerRow(one.clause, EVIDENCE[one.topic], one.cells, one.standing) for one in found)
         return Ledger(told, tuple(rows))
 

@@ -1,4 +1,4 @@
-"""A run's note and tags, shown and edited on its page; they are files beside its ``run.json``."""
+"""A run's note and tags, shown and edited on its page; their files are next to its ``run.json``."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def where(run: RunView) -> str:
 
 
 def saved(context: Context, name: str, text: str, tags: str, seen: str) -> tuple[str, RunNotes | None]:
-    """Write them; what is said of that, and the notes as they are now, or None where nothing was written."""
+    """Write the notes; returns a message and the notes as they are now, or None if nothing was written."""
     run = context.store.run(name)
     if run is None:
         return f"There is no run {name} any more; nothing was saved.", None

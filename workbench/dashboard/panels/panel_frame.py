@@ -39,14 +39,14 @@ BLANK: dict[str, Any] = {
     },
 }
 TRAINING = "training"
-"""What panels of the training log are about, which is no measurement: no command makes its rows."""
+"""Subject of panels of the training log; since it is not a measurement, no command makes its rows."""
 READY, STATE, TABLE, PALE = "body ready", "body stated", "body tabled", "body ready pale"
 """Classes of a panel's body: with its figure, with a sentence instead, with its table, and with the figure before."""
 TABLE_ROWS = 400
 """Longest table drawn in a panel; the CSV holds every row."""
 
 NAMED_ABOVE = ("run", "law", "site", "measurement", "quantity")
-"""Columns that the table of a panel leaves out: its title and the names of its series tell them."""
+"""Columns that the table of a panel leaves out, because its title and the names of its series state them."""
 _SHOWN = tuple(name for name in COLUMNS if name not in NAMED_ABOVE)
 
 
@@ -77,12 +77,12 @@ def matrix_row(rail: Sequence[Any], group: Sequence[Panel], specs: Mapping[str, 
 
 
 def how(row: str) -> html.Details:
-    """How a row of the Run page is read, once it is asked for; its jargon says what it means."""
+    """How to read a row of the Run page, folded until opened; its jargon shows definitions."""
     return html.Details([html.Summary("How to read this"), html.P(explained(HOW[row]))], className="how")
 
 
 def graph_body(ident: str) -> list[Any]:
-    """A plot; the browser draws the cursor's lines and dots over it (assets/js/cursor.js)."""
+    """A plot; the browser draws the lines and dots of the selection over it (``assets/js/cursor.js``)."""
     graph = dcc.Graph(id=f"{ident}-graph", config=CONFIG, figure=BLANK, className="graph", responsive=True)
     return [html.Figure(graph, id=f"{ident}-figure", role="img")]
 
@@ -96,15 +96,15 @@ def frame(
     name: str = "",
     area: str = "",
 ) -> html.Section:
-    """Header, body, and the places for table and state that every panel has.
+    """Header, body, and the elements for table and state that every panel has.
 
     Args:
         ident: prefix of its component ids.
         title: as on screen.
-        about: what the (i) button says, line by line.
+        about: lines that the (i) button shows.
         body: what shows the data.
         tools: further controls in the header.
-        name: accessible name, where the title alone is not unique on the page.
+        name: accessible name, if the title is not unique on the page.
         area: named area of the grid that it stands in, or "".
     """
     return html.Section(
@@ -215,7 +215,7 @@ def failed(title: str, error: str, hint: Any = None) -> list[Any]:
 
 
 def does_not_apply(reason: str) -> list[Any]:
-    """Why this panel has nothing to say about this run, and where to look."""
+    """Why this panel does not apply to this run, and where to look instead."""
     return _stated("info", "Does not apply here", reason)
 
 

@@ -1,4 +1,4 @@
-"""What a panel stands for: a figure function, the rows it is given, and what of the cursor it takes.
+"""What a panel is: a figure function, its rows, and the parts of the selection (step, length, head) that it uses.
 
 A panel draws nothing itself. The same names make the figure, the table, CSV and Parquet, the exported picture
 and the snippet that reproduces it, so that these cannot differ.
@@ -37,7 +37,7 @@ VALUES: Mapping[str, str] = {
     "step": "step", "step_b": "step", "configurations": "step", "length": "length", "length_b": "length",
     "layer": "head", "head": "head", "measurement": "extras", "quantity": "extras", "connection": "extras",
 }  # fmt: skip
-"""What a figure may be given of a place -> the part of the cursor, or of the address, whose change changes it."""
+"""Argument of a figure function -> the part of the selection, or of the address, that it depends on."""
 BASE_SIZE = 11
 """Type size the figures' margins are made for."""
 SIZE = (640, 360)
@@ -50,14 +50,14 @@ IMPORTS = {"Table": "from workbench.table import Table", "read_log": "from workb
 
 @dataclass(frozen=True)
 class PanelCursor:
-    """Where a panel is asked: a run at a cursor and, on Compare, the run beside it.
+    """What a panel is drawn for: a run at a selection and, on Compare, a second run.
 
     Attributes:
         run: A.
-        cursor: in A.
+        cursor: the selection in A.
         other: B, or None.
         store: all runs, for panels about more than two.
-        extras: what else the page's address says.
+        extras: other keys of the page's address.
     """
 
     run: RunView
@@ -68,7 +68,7 @@ class PanelCursor:
 
     @classmethod
     def asked(cls, store: Store, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> PanelCursor:
-        """Where a page asks; the key ``run2`` of its address names the run beside."""
+        """The state that a page's address gives; its key ``run2`` names the second run."""
         run, other = pair(store, run, extras)
         return cls(run, cursor, other, store, extras)
 
@@ -79,12 +79,12 @@ class PanelCursor:
 
     @cached_property
     def beside(self) -> PanelCursor:
-        """The same place in B, by one rule for everything that is compared.
+        """The corresponding selection in B, by one rule for all comparisons.
 
-        Last against last: where A is looked at at its last measured step, so is B; else at the same share of its
-        training, or at the same step where the page pairs by steps; and where B has no such checkpoint, at its nearest
-        earlier one. Lengths are paired by :func:`workbench.figures.rows.multiples.partners`; a length of A that
-        has no partner stays, and B has nothing there.
+        If A is at its last measured step, so is B. Otherwise B is at the same share of its training, or at the same
+        step if the page pairs by steps. If B has no such checkpoint, its nearest earlier one is taken. Lengths are
+        paired by :func:`workbench.figures.rows.multiples.partners`; a length of A without a partner stays, and B shows
+        nothing there.
         """
         b = self.other or self.run
         last = self.cursor.step == default_step(self.run)
@@ -102,7 +102,7 @@ class PanelCursor:
 
     @cached_property
     def configurations(self) -> Sequence[Configuration]:
-        """The configurations that stand beside each other, A's first; none unless the address chooses them."""
+        """The configurations that are compared, A's first; empty unless the address chooses them."""
         asked = self.extras.get("configs", "")
         return chosen(self.store, self.run, asked)[0] if asked and self.store is not None else ()
 
@@ -110,7 +110,7 @@ class PanelCursor:
     def configuration_values(self) -> dict[str, Any]:
         """What a figure of several configurations may be given: see :attr:`values`.
 
-        Every seed stands where :attr:`beside` would have it stand beside A.
+        The selection of every seed follows the rule of :attr:`beside`.
         """
         placed = {
             one.letter: {run.name: replace(self, other=run).beside.cursor.step for run in one.runs}
@@ -126,9 +126,9 @@ class PanelCursor:
 
     @property
     def lines_beside(self) -> dict[str, float]:
-        """Step and length at which the cursor's lines stand in what is drawn of B.
+        """Step and length that lines mark in the drawings of B.
 
-        A length without a partner has its line all the same: at as many times B's N, or tokens, as in A.
+        A length without a partner has a line too: at the same multiple of B's N, or number of tokens, as in A.
         """
         b = self.beside
         pairs = partners(self.run.lengths, self.run.trained, b.run.lengths, b.run.trained, self.axis)
@@ -137,8 +137,10 @@ class PanelCursor:
 
     @property
     def stops_beside(self) -> dict[str, list[float]]:
-        """For each step and each length of A, in order, where the lines in B stand then: so that a click in what is
-        drawn of B can be answered by the place in A at which B stands there."""
+        """For each step and each length of A, in order, where the lines in B are then.
+
+        A click in a drawing of B then selects the step and length of A that correspond to it.
+        """
 
         def there(**moved: Any) -> dict[str, float]:
             return replace(self, cursor=replace(self.cursor, **moved)).lines_beside
@@ -150,17 +152,17 @@ class PanelCursor:
 
     @property
     def axis(self) -> LengthAxis:
-        """What lengths are told in; items of a question in a prompt are multiples of nothing."""
+        """The unit of lengths; items of a prompt have no multiples of N."""
         return axis_of(self.extras, self.run)
 
     @property
     def pairing(self) -> StepPairing:
-        """What checkpoints of two runs are paired by: shares of training, unless the address says steps."""
+        """How checkpoints of two runs are paired: by shares of training, unless the address gives steps."""
         return "step" if self.extras.get("steps") == "step" else "share"
 
     @property
     def span(self) -> tuple[float, float] | None:
-        """The places, log2 of a multiple of N, that the length axes of two runs beside each other have in common."""
+        """The range, as log2 of a multiple of N, that the length axes of two compared runs have in common."""
         other = self.other
         if other is None:
             return None
@@ -170,7 +172,7 @@ class PanelCursor:
 
     @property
     def values(self) -> dict[str, Any]:
-        """What a figure function may be given of this place."""
+        """Arguments that a figure function may take here."""
         beside = self.other.brief.chance if self.other is not None else 1.0
         in_b = self.beside.cursor if self.other is not None else self.cursor
         return {
@@ -244,19 +246,19 @@ class Panel:
     Attributes:
         id: prefix of its component ids, and its name in export links.
         row: kind of evidence, or where else on its page it stands.
-        column: over training, over prefix length, at the cursor, or which run; the named area of its row's grid.
+        column: over training, over prefix length, at the selection, or which run; the named area of its row's grid.
         title: as on screen.
         figure: name of the function in :mod:`workbench.figures`.
         without: parameters of that function that keep their default. It is given everything else of
             :attr:`PanelCursor.values` that it has a parameter for.
-        also: what redraws it besides the parts of the cursor that it is given.
-        still: stands on a page where the cursor does not move.
+        also: what redraws it in addition to the parts of the selection that it uses.
+        still: is on a page whose selection does not change.
         measurement: whose rows it shows; names the command that would make them.
         quantities: entries of the measurements' specs that define it.
         about: how to read the drawing, one or two sentences.
         source: what it is drawn from, a key of :data:`SOURCES`.
         form: a plot, or a grid of buttons, one per head.
-        side: which run of Compare it is about: ``a``, or ``b``, the one beside.
+        side: which run of Compare it is about: ``a``, or ``b``, the second run.
         settings: further arguments of the figure.
         read: what it is drawn from, where that is none of :data:`SOURCES`.
     """
@@ -288,7 +290,7 @@ class Panel:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Parts of the cursor, and ``extras`` of the address, whose change redraws it."""
+        """Parts of the selection, and ``extras`` of the address, whose change redraws it."""
         parts = () if self.still else (VALUES[name] for name in self.takes)
         return tuple(dict.fromkeys([part for part in (*parts, *self.also) if part]))
 
@@ -317,7 +319,7 @@ class Panel:
             at: where.
             theme: light or dark.
             size: base text size.
-            line: draw the cursor line into the figure, for pictures outside the dashboard.
+            line: draw the line that marks the selection into the figure, for pictures outside the dashboard.
         """
         drawn = {"cursor": self._cursor(at)} if line and "cursor" in _parameters(self.figure) else {}
         return self._drawn(self._registered, at, theme, size, **drawn)

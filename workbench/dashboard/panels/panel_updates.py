@@ -1,9 +1,9 @@
-"""All panels of a page in one question, whose answer says only what has changed.
+"""All panels of a page in one request, whose answer contains only what has changed.
 
-A browser pays for every question and for every value of an answer, changed or not: asked panel by panel, it takes
-longer to hand the answers round than to draw them. What it shows it keeps beside the panels, as a mark for each panel
-(where it was drawn, of which rows, how) and for each of its values, and says so when it asks. It does not matter
-then which question led to what is on screen, nor whether an answer was overtaken by the next question and dropped.
+Every request and every value of an answer costs the browser time, changed or not. With one request per panel,
+distributing the answers takes longer than drawing them. The browser therefore stores a mark for each panel (selection,
+rows, look) and for each of its values, and sends the marks with a request. It then does not matter which request led to
+what is on screen, or whether an answer was dropped because a later request overtook it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from workbench.dashboard.panels.render import rendered
 Shown = Mapping[str, Sequence[int]]
 """Panel -> the mark of what it shows, then one of each of its values."""
 SPEAKS, SILENT = f"{STATE} speaks", f"{STATE} silent"
-"""Class of the body that says what all panels of its row would say, and of the others, which are not shown."""
+"""CSS class of a body that shows the common message of all panels of its row, and of the hidden others."""
 
 
 def memory(group: Sequence[Panel]) -> dcc.Store:
@@ -46,7 +46,7 @@ def values(one: Panel) -> list[tuple[str, str]]:
 
 
 class Encoded:
-    """A value as JSON, encoded once: whoever asks for it again is sent the same bytes.
+    """A value as JSON, encoded once: later requests for it get the same bytes.
 
     Plotly's encoder reads a figure through, number by number, before orjson writes it. It takes what has a
     ``tolist`` for an array, which it leaves to orjson.
@@ -63,14 +63,14 @@ class Encoded:
 
 
 class Drawing(NamedTuple):
-    """What a panel shows at a place: its values, and a mark of each that changes with it."""
+    """What a panel shows at a selection: its values, and a mark of each that changes with it."""
 
     values: tuple[Any, ...]
     marks: tuple[int, ...]
 
 
 def drawing(one: Panel, at: PanelCursor, look: Mapping[str, Any], mode: str = "figure") -> Drawing:
-    """A panel's values as they are sent; figures are kept, and sent again when a reader comes back to a place."""
+    """A panel's values as they are sent; figures are cached and sent again when a reader returns to a selection."""
     return _drawing(one, at, look, mode, _mark(one, at, look, mode))
 
 
@@ -119,12 +119,7 @@ def redrawn(
 
 
 def _say_once(group: Sequence[Panel], made: list[Any], now: dict[str, list[int]], shown: Shown) -> None:
-    """Where all panels of a row say the same in place of a figure, the first says it over all of the row.
-
-    Args:
-        group, made, now: as in :func:`redrawn`; the classes of bodies are put right in place.
-        shown: what is on screen.
-    """
+    """If all panels of a row show the same message in place of a figure, the first shows it across the row."""
     end = 0
     body = {one.id: (end := end + len(values(one))) - 1 for one in group}
     for row in dict.fromkeys(one.row for one in group):
@@ -151,4 +146,4 @@ def _mark(one: Panel, at: PanelCursor, look: Mapping[str, Any], mode: str) -> in
 
 
 STATED = {_mark_of(one) for one in (STATE, SPEAKS, SILENT)}
-"""Marks of the classes of a body that says something in place of a figure."""
+"""Marks of the classes of a body that shows a message in place of a figure."""

@@ -10,11 +10,11 @@ from workbench.dashboard.panels.run_panels import COLUMNS
 from workbench.figures.errors import NotApplicable, NotMeasured, NotShared, Undefined
 
 Said = tuple[str, str]
-"""One line of an explanation: the term it defines, or "", and what is said."""
+"""One line of an explanation: the term it defines, or "", and the text."""
 
 
 def spoken(panel: Panel) -> str:
-    """A panel's name with its column, which tells panels of one title apart."""
+    """A panel's name with its column, which distinguishes panels of one title."""
     return f"{panel.title}, {COLUMNS.get(panel.column, panel.column).lower()}"
 
 

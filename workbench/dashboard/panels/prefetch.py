@@ -1,7 +1,7 @@
-"""Drawing ahead: while a reader looks at a run, a thread draws what its sliders can ask for next.
+"""Drawing ahead: while a reader views a run, a thread draws what its sliders can select next.
 
-Moving one slider changes a panel along one axis; those drawings are few, and made once they are kept. The thread
-rests while anybody asks for something, who is answered first.
+Moving one slider changes a panel along one axis. These drawings are few, and they are cached. The thread rests while
+any request is open, so that requests are answered first.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
 REST = 0.004
 """Seconds between two drawings."""
 QUIET = 0.3
-"""Seconds without a request after which drawing goes on."""
+"""Seconds without a request after which drawing continues."""
 WAITING = 32
 """Runs whose drawings may wait; of more, the longest waiting is given up."""
 
 
 @dataclass(frozen=True)
 class PrefetchRequest:
-    """A place, the panels on screen there, and how they look."""
+    """A selection, the panels on screen there, and their look."""
 
     at: PanelCursor
     panels: tuple[Panel, ...]
@@ -38,7 +38,7 @@ class PrefetchRequest:
         return self.at.run.name, self.at.run.signature, self.look
 
     def drawings(self) -> Iterator[tuple[Panel, PanelCursor]]:
-        """Every panel at every place that one slider leads to, the nearest first."""
+        """Every panel at every selection that one slider leads to, the nearest first."""
         cursor = self.at.cursor
         for part, places in (("step", self.at.run.measured_steps), ("length", self.at.run.lengths)):
             here = getattr(cursor, part)
@@ -49,10 +49,10 @@ class PrefetchRequest:
 
 
 class Prefetch:
-    """A thread that draws ahead, started when first asked.
+    """A thread that draws ahead, started at the first request.
 
     Args:
-        draw: draws a panel at a place in a look, and keeps it.
+        draw: draws a panel at a selection in a look, and caches it.
     """
 
     def __init__(self, draw: Callable[[Panel, PanelCursor, dict[str, Any]], object]) -> None:
@@ -79,7 +79,7 @@ class Prefetch:
             self._wake.notify_all()
 
     def disturb(self) -> None:
-        """Somebody is asking for something now: rest until it has been quiet for a while."""
+        """A request arrived: rest until there has been none for a while."""
         self._disturbed = time.monotonic()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What a panel shows at a place, as the values of its components, whatever its rows hold."""
+"""What a panel shows at a selection, as the values of its components, for any rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def rendered(one: Panel, at: PanelCursor, look: Mapping[str, Any], mode: str) ->
 
 
 def plot(one: Panel, at: PanelCursor, look: Mapping[str, Any], mode: str) -> tuple[Any, ...]:
-    """Figure, table, state, slice, spoken description and class of a panel's body."""
+    """Figure, table, state, slice, description for screen readers, and class of a panel's body."""
     run = one.place(at).run
     problems: list[str] = []
     with isolated(problems.append, f"panel {one.id} of {run.name}"):

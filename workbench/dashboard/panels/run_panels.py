@@ -298,7 +298,7 @@ IN_CONTEXT: tuple[Panel, ...] = (
     replace(BY_MATRIX["heads-length"], id="in-context-hardmax"),
     replace(BY_MATRIX["head-grid"], id="in-context-grid"),
 )
-"""Of a model that others trained and that was asked in its prompt: over items, not over training."""
+"""Panels of a model that others trained and that was evaluated in a prompt: over items, not over training."""
 
 IN_CONTEXT_DEEPER: tuple[Panel, ...] = (
     Panel(
@@ -326,7 +326,7 @@ IN_CONTEXT_DEEPER: tuple[Panel, ...] = (
         "dashed grey is the same probe on embeddings.",
     ),
 )
-"""Further questions to such a model, shown where any of them was asked."""
+"""Further panels of such a model, shown if any of their measurements exists."""
 
 SECTION_PANELS: dict[str, tuple[Panel, ...]] = {
     "evidence": PANELS,
@@ -402,8 +402,10 @@ HOW: dict[str, str] = {
     "training": "These values were logged during training. Nothing is selected on accuracy beyond the trained lengths.",
 }
 """Row of the Run page -> how it is read; its jargon is that of :mod:`workbench.dashboard.components.terms`."""
+SUMMARY = "summary"
+"""CSS class of lines of the task state."""
 LEGEND: tuple[tuple[str, str], ...] = (
-    ("solid summary", "task state (summary), one probe fitted at trained lengths (transfer)"),
+    (f"solid {SUMMARY}", "task state (summary), one probe fitted at trained lengths (transfer)"),
     ("dotted", "task state (summary), refitted at each length"),
     ("solid position", "position, refitted at each length"),
     ("dashed", "highest control"),
@@ -415,7 +417,7 @@ BANDS = "Bands and whiskers are 95\u00a0% intervals; n counts sequences."
 EVIDENCE: dict[str, str] = {
     "fit": "accuracy-training",
     "past training": "accuracy-length",
-    "near ties": "failure",
+    "small margins": "failure",
     "summary": "decodability-length",
     "position": "decodability-length",
     "head": "heads-length",

@@ -1,4 +1,4 @@
-"""The strings that a run gets most confidently wrong at the length of its diagnosis; asked for, as it takes a model."""
+"""The most confident errors of a run at the length of its diagnosis; computed on request, because it needs a model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from workbench.measure.edits.reading import WrongString, WrongStrings
 
 @exact
 class WrongStringsJob(TypedDict):
-    """What was asked about wrong strings, and the job that answers."""
+    """A request for the most confident errors, and the job that answers it."""
 
     asked: Name
     key: Name
@@ -58,8 +58,8 @@ def section() -> html.Div:
 
 
 def asked(run: RunView, step: int) -> dict[str, Any] | None:
-    """What the worker is asked at a step: the length, the law and the repair of the named entry; None where there is
-    none."""
+    """The worker's arguments at a step: length, test set, and the intervention of the named cause; None without a
+    cause."""
     try:
         named = named_entry(run.frame, step=step)
     except NotMeasured:
@@ -77,7 +77,7 @@ def asked(run: RunView, step: int) -> dict[str, Any] | None:
 
 
 def _name(ask: dict[str, Any]) -> str:
-    """What was asked, as the page keeps it."""
+    """The request as the page stores it."""
     return " ".join(str(ask[name]) for name in ("step", "length", "law", "repair"))
 
 
@@ -167,7 +167,7 @@ def said(run: RunView, job: Job) -> list[Any]:
 
 
 def counted(found: WrongStrings) -> str:
-    """How many are wrong, how many of them the repair mends, and what a twin is."""
+    """How many answers are wrong, how many of them the intervention corrects, and what a nearest correct input is."""
     shown = ""
     if found.wrong > len(found.strings):
         shown = f"; the table has the {whole(len(found.strings))} with the largest margin"
@@ -196,7 +196,7 @@ def _cells(run: RunView, found: WrongStrings, one: WrongString) -> list[html.Td]
 
 
 def _link(run: RunView, found: WrongStrings, text: str, shown: str) -> html.A:
-    """A way to this string, under the repair."""
+    """A link to this sequence with the intervention applied."""
     parts = {"run": run.name, "step": str(found.step), "len": str(found.length), "seq": text, "edits": found.repair}
     href = f"/try{query({key: value for key, value in parts.items() if value})}"
     return html.A(shown, href=href, title="Open in Try it", **{"data-nav": "1"})

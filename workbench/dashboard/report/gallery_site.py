@@ -62,7 +62,7 @@ class Entry:
 def publish(folders: Sequence[Path], out: Path, problems: list[str]) -> list[Entry]:
     """Write a folder of pages: a list, a page for each run, and the files they share.
 
-    A run of which no page can be made is named in the list and in ``problems``; the others have theirs.
+    If no page of a run can be made, the list and ``problems`` name the run; the other runs have pages.
 
     Args:
         folders: runs, or folders of runs.

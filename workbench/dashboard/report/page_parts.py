@@ -1,4 +1,4 @@
-"""The parts of a page of runs, without what changes with the cursor, which ``assets/report/report.js`` fills in."""
+"""The parts of a page of runs, except what changes with the selection, which ``assets/report/report.js`` fills in."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from workbench.models.base.graph import head_name
 
 TRAINING = {"optimisation": ("Training", "Did it learn?")}
 IN_CONTEXT_PANELS = (*IN_CONTEXT, *IN_CONTEXT_DEEPER)
-"""Panels of models that were asked in their prompt."""
+"""Panels of models that were evaluated in a prompt."""
 WIDE = {**dict.fromkeys((*WHY_ROW, *DEEPER_ROWS, *CIRCUIT_ROW), "two"), **dict.fromkeys(TRAINING, "one")}
 """Rows whose grid is not that of the matrix -> its class in assets/css/run.css."""
 HEADS = "One cell per head; the head that this page speaks of is outlined."
@@ -116,7 +116,7 @@ def headline(run: RunView, start: Cursor) -> Element:
 
 
 def thinned(runs: Sequence[RunView], stops: Sequence[Stops]) -> list[Element]:
-    """For each run of which the sliders do not stop at all that was measured, a sentence that says so."""
+    """A sentence for each run whose sliders do not stop at every measured step and length."""
     made = []
     for i, (run, held) in enumerate(zip(runs, stops, strict=True)):
         pairs = ((held.steps, run.steps, "checkpoints"), (held.lengths, run.lengths, "prefix lengths"))
@@ -154,7 +154,7 @@ def specs_of_all(runs: Sequence[RunView]) -> dict[str, Any]:
 
 
 def evidence(runs: Sequence[RunView]) -> list[Element]:
-    """The matrix, its legend, why they fail, and a row for each further question that any of the runs was asked."""
+    """The matrix, its legend, why the runs fail, and a row for each further evaluation that any of the runs has."""
     shown = [one for one in panels_of_all(runs) if one not in IN_CONTEXT_PANELS]
     order = {**ROWS, **WHY_ROW, **DEEPER_ROWS, **CIRCUIT_ROW, **TRAINING}
     shown.sort(key=lambda one: list(order).index(one.row))
@@ -182,7 +182,7 @@ def evidence(runs: Sequence[RunView]) -> list[Element]:
 
 
 def over_items(runs: Sequence[RunView]) -> list[Element]:
-    """The rows of panels over items, of runs that were asked in their prompt; nothing where there are none."""
+    """The rows of panels over items, of runs that were evaluated in a prompt; empty if there are none."""
     shown = [one for one in panels_of_all(runs) if one in IN_CONTEXT_PANELS]
     rows = []
     for row, (name, question, kind) in {**IN_CONTEXT_ROWS, **IN_CONTEXT_DEEPER_ROWS}.items():

@@ -1,4 +1,4 @@
-"""Where a run's numbers come from, so that who is handed a page can ask for the same again."""
+"""Where a run's numbers come from, so that a reader of a page can reproduce them."""
 
 from __future__ import annotations
 

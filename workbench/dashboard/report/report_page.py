@@ -41,12 +41,7 @@ class ReportError(LensError):
 
 @dataclass(frozen=True)
 class Shared:
-    """Files that the pages of a folder have in common, by their place beside the pages.
-
-    Attributes:
-        styles, scripts: addresses, in the order in which they count.
-        back: address of the list of all pages.
-    """
+    """Files that the pages of a folder share, by their paths relative to the pages."""
 
     styles: Sequence[str]
     scripts: Sequence[str]
@@ -54,11 +49,7 @@ class Shared:
 
 
 def runs_below(folders: Iterable[Path], problems: list[str]) -> list[RunView]:
-    """The runs at and below some folders, each once; what cannot be read is told in ``problems``.
-
-    Raises:
-        ReportError: for a folder that is not there, or holds no run.
-    """
+    """The runs in and below some folders, each once; what cannot be read is added to ``problems``."""
     found: dict[Path, RunView] = {}
     for folder in folders:
         if not folder.is_dir():
@@ -84,7 +75,7 @@ def report_html(
         runs: in the order in which they are offered; the first one is shown.
         out: what the file will be called, for the command that makes it again.
         starts: name of a run -> where its sliders stand when the page is opened; else at its default.
-        shared: files beside it that it uses; None = it holds all it needs.
+        shared: files next to it that it uses; None means that the page contains everything.
 
     Raises:
         ReportError: for no run, and for a file that would be too large to send.
@@ -129,7 +120,7 @@ def report_html(
 
 
 def with_files(title: str, body: Element, shared: Shared | None) -> str:
-    """A page with its styles and scripts: in it, or beside it. It may load nothing from anywhere else."""
+    """A page with its styles and scripts, inside it or next to it. It may load nothing from anywhere else."""
     if shared is None:
         head = [style(styles())]
         late = [script(text) for text in scripts()]
@@ -181,7 +172,7 @@ def scripts() -> tuple[str, str]:
 
 
 def licence() -> str:
-    """What plotly.js asks to be handed on with it; its own text names it too."""
+    """The licence of plotly.js, which must be distributed with it; its text names it too."""
     return (FILE.parent / "plotly-LICENSE.txt").read_text()
 
 

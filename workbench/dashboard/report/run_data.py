@@ -1,7 +1,7 @@
-"""Everything that a page holds of one run: its words and figures at every step and length, as plain data.
+"""Everything that a page contains of one run: its texts and figures at every step and length, as plain data.
 
-What changes with the cursor is a *slot*: the parts of the cursor it depends on, and what it is at each of their values,
-lengths innermost. The figures are those of the Run page, made by the same panels from the same rows.
+What changes with the selection is a *slot*: the parts of the selection that it depends on, and its content at each of
+their values, lengths innermost. The figures are those of the Run page, made by the same panels from the same rows.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ MOST_STEPS, MOST_LENGTHS = 40, 24
 """Checkpoints and prefix lengths that one page holds; of more, these many spread over the sliders."""
 THEMES: tuple[Theme, ...] = ("light", "dark")
 PARTS = ("step", "length")
-"""Parts of the cursor that a page can move."""
+"""Parts of the selection that a page can change."""
 
 
 @dataclass(frozen=True)
 class Stops:
-    """Where a page's two sliders stop, and where they stand when it is opened.
+    """The stops of a page's two sliders, and their positions when it is opened.
 
     Attributes:
         steps, lengths: ascending.
-        start: the cursor; its head is that of the whole page.
+        start: the selection; its head is that of the whole page.
     """
 
     steps: tuple[int, ...]
@@ -60,7 +60,7 @@ class Stops:
         return cls(steps, spread(run.lengths or (run.trained,), MOST_LENGTHS, start.length, u_length), start)
 
     def over(self, needs: Sequence[str], make: Callable[[Cursor], Any]) -> dict[str, Any]:
-        """A slot: what is made at each value of the parts of the cursor that it depends on."""
+        """A slot: the result of ``make`` at each value of the parts of the selection that it depends on."""
         parts = [part for part in PARTS if part in needs]
         steps = self.steps if "step" in parts else (self.start.step,)
         lengths = self.lengths if "length" in parts else (self.start.length,)
@@ -69,13 +69,13 @@ class Stops:
 
 
 def spread(values: Sequence[int], most: int, kept: int, where: Callable[[float], float]) -> tuple[int, ...]:
-    """At most so many of the values, as evenly on their axis as they allow: both ends and ``kept`` are among them.
+    """At most ``most`` of the values, spread as evenly on their axis as possible, with both ends and ``kept``.
 
     Args:
         values: ascending.
         most: how many, three or more.
         kept: one that must stay.
-        where: a value's place on its axis.
+        where: maps a value to its position on the axis.
     """
     if len(values) <= most:
         return tuple(values)
@@ -90,7 +90,7 @@ def spread(values: Sequence[int], most: int, kept: int, where: Callable[[float],
 
 
 def run_data(run: RunView, stops: Stops) -> dict[str, Any]:
-    """A run as the page's script takes it; what cannot be made of its rows says so in its place."""
+    """A run as the page's script reads it; what its rows do not support is replaced by a message."""
     start = stops.start
     return {
         "name": run.name,
@@ -124,7 +124,7 @@ def meta_words(run: RunView) -> list[Piece]:
 
 
 def verdict_line(run: RunView, at: Cursor) -> list[Piece]:
-    """The verdict sentence at the cursor's step, or that there is none."""
+    """The verdict sentence at the selected step, or that there is none."""
     try:
         return verdict_words(run, at.step)
     except NotMeasured:
@@ -136,7 +136,7 @@ def _rail(row: str) -> Callable[[RunView, Cursor], list[Piece]]:
 
 
 def cause_words(run: RunView, at: Cursor) -> list[Piece]:
-    """Why it fails past N, at the cursor's step; nothing of a run that was not asked."""
+    """The diagnosis at the selected step; empty for a run that was not diagnosed."""
     if "diagnosis" not in run.measured:
         return []
     try:

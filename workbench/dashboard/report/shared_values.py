@@ -62,16 +62,16 @@ class _Parts:
         return f"@{self.number[text]}"
 
     def use(self, met: str) -> None:
-        """Count one more place at which something that was met stands."""
+        """Count one more position of a value that was met before."""
         if met.startswith("@"):
             self.uses[int(met[1:])] += 1
 
 
 def packed(value: Any) -> dict[str, Any]:
-    """The value as ``root`` and ``shared``: parts of it that stand at several places, each written once.
+    """The value as ``root`` and ``shared``: parts of it that occur several times are written once.
 
     Args:
-        value: dictionaries, lists, arrays, texts and numbers; what is no number is null.
+        value: dictionaries, lists, arrays, texts and numbers; NaN and infinity become null.
 
     Raises:
         ValueError: for a dictionary with the key ``$``.

@@ -1,1 +1,1 @@
-"""What answers are made with: the context of an app, workers, what theory says."""
+"""What answers are made with: the context of an app, workers, predictions of theory."""

@@ -1,4 +1,4 @@
-"""A Chromium of this machine: finding it, and printing a page of ours to PDF, which may ask no network."""
+"""A Chromium of this machine: find it, and print a page to PDF without network access."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ONE = threading.Lock()
 
 
 class PrintError(LensError):
-    """A page that is not printed; the message says why, and the way out."""
+    """A page that could not be printed; the message gives the reason and what to do."""
 
 
 def find_browser() -> str | None:
@@ -39,7 +39,7 @@ def printed(page: str) -> bytes:
     """A page of HTML as PDF, with the fonts that it carries embedded; one is printed at a time.
 
     Args:
-        page: all it needs is in it; its ``@page`` says how large it is.
+        page: all it needs is in it; its ``@page`` rule gives its size.
 
     Raises:
         PrintError: without a Chromium, or where it does not print.

@@ -28,7 +28,8 @@ class StaticCache:
         return self._bodies.get(key)
 
     def set(self, key: str, value: bytes) -> None:
-        """Keep a compressed body, if it is a static file and there is room: addresses can be made up without end."""
+        """Keep a compressed body if it is a static file and there is still room; the number of possible addresses is
+        unlimited."""
         with self._lock:
             if key.partition(";")[2] and key not in self._bodies and self._bytes + len(value) <= CACHED_BYTES:
                 self._bodies[key] = value
@@ -43,8 +44,8 @@ def cache_key(request: Request) -> str:
 def compress_answers(server: Flask) -> None:
     """Compress what the server sends with brotli or gzip, whichever the browser accepts.
 
-    Compressed at the first request and not when the package is built: most scripts belong to the installed versions
-    of Dash, Mantine and AG Grid, and only the process that serves them knows which these are.
+    Files are compressed at the first request, not when the package is built. Most scripts belong to the installed
+    versions of Dash, Mantine and AG Grid, which only the serving process knows.
     """
     server.config.update(
         COMPRESS_ALGORITHM=["br", "gzip"],

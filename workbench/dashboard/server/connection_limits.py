@@ -13,7 +13,7 @@ CONNECTIONS_PER_ADDRESS = 256
 REQUEST_SECONDS = 30.0
 """Within which a request must have arrived whole."""
 IDLE_SECONDS = 30
-"""After which a connection without a request is closed; an open page asks every two seconds."""
+"""Seconds after which a connection without a request is closed; an open page sends one every two seconds."""
 
 
 class LimitedChannel(HTTPChannel):  # type: ignore[misc]

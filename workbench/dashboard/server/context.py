@@ -1,4 +1,4 @@
-"""What a callback may need: the store of runs, the workers, what theory says. One per app."""
+"""What a callback may need: the store of runs, the workers, predictions of theory. One per app."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from workbench.dashboard.state.store import Store
 
 @runtime_checkable
 class Prefetcher(Protocol):
-    """Draws what sliders will ask for next; the app hands one in."""
+    """Draws what sliders will request next; the app provides one."""
 
     def ask(self, at: Any, panels: Sequence[Any], look: dict[str, Any]) -> None:
-        """Draw panels around a place ahead."""
+        """Draw panels around a selection ahead."""
 
     def disturb(self) -> None:
-        """Rest: somebody is asking for something now."""
+        """Rest: a request arrived."""
 
     def close(self) -> None:
         """End it."""
@@ -46,7 +46,7 @@ class Context:
         store: runs and rows.
         worker: what computes with models.
         measurer: what measures on demand, which takes long.
-        prefetch: draws what sliders will ask for next.
+        prefetch: draws what sliders will request next.
         expectations: what theory expects of the runs.
     """
 

@@ -12,11 +12,11 @@ from flask import Flask, has_request_context, request
 
 from workbench.core.failures import LOG, Repeats, explained
 
-FORMAT = "%(asctime)s %(levelname)s %(name)s%(asked)s: %(message)s"
+FORMAT = "%(asctime)s %(levelname)s %(name)s%(origin)s: %(message)s"
 CALLBACKS = "/_dash-update-component"
 
 
-def asked_by() -> str:
+def request_origin() -> str:
     """The page and the callback of the request that this thread answers, or "" outside a request."""
     if not has_request_context():
         return ""
@@ -34,7 +34,7 @@ class NamedRequests(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """True, always."""
-        record.__dict__.setdefault("asked", asked_by())
+        record.__dict__.setdefault("origin", request_origin())
         return True
 
 

@@ -1,6 +1,6 @@
-"""What theory expects of runs, held against what they do: asked once for each task and positions.
+"""What theory predicts for runs, compared with what they do; requested once for each task and positions.
 
-The deciders know the tasks, whose models need torch: they answer in the worker.
+The deciders import tasks and thus torch, so they run in the worker.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from workbench.dashboard.state.theory_match import subject
 
 POLL_MS = 700
 WAITING = 16
-"""Subjects asked for at a time, a job for each: one that cannot be answered takes no other along."""
+"""Subjects requested at a time, with a job for each, so that one failure does not affect the others."""
 LONGEST = 60.0
 """Seconds after which a subject is given up; the longest of the tasks here takes one, and starting the worker ten."""
 
 
 class Expectations:
-    """Predictions by subject; what is not known yet is asked of a worker.
+    """Predictions by subject; unknown ones are requested from a worker.
 
     Args:
-        worker: whom to ask.
+        worker: the worker that computes them.
     """
 
     def __init__(self, worker: Worker) -> None:
@@ -37,7 +37,7 @@ class Expectations:
         self._lock = threading.Lock()
 
     def of(self, runs: Iterable[RunView]) -> dict[str, Mapping[str, Any] | None]:
-        """Run name -> what theory says (``verdict``, ``theorem``, ``reason``), or None while that is worked out."""
+        """Run name -> the prediction of theory (``verdict``, ``theorem``, ``reason``), or None while it is computed."""
         subjects = {run.name: json.dumps(subject(run), sort_keys=True) for run in runs}
         with self._lock:
             self._collect()
@@ -47,7 +47,7 @@ class Expectations:
             return {name: self._known.get(text) for name, text in subjects.items()}
 
     def known(self, run: RunView) -> Mapping[str, Any] | None:
-        """What theory says of a run, if that has been answered; asks nobody."""
+        """The prediction for a run if it is known already; requests nothing."""
         return self._known.get(json.dumps(subject(run), sort_keys=True))
 
     def _collect(self) -> None:

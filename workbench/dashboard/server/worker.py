@@ -1,8 +1,8 @@
-"""What needs a model is done elsewhere: one persistent process that runs named functions.
+"""One persistent process that runs named functions, for everything that needs a model.
 
-The dashboard's own process never imports torch. It hands the worker ``"module:function"`` and plain
-arguments, and asks later how the job is. Jobs are keyed by what they compute, so that the same
-question is never answered twice; the last results are kept.
+The dashboard's own process never imports torch. It sends the worker ``"module:function"`` and plain arguments, and
+polls the job later. Jobs are keyed by what they compute, so that the same job never runs twice; the last results are
+kept.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import Any
 
 from workbench.core.errors import LensError
 from workbench.core.failures import log_failure
-from workbench.dashboard.server.error_log import asked_by
+from workbench.dashboard.server.error_log import request_origin
 from workbench.jobs.executors import forwarding, log_again
 from workbench.jobs.resources import importing_no_neighbours
 from workbench.models.compute_device import USUAL_DEVICE, ComputeDevice, computing_on
@@ -36,7 +36,7 @@ from workbench.tasks.errors import TaskError
 from workbench.tasks.source_code import trust, trusted
 
 MOST_WAITING = 200
-"""Requests of pages that wait at once; further ones are told so. A hundred readers ask as much."""
+"""Requests of pages that may wait at once; further ones are rejected with a message. A hundred readers make as many."""
 GRACE = 1.0
 """Seconds a cancelled function has to notice, at its next report, before its process is ended."""
 START = multiprocessing.get_context("spawn")
@@ -49,18 +49,18 @@ class Cancelled(Exception):
 
 @dataclass(frozen=True)
 class Job:
-    """How a request stands.
+    """The state of a request.
 
     Attributes:
         state: queued, running, done, failed or cancelled.
         done, total: progress as the function reports it; 0 of 0 where it does not.
-        doing: what the function says it is doing.
+        doing: the progress message of the function.
         result: the answer, once done.
         error: one sentence, once failed.
         detail: the worker's traceback, once failed by an error that was not written for readers.
         started: ``time.monotonic()`` when the process took it, or None.
         cold: whether the process had to be started for it.
-        asked: the page and the callback that asked, for the log.
+        asked: the page and the callback of the request, for the log.
     """
 
     state: str = "queued"
@@ -124,16 +124,7 @@ class Worker:
         self._closed = False
 
     def submit(self, function: str, arguments: Mapping[str, Any], slot: str = "", urgent: bool = False) -> str:
-        """Ask for ``function(**arguments)``; returns the job's key.
-
-        Args:
-            function: ``"module:function"``; a parameter named ``progress`` is handed a callable
-                ``progress(done, total, doing)``.
-            arguments: plain JSON-able values.
-            slot: of several waiting requests of one slot only the newest is kept, so that a dragged
-                slider leaves no queue behind.
-            urgent: goes before all that wait and are not; for what is quick and stands in somebody's way.
-        """
+        """Submit ``function(**arguments)``; returns the job's key."""
         key = job_key(function, arguments)
         with self._wake:
             if self._closed:
@@ -151,7 +142,7 @@ class Worker:
                     self._jobs[key] = Job(state="failed", error=said)
                     self._forget()
                     return key
-            self._jobs[key] = Job(asked=asked_by())
+            self._jobs[key] = Job(asked=request_origin())
             ahead = sum(waiting in self._urgent for waiting, *_ in self._queue)
             self._queue.insert(ahead if urgent else len(self._queue), (key, function, dict(arguments), slot))
             if urgent:
@@ -165,7 +156,7 @@ class Worker:
         return key
 
     def job(self, key: str) -> Job | None:
-        """How the job stands, or None where it was never asked for or is forgotten."""
+        """The state of a job, or None if it was never submitted or is forgotten."""
         with self._wake:
             return self._jobs.get(key)
 

@@ -1,1 +1,1 @@
-"""What the dashboard knows: runs, cursor, filters, sweeps. No Dash, no torch."""
+"""The state of the dashboard: runs, selection, filters, sweeps. No Dash, no torch."""

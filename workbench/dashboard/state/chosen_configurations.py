@@ -1,7 +1,7 @@
-"""Which configurations stand beside each other on Compare: a configuration is a run and all that differ in seeds alone.
+"""The configurations that Compare shows together. A configuration is a run and all runs that differ only in seeds.
 
-A link names each by one of its runs (``configs=a|b|c``, beside the run of the page), so that it holds wherever the
-folder has that run, whatever other seeds are there.
+A link names each by one of its runs (``configs=a|b|c``, in addition to the run of the page). It then works in every
+folder that has that run, whatever other seeds exist.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ LETTERS = "ABCDEFGH"
 
 @dataclass(frozen=True)
 class Configuration:
-    """One of those beside each other.
+    """One of the compared configurations.
 
     Attributes:
         letter: by which it is called on the page.
-        runs: its seeds that have rows, by name, at most :data:`MOST_SEEDS`; the one of the link alone if none has.
+        runs: its seeds that have rows, by name, at most :data:`MOST_SEEDS`; only the one of the link if none has rows.
         seeds: how many there are.
     """
 
@@ -54,7 +54,7 @@ def chosen(store: Store, run: RunView, asked: str) -> tuple[list[Configuration],
     Args:
         store: all runs.
         run: of the page.
-        asked: names of runs with bars between them, as :func:`written` writes them.
+        asked: names of runs separated by ``|``, as :func:`written` writes them.
     """
     together, notices = store.together(), []
     first = together.get(run.name, run)
@@ -80,13 +80,13 @@ def chosen(store: Store, run: RunView, asked: str) -> tuple[list[Configuration],
 
 
 def written(configurations: Sequence[Configuration], run: RunView) -> str:
-    """How a link says it: one run of each beside that of the page, or the page's own where there is no other."""
+    """The value in a link: one run of each configuration, different from the page's run where possible."""
     others = [one.runs[0].name for one in configurations[1:]]
     return "|".join(escaped(name) for name in others or [run.name])
 
 
 def escaped(name: str) -> str:
-    """A run's name without the bar that stands between two."""
+    """A run's name with the separator ``|`` escaped."""
     return name.replace("%", "%25").replace("|", "%7C")
 
 

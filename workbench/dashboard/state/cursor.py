@@ -1,8 +1,8 @@
-"""The cursor lives in the URL: what a link says, what it resolves to, and how it is written back.
+"""The selection (step, length, layer, head) is part of the address: this module parses, resolves and writes it.
 
-``/`` holds the filters of the Runs page; ``/run?run=..&step=..&len=..&layer=..&head=..`` holds the
-cursor of the Run page. Defaults are left out when writing, so a link stays short; what a link names
-and the data does not have becomes a :class:`Notice` on screen, never a silent default.
+``/`` has the filters of the Runs page, and ``/run?run=..&step=..&len=..&layer=..&head=..`` has the selection of the Run
+page. Defaults are left out when writing, so that a link stays short. If a link names what the data does not have, a
+:class:`Notice` appears on screen; there is never a silent default.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from workbench.figures.sequence.attention_pattern import View
 from workbench.models.base.graph import head_name
 
 AXES: dict[LengthAxis, str] = {"times": "multiples of the trained length", "length": "tokens"}
-"""What lengths are told in, the first unless a link says otherwise."""
+"""Units of lengths; the first is the default."""
 VIEWS: tuple[View, ...] = ("attention", "times_length", "score")
 MOST_DIGITS = 18
 ALL_HEADS = "all"
@@ -76,7 +76,7 @@ class Cursor:
 
 @dataclass(frozen=True)
 class Notice:
-    """A stale part of a link: what it asked for, and what is shown instead."""
+    """A stale part of a link: what it named, and what is shown instead."""
 
     asked: str
     shown: str
@@ -117,12 +117,12 @@ def nearest_earlier(have: tuple[int, ...], wanted: int) -> int:
 
 
 def parse(search: str | None) -> dict[str, str]:
-    """The query string as a dict; of a key given twice the last one counts."""
+    """The query of an address as a dict; the last value of a repeated key counts."""
     return dict(parse_qsl((search or "").lstrip("?"), keep_blank_values=True))
 
 
 def resolve(search: str | None, run: RunLike) -> tuple[Cursor, list[Notice]]:
-    """The cursor a link means on this run, with a notice for each part that the run does not have."""
+    """The selection that a link gives on this run, with a notice for each part that the run does not have."""
     asked, notices = parse(search), []
     base = default_cursor(run)
     step, notice = _nearest(asked.get("step"), run.steps, base.step, "step", run.name, "earlier checkpoint")
@@ -155,10 +155,10 @@ def resolve(search: str | None, run: RunLike) -> tuple[Cursor, list[Notice]]:
 
 
 def write(cursor: Cursor, run: RunLike, path: str = "/run", extras: Mapping[str, str] | None = None) -> str:
-    """The canonical link of a cursor: path and query, defaults left out.
+    """The canonical link of a selection: path and query, defaults left out.
 
     Args:
-        cursor: where.
+        cursor: the selection.
         run: whose defaults are left out.
         path: the page.
         extras: what else belongs to the page's address.
@@ -179,12 +179,12 @@ def write(cursor: Cursor, run: RunLike, path: str = "/run", extras: Mapping[str,
 
 
 def link(run: str, path: str = "/run") -> str:
-    """The link that opens a run at its default cursor, on its own page or on another."""
+    """The link that opens a run at its default selection, on its own page or on another."""
     return path + query({"run": run})
 
 
 def query(parts: Mapping[str, str]) -> str:
-    """A query string with its question mark, or nothing."""
+    """The query of an address with its question mark, or ""."""
     # Slashes in run names are legal in a query and stay readable.
     return "?" + "&".join(f"{k}={quote(v, safe='/')}" for k, v in parts.items()) if parts else ""
 

@@ -1,4 +1,4 @@
-"""What the Runs page is filtered by, and how a link says it."""
+"""The filters of the Runs page, and how a link gives them."""
 
 from __future__ import annotations
 
@@ -9,23 +9,14 @@ from workbench.core.verdicts import WORDS
 from workbench.dashboard.state.cursor import Notice, parse, query
 
 FILTER_KEYS = ("verdict", "task", "positions", "filter", "seeds", "ties", "tag", "where")
-"""What a link to the Runs page may say."""
+"""Keys that a link to the Runs page may have."""
 TIES = ("hold", "fail", "open")
 """What hard strata may add to a verdict."""
 
 
 @dataclass(frozen=True)
 class Filters:
-    """What the Runs page shows; an empty string shows all.
-
-    Attributes:
-        verdict, task, positions: what a line must have.
-        text: words that must stand in it.
-        seeds: "1" for one line per configuration, all its seeds together.
-        tag: a tag that a line must have.
-        where: configuration axes with the value that a run must have, as text.
-        ties: ``hold``, ``fail`` or ``open``: what hard strata must add to the verdict.
-    """
+    """What the Runs page shows; "" shows all."""
 
     verdict: str = ""
     task: str = ""
@@ -77,7 +68,7 @@ def check_filters(
     tags: Collection[str] = (),
     settings: Mapping[str, Collection[str]] | None = None,
 ) -> tuple[Filters, list[Notice]]:
-    """Drop a task, position scheme, tag or setting that no run here has, saying so.
+    """Drop a task, position scheme, tag or setting that no run here has, each with a notice.
 
     Args:
         filters: what a link means.

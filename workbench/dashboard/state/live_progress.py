@@ -1,4 +1,4 @@
-"""How far a run in training is, as its line on the Runs page says it."""
+"""The progress of a run in training, for its line on the Runs page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from workbench.figures.rows.frame import missing
 from workbench.runs.log import pace
 
 LOGGED = {"accuracy_in": ("liveInside", "inside"), "accuracy_out": ("liveOutside", "at 2 \u00d7 N")}
-"""Column of a run's log -> the field of a line that tells it, and at which lengths it was taken."""
+"""Column of a run's log -> the field of the line that shows it, and the lengths at which it was taken."""
 
 
 def live_progress(run: RunView) -> dict[str, str]:

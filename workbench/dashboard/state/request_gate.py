@@ -1,7 +1,7 @@
-"""Few requests compute at a time: threads that all want the interpreter lose most of it to handing it over.
+"""Limit how many requests compute at a time: many threads that compete for the interpreter lose time to switching.
 
-Twenty readers who each move a slider once a second ask some 300 questions a second, a dozen at once. Answered by as
-many threads as there are questions, a move takes nearly twice the processor time and many times as long as one by one.
+Twenty readers who each move a slider once a second send some 300 requests a second, a dozen at once. With one thread
+per request, a move takes nearly twice the CPU time and many times as long as one by one.
 """
 
 from __future__ import annotations

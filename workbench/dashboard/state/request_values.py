@@ -1,7 +1,7 @@
-"""What a value that the browser sends may be: basic types, and the registry in which components declare theirs.
+"""Types of the values that the browser sends, and the registry in which components declare them.
 
-A module that makes a component declares, beside it, what each of its properties may hold when a callback reads it.
-The check of every request (:mod:`workbench.dashboard.request_check`) reads the registry.
+A module that makes a component also declares what each of its properties may contain when a callback reads it. The
+check of every request (:mod:`workbench.dashboard.request_check`) reads the registry.
 """
 
 from __future__ import annotations

@@ -32,9 +32,10 @@ UNREAD = ("run", "position", "head", "setting", "n", "distinct", "reason")
 READ = tuple(name for name in FIELDS if name not in UNREAD)
 """Columns that a brief is made of."""
 NOT_SERIES = ("control", "site")
-"""Texts that tell lines apart and no series: controls are left out, and the sites of a model are in one series."""
+"""Text columns that distinguish lines but not series: controls are left out, and all locations of a model are one
+series."""
 SERIES = ("measurement", "quantity", *(name for name in TEXTS if name in SEPARATING and name not in NOT_SERIES))
-"""What tells the series of many runs apart."""
+"""Columns that distinguish the series of many runs."""
 SMALL = 1 << 20
 SeriesLengths: TypeAlias = tuple[tuple[tuple[str, ...], tuple[int, ...]], ...]
 """Series with the lengths that each has rows at."""
@@ -75,16 +76,15 @@ class Brief:
     Attributes:
         rows: how many there are.
         quantities: (measurement, quantity) of everything measured.
-        series: of everything measured that has a value, without controls: measurement, quantity, law, target and mode,
-            and the lengths it has rows at.
+        series: of everything measured that has a value, without controls: measurement, quantity, test set, target and
+            mode, and the lengths that have rows.
         verdicts: step -> verdict.
         steps: steps with a verdict, or else with any rows, ascending.
         lengths: prefix lengths with an accuracy, or else with any rows, ascending.
         chance: the lowest chance level of the accuracies, 0 where it is not stated.
-        accuracy: at the last verdict: length, value, low and high on the matched law, by length.
+        accuracy: at the last verdict: length, value, low and high on the matched test set, by length.
         tokens: at the last verdict, where an answer is several tokens: length -> share of the tokens that are right.
-        failure: at the last verdict: value, low, length (the longest that was judged) and status of each failure
-            length.
+        failure: at the last verdict: value, low, length (the longest tested length) and status of each failure length.
         ties: at the last verdict: ``label`` and ``note`` of what hard strata add to it, and their ``kind``: what the
             task calls them; empty where nothing is known.
         carries: at the last verdict: of ``summary`` and ``position`` value, low, high, layer, length and the highest

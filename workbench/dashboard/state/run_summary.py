@@ -93,7 +93,7 @@ def _span(lengths: Sequence[int]) -> tuple[float, float]:
 
 
 def spark_places(lengths: Sequence[int]) -> list[float]:
-    """Where lengths lie on a small curve, 0 to 1."""
+    """Positions of lengths on a small curve, 0 to 1."""
     low, high = _span(lengths)
     return [(u_length(n) - low) / (high - low) for n in lengths]
 
@@ -112,7 +112,7 @@ def _cell(run: RunView, name: str, row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _carries(brief: Brief) -> dict[str, Any]:
-    """The pair of dots, and what they say in words."""
+    """The pair of dots, and their description in words."""
     said = [
         f"{concept} {estimate(one['value'], one.get('low'), one.get('high'))}, "
         + (f"controls {proportion(one['control'])}, " if "control" in one else "no controls, ")
@@ -124,9 +124,9 @@ def _carries(brief: Brief) -> dict[str, Any]:
 
 
 def _since(brief: Brief, verdict: str) -> dict[str, Any]:
-    """When the last verdict began: at this step, and after that one, the last that was decided otherwise.
+    """When the last verdict began: its first step, and the last step before that had another decided verdict.
 
-    Where this step is the first measured one, it may have begun earlier, and the line says so.
+    If the first step is also the first measured one, the verdict may have begun earlier, and the line states so.
     """
     began = None if verdict == NOT_FITTED else since(brief.verdicts)
     if began is None:

@@ -1,4 +1,4 @@
-"""One run as the dashboard sees it: configuration and brief at once, rows when asked for."""
+"""One run as the dashboard sees it: configuration and brief are loaded at once, rows when needed."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from workbench.tasks.source_code import trust_option
 T = TypeVar("T")
 
 FRAMES = 24
-"""Runs whose rows are held in memory, some 6 MB each; the one longest unused goes first."""
+"""Runs whose rows are cached in memory, some 6 MB each; the least recently used goes first."""
 DRAWINGS = 6000
-"""Drawings held, some 10 kB each, as they are sent."""
+"""Cached drawings, some 10 kB each, as they are sent."""
 
 
 class Cache(Generic[T]):
-    """What was made, by key; the longest unused goes first. Several threads may ask at once."""
+    """Values by key; the least recently used is dropped first. Several threads may use it at once."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -50,7 +50,7 @@ class Cache(Generic[T]):
         self._lock = threading.Lock()
 
     def __call__(self, key: Any, make: Callable[[], T]) -> T:
-        """What is held under a key, made if there is nothing."""
+        """The cached value of a key, made if there is none."""
         with self._lock:
             if key in self._held:
                 self._held.move_to_end(key)
@@ -106,7 +106,7 @@ class RunView:
     Attributes:
         former: measurements whose rows are left out, because other runs have them of a newer version
             (:meth:`workbench.dashboard.state.store.Store.together`).
-        notes: what people say of it.
+        notes: the note and tags that people wrote about it.
         first: its rows of the series that the Sweep page opens with, None where it has no rows.
     """
 
@@ -128,12 +128,13 @@ class RunView:
         return "|".join((self.signature, *self.former))
 
     def memo(self, key: Any, make: Callable[[], T]) -> T:
-        """Keep what was made of these rows, as long as the rows stay: scrubbing back draws nothing anew."""
+        """Cache what was made of these rows as long as the rows stay, so that moving a slider back draws nothing
+        again."""
         return self.kept.drawings((self.name, self.rows_version, key), make)
 
     @property
     def frame(self) -> Frame:
-        """All rows, read when first asked for; an empty frame where they have gone meanwhile."""
+        """All rows, read when first needed; an empty frame if they were deleted meanwhile."""
         return self.kept.frames((self.name, self.rows_version), lambda: read_frame(self.path, self.name, self.former))
 
     @cached_property
@@ -198,7 +199,7 @@ class RunView:
 
     @property
     def question(self) -> str:
-        """The task as a question, or an empty string where the run does not state it."""
+        """The task as a question, or "" if the run does not state it."""
         return str(self.config.get("facts", {}).get("question", ""))
 
     @property
@@ -207,7 +208,7 @@ class RunView:
 
     @property
     def positions(self) -> str:
-        """How the model is told positions, in words."""
+        """How the model encodes positions, in words."""
         ids = _name(self.config["model"].get("ids", "arange"))
         how = "" if ids == "arange" else f" + {ids.replace('_', ' ')}"
         return in_words(self.encoding) + how
@@ -295,5 +296,5 @@ def _escaped(char: str) -> str:
 
 
 def _name(part: Any) -> str:
-    """The name of a component that is given by name alone, or as an object with settings."""
+    """The name of a component that is given by only its name, or as an object with settings."""
     return str(part["name"]) if isinstance(part, dict) else str(part)

@@ -79,7 +79,7 @@ def shared_name(names: Sequence[str]) -> str:
 
 
 def _ties(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What hard strata add, over all seeds: the worst of them, and how many say so."""
+    """Hard strata over all seeds: the worst result, and how many seeds have it."""
     labels = [row["ties"] for row in rows if "ties" in row]
     kind = next((row["tiesKind"] for row in rows if "tiesKind" in row), "")
     worst = next((label for label in STRATA if label in labels), None)

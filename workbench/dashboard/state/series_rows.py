@@ -1,8 +1,8 @@
 """The rows of one series of all runs, in a few bytes each: what a sweep's diagram is drawn from.
 
-A series is a measurement's quantity under one law, target and mode, without its controls. That which the Sweep page
-opens with is kept of every run as it is looked at; any other one is read by a thread of its own, which tells how far
-it is, so that nobody waits for thousands of files.
+A series is a measurement's quantity under one test set, target and mode, without its controls. The Sweep page's first
+series is cached for every run when the run is read. A separate thread reads any other series and reports its progress,
+so that nobody waits for thousands of files.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _FIRST = {"measurement": "behaviour", "quantity": "accuracy", "law": "matched", 
 FIRST = tuple(_FIRST.get(name, "") for name in SERIES)
 """The series that the Sweep page opens with."""
 AT_ONCE = 1.0
-"""Seconds for which the reading of a series is waited for before it is told how far it is."""
+"""Seconds to wait for the reading of a series before its progress is reported."""
 MOST_SERIES = 4
-"""Series that are held of all runs: of 5,000 runs of 30 checkpoints one takes 70 MB."""
+"""Series that are cached for all runs; one series of 5,000 runs with 30 checkpoints takes 70 MB."""
 
 
 class RunRows(NamedTuple):
@@ -43,7 +43,7 @@ class RunRows(NamedTuple):
         steps: int64.
         lengths: int32, -1 where the quantity has none.
         values: float64.
-        statuses: int8, places in :data:`workbench.figures.rows.select_rows.DRAWN`.
+        statuses: int8, indices into :data:`workbench.figures.rows.select_rows.DRAWN`.
     """
 
     steps: NDArray[np.int64]
@@ -77,7 +77,7 @@ class SeriesRows:
     """The rows of one series of many runs.
 
     Args:
-        series: measurement, quantity, law, target, mode.
+        series: measurement, quantity, test set, target, mode.
         parts: run -> its rows.
     """
 
@@ -99,13 +99,13 @@ class SeriesRows:
         trained: Mapping[str, int] | None = None,
         share: float | None = None,
     ) -> Frame:
-        """Of each run the rows at its last step, or at its last one that is not later than ``step``.
+        """The rows of each run at its last step, or at its last step that is not later than ``step``.
 
         Args:
             step: None for each run's last.
             share: in place of a step, a share of its own last step; a run without a step near it
                 (:func:`workbench.figures.rows.multiples.nearest_share`) has no rows.
-            length: at this length alone; None for all.
+            length: only at this length; None for all.
             times: only at lengths that may stand for this multiple of the run's N
                 (:func:`workbench.figures.rows.multiples.length_at` chooses among them).
             trained: run -> N, for ``times``.
@@ -199,11 +199,11 @@ class SeriesReader:
     def rows(
         self, runs: Sequence[SeriesOwner], series: Sequence[str], wait: float | None = AT_ONCE
     ) -> SeriesRows | Reading:
-        """The rows of a series, or how far their reading is.
+        """The rows of a series, or the progress of reading them.
 
         Args:
             runs: those that have it.
-            series: measurement, quantity, law, target, mode.
+            series: measurement, quantity, test set, target, mode.
             wait: seconds to wait for them; None until they are there.
         """
         series = tuple(series)

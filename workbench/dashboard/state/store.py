@@ -39,8 +39,11 @@ LIVE_SECONDS = 15.0
 FIRST, LATER = 60.0, 0.3
 """Seconds for which the first look at the disk is waited for, and any later one."""
 SHOWN_AFTER, DOUBLED = 0.8, 2.0
-"""Seconds into the first look at which what has been read is shown, and how many times as late it is again: all pages
-that list runs are then drawn anew."""
+"""Seconds into the first reading of a folder after which the runs read so far are shown, and the factor to the next
+time.
+
+All pages that list runs are drawn again each time.
+"""
 EASE = 10.0
 """Looks at the disk are at least this many times as far apart as one takes."""
 
@@ -76,11 +79,10 @@ class Store:
         self.part: Reading | None = None
 
     def refresh(self, force: bool = False) -> str:
-        """Have the disk looked at (at most once per ``patience``); returns the version of all that is known.
+        """Read changes from the disk (at most once per ``patience`` seconds); returns the version of all that is known.
 
-        A look is waited for as long as a disk that is well takes, the first one longer, but not for thousands of runs:
-        of these as many are known as have been read (:attr:`progress`). What is seen later is known when it is asked
-        for next.
+        The call waits as long as a healthy disk needs, and longer the first time. It does not wait for thousands of
+        runs; those read so far are known (:attr:`progress`). The next call includes what is read later.
 
         Args:
             force: look now, and wait until that is done.
@@ -112,10 +114,11 @@ class Store:
         return dict(self._views)
 
     def together(self) -> dict[str, RunView]:
-        """Runs by name, as they may stand beside each other.
+        """Runs by name, as they may be compared.
 
-        Where a run has rows of a measurement that another run has of a newer version, its own are left out, which
-        :attr:`problems` says: two versions are two definitions. On its own a run shows all that counts of it.
+        If another run has a newer version of a measurement, the rows of an older version are left out, and
+        :attr:`problems` reports it: two versions are two definitions. The page of a single run shows all its valid
+        rows.
         """
         self.runs()
         return dict(self._together)
@@ -153,21 +156,21 @@ class Store:
         return dict(sorted(found.items()))
 
     def version(self, name: str) -> tuple[str, str]:
-        """Signatures of one run and of its log, or empty strings."""
+        """Signatures of one run and of its log, or ""."""
         view = self.run(name)
         return ("", "") if view is None else (view.signature, view.log_signature)
 
     def across(self, measurement: str, quantity: str, runs: Sequence[RunView], **equals: Any) -> Frame:
-        """All rows of one quantity of some runs whose columns equal the given values; of no runs, the columns alone."""
+        """All rows of one quantity of some runs whose columns equal the given values; without runs, an empty frame."""
         frames = [run.frame.where(measurement=measurement, quantity=quantity, **equals) for run in runs]
         none = Frame.from_rows([], SCHEMA.names)
         return Frame.concat([frame for frame in frames if len(frame)] or [*frames[:1], none])
 
     def series(self, series: Sequence[str], wait: bool = False) -> SeriesRows | Reading:
-        """The rows of one series of all runs, or how far their reading is.
+        """The rows of one series of all runs, or the progress of reading them.
 
         Args:
-            series: measurement, quantity, law, target and mode.
+            series: measurement, quantity, test set, target and mode.
             wait: until they are there.
         """
         wanted = tuple(series)
@@ -219,7 +222,7 @@ class Store:
         self._looked_now.set()
 
     def _alike(self, views: Mapping[str, RunView], problems: list[str]) -> dict[str, RunView]:
-        """The runs without rows of a former version, and a sentence for each measurement of which some are left out."""
+        """The runs without rows of a former version, and a sentence for each measurement that left some out."""
         newest = newest_among(view.specs for view in views.values())
         together: dict[str, RunView] = {}
         for name, view in views.items():
@@ -275,7 +278,7 @@ class Store:
 
 
 def pair(store: Store, run: RunView, extras: Mapping[str, str]) -> tuple[RunView, RunView | None]:
-    """The run of a page and the one beside it, which the key ``run2`` of its address names.
+    """The run of a page and the second run, which the key ``run2`` of its address names.
 
     A pair is as :meth:`Store.together` has it; a run on its own shows all its rows.
     """

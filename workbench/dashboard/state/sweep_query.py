@@ -34,7 +34,7 @@ StepStop = int | str | None
 Stop = int | str | None
 """A stop of the length slider, as it stands in the link: a length, a multiple of N (``8x``), or none."""
 SWEEP_KEYS = ("quantity", "x", "y", "step", "len", "fix", "over")
-"""What a link to the Sweep page may say."""
+"""Keys that a link to the Sweep page may have."""
 MOST_VALUES = 12
 """Axes with more values than this are not offered for holding fixed: a menu of them would hold nothing else."""
 
@@ -43,7 +43,7 @@ ORIGIN = "origin"
 """The axis of where weights come from: trained, compiled or adopted."""
 
 MANY_VALUES = 60
-"""An axis with more values than this is not shown unless it is asked for."""
+"""An axis with more values than this is shown only on request."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,13 @@ class SweepQuery:
     """What the page shows.
 
     Attributes:
-        series: measurement, quantity, law, target and mode.
+        series: measurement, quantity, test set, target and mode.
         x: configuration axis to the right.
         y: configuration axis upwards.
         step: the last step that counts, or None for each run's last.
-        length: prefix length, or None where the quantity has none, or ``times`` says where.
+        length: prefix length, or None if the quantity has no length or ``times`` gives it.
         times: in place of a length, a multiple of each run's N.
-        fixed: configuration axes held fixed, each with its value as text.
+        fixed: fixed configuration axes, each with its value as text.
         over: how layers and heads of a run become one value.
         share: in place of a step, a share of each run's training.
     """
@@ -86,7 +86,7 @@ class SweepQuery:
         """The parts of its link, defaults left out.
 
         Args:
-            default: the axes that are held fixed where the link does not say (:attr:`Choices.fixed`).
+            default: the axes that are fixed by default (:attr:`Choices.fixed`).
         """
         parts = {"quantity": "|".join(self.series), "x": self.x, "y": self.y}
         parts |= {"step": str(self.step_stop)} if self.step_stop is not None else {}
@@ -139,12 +139,7 @@ class Choices:
         self.chances = {run.name: run.brief.chance for run in runs if ("behaviour", "chance") in run.brief.quantities}
 
     def fixed(self, x: str, y: str) -> tuple[tuple[str, str], ...]:
-        """What is held fixed unless the link says otherwise: compiled runs are not pooled with trained ones.
-
-        Args:
-            x: configuration axis to the right.
-            y: configuration axis upwards; where either is the origin of the weights, its cells keep them apart.
-        """
+        """What is fixed unless the link gives something else: compiled runs are not pooled with trained ones."""
         both = {"trained", "compiled"} <= self.values.get(ORIGIN, {}).keys()
         return ((ORIGIN, "trained"),) if both and ORIGIN not in (x, y) else ()
 
@@ -153,7 +148,7 @@ class Choices:
         return of_one_kind(self.store.together().values())
 
     def _cross(self, pair: tuple[str, str]) -> bool:
-        """Whether every run has a place on both axes, and a third or more of their cells have a run."""
+        """Whether every run has a value on both axes, and a third or more of their cells have a run."""
         places = [tuple(config.get(name) for name in pair) for config in self.swept.values()]
         sides = [len({place[k] for place in places}) for k in (0, 1)]
         return (
@@ -203,7 +198,7 @@ class Choices:
         return [t for t in MULTIPLES if any(length_at(own, n, t) is not None for n, own in held.items())]
 
     def _measured(self, series: Sequence[str]) -> set[tuple[int, int]]:
-        """(length, N) of all runs that have the series; runs that were measured alike share what is asked here."""
+        """(length, N) of all runs that have the series; runs with equal measurements share the result."""
         wanted, alike = tuple(series), {(run.brief.series, run.trained) for run in self._swept()}
         return {(n, trained) for every, trained in alike for one, lengths in every if one == wanted for n in lengths}
 
@@ -212,11 +207,11 @@ class Choices:
         return [f"{times:g}x" for times in self.multiples(series)] if relative else list(self.lengths(series))
 
     def held(self, fixed: Iterable[tuple[str, str]]) -> dict[str, Any]:
-        """Axes held fixed with their values."""
+        """Fixed axes with their values."""
         return {axis: self.values[axis][value] for axis, value in fixed}
 
     def series(self, measurement: str, quantity: str) -> list[tuple[str, ...]]:
-        """The series that a quantity has, the most usual law, target and mode first."""
+        """The series of a quantity, the most common test set, target and mode first."""
         found: list[tuple[str, ...]] = self._held(
             ("series", measurement, quantity), lambda: self._series(measurement, quantity)
         )
@@ -287,9 +282,9 @@ def parted(stop: Stop) -> tuple[int | None, float | None]:
 
 
 def kept_stop(asked: str | int | None, choices: Choices, series: Sequence[str]) -> Stop:
-    """The stop that is asked for if the quantity is measured there, else its largest multiple of N, else length.
+    """The requested stop if the quantity is measured there, else its largest multiple of N, else its longest length.
 
-    Multiples come first: what runs of different N have in common is how far past training they are.
+    Multiples come first: runs with different N are comparable at equal multiples of N.
     """
     every = [*choices.stops(series, True), *choices.stops(series, False)]
     wanted = next((stop for stop in every if str(stop) == str(asked)), None)

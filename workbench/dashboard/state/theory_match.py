@@ -1,4 +1,4 @@
-"""What theory expects of a run, held against what it does."""
+"""What theory predicts for a run, compared with what it does."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PREDICTIONS: dict[str, PredictionKind] = {
 
 
 def subject(run: RunView) -> dict[str, Any]:
-    """What a prediction is about: task, its parameters, how the model is told positions."""
+    """The subject of a prediction: task, its parameters, and the position encoding."""
     model, task = run.config["model"], run.config["task"]
     ids = model.get("ids", "arange")
     about = {
@@ -50,9 +50,10 @@ def subject(run: RunView) -> dict[str, Any]:
 
 
 def held(expected: str, observed: str) -> str:
-    """A prediction beside an observation: ``as observed``, ``\u2260 observed``, ``no claim``; or ``no evidence``.
+    """A prediction compared with an observation: ``as observed``, ``\u2260 observed``, ``no claim``; or ``no
+    evidence``.
 
-    A run that is not fitted, or undecided, speaks neither for a prediction nor against it.
+    A run that is not fitted or undecided is evidence neither for nor against a prediction.
     """
     kind = PREDICTIONS.get(expected)
     if kind is None or not kind.expected:

@@ -76,11 +76,12 @@ def circuit_graph(
     connection: str = "",
     look: Look = LIGHT,
 ) -> Drawing:
-    """Who reads whom: an edge for each connection whose cutting is shown to cost accuracy, at this length or at N.
+    """Which component reads which: an edge for each connection whose cutting significantly costs accuracy, at this
+    length or at N.
 
-    The wider an edge, the more accuracy is lost without it at the measured length nearest to this one; dashed, accuracy
-    rises without it; dotted, it is shown at N and no longer here. Its colour is what it costs here less what it costs
-    at N. A node is the darker, the more is lost without all connections out of it. Layers run to the right.
+    Width of an edge: the accuracy drop without it at the nearest measured length. Dashed: accuracy rises without it.
+    Dotted: the drop is significant at N but not at this length. Colour of an edge: its accuracy drop at this length
+    minus that at N. A node is darker if accuracy drops more without all connections out of it. Layers run to the right.
 
     Args:
         connection: the chosen one, which stands on a wash; "" = the one that costs most.
@@ -143,7 +144,7 @@ def _edges(rows: Frame, at: int, base: int) -> list[_Edge]:
 
 
 def _extent(rows: Frame, base: int) -> float:
-    """The largest change at any length, so that colours do not move with the cursor."""
+    """The largest change at any length, so that colours do not change with the selected length."""
     changes = [abs(edge.change) for n in measured_lengths(rows) for edge in _edges(rows, n, base)]
     return max([LEAST_RANGE, *changes])
 

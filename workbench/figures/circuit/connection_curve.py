@@ -1,4 +1,4 @@
-"""What is lost without one connection, over prefix length, beside its control."""
+"""The accuracy drop without one connection, over prefix length, with its control."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from workbench.models.base.graph import ARROW
 
 CONTROL = "control"
 READ_PARTS = {"q": "queries", "k": "keys", "v": "values"}
-"""Mode of a row -> what of the receiving head alone lost the sender."""
+"""Mode of a row -> which inputs of the receiving head are cut from the sender."""
 
 
 def connection_rows(frame: Frame, *, step: int, length: int, connection: str = "") -> Frame:
@@ -65,9 +65,9 @@ def connection_over_length(
     look: Look = LIGHT,
     cursor: Cursor | None = None,
 ) -> Drawing:
-    """Accuracy lost without one connection at each measured length, with its interval; dashed: its control.
+    """Accuracy drop without one connection at each measured length, with its interval. Dashed: its control.
 
-    Where they were measured apart, thin lines are the same in the receiving head's queries, keys or values alone.
+    Thin lines: the drop if only the receiving head's queries, keys or values are cut, where this was measured.
 
     Args:
         length: at which the connection that costs most is meant, where none is chosen.

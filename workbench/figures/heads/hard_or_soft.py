@@ -24,9 +24,9 @@ ALL = 0.9
 ONE = 1.05
 """Keys, in the mean over queries, up to which a set is one key."""
 WINDOW = 16
-"""Queries that are used before each length, where a row does not say how many."""
+"""Number of queries before each length that are used if a row does not give it."""
 EVEN = "even"
-"""Role of the words that say what a head attends to; their tooltip is :data:`HARDMAX_SAID`."""
+"""Role of the words that describe what a head attends to; their tooltip is :data:`HARDMAX_SAID`."""
 HARDMAX_SAID = (
     "The words go by the nearest hardmax: the uniform distribution on a set of keys that is closest to the attention. "
     "Attention counts as even where the distance is at most 0.1 in nearly all sequences."
@@ -78,12 +78,7 @@ def shape_clause(frame: Frame, step: int, trained: float | None, layer: int, whi
 
 
 def set_of(label: str, size: Row | None) -> str:
-    """How large the set of a head is: one key, nearly all keys, some; "" where that is not known or not asked.
-
-    Args:
-        label: of ``hardmax_verdict``.
-        size: the row of ``tie_size``.
-    """
+    """The size of the set that a head attends to: one key, nearly all keys, some; "" if unknown or irrelevant."""
     if size is None or missing(size["value"]) or label == SOFT_ATTENTION:
         return ""
     if float(size["value"]) <= ONE:
@@ -100,13 +95,7 @@ def _keys(row: Row) -> float:
 
 
 def attends(labels: Sequence[str], sizes: Sequence[Row], supports: Sequence[Row]) -> tuple[list[Piece], str]:
-    """What a head does at one or more lengths of one kind, and what is said behind the lengths.
-
-    Args:
-        labels: of ``hardmax_verdict``.
-        sizes: rows of ``tie_size``; none = not measured.
-        supports: rows of ``effective_support``.
-    """
+    """What a head does at one or more lengths of one kind, and the words that follow the lengths."""
     kind = set_of(labels[0], sizes[0] if sizes else None)
     sure = set(labels) <= {HARD_ATTENTION, SOFT_ATTENTION}
     after = "" if sure else PARTLY_EVEN if MIXED_ATTENTION in labels else MAYBE_EVEN

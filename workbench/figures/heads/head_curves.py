@@ -173,7 +173,7 @@ def in_front(mine: Frame, other: Frame, along: str) -> Frame:
 def add_head_cursor(
     figure: Drawing, mine: Frame, along: str, scale: Scale, theme: Theme, cursor: Cursor | None
 ) -> None:
-    """The cursor line, with a dot on the head in front."""
+    """The line at the selected step or length, with a dot on the selected head."""
     if cursor is not None:
         placed = mine.with_columns(value=[scale.place(float(v)) for v in mine["value"]])
         add_cursor(figure, cursor, along, theme, [(placed, TOKENS[theme]["ink"], "circle")])
@@ -250,7 +250,7 @@ def _add_others(figure: Drawing, parts: list[tuple[str, Frame]], along: str, sca
 
 
 def _add_spread(figure: Drawing, parts: list[tuple[str, Frame]], along: str, scale: Scale, theme: Theme) -> None:
-    """Heads whose lines would be one grey: the middle nine tenths of them at each place, and the median."""
+    """Heads whose lines would form one grey area: the middle nine tenths of them at each x, and the median."""
     at: dict[float, list[float]] = {}
     for _, part in parts:
         for x, value in zip(places(part, along), part["value"], strict=True):

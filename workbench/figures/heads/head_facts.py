@@ -1,7 +1,6 @@
-"""What the table says about heads at one step and length, whichever measurements wrote it.
+"""All rows about heads at one step and length, of any measurement.
 
-Any row with a layer and a head counts, of any measurement: what another package measures of heads shows up
-here by itself.
+Any row with a layer and a head counts, so that measurements of other packages appear without further code.
 """
 
 from __future__ import annotations
@@ -133,10 +132,10 @@ def series_names(frame: Frame, *, step: int) -> list[str]:
 
 @of_rows
 def head_table(frame: Frame, *, step: int, length: int, columns: int = MOST_COLUMNS) -> Frame:
-    """The leading quantities of all heads, one row per head and quantity, the most telling head first.
+    """The leading quantities of all heads, one row per head and quantity, the most important head first.
 
-    The accuracy drop of a head that ``circuits.head_effect`` tested there is that of the test, with the mean output in
-    its place. That of every other head is of the screening of all heads, which takes fewer sequences.
+    If ``circuits.head_effect`` tested a head there, its accuracy drop is that of the test, with the mean output in its
+    place. The drop of every other head is from the screening of all heads, which uses fewer sequences.
 
     Returns:
         columns layer, head, series, name (short), value, text, share (of the quantity's range, 0 to 1; NaN where
@@ -212,7 +211,7 @@ def head_facts(frame: Frame, *, step: int, length: int, layer: int, head: int) -
 def head_sentence(
     frame: Frame, *, step: int, length: int, layer: int, head: int, trained: float | None = None
 ) -> tuple[list[Piece], list[Piece]]:
-    """What a head does, in one sentence; and the numbers behind it, in others.
+    """What a head does, in one sentence, and its numbers in further sentences.
 
     Args:
         frame: rows of one run.
@@ -220,7 +219,7 @@ def head_sentence(
         length: the prefix length.
         layer: of the head.
         head: within the layer.
-        trained: N, from which on its shape is told; None = from the shortest measured length on.
+        trained: N, the first length that its shape is described at; None = from the shortest measured length on.
 
     Raises:
         NotMeasured: without any row about that head there.
@@ -267,7 +266,7 @@ def _numbers(rows: Mapping[str, Mapping[str, Any]], cost: list[Piece], shape: li
     if mass is not None and mass["label"] == ALL_KEYS:
         parts.append([plain("its tie set is all keys")])
     elif mass is not None and known(mass):
-        parts.append([*_counted(mass, "argmax_mass", ""), plain(" of its mass lies on its tie set")])
+        parts.append([*_counted(mass, "argmax_mass", ""), plain(" of its mass is on its tie set")])
     parts += [cost] if cost else []
     joined: list[Piece] = []
     for i, part in enumerate(parts):
@@ -375,13 +374,7 @@ def _here(frame: Frame, step: int, length: int) -> Frame:
 
 
 def _scale(quantity: str, rows: Frame, banded: Frame | None = None) -> Scale:
-    """0 to 1 where all values lie there, else what they span; in powers of two for counts.
-
-    Args:
-        quantity: its name.
-        rows: the rows whose values are drawn.
-        banded: those whose intervals are drawn as well, so that no band is cut.
-    """
+    """0 to 1 if all values are in that range, else the range of the values; in powers of two for counts."""
     drawn = [rows.where(is_in(rows["status"], DRAWN))["value"].astype(float)]
     if banded is not None:
         shown = banded.where(is_in(banded["status"], DRAWN))

@@ -29,10 +29,10 @@ def head_grid(frame: Frame, *, quantity: str = "hardmax_distance", step: int, le
     """All heads at one step and length, one row each.
 
     Returns:
-        columns layer, head, value, low, high, n, status, note; ``text`` (the value as written in a cell),
-        ``share`` (of the quantity's fixed range, 0 to 1, for
-        :func:`workbench.figures.style.design_tokens.cell_colours`; NaN where undefined), ``lengths`` and ``curve`` (the
-        head's shares over prefix length at this step, NaN where undefined, for a sparkline between 0 and 1).
+        columns layer, head, value, low, high, n, status, note, text, share, lengths and curve. ``text`` is the value as
+        written in a cell. ``share`` is its share of the quantity's fixed range, 0 to 1 and NaN where undefined, for
+        :func:`workbench.figures.style.design_tokens.cell_colours`. ``lengths`` and ``curve`` are the head's shares over
+        prefix length at this step, for a sparkline.
 
     Raises:
         NotMeasured: without rows of that quantity there.
@@ -92,7 +92,7 @@ def head_grid_figure(
 ) -> Drawing:
     """The head grid as a figure, for notebooks and export; the named head is outlined.
 
-    ``cursor`` is taken for uniformity; the figure is at the cursor already.
+    ``cursor`` is accepted for uniformity and has no effect: the figure is at one step and length already.
 
     Raises:
         NotMeasured: without rows of that quantity there.
@@ -123,7 +123,7 @@ def head_grid_figure(
 
 
 def spoken_cells(data: Frame) -> str:
-    """What the cells say, for those who do not see them."""
+    """The values of the cells in words, for screen readers."""
     return ", ".join(f"{name} {text}" for name, text in zip(head_names(data), data["text"], strict=True))
 
 
@@ -143,7 +143,7 @@ def draw_grid(
         data: columns layer, head, text and share (NaN = undefined).
         texts: tooltip of each row.
         colours: share to fill and text colour.
-        meta: what the panel around it wants to know.
+        meta: data for the panel around the figure.
         uirevision: of the figure.
         chosen: layer and head of the outlined cell.
         look: theme and base text size.

@@ -26,7 +26,7 @@ Costs = Mapping[tuple[int, int], Mapping[str, Any]]
 """Layer and head -> the row of :func:`ablation_costs`."""
 
 GAP = 0.06
-"""Room between two maps, as a share of a map, one cell at least."""
+"""Gap between two maps, as a share of a map, one cell at least."""
 FRAME = (1.5, 4.0)
 """Width of the frame of a head whose ablation costs almost nothing, and all accuracy, pixels."""
 MANY_LAYERS = 8
@@ -47,9 +47,9 @@ def ablation_costs(frame: Frame, *, step: int, length: int) -> dict[tuple[int, i
         length: prefix length.
 
     Returns:
-        layer and head -> ``value`` (of ``head_drop`` where the head was tested, else of ``accuracy_drop``), ``low``,
-        ``high``, ``n``, ``mode``; ``shown``, whether the cost is shown in every mode; ``text``, the cost in each mode
-        in words. Empty where ablations were not measured there.
+        layer and head -> ``value``, ``low``, ``high``, ``n``, ``mode``, ``shown`` and ``text``. ``value`` is of
+        ``head_drop`` if the head was tested, else of ``accuracy_drop``. ``shown`` is whether the cost is significant in
+        every mode. ``text`` is the cost in each mode in words. Empty without ablations at that length.
     """
     made: dict[tuple[int, int], dict[str, Any]] = {}
     for place, own in drops_by_head(frame, step=step, length=length).items():

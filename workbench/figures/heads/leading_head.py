@@ -26,7 +26,7 @@ NECESSARY, HEAD_DROP, WITHOUT = "necessary_head", "head_drop", "accuracy_without
 ABLATION = "circuits.ablation"
 DROP, DROP_P = "accuracy_drop", "accuracy_drop_p"
 FEWEST = 6
-"""Where no p was measured: sequences that must change one way, none the other, before a sign test tells anything."""
+"""Without a stored p, a sign test needs at least so many sequences that change one way and none the other way."""
 
 IN_PLACE = {
     "zero": " with zeros in its place",
@@ -80,7 +80,7 @@ class Leading:
 
     @property
     def sized(self) -> Row | None:
-        """The smaller drop of those whose size says something; None where accuracy falls to chance in every mode."""
+        """The smaller of the drops whose size is informative; None if accuracy falls to chance in every mode."""
         kept = [row for row in self.drops if row["label"] != TO_CHANCE]
         return min(kept, key=lambda row: float(row["value"]), default=None)
 

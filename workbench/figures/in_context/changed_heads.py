@@ -34,10 +34,13 @@ SHOWN_CHANGES = {
     "readers out": ("ablated", READERS),
     "others out": ("ablated", OTHERS),
 }
-"""Series -> mode and target of its rows: a repair with an oracle, two without, what the readers are needed for, and the
-same of as many other heads where it is a control."""
+"""Series -> mode and target of its rows.
+
+The series are an intervention with an oracle, two without, an ablation of the reading heads, and the same edits of as
+many other heads as controls.
+"""
 RIGHT = 96
-"""Pixels beside the plot: the names of the lines."""
+"""Right margin in pixels, for the names of the lines."""
 
 
 def changed_head_rows(frame: Frame, *, step: int) -> Frame:
@@ -58,14 +61,15 @@ def changed_heads_over_length(
     look: Look = LIGHT,
     cursor: Cursor | None = None,
 ) -> Drawing:
-    """Accuracy among all tokens with heads changed, minus that of the model as it is, over the items of a question.
+    """Accuracy among all tokens with heads changed, minus that of the model as it is, over the number of items in a
+    prompt.
 
-    *Forced*: all weight on the keys that hold the answer, which no model could do by itself. *log K*: scores times
-    log K / log K0, K keys seen, K0 in the shortest prompt. *Out*: outputs replaced by their means over strings. Dashed:
+    *Forced*: all weight on the keys that hold the answer, which no model could do by itself. *log K*: scores times log
+    K / log K0, K keys seen, K0 in the shortest prompt. *Out*: outputs replaced by their means over sequences. Dashed:
     as many other heads of the same layers.
 
     Args:
-        trained: the most items of which the model's window holds a question.
+        trained: the largest number of items that fits into the model's window.
 
     Raises:
         NotMeasured: without such rows at that step.

@@ -21,7 +21,8 @@ QUANTITY_OF = {ANSWER: "lens_accuracy", PLACE: "item_position_r2"}
 
 
 def layer_content_rows(frame: Frame, *, step: int, length: int) -> Frame:
-    """The rows of :func:`held_by_layer`: series answer, place, and embedding, the control of place."""
+    """The rows of :func:`held_by_layer`: series ``answer``, place (index of an item), and embedding, the control of
+    place."""
     where = {"law": "matched", "step": step, "length": length}
     rows = select(frame, MEASUREMENT, quantity=list(QUANTITY_OF.values()), **where)
     parts = [tidy(rows.where(quantity=quantity, control=""), name, "layer") for name, quantity in QUANTITY_OF.items()]
@@ -31,11 +32,11 @@ def layer_content_rows(frame: Frame, *, step: int, length: int) -> Frame:
 
 @figure(rows=layer_content_rows)
 def held_by_layer(data: Frame, frame: Frame, *, step: int, length: int, look: Look = LIGHT) -> Drawing:
-    """What the residual stream behind each layer that was read holds, at one number of items.
+    """What can be decoded from the residual stream after each measured layer, at one number of items.
 
-    *Answer*: right among the task's symbols when the stream goes straight to the output where an answer is asked.
-    *Place*: R² of the number of an item by a linear probe, fitted and measured on different strings of this length;
-    dashed, the same probe of embeddings. What leaves 0..1 is drawn at the edge.
+    ``answer``: accuracy among the task's symbols when the unembedding is applied to the stream at the query. ``place``: R²
+    of a linear probe for the index of an item, fitted and tested on different sequences of this length. Dashed: the
+    same probe on embeddings. Values outside 0..1 are drawn at the edge.
 
     Args:
         length: items of the question.

@@ -1,4 +1,4 @@
-"""Does a model that was given the task in its prompt keep answering? Accuracy over items, with tokens beside."""
+"""Does a model that was given the task in its prompt keep answering? Accuracy over items, with token counts below."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ ALL, SYMBOLS = "all tokens", "the symbols"
 SERIES = {ALL: "answer_accuracy", SYMBOLS: "candidate_accuracy", "chance": "candidate_chance"}
 """Series -> its quantity: right among the whole vocabulary, right among the task's symbols, and guessing of these."""
 BOTTOM, RIGHT = 52, 82
-"""Pixels below the plot: two lines of tick labels, and the axis title; and beside it: the names of the lines."""
+"""Margins in pixels: below the plot two lines of tick labels and the axis title, at its right the names of the
+lines."""
 
 
 def answer_rows(frame: Frame, *, step: int) -> Frame:
@@ -63,13 +64,13 @@ def in_context_over_length(
     look: Look = LIGHT,
     cursor: Cursor | None = None,
 ) -> Drawing:
-    """Accuracy among all tokens and among the task's symbols over the items of a question, at one step.
+    """Accuracy among all tokens and among the task's symbols over the number of items in a prompt, at one step.
 
     The band shows skill of at least 0.9, the share of a perfect reference that *holds* needs. The mark is the length
     that the verdict names: the first of two lengths in a row that show a decay, or the longest up to which it holds.
 
     Args:
-        trained: the most items of which the model's window holds a question.
+        trained: the largest number of items that fits into the model's window.
 
     Raises:
         NotMeasured: without answers in context at that step.
@@ -129,10 +130,10 @@ def in_context_difference(
     look: Look = LIGHT,
     cursor: Cursor | None = None,
 ) -> Drawing:
-    """Accuracy in context of A minus that of B over the items that both were asked, each at its step.
+    """Accuracy in context of A minus that of B over the numbers of items that both were evaluated at, each at its step.
 
     Args:
-        trained: the most items of which A's window holds a question.
+        trained: the largest number of items that fits into A's window.
 
     Raises:
         NotMeasured: without answers in context of one of them, or at no length of both.
@@ -161,7 +162,7 @@ def in_context_difference(
 
 
 def prompt_tokens(frame: Frame, step: int) -> dict[int, int]:
-    """Items of a question -> tokens of its prompt, at a step; empty where it was not asked in its prompt."""
+    """Number of items -> tokens of the prompt, at a step; empty for a run that was not evaluated in a prompt."""
     rows = _rows(frame, "prompt_tokens", step, needed=False).rows()
     return {int(row["length"]): round(float(row["value"])) for row in rows}
 
@@ -172,7 +173,7 @@ def _rows(frame: Frame, quantity: str, step: int, *, needed: bool = True) -> Fra
 
 
 def _items_axis(lengths: list[float], tokens: Mapping[int, int], trained: float, theme: Theme) -> dict[str, Any]:
-    """The axis of items whose ticks say the tokens too."""
+    """The axis of items, whose ticks show the number of tokens too."""
     axis = length_axis(lengths, trained, theme)
     beside = {u_length(n): f"<br>{whole(tokens[int(n)])}" for n in lengths}
     axis["ticktext"] = [
@@ -182,7 +183,7 @@ def _items_axis(lengths: list[float], tokens: Mapping[int, int], trained: float,
 
 
 def _mark_verdict(drawn: Drawing, frame: Frame, step: int, look: Look) -> str:
-    """Mark the length that the verdict names, and say it."""
+    """Mark the length that the verdict names; returns a description of the mark."""
     rows = frame.where(measurement=MEASUREMENT, quantity="in_context_verdict", step=step).rows()
     if not rows:
         return ""

@@ -77,7 +77,7 @@ def accuracy_heatmap(
         floor: where the colours start, for runs side by side; None = at the lowest chance level.
 
     Raises:
-        NotMeasured: without accuracies of that law.
+        NotMeasured: without accuracies on that test set.
     """
     chance = _lowest_chance(frame, [law]) if floor is None else floor
     steps, lengths = (np.unique(data[c].astype(int)).tolist() for c in ("step", "length"))
@@ -140,11 +140,11 @@ def accuracy_lines(
 ) -> Drawing:
     """Accuracy {over} on both test sets, each with its baseline, and the kept skill.
 
-    The matched test set is read against chance, that of a language model against the table ``bigram`` of its training
-    text, and the challenge test set against the best shortcut. Over prefix length, lengths at which the challenge test
-    set is not judged are hatched: see :mod:`workbench.figures.rows.baselines`. The band holds the accuracies whose
-    skill over chance, ``(accuracy - chance) / (1 - chance)``, is at least what the rows' setting ``robust`` asks of a
-    run past the training length. A language model has no band.
+    The baseline of the matched test set is chance; for a language model it is the table ``bigram`` of its training
+    text. The baseline of the challenge test set is the best shortcut. Over prefix length, lengths at which the
+    challenge test set is not tested are hatched: see :mod:`workbench.figures.rows.baselines`. The band contains the
+    accuracies whose skill over chance, ``(accuracy - chance) / (1 - chance)``, is at least the setting ``robust`` of
+    the rows. A language model has no band.
 
     Raises:
         NotMeasured: without accuracies there.
@@ -177,7 +177,7 @@ accuracy_over_training = accuracy_lines.over("step")
 
 
 def _second_set(data: Frame, trained: float) -> str:
-    """What the challenge test set says, for those who do not see it; nothing where it was not measured."""
+    """The challenge test set in words, for screen readers; "" if it was not measured."""
     rows = data.where(series=CHALLENGE)
     lengths = [float(n) for n in rows["length"] if judged(CHALLENGE, float(n), trained)]
     if not lengths:
@@ -240,14 +240,14 @@ def _accuracy_lines(frame: Frame, data: Frame, along: str, trained: float, look:
 
 
 def _kept_skill(frame: Frame) -> float:
-    """The skill that the rows' own rules ask for past the training length."""
+    """The skill that the settings of the rows require past the training length."""
     rows = frame.where(measurement=MEASUREMENT, quantity="accuracy").take([0])
     told = setting_of(rows.row(0), "robust")
     return ROBUST if told is None else told
 
 
 def _main(data: Frame) -> Frame:
-    """The matched law's series, or the challenge law's where only that was measured."""
+    """The series of the matched test set, or of the challenge test set if only that was measured."""
     found = data.where(series="matched")
     return found if len(found) else data.where(series="challenge")
 

@@ -1,7 +1,7 @@
 """Any quantity of any measurement over training or over prefix length: also what has no figure of its own.
 
-Rows of one quantity differ in law, target, mode, control, layer and head. What differs names the lines; of heads the
-chosen one is drawn in ink and the others faint.
+Rows of one quantity differ in test set, target, mode, control, layer and head. The columns that differ name the lines.
+The line of the selected head is solid and dark, and the others are faint.
 """
 
 from __future__ import annotations
@@ -154,12 +154,12 @@ def _series(rows: Frame, along: str, measurement: str, otherwise: str) -> Frame:
 
 
 def _missing_last(group: tuple[tuple[Any, ...], Frame]) -> list[tuple[bool, Any]]:
-    """Order of lines, by what tells them apart: a column holds texts, "" too, or numbers; missing ones are last."""
+    """Sort key of lines by the columns that distinguish them: texts ("" too) or numbers; missing values are last."""
     return [(one is None, "" if one is None else one) for one in group[0]]
 
 
 def _name(parts: Mapping[str, Any]) -> str:
-    """The name of a line, from what tells it apart."""
+    """The name of a line, from the values that distinguish it."""
     words: list[str] = []
     layer, head = parts.get("layer"), parts.get("head")
     if head is not None and not missing(head) and layer is not None and not missing(layer):

@@ -30,13 +30,13 @@ def causes(
     trained: float | None = None,
     **where: Any,
 ) -> go.Figure:
-    """The rows of one quantity, drawn over sites where they name any, else over length, else over heads.
+    """The rows of one quantity, drawn over locations if they name any, else over length, else over heads.
 
     Args:
         frame: rows of the table.
         measurement, quantity: which ones.
         trained: longest training length, drawn as a line where the axis is length.
-        where: column values that rows must have; ``theme``, ``size`` or ``look`` say how the figure looks.
+        where: column values that rows must have; ``theme``, ``size`` or ``look`` set how the figure looks.
 
     Raises:
         NotMeasured: without a row that has a value there.

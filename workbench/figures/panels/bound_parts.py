@@ -28,7 +28,7 @@ MEANINGS = {
     "alphabet": "symbols of the alphabet",
     "gamma_top": "margin of the top score, by enumeration",
     "gamma_pair": "smallest gap between two scores, by enumeration",
-    "position_margin": "margin that positions alone give",
+    "position_margin": "margin that positions give by themselves",
 }
 
 

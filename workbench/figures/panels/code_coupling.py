@@ -1,7 +1,7 @@
 """Is it the same code past training? Length coupling over training and over prefix length.
 
-Sameness of a code says nothing where there is nothing to code: checkpoints that are not fitted are drawn in grey
-and dotted, and without a verdict to tell them by nothing is drawn at all.
+Two codes can be equal because neither encodes anything. Checkpoints that do not solve the trained lengths are therefore
+grey and dotted. Nothing is drawn without a verdict, because only the verdict identifies them.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What does it carry? Decodability of the summary and of position, over training, length and depth.
+"""What does it carry? Decodability of the task state (summary) and of position, over training, length and depth.
 
-Summary: balanced accuracy of a linear probe, or R^2 where the summary is a real number; position: R^2 for
-the logarithm of the position. ``transfer`` probes are fitted at trained lengths and frozen, ``refit`` ones
-are fitted anew at each length. The question to the summary is whether one code serves all lengths: transfer.
-Positions past training lie outside everything a frozen probe was fitted on, so the question to position is
-whether it can be read at all: refit. R^2 is unbounded below: drawn clipped to 0..1, tooltips keep the value.
+Task state: balanced accuracy of a linear probe, or R^2 if the task state is a real number. Position: R^2 for the
+logarithm of the position. ``transfer`` probes are fitted at trained lengths and frozen, ``refit`` ones are fitted again
+at each length. For the task state the question is whether one code serves all lengths: transfer. Positions past
+training lie outside everything a frozen probe was fitted on, so for position the question is whether it can be decoded
+at all: refit. R^2 is unbounded below; it is drawn clipped to 0..1, and tooltips show the value.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _MOST_LAYER_NAMES = 7
 def probe_rows(frame: Frame, concept: str, **where: Any) -> Frame:
     """Rows of one concept's decodability (``summary`` or ``position``), in the embedding and after each block.
 
-    Between attention and MLP of a block is left out: one place per layer. May be empty.
+    Positions between attention and MLP of a block are left out, so that each layer has one. May be empty.
     """
     rows = frame.where(**_probe(concept), **where)
     return rows.where(~sites(rows, "hook_resid_mid"))
@@ -127,9 +127,9 @@ def decodability_lines(
     look: Look = LIGHT,
     cursor: Cursor | None = None,
 ) -> Drawing:
-    """Summary and position {over} and layer (None = the last).
+    """Task state and position {over} and layer (None = the last).
 
-    The mode of each concept is solid, the summary refitted dotted, the highest control dashed.
+    The line of each concept's mode is solid, the refitted task state is dotted, and the highest control is dashed.
 
     Args:
         layer: of the residual stream; None = the last.
@@ -168,7 +168,8 @@ decodability_over_length = decodability_lines.over("length")
 
 
 def layer_decodability_rows(frame: Frame, *, step: int, length: int) -> Frame:
-    """The rows of :func:`decodability_by_layer`: series summary (transfer), position (refit), controls (highest)."""
+    """The rows of :func:`decodability_by_layer`: series ``summary`` (transfer), ``position`` (refit), controls
+    (highest)."""
     found, controls = [], []
     for concept in CONCEPTS:
         rows = probe_rows(frame, concept, step=step, length=length)
@@ -190,10 +191,10 @@ def decodability_by_layer(
     look: Look = LIGHT,
     cursor: Cursor | None = None,
 ) -> Drawing:
-    """Summary (circle) and position (diamond) per place in the residual stream, with whiskers.
+    """Task state (circle) and position (diamond) after each layer of the residual stream, with whiskers.
 
-    A dashed grey tick marks the highest control of each layer. ``cursor`` is taken for uniformity; the
-    figure is at the cursor already.
+    A dashed grey tick marks the highest control of each layer. ``cursor`` is accepted for uniformity and has no effect:
+    the figure is at one step and length already.
 
     Raises:
         NotMeasured: without probe rows at that step and length.
@@ -256,7 +257,7 @@ def decodability_by_layer(
 
 
 def _missing(frame: Frame, **where: int | None) -> Frame:
-    """Raise the error that says what is missing of both probes."""
+    """Raise the error that names what is missing of both probes."""
     last_layer(frame)  # which says it where neither has any row
     measurement, quantity, target, _ = CONCEPTS["summary"]
     return select(frame, measurement, quantity=quantity, target=target, mode="transfer", **where)
@@ -268,7 +269,7 @@ def _at_layer(data: Frame, concept: str, layer: int) -> str:
 
 
 def _hidden(data: Frame) -> set[int]:
-    """Layers at which one concept's marker would lie on the other's."""
+    """Layers at which one concept's marker would cover the other's."""
     values: dict[int, list[float]] = {}
     for row in data.where(present(data["value"]), series=list(CONCEPTS)).rows():
         values.setdefault(int(row["layer"]), []).append(float(np.clip(row["value"], *CLIP)))

@@ -46,10 +46,10 @@ SAME: Mapping[StepPairing, str] = {"share": "same share of training", "step": "s
 def difference(a: Frame, b: Frame) -> Frame:
     """A - B of the rows of two figures, row by row, where both have a value.
 
-    The interval is the square-and-add one of Newcombe (1998, Statistics in Medicine 17, method 10), from
-    the two intervals; it takes the runs as independent, and is wider than needed where both saw the same
-    sequences. ``n`` is the smaller of the two. A value without an interval beside one with an interval is exact: its
-    limits are the value. A difference of two exact values is exact, and has no interval.
+    The interval combines the two intervals by the square-and-add method of Newcombe (1998, Statistics in Medicine 17,
+    method 10). It takes the runs as independent, and is wider than needed if both saw the same sequences. ``n`` is the
+    smaller of the two. If only one of two values has an interval, the other one is exact: its limits are the value. A
+    difference of two exact values is exact, and has no interval.
 
     Returns:
         rows of A with series "<series>", value, low, high of the difference, and run "<A> - <B>".
@@ -84,7 +84,7 @@ def accuracy_difference_rows(
     pairing: StepPairing = "step",
     law: str = "matched",
 ) -> Frame:
-    """The rows of :func:`accuracy_difference`; ``attrs["paired"]`` says how their lengths were paired."""
+    """The rows of :func:`accuracy_difference`; ``attrs["paired"]`` is how their lengths were paired."""
     a, b = accuracy_map_rows(frame_a, law=law), accuracy_map_rows(frame_b, law=law)
     if pairing == "share":
         pairs = step_partners(a.distinct("step").astype(int), b.distinct("step").astype(int), pairing)
@@ -112,9 +112,9 @@ def accuracy_difference(
 ) -> Drawing:
     """Accuracy of A minus that of B over training step and prefix length, where both were measured.
 
-    ``trained`` and ``trained_b`` (None = the same) are each run's N: lengths are paired by ``axis`` as
-    :func:`workbench.figures.rows.multiples.partners` says, checkpoints by ``pairing`` as
-    :func:`workbench.figures.rows.multiples.step_partners` does, and drawn at those of A.
+    ``trained`` and ``trained_b`` (None = the same) are each run's N. :func:`workbench.figures.rows.multiples.partners`
+    pairs lengths by ``axis``, and :func:`workbench.figures.rows.multiples.step_partners` pairs checkpoints by
+    ``pairing``. Differences are drawn at the steps and lengths of A.
 
     Raises:
         NotMeasured: if one has no accuracies, or the two share no step and length.
@@ -181,7 +181,7 @@ def decodability_difference_rows(
     trained_b: float | None = None,
     axis: LengthAxis = "length",
 ) -> Frame:
-    """The rows of :func:`decodability_difference`: series summary and position (transfer)."""
+    """The rows of :func:`decodability_difference`: series ``summary`` and ``position`` (transfer)."""
     a = decodability_rows(frame_a, step=step)
     b = decodability_rows(frame_b, step=step if step_b is None else step_b)
     # the last layers of two models of different depth correspond, though their numbers do not
@@ -265,7 +265,7 @@ def _sides(figure: Drawing, points: list[tuple[float, float]], look: Look) -> No
 
 
 def _steps(step: int, step_b: int | None) -> str:
-    """At which training steps two runs are held against each other."""
+    """The training steps at which two runs are compared."""
     at_b = step if step_b is None else step_b
     return f"step {whole(step)}" if at_b == step else f"A step {whole(step)}, B step {whole(at_b)}"
 
@@ -349,7 +349,7 @@ def head_grid_difference_figure(
 ) -> Drawing:
     """A - B of two head grids as a figure, for notebooks and export; the named head is outlined.
 
-    ``cursor`` is taken for uniformity; the figure is at the cursor already.
+    ``cursor`` is accepted for uniformity and has no effect: the figure is at one step and length already.
 
     Raises:
         NotMeasured: if one has no rows there.
@@ -373,20 +373,19 @@ def head_grid_difference_figure(
 
 
 def _lengths(length: int, length_b: int | None) -> str:
-    """At which prefix lengths two runs are held against each other."""
+    """The prefix lengths at which two runs are compared."""
     at_b = length if length_b is None else length_b
     return f"length {whole(length)}" if at_b == length else f"same multiple of N: A {whole(length)}, B {whole(at_b)}"
 
 
 @of_rows
 def compare_sentence(difference: Frame, *, items: bool = False) -> list[Piece]:
-    """Up to where two runs are equal, and which is higher from where on.
+    """Up to which length two runs are equal, and which is higher from which length on.
 
     Args:
-        difference: series of A - B over prefix length at one step: columns length, value, low, high
-            (equal = the interval holds 0, or the exact difference is 0). Paired by multiples of N, its lengths are
-            those of A. The test set is named and numbers are cited where it says which these are, as that of
-            :func:`over_length_difference` does.
+        difference: series of A - B over prefix length at one step: columns length, value, low, high (equal = the
+            interval contains 0, or the exact difference is 0). Paired by multiples of N, its lengths are those of A. If
+            it has the columns of :func:`over_length_difference`, the sentence names the test set and cites the numbers.
         items: whether its lengths are items of a question.
     """
     rows = difference.where(present(difference["value"])).sort("length")
@@ -443,12 +442,12 @@ def last_difference(equal: Sequence[bool], values: Sequence[float]) -> tuple[int
 
 
 def _both(frame_a: Frame, frame_b: Frame, column: str) -> NDArray[np.float64]:
-    """Every step or length of either run, so that the axis is that of the two figures beside it."""
+    """Every step or length of either run, so that the axis equals that of the two runs' own figures."""
     return np.concatenate([frame_a.distinct(column), frame_b.distinct(column)])
 
 
 def _shared(a: Frame, b: Frame, measurement: str, trained: float, trained_b: float | None, axis: LengthAxis) -> Frame:
-    """A - B at paired lengths, told at those of A."""
+    """A - B at paired lengths, listed at those of A."""
     n_b = trained if trained_b is None else trained_b
     pairs = partners(_lengths_of(a), int(trained), _lengths_of(b), int(n_b), axis)
     at_a = {of_b: of_a for of_a, of_b in pairs.items()}
@@ -464,7 +463,7 @@ def _lengths_of(part: Frame) -> list[int]:
 
 
 def _apart_at(a: Frame, b: Frame) -> str:
-    """Where two runs were measured that share no place: their lengths, or else their steps."""
+    """What two runs without a common step and length were measured at: their lengths, or else their steps."""
     for column in ("length", "step"):
         mine, other = (part.distinct(column).tolist() for part in (a, b))
         if not set(mine) & set(other):

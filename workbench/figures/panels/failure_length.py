@@ -34,9 +34,10 @@ def failure_length_rows(
     head: int | None = None,
     length: int | None = None,
 ) -> Frame:
-    """The rows of :func:`failure_length`; column ``mode`` says ``observed`` or ``computed``.
+    """The rows of :func:`failure_length`; column ``mode`` is ``observed`` or ``computed``.
 
-    At a step that does not fit, failure lengths are undefined: there is no skill yet that could be lost.
+    At a step that does not solve the trained lengths, failure lengths are undefined: there is no skill yet that could
+    drop.
     """
     observed = select(frame, MEASUREMENT, quantity="failure_length", step=step)
     verdict = frame.where(measurement=MEASUREMENT, quantity="verdict", step=step)
@@ -69,14 +70,14 @@ def failure_length(
     look: Look = LIGHT,
     cursor: Cursor | None = None,
 ) -> Drawing:
-    """Failure length of each test set at one step; where a head is named, also its critical length.
+    """Failure length of each test set at one step; for a given head also its critical length.
 
-    A filled dot is observed: skill has fallen at that length and the next, and the line reaches back to the
-    last length up to which all are shown to be kept. An arrow says that no judged length failed. Hatched lengths
-    are those at which the challenge test set is not judged. A hollow dot is a length computed, not observed: the first
-    position id never seen in training, or the number of keys, `<bos>` among them, at which the head's attention would
-    be split evenly between its argmax set and the rest. That number is computed from attention at one length, which
-    stands next to it with the interval; a value past the axis is a hollow arrow at its end.
+    A filled dot is observed: skill has fallen at that length and the next. The line reaches back to the last length up
+    to which skill significantly holds. An arrow means that no tested length failed. Hatched: lengths at which the
+    challenge test set is not tested. A hollow dot is a computed length, for example the first position id never seen in
+    training. For a head it is the number of keys, with `<bos>`, at which its attention would be split evenly between
+    its argmax set and the rest. That number is computed from attention at one length, which the label shows with the
+    interval. A value past the axis is a hollow arrow at its end.
 
     Args:
         layer: of the head, or None for no head.
@@ -161,7 +162,7 @@ def _unmeasured_zone(figure: Drawing, longest: float, look: Look) -> None:
 
 
 def _tested(row: Mapping[str, Any]) -> float:
-    """The longest length that was judged; rows that do not say, or are computed, end where they are censored."""
+    """The longest tested length; a row that does not give it, or is computed, ends at its censoring length."""
     return float(row["low"] if row["mode"] != "observed" or missing(row["length"]) else row["length"])
 
 

@@ -41,7 +41,7 @@ from workbench.figures.style.untested_lengths import hatch_unjudged
 
 MOST_CONFIGURATIONS = len(CONFIGURATIONS["light"])
 HEIGHT = 180
-"""Plot area of the lowest panel that these figures are laid out for, pixels: eight letters beside chance have room."""
+"""Smallest height of the plot area that these figures are laid out for, in pixels: eight letters and chance fit."""
 
 
 def configuration_rows(
@@ -95,8 +95,8 @@ def configurations_over_length(
 ) -> Drawing:
     """One quantity over prefix length for up to eight configurations.
 
-    A line is the median over a configuration's runs at each length that all of them have, its band runs from the lowest
-    to the highest; of a single run it is that run with its own 95 % interval.
+    A line is the median over a configuration's runs at each length that all of them have. Its band runs from the lowest
+    run to the highest. For a single run the band is its own 95 % interval.
 
     Args:
         frame: rows of all their runs.

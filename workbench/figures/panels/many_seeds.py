@@ -51,7 +51,7 @@ SHOWN: dict[str, Mapping[str, str]] = {
 TITLES = {
     "accuracy": "Accuracy",
     "challenge": "Accuracy, challenge test set",
-    "summary": "Summary decodability",
+    "summary": "Task-state decodability",
     "position": "Position decodability",
 }
 BOTH_LAWS = ("accuracy", "challenge")

@@ -40,7 +40,7 @@ _MOST_POOLED = 3
 SAME_CHANCE = 0.02
 """Chance levels that differ by less are the same: a task's moves a little with its lengths."""
 PARTS = RUN_PARTS
-"""What of a run's configuration can be an axis; beside them stands where the weights come from (``origin``)."""
+"""Parts of a run's configuration that can be an axis; the origin of the weights (``origin``) is an axis too."""
 
 
 def flatten(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def phase_cells(
 ) -> Frame:
     """The cells of :func:`phase_diagram`: x, y, value (median over runs), low, high (its range), runs, names.
 
-    ``members`` lists every run with its step, length and value; ``note`` says why a cell has no value.
+    ``members`` lists every run with its step, length and value; ``note`` is the reason why a cell has no value.
 
     Raises:
         NotMeasured: if no run has a value there.
@@ -127,13 +127,13 @@ def phase_diagram(
 ) -> Drawing:
     """One quantity over two configuration axes; a cell is the median of its runs, cells without a value stay grey.
 
-    Every run is a dot in its cell, the lowest colour at the left and the highest at the right, as long as there is
-    room; it carries the run's name. A run counts only where it was measured at exactly the length that is asked for, or
-    at that multiple of its own N. Runs of tasks whose chance differs are never pooled: such a cell is empty and says
-    so.
+    Every run is a dot in its cell as long as all dots fit, the lowest colour at the left and the highest at the right.
+    The dot has the run's name. A run counts only if it was measured at exactly the requested length, or at that
+    multiple of its own N. Runs of tasks with different chance are never pooled: such a cell is empty and states the
+    reason.
 
     Args:
-        frame: rows of one quantity, of one law, mode, target and control, of many runs.
+        frame: rows of one quantity, of one test set, mode, target and control, of many runs.
         configs: run -> its ``run.json``.
         x: axis to the right, e.g. ``model.d_model`` (see :func:`axes_of`).
         y: axis upwards.
@@ -287,7 +287,7 @@ def _spoken(data: Frame, name: str, x: str, y: str, written: Any) -> str:
 
 
 def pooled_text(data: Frame, flat: Mapping[str, Mapping[str, Any]]) -> str:
-    """What differs between runs of one cell, in words, the most telling first; "" where nothing does."""
+    """What differs between runs of one cell, in words, the most distinctive first; "" if nothing differs."""
     named = pooled_axes(data, flat)
     if not named:
         return ""
@@ -321,7 +321,7 @@ class _Place(NamedTuple):
 
 
 def _held(flat: dict[str, dict[str, Any]], fixed: Mapping[str, Any] | None) -> dict[str, dict[str, Any]]:
-    """The runs that have the values that are held fixed."""
+    """The runs that have the fixed values."""
     return {
         run: one for run, one in flat.items() if all(one.get(axis) == value for axis, value in (fixed or {}).items())
     }

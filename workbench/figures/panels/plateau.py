@@ -1,7 +1,8 @@
 """Does the error level off past training, lower for longer training lengths and higher for harder tasks?
 
-The claim of Izzo, Nichani and Lee (2025, arXiv 2510.27015): the error of a transformer trained up to length N
-stays bounded at every length; the bound falls with N, and the N it takes rises with a knob of the task.
+The claim of Izzo, Nichani and Lee (2025, arXiv 2510.27015): the error of a transformer trained up to length N stays
+bounded at every length. The bound falls with N, and the required N rises with a difficulty parameter (knob) of the
+task.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ FLAT = 1.5
 PLATEAU_COLUMNS = ("task", "knob", "trained", "length", "value", "low", "high", "seeds")
 _PALEST = 0.4
 _MARGIN, _APART = 0.3, 0.085
-"""Room above and below the lines in decades, and between names as a share of the axis."""
+"""Space above and below the lines in decades, and between names as a share of the axis."""
 
 
 def plateau_rows(frame: Frame, *, knobs: Mapping[str, str]) -> Frame:
@@ -150,7 +151,7 @@ def at_trained(line: Frame, trained: int) -> Frame:
 
 @of_rows
 def plateau_sentences(data: Frame, *, knobs: Mapping[str, str]) -> list[str]:
-    """What the data say to the three claims, a sentence each per task: yes, or where not."""
+    """Whether the data support the three claims, a sentence each per task: yes, or where not."""
     said = []
     for (task,), own in plateaus(data).group("task"):
         knob = knobs[str(task)]

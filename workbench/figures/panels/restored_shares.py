@@ -1,4 +1,4 @@
-"""What each blind repair of a diagnosis gives back past N, and what it costs at N."""
+"""How much accuracy each label-free intervention of a diagnosis recovers past N, and what it costs at N."""
 
 from __future__ import annotations
 
@@ -24,17 +24,18 @@ _LEFT, _BELOW = 122, 0.3
 
 
 def restored_share_rows(frame: Frame, *, step: int) -> Frame:
-    """The rows of :func:`restored_shares`: every repair that is applicable, and the controls of the best."""
+    """The rows of :func:`restored_shares`: every applicable intervention, and the controls of the best."""
     rows = valued(_asked(frame, step, "restored_share"))
     return _ordered(rows)
 
 
 @figure(rows=restored_share_rows)
 def restored_shares(data: Frame, frame: Frame, *, step: int, look: Look = LIGHT) -> Drawing:
-    """A bar with its interval per repair: the share of the accuracy drop it recovers, at the length of the sentence.
+    """A bar with its interval per intervention: the share of the accuracy drop that it recovers, at the diagnosed
+    length.
 
-    The repair that names the entry is in ink. A hollow diamond is the same kind of edit with the wrong constant. At 1
-    the whole drop is recovered; below 0 the repair does harm.
+    The intervention that names the cause has the darkest bar. A hollow diamond is the same kind of edit with a wrong
+    constant. At 1 the whole drop is recovered; below 0 the intervention lowers accuracy further.
 
     Raises:
         NotMeasured: without a diagnosis of that checkpoint, or where nothing is to be explained.
@@ -79,15 +80,15 @@ def restored_shares(data: Frame, frame: Frame, *, step: int, look: Look = LIGHT)
 
 
 def harm_rows(frame: Frame, *, step: int) -> Frame:
-    """The rows of :func:`harm_inside`: every repair that the model has a place for, and the controls of the best."""
+    """The rows of :func:`harm_inside`: every intervention that the model allows, and the controls of the best."""
     return _ordered(valued(_asked(frame, step, "harm_inside")))
 
 
 @figure(rows=harm_rows)
 def harm_inside(data: Frame, frame: Frame, *, step: int, look: Look = LIGHT) -> Drawing:
-    """What each repair costs at N: past the line it is not applicable, whatever it restores beyond.
+    """What each intervention costs at N; past the vertical line it is not applicable, whatever it recovers beyond N.
 
-    A dot is the repair, a hollow diamond its control.
+    A dot is the intervention, a hollow diamond its control.
 
     Raises:
         NotMeasured: without a diagnosis of that checkpoint, or where nothing is to be explained.
@@ -127,7 +128,7 @@ def harm_inside(data: Frame, frame: Frame, *, step: int, look: Look = LIGHT) -> 
 
 
 def name_of(target: str) -> str:
-    """A repair, or a pair of them, in a few words."""
+    """An intervention, or a pair of them, in a few words."""
     return " + ".join(_one(name) for name in str(target).split(" and "))
 
 
@@ -143,7 +144,7 @@ def _asked(frame: Frame, step: int, quantity: str) -> Frame:
 
 
 def _ordered(rows: Frame) -> Frame:
-    """A series per repair, in the order in which they are asked, pairs last; controls after all of them."""
+    """A series per intervention, in the order in which they are tried, pairs last; controls after all of them."""
     targets = sorted(map(str, unique(rows["target"])), key=lambda target: (_place(target), target))
     parts = [rows.where(target=target, control=control) for control in ("", "wrong_constant") for target in targets]
     return stack(tidy(part, name_of(part["target"][0]), "length") for part in parts if len(part))
@@ -163,7 +164,7 @@ def _ladder(
     meta: Mapping[str, Any],
     uirevision: str,
 ) -> Drawing:
-    """An empty figure with a row per repair."""
+    """An empty figure with a row per intervention."""
     made = blank(
         look,
         column="failure",
@@ -183,7 +184,7 @@ def _ladder(
 
 
 def _diamonds(made: Drawing, controls: Frame, names: list[str], theme: Theme, *, whiskers: bool) -> None:
-    """Controls, below their repairs."""
+    """Controls, below their interventions."""
     t = TOKENS[theme]
     shown = controls.where(is_in(controls["target"], names))
     if not len(shown):

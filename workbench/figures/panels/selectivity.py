@@ -1,4 +1,5 @@
-"""When does the summary appear, and what breaks without it: selectivity over training, erasure over prefix length."""
+"""When does the task state appear, and what breaks without it: selectivity over training, erasure over prefix
+length."""
 
 from __future__ import annotations
 
@@ -16,12 +17,12 @@ from workbench.figures.style.template import DASH, DOTS
 
 SUMMARY, ERASURE = "probes.summary", "probes.erasure"
 UNTRAINED, SELECTIVITY = UNTRAINED_MODEL, "gain"
-LABELS = 118
+LABELS = 140
 """Right margin, pixels: the longest name at the end of a line is wider than the usual margin."""
-INTACT, NO_SUMMARY, NO_POSITION = "as it is", "\u2212summary", "\u2212position"
+INTACT, NO_SUMMARY, NO_POSITION = "as it is", "\u2212task state", "\u2212position"
 RANDOM = "random_of_equal_rank"
-RANDOM_SUMMARY, RANDOM_POSITION = "random, summary", "random, position"
-"""Without as many directions as the summary, or position, has, at random."""
+RANDOM_SUMMARY, RANDOM_POSITION = "random, task state", "random, position"
+"""Controls: as many random directions are erased as the task state, or position, has."""
 
 
 def selectivity_rows(frame: Frame, *, length: int) -> Frame:
@@ -49,10 +50,10 @@ def selectivity_over_training(
     look: Look = LIGHT,
     cursor: Cursor | None = None,
 ) -> Drawing:
-    """Decodability of the summary after the last block, what step 0 shows already, and selectivity over all rivals.
+    """Decodability of the task state (summary) after the last block, that of step 0, and selectivity over all rivals.
 
     Raises:
-        NotMeasured: without rows of summary probes at that length.
+        NotMeasured: without rows of probes of the task state at that length.
     """
     t = TOKENS[look.theme]
     looks = {
@@ -75,9 +76,9 @@ def selectivity_over_training(
 
 
 def erasure_rows(frame: Frame, *, step: int, layer: int | None) -> Frame:
-    """The rows of :func:`erasure_over_length`: as it is, −summary, −position, and as many directions at random.
+    """The rows of :func:`erasure_over_length`: as it is, without the task state, without position, and random controls.
 
-    Without a layer those after the last block.
+    If ``layer`` is None, they are those after the last block.
     """
     if layer is None:
         layer = max((int(n) for n in frame.where(measurement=ERASURE).distinct("layer")), default=0)
@@ -109,14 +110,7 @@ def erasure_over_length(
     look: Look = LIGHT,
     cursor: Cursor | None = None,
 ) -> Drawing:
-    """Accuracy as it is, without the summary, without position, and (dashed) without as much as either at random.
-
-    Args:
-        layer: after which the concept is removed; None = the last block.
-
-    Raises:
-        NotMeasured: without rows of erasure there, or of accuracy.
-    """
+    """Accuracy as it is, without the task state, without position, and (dashed) without as many random directions."""
     t = TOKENS[look.theme]
     looks = {
         INTACT: LineStyle(t["ink2"], strong=True),

@@ -1,10 +1,9 @@
-"""What each test set has to be read against: the accuracy of a guess, or of the best shortcut, and where it is judged.
+"""The baseline of each test set: the accuracy of a guess, or of the best shortcut, and where the set is tested.
 
-The matched test set is read against chance, the accuracy of the best constant answer. A language model is read against
-a table of the training text there, where it scores more (``bigram``): the best constant answer is its weakest
-predictor. The challenge test set is read against the best of chance and the stated
-shortcuts, and it is judged only from 8/3 times the longest trained length on: at shorter lengths the first or the last
-N tokens of a sequence can give the answer away.
+The baseline of the matched test set is chance, the accuracy of the best constant answer. For a language model it is a
+table of the training text (``bigram``) if that scores more. The baseline of the challenge test set is the best of
+chance and the stated shortcuts. The challenge test set is tested only from 8/3 times the longest trained length on. At
+shorter lengths the first or the last N tokens of a sequence can give the answer away.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ MEASUREMENT = BEHAVIOUR
 
 
 def baseline_rows(frame: Frame, law: str, along: str, **where: Any) -> Frame:
-    """The rows of the baseline of a test set, one per place along ``length`` or ``step``, ascending.
+    """The rows of the baseline of a test set, one per ``length`` or ``step``, ascending.
 
     Args:
         frame: rows of one run.
         law: ``matched`` (chance), or ``challenge`` (the best of chance and the shortcuts).
-        along: the column that tells places apart.
+        along: the column of the axis.
         where: further columns and the values they equal.
     """
     names = ["chance", "shortcut"] if law == CHALLENGE else ["chance"]
@@ -37,11 +36,11 @@ def baseline_rows(frame: Frame, law: str, along: str, **where: Any) -> Frame:
 
 
 def predictor_rows(frame: Frame, along: str, **where: Any) -> Frame:
-    """The rows of the table of the training text on the matched test set, one per place where it beats chance.
+    """The rows of the table of the training text on the matched test set, one per point where it beats chance.
 
     Args:
         frame: rows of one run; only those of a language model have such rows.
-        along: the column that tells places apart.
+        along: the column of the axis.
         where: further columns and the values they equal.
     """
     where = {"measurement": MEASUREMENT, "law": MATCHED, **where}
@@ -57,7 +56,7 @@ def judged(law: str, length: float, trained: float) -> bool:
 
 
 def first_judged(frame: Frame, law: str, trained: float, step: int) -> float | None:
-    """The shortest measured length at which a test set is judged, or None where there is none."""
+    """The shortest measured length at which a test set is tested, or None."""
     rows = frame.where(measurement=MEASUREMENT, quantity="accuracy", law=law, step=step)
     lengths = [float(n) for n in np.unique(numbers(rows["length"])) if judged(law, float(n), trained)]
     return min(lengths, default=None)

@@ -1,8 +1,8 @@
-"""What a sentence says together with the rows that it read it from.
+"""The pieces of a sentence, together with the rows that their numbers come from.
 
-A sentence is a list of pieces ``(text, role)``. A piece that names a number is a :class:`Claim`: it also carries, for
-each number, the row and the column it was read from, so that a test can walk every page and find each number again.
-Plain pieces hold no digits.
+A sentence is a list of pieces ``(text, role)``. A piece that names a number is a :class:`Claim`. For each number it
+also has the row and the column of its source, so that a test can look up every number of every page. Plain pieces have
+no digits.
 """
 
 from __future__ import annotations
@@ -19,8 +19,11 @@ from workbench.figures.rows.select_rows import PLACE, setting_of
 from workbench.models.base.graph import head_name
 
 RUN, THRESHOLD, SETTING, CURSOR, DIFFERENCE = "run", "threshold", "setting", "cursor", "difference"
-"""Where a number comes from that is no value of a row: the run's configuration, a threshold of the verdict, a setting
-that a row was made with, the place that was asked about, or two rows of which it is the difference."""
+"""Sources of numbers that are not the value of a row.
+
+They are the run's configuration, a threshold of the verdict, a setting of a row, the selected step or length, and the
+difference of two rows.
+"""
 READING = "reading"
 """Of a number that comes from one sequence, which no table holds: the rows that the sequence's figure draws."""
 
@@ -32,9 +35,9 @@ class Cite:
     Attributes:
         text: as it stands in the sentence.
         column: column of the row; of the run its setting, of a threshold or a row's setting its name.
-        row: the columns ``PLACE`` of the row, and the cited one; of a difference the places of both rows, under
-            ``a`` and ``b``; of a reading which of its rows, and ``part``, the pass; empty where no row holds the
-            number.
+        row: the columns ``PLACE`` of the row, and the cited one. For a difference it has the columns of both rows,
+            under ``a`` and ``b``. For a reading it has the row of the reading and ``part``, the pass. Empty if no row
+            contains the number.
         source: ``table``, or :data:`RUN`, :data:`THRESHOLD`, :data:`SETTING`, :data:`CURSOR`, :data:`DIFFERENCE` or
             :data:`READING`.
     """
@@ -68,7 +71,7 @@ def cites(pieces: Sequence[Piece]) -> list[Cite]:
 
 
 def plain(text: str) -> Piece:
-    """Words alone."""
+    """A piece without numbers."""
     return (text, "plain")
 
 
@@ -135,13 +138,13 @@ def head(row: Mapping[str, Any]) -> Claim:
 
 
 def layer(row: Mapping[str, Any], before: str = "") -> Claim:
-    """The place in the residual stream that a row is about: in the embedding, or after a block."""
+    """The position in the residual stream that a row is about: in the embedding, or after a block."""
     at = int(row["layer"])
     return Claim(f"{before}{layer_said(at)}", "plain", [] if at < 0 else [cite(row, "layer", str(at))])
 
 
 def note(row: Mapping[str, Any], before: str = "", after: str = "", tail: bool = False) -> Claim:
-    """What a row says of itself, word for word; or only what follows its last semicolon."""
+    """A row's note, word for word; or only what follows its last semicolon."""
     text = str(row["note"]).rstrip(".")
     text = text.rpartition("; ")[2] if tail else text
     return Claim(f"{before}{text}{after}", "plain", [cite(row, "note", text)])
@@ -154,7 +157,7 @@ def trained(length: float) -> Claim:
 
 
 def bar(row: Mapping[str, Any], name: str) -> float:
-    """A threshold of the verdict, ``fitted`` or ``robust``, that a row was made with; today's where it tells none."""
+    """A threshold of the verdict, ``fitted`` or ``robust``, that a row was made with; today's if the row has none."""
     told = setting_of(row, name)
     return float(getattr(thresholds, name.upper())) if told is None else told
 
@@ -168,6 +171,6 @@ def threshold(row: Mapping[str, Any], name: str) -> Claim:
 
 
 def asked(name: str, place: float, before: str = "", after: str = "") -> Claim:
-    """The step or the length that was asked about, and of which there is no row."""
+    """The selected step or length, if there is no row for it."""
     text = whole(place)
     return Claim(f"{before}{text}{after}", "plain", [Cite(text, name, {name: place}, CURSOR)])

@@ -1,7 +1,7 @@
-"""Of which components the sequences of a mixture are, by prefix length.
+"""The shares of a mixture's components among its sequences, by prefix length.
 
-Some components of a mixture have sequences of some lengths only. Where the shares differ from those at N, accuracy of
-all components together changes though no component does.
+Some components of a mixture have sequences of some lengths only. If the shares differ from those at N, the accuracy of
+all components together changes although no component's does.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def component_name(target: str) -> str:
 
 
 def composition(frame: Frame, step: int, length: float) -> dict[str, Row]:
-    """The share of each component at a length, by name; empty of tasks that are no mixture."""
+    """The share of each component at a length, by name; empty unless the task is a mixture."""
     return {str(row["target"]): row for row in _rows(frame, step).where(length=length).rows()}
 
 

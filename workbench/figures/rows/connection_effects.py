@@ -1,4 +1,5 @@
-"""What cutting each connection of a model costs at one checkpoint and length, and of which that is shown."""
+"""The accuracy drop without each connection of a model at one checkpoint and length, and which drops are
+significant."""
 
 from __future__ import annotations
 
@@ -23,13 +24,13 @@ RANDOM = RANDOM_DIRECTION
 
 @dataclass(frozen=True)
 class Effect:
-    """What is lost without a connection, or without all connections out of a component.
+    """The accuracy drop without a connection, or without all connections out of a component.
 
     Attributes:
         name: as in the rows.
         row: of ``connection_drop``.
         control: the same under a change as large in random directions; None = not measured.
-        costs: whether the sign test shows a change, for all that are asked at once.
+        costs: whether the sign test shows a change, corrected for the number of tested connections.
         beyond: whether its interval lies beyond its control, on the side of its value.
     """
 
@@ -41,8 +42,10 @@ class Effect:
 
     @property
     def shown(self) -> bool:
-        """Whether it is told from chance and from its control: a receiver that any change of that size upsets says
-        nothing of what it reads."""
+        """Whether the effect differs significantly from chance and from its control.
+
+        If any change of that size disturbs the receiver, the effect is not evidence of what the receiver reads.
+        """
         return self.costs and self.beyond
 
     @property
@@ -87,9 +90,9 @@ def nearest_measured(rows: Frame, length: float) -> int:
 
 
 def effects_at(rows: Frame, length: int) -> tuple[dict[str, Effect], dict[str, Effect]]:
-    """What is lost at a measured length, by name: without each connection, and without each component.
+    """The accuracy drops at a measured length, by name: without each connection, and without each component.
 
-    A change is told from chance where the p of its sign test, times how many are asked, is a claim's.
+    A change is significant if the p of its sign test, times the number of tests, is below the level of a claim.
 
     Args:
         rows: of :func:`measured_connections`.

@@ -1,4 +1,4 @@
-"""Which rows of a diagnosis are spoken of and drawn: the entry, the site, and the entry over training."""
+"""Which rows of a diagnosis are described and drawn: the cause, the location, and the cause over training."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ UNNAMED = {
     "no cause is named": "drop too small for a diagnosis",
     "a diagnosis needs": "too few wrong sequences",
 }
-"""What a note contains that says why no cause is named -> the reason in short."""
+"""Part of a note that explains why no cause is named -> the reason in short."""
 Row = Mapping[str, Any]
 
 
 def named_entry(frame: Frame, *, step: int, length: int | None = None) -> Row:
-    """The row of the entry that is spoken of: the first with a name, otherwise the first that was diagnosed.
+    """The row of the cause that sentences describe: the first with a name, otherwise the first that was diagnosed.
 
-    Where interventions against several causes recover at that length, and another length names one of these causes
-    alone, the row of the other length is returned if its cause differs.
+    If interventions against several causes recover accuracy at that length, another length may name only one of these
+    causes. The row of that length is returned if its cause differs.
 
     Raises:
         NotMeasured: where the checkpoint has no diagnosis.
@@ -61,9 +61,9 @@ def recovered_by(named: Row) -> dict[str, str]:
 
 
 def deciding_entry(frame: Frame, named: Row) -> Row | None:
-    """Where several causes are not told apart: the first other length at which one of them alone recovers.
+    """If several causes cannot be distinguished: the first other length at which only one of them recovers accuracy.
 
-    None where one cause alone recovers already, or no other length decides. A length decides only if the interventions
+    None if only one cause recovers already, or no other length decides. A length decides only if the interventions
     against the other causes were applicable there.
     """
     causes = recovered_by(named)
@@ -100,7 +100,8 @@ def something_to_explain(frame: Frame, *, step: int) -> Row:
 
 
 def failure_head(frame: Frame, *, step: int) -> tuple[int, int, str] | None:
-    """Layer, head and name of the site where it first goes wrong; None without a diagnosis, or where it is no head."""
+    """Layer, head and name of the location where it first goes wrong; None without a diagnosis, or if it is not a
+    head."""
     try:
         named = something_to_explain(frame, step=step)
     except NotMeasured:
@@ -113,11 +114,11 @@ def failure_head(frame: Frame, *, step: int) -> tuple[int, int, str] | None:
 
 
 def entries_over_training(frame: Frame) -> list[tuple[Row, Row, str]]:
-    """What is said of entry and site over the diagnosed checkpoints, in order; empty where only one is diagnosed.
+    """Cause and location over the diagnosed checkpoints, in order; empty if only one is diagnosed.
 
     Returns:
-        For each stretch of checkpoints of which the same is said: the rows of its first and its last, and what. Each
-        cause, and each reason why none is named, stands with its length.
+        For each stretch of checkpoints with equal text: the rows of its first and its last, and the text. Each cause,
+            and each reason why none is named, has its length.
     """
     steps = sorted({int(step) for step in frame.where(measurement=MEASUREMENT, quantity="entry")["step"]})
     rows = [named_entry(frame, step=step) for step in steps]

@@ -43,7 +43,7 @@ class HasFrame(Protocol):
 
 
 class _Codes:
-    """Texts as numbers into a list: what a column of many rows is held as."""
+    """Texts as indices into a list of distinct texts, to store a text column of many rows."""
 
     __slots__ = ("codes", "texts")
 
@@ -64,7 +64,7 @@ class Frame:
 
     Args:
         columns: name -> one value per row.
-        attrs: what is to be said of the rows as a whole, e.g. how those of two runs were paired.
+        attrs: facts about the rows as a whole, e.g. how those of two runs were paired.
     """
 
     __slots__ = ("_columns", "_kept", "_length", "_source", "attrs")
@@ -171,8 +171,8 @@ class Frame:
     def indices(self, equals: Mapping[str, Any]) -> Indices:
         """Where every named column equals its value, or one of a list of values; ascending.
 
-        Each condition is asked of the rows that the ones before it left, and where many rows are held those of a
-        measurement and of a quantity are found once.
+        Each condition is evaluated only on the rows that passed those before it. In large frames the rows of a
+        measurement and of a quantity are looked up only once.
         """
         if self._length <= FEW:
             return self._narrowed(np.arange(self._length), equals)
@@ -332,7 +332,7 @@ def _equal(held: Values | _Codes, indices: Indices, value: Any) -> Mask:
 
 
 def _held(series: pd.Series) -> Values | _Codes:
-    """A pandas column as held here."""
+    """A pandas column in the form that a frame stores."""
     if isinstance(series.dtype, pd.CategoricalDtype):
         texts = np.array([*series.cat.categories, None], dtype=object)  # the code of what is missing is -1
         held = _Codes(series.cat.codes.to_numpy(), texts)
@@ -344,7 +344,7 @@ def _held(series: pd.Series) -> Values | _Codes:
 
 
 def _held_column(column: pa.ChunkedArray) -> Values | _Codes:
-    """A column of a table as held here, as :func:`_held` holds it of the DataFrame of the same rows."""
+    """A column of an Arrow table in the form that a frame stores; equal to :func:`_held` of the same pandas column."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         whole = column.combine_chunks()

@@ -10,24 +10,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 LengthAxis = Literal["times", "length"]
-"""What lengths are told in: multiples of each run's N, or tokens."""
+"""Units of lengths: multiples of each run's N, or tokens."""
 StepPairing = Literal["share", "step"]
 """What checkpoints of two runs are paired by: the share of each run's own training, or the step itself."""
 NEAR_SHARE = 1.25
-"""Two checkpoints stand for one share of training where the shares differ by at most this factor: checkpoints are
-spread in powers, and those of two runs fall on no common share."""
+"""Two checkpoints have the same share of training if their shares differ by at most this factor.
+
+Checkpoints are spaced in powers, so that those of two runs rarely have equal shares.
+"""
 MULTIPLES = (1 / 8, 1 / 4, 1 / 2, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 """The multiples that the grid of lengths has by default."""
 ROUNDED = 4
-"""A length counts as a multiple that it exceeds by less than this, and by less than a quarter of N: tasks without
-strings of every length have the next one that they admit, at most so far away."""
+"""A length counts as a multiple that it exceeds by less than this, and by less than a quarter of N.
+
+Tasks without sequences of every length use the next admissible length, at most so far away.
+"""
 
 
 def length_at(lengths: Iterable[int], trained: int, times: float) -> int | None:
-    """The length among ``lengths`` that stands for ``times`` N, or None where none does.
+    """The length among ``lengths`` that counts as ``times`` N, or None.
 
     It is the smallest that is not below ``times`` N, if it exceeds that by less than :data:`ROUNDED` tokens and a
-    quarter of N, as a multiple that was rounded up to the task's next admissible length does.
+    quarter of N. A multiple that was rounded up to the task's next admissible length qualifies.
 
     Example:
 
@@ -62,11 +66,11 @@ def times_text(times: float) -> str:
 def partners(
     lengths_a: Iterable[int], n_a: int, lengths_b: Iterable[int], n_b: int, axis: LengthAxis = "length"
 ) -> dict[int, int]:
-    """Length of A -> the length of B that it is held against: one rule for everything that two runs are compared by.
+    """Length of A -> the length of B that it is compared with: one rule for all comparisons of two runs.
 
     By ``length``: equal lengths, if the runs share one beyond the training of both; else equal multiples of each run's
     own N. By ``times``: equal multiples, if the runs share one beyond training; else as by ``length``. Runs of one N
-    are always held against each other at equal lengths, which are equal multiples too.
+    are always compared at equal lengths, which are equal multiples too.
 
     Example:
 
@@ -90,11 +94,11 @@ def pairing_text(pairs: Mapping[int, int]) -> str:
 
 
 def step_partners(steps_a: Iterable[int], steps_b: Iterable[int], by: StepPairing = "share") -> dict[int, int]:
-    """Checkpoint of A -> the checkpoint of B that it is held against.
+    """Checkpoint of A -> the checkpoint of B that it is compared with.
 
-    By ``step``: equal steps. By ``share``: the share of training is the step over the run's last step, so that last
-    stands against last and step 0 against step 0; between them those are paired that are each other's nearest, if their
-    shares differ by at most the factor :data:`NEAR_SHARE`. None is used twice.
+    By ``step``: equal steps. By ``share``: the share of training is the step over the run's last step, so that the last
+    checkpoints are paired, and step 0 with step 0. Between them, two checkpoints are paired if they are each other's
+    nearest and their shares differ by at most the factor :data:`NEAR_SHARE`. None is used twice.
 
     Args:
         steps_a: measured steps of A.

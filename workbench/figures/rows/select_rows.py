@@ -23,14 +23,14 @@ NOT_DRAWN = ("position", "setting", "distinct", "reason")
 COLUMNS = ["series", *(name for name in FIELDS if name not in NOT_DRAWN)]
 """Columns of the rows of every figure: the series a row belongs to, then the row itself."""
 PLACE = tuple(name for name in IDENTIFYING if name in COLUMNS)
-"""Columns that say which row of a figure is meant."""
+"""Columns that identify a row of a figure."""
 
 
 def select(frame: Frame, measurement: str, **equals: Any) -> Frame:
     """Rows of one measurement whose columns equal the given values (a list means any of them).
 
     Raises:
-        NotMeasured: if there is none; the message says whether the measurement is missing altogether.
+        NotMeasured: if there is none; the message states whether the whole measurement is missing.
         AmbiguousRows: if the rows are of several runs, or of several settings of the measurement.
     """
     found = frame.where(measurement=measurement, **equals)
@@ -46,11 +46,7 @@ def select(frame: Frame, measurement: str, **equals: Any) -> Frame:
 
 
 def nothing(frame: Frame, measurement: str, **equals: Any) -> NotMeasured:
-    """What is to be said where a measurement has no row whose columns equal the given values.
-
-    Returns:
-        an error to raise: that it does not apply to this model, or was not measured; and whether measuring would help.
-    """
+    """The error if a measurement has no row whose columns equal the given values."""
     own = frame.where(measurement=measurement)
     if not len(own):
         return NotMeasured(measurement, f"No rows of {measurement} for this run.")
@@ -66,7 +62,7 @@ def nothing(frame: Frame, measurement: str, **equals: Any) -> NotMeasured:
 
 
 def _lengths(own: Frame, equals: Mapping[str, Any]) -> str:
-    """At which lengths a measurement looks, where another one was asked for."""
+    """The lengths that a measurement was made at, if another one was requested."""
     have = np.unique(cells(own, "length"))
     if equals.get("length") is None or not len(have) or equals["length"] in have:
         return ""
@@ -79,15 +75,15 @@ def axis_at(step: int | None, length: int | None) -> tuple[str, dict[str, int | 
 
 
 def refuse_empty(data: Frame, what: str) -> None:
-    """Say why there is nothing to draw where rows are there and none has a value: a blank panel would leave it open.
+    """Raise the reason why there is nothing to draw if rows exist but none has a value.
 
     Args:
         data: the rows of a figure.
         what: what they are about, at the beginning of a sentence.
 
     Raises:
-        NotApplicable: where the rows say that it is not about this model.
-        Undefined: where they say why there is no value.
+        NotApplicable: if the measurement does not apply to this model.
+        Undefined: if the rows give a reason why there is no value.
     """
     if not len(data) or len(valued(data)):
         return
@@ -117,10 +113,11 @@ def tidy(rows: Frame, series: str | Sequence[str], along: str | Sequence[str]) -
     Args:
         rows: rows of the table.
         series: one name for all, or a name per row.
-        along: the column (or columns) to sort by, whose values tell the rows of a series apart.
+        along: the column (or columns) to sort by, whose values distinguish the rows of a series.
 
     Raises:
-        AmbiguousRows: if two rows of a series share a place, because a line through both would mean nothing.
+        AmbiguousRows: if two rows of a series share a value of ``along``, because a line through both would be
+            meaningless.
     """
     keys = [along] if isinstance(along, str) else list(along)
     made = rows.with_columns(series=series).sort(*keys).only(COLUMNS)
@@ -179,13 +176,14 @@ def nearest(lengths: Sequence[int], trained: float) -> int:
 
 
 def edges(data: Frame, along: str) -> list[float]:
-    """The first and the last place of a line."""
+    """The first and the last x value of a line."""
     places = numbers(data[along])
     return [float(places.min()), float(places.max())] if len(places) else []
 
 
 def telling(data: Frame, along: str, trained: float) -> list[float]:
-    """The two places that tell most of a line: both ends of training; of lengths the last trained and the longest."""
+    """The two most informative x values of a line: both ends of training; for lengths the last trained and the
+    longest."""
     if along == "step":
         return edges(data, along)
     lengths = [int(n) for n in unique(data[along])]
@@ -193,7 +191,7 @@ def telling(data: Frame, along: str, trained: float) -> list[float]:
 
 
 def highest(rows: Frame, along: str) -> Frame:
-    """Per place along a column, the row with the highest value (rows without a value left out)."""
+    """Per value of a column, the row with the highest value (rows without a value left out)."""
     usable = valued(rows)
     values = usable["value"].astype(float)
     best: dict[float, int] = {}
@@ -220,7 +218,7 @@ def run_name(frame: Frame) -> str:
 
 
 def setting_of(row: Mapping[str, Any], name: str) -> float | None:
-    """A number among the settings that a row was made with, e.g. a threshold; None where it tells none."""
+    """A number among the settings that a row was made with, e.g. a threshold; None if the row does not have it."""
     found = json.loads(str(row.get("setting") or "{}")).get(name)
     return None if found is None else float(found)
 

@@ -77,9 +77,9 @@ def attention_pattern(
         query: index of a query to outline.
         layer: for the title.
         head: for the title.
-        view: ``attention`` (weights), ``times_length`` (weights times the number of keys the query sees,
-            1 = uniform), or ``score`` (scores minus the row's highest, because scores are defined only up
-            to a constant per query).
+        view: ``attention`` (weights), ``times_length`` (weights times the number of keys that the query sees, 1 =
+            uniform), or ``score``. Scores are shown minus the row's highest, because they are defined only up to a
+            constant per query.
         how: how cells are pooled beyond 512 positions.
 
     Raises:

@@ -33,9 +33,10 @@ def sequence_rows(
     """What :func:`workbench.figures.sequence_view` draws, one row per mark or cell.
 
     Returns:
-        columns row (outputs, pattern, summary, position), position (index of the query; the first of a pooled
-        cell), token, key and key_token (pattern only), name (answer class, or empty), value, low, high (a 95 %
-        interval where there is one), true (the oracle's answer or the true label, as text; empty if none).
+        columns row, position, token, key, key_token, name, value, low, high and true. ``row`` is outputs, pattern,
+        ``summary`` or position. ``position`` is the index of the query, or the first of a pooled cell. Only pattern
+        rows have ``key`` and ``key_token``. ``name`` is the answer class, or "". ``low`` and ``high`` are a 95 %
+        interval if there is one. ``true`` is the oracle's answer or the true label as text, or "".
     """
     made = []
     for row in rows:
@@ -94,7 +95,7 @@ def answer_words(found: SequenceReading, part: PassName, index: int) -> str:
 
 
 def oracle_words(found: SequenceReading, index: int) -> str:
-    """The right answer at one position, or an empty string where nothing is asked."""
+    """The correct answer at one position as text, or "" if the task has none there."""
     answer = found.oracle[index]
     if answer is None:
         return ""

@@ -1,4 +1,4 @@
-"""The rows of a sequence's figure that are not the pattern: outputs beside the oracle, and what probes read."""
+"""The rows of a sequence's figure except the pattern: outputs next to the oracle's answers, and probe readings."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Axes:
 
 
 def chosen_positions(asked: list[bool], within: range) -> NDArray[np.int64]:
-    """The positions drawn as marks: those in view where something is asked, evenly thinned to :data:`MOST_MARKS`."""
+    """The positions drawn as marks: those in view that have an answer, evenly thinned to :data:`MOST_MARKS`."""
     places = within.start + np.flatnonzero(asked[within.start : within.stop])
     return places[:: max(1, -(-len(places) // MOST_MARKS))]
 
@@ -200,7 +200,7 @@ def _top_outputs(figure: Drawing, found: SequenceReading, part: str, axes: Axes)
 
 
 def _component_outputs(figure: Drawing, found: SequenceReading, part: str, axes: Axes) -> None:
-    """A row of cells for each component of a vector answer, beside the oracle's."""
+    """A row of cells for each component of a vector answer, with the oracle's."""
     values = outputs_of(found, part)
     true = np.array([[np.nan] * values.shape[1] if one is None else one for one in found.oracle], dtype=float)
     top = float(np.nanmax(np.abs(np.concatenate([true.ravel(), values.ravel()])), initial=1e-9))
@@ -236,8 +236,8 @@ def _oracle_marks(figure: Drawing, found: SequenceReading, part: str, classes: l
             "line": {"width": 1 if side > 4 else 0.6, "color": [_BLACK if correct[i] else _WHITE for i in places]},
         },
         hovertext=[
-            f"prefix {whole(float(i))}: the oracle says {found.classes[answer]}"
-            + ("" if correct[i] else "; the model does not")
+            f"prefix {whole(float(i))}: the oracle\u2019s answer is {found.classes[answer]}"
+            + ("" if correct[i] else "; the model\u2019s differs")
             for i, answer in right.items()
         ],
         hoverinfo="text",
@@ -317,7 +317,11 @@ def _class_reading(
     if part == "change":
         moved = passes["edited"] != passes["clean"]
         _marks(figure, at[moved], passes["edited"][moved], t["summary"], "circle", axes, "summary", classes)
-        said = f"{whole(int(moved.sum()))} of {whole(len(at))} readings change" if len(at) else "nothing is asked here"
+        said = (
+            f"{whole(int(moved.sum()))} of {whole(len(at))} readings change"
+            if len(at)
+            else "the task has no answer here"
+        )
         if moved.any():
             axes.ends(figure, [("changed", _last(passes["edited"]), t["summary"])])
         else:

@@ -1,7 +1,7 @@
 """One sequence through one checkpoint: output, attention and probes above one another, on one position axis.
 
-Drawn from what :func:`circuits.one_sequence.look` and :func:`probes.one_sequence.read_sequence` return; ``part`` says
-which pass: the model as it is (``clean``), under edits (``edited``), or the difference of both (``change``).
+The data are what :func:`circuits.one_sequence.look` and :func:`probes.one_sequence.read_sequence` return. ``part``
+selects the pass: the model as it is (``clean``), under edits (``edited``), or the difference of both (``change``).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def sequence_view(
         site: layer of the residual stream that probes read, -1 for the embedding; None = the last.
         query: index of a query to outline.
         strip: leave room for a line of tokens below the pattern.
-        waiting: what stands in the readings' place while there is no ``read``.
+        waiting: the text shown in place of the readings while ``read`` is None.
 
     Raises:
         ValueError: for an unknown part or view, or a part that was not computed.
@@ -128,7 +128,7 @@ def row_domains(rows: Sequence[str], strip: bool, pattern: bool = True) -> list[
     Args:
         rows: names of the rows.
         strip: whether tokens stand below the pattern.
-        pattern: whether there is one; else its row is only as high as the sentence that says so.
+        pattern: whether there is one; else its row is only as high as the sentence that states it.
     """
     weights = _WEIGHTS if pattern else _WEIGHTS | {"pattern": 0.25}
     gaps = [_STRIP if strip and row == "pattern" else _GAP for row in rows[:-1]]

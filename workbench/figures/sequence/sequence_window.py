@@ -47,7 +47,7 @@ class Window:
 
 
 def window_of(found: SequenceReading) -> Window:
-    """The part that :func:`circuits.one_sequence.look` was asked for."""
+    """The part of the pattern that :func:`circuits.one_sequence.look` was called for."""
     return Window(range(*found.queries), range(*found.keys), len(found.tokens), found.pool)
 
 

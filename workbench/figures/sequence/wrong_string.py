@@ -11,16 +11,18 @@ from workbench.measure.edits.reading import Twin, WrongStrings
 
 @offered
 def wrong_strings_table(found: WrongStrings) -> pd.DataFrame:
-    """One line per string, as text: what is right, what is answered by which margin, what flips it, and the repair."""
-    columns = ["string", "right", "answered", "margin, nats", "nearest right twin", "repaired"]
+    """One text row per sequence: the correct answer, the model's answer and its margin, and the nearest correct input.
+
+    The last column states whether the intervention recovers the correct answer."""
+    columns = ["sequence", "correct", "answered", "margin, nats", "nearest correct input", "recovered"]
     lines = [
         {
-            "string": one.text,
-            "right": one.right,
+            "sequence": one.text,
+            "correct": one.right,
             "answered": one.answered,
             "margin, nats": signed(one.margin, 1),
-            "nearest right twin": twin_said(one.twin),
-            "repaired": "" if one.repaired is None else "yes" if one.repaired else "no",
+            "nearest correct input": twin_said(one.twin),
+            "recovered": "" if one.repaired is None else "yes" if one.repaired else "no",
         }
         for one in found.strings
     ]
@@ -28,7 +30,7 @@ def wrong_strings_table(found: WrongStrings) -> pd.DataFrame:
 
 
 def twin_said(twin: Twin | None) -> str:
-    """What it takes to be answered right."""
+    """What differs between a sequence and its nearest correct input; None means that the sample has no such input."""
     if twin is None:
         return "none in the sample"
     if twin.made:

@@ -51,14 +51,7 @@ def have_room(dots: int, lines: int, columns: int) -> bool:
 
 
 def add_strips(figure: Drawing, dots: Sequence[Dot], lines: int, columns: int) -> None:
-    """Draw them as one trace; dots that would hide each other stand one above another as far as there is room.
-
-    Args:
-        figure: its axes count cells from 0.
-        dots: of all cells.
-        lines: of cells.
-        columns: of cells.
-    """
+    """Draw the dots as one trace; dots that would hide each other are stacked as far as the cell allows."""
     _add_scales(figure, dots)
     apart, step = DOT * columns / WIDTH, DOT * lines / HEIGHT
     levels = max(1, int(-FOOT / step) + 1)

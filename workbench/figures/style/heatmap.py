@@ -1,4 +1,4 @@
-"""Heatmaps with cells of unequal width: pooling, edges, the training length, the cursor."""
+"""Heatmaps with cells of unequal width: pooling, edges, the training length, lines at the selected step and length."""
 
 from __future__ import annotations
 
@@ -90,12 +90,12 @@ def step_length_map(
         colours: of the cells.
         low: value of the lowest colour.
         high: value of the highest colour.
-        ticks: values and texts beside the colour bar.
+        ticks: values and texts next to the colour bar.
         edge: colour of the line at N, see :func:`add_training_edge`.
         name: of the figure, after the run's.
         words: title, slice and alternative text.
         look: theme and base text size.
-        cursor: draws the cursor lines at ``step`` and ``length``.
+        cursor: selected ``step`` and ``length``, which lines mark.
     """
     lines = np.unique(data["length"].astype(int)).tolist()
     columns = sorted({*data["step"].astype(int).tolist(), *(int(step) for step in steps)})
@@ -208,7 +208,7 @@ def add_training_edge(figure: Drawing, lengths: Sequence[float], trained: float,
 
 
 def add_heatmap_cursor(figure: Drawing, cursor: Cursor | None) -> None:
-    """Cursor lines on step x length cells: white with a dark edge, readable on every colour."""
+    """Lines at the selected step and length of a heatmap: white with a dark edge, readable on every colour."""
     if cursor is None:
         return
     for colour, width in (("#14181F", 3.5), ("#FFFFFF", 1.5)):

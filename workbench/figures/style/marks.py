@@ -1,4 +1,4 @@
-"""What every figure is drawn with: lines with bands and gaps, labels, wash, cursor, hover texts."""
+"""What every figure is drawn with: lines with bands and gaps, labels, wash, selection marks, hover texts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Label = tuple[str, float | None, str, bool]
 
 
 class LineEnd(float):
-    """The height at which a line ends, in axis units; ``x`` is the place on the other axis where it does."""
+    """The height at which a line ends, in axis units; ``x`` is its position on the other axis."""
 
     x: float
 
@@ -137,7 +137,7 @@ def add_line(
         band: whether to draw the interval.
         clip: limits to draw within (tooltips keep the value).
         place: value to axis units, where the axis is not linear in the value.
-        shift: how far to the right it stands of where its rows are, in axis units; tooltips keep the place.
+        shift: how far to the right of its rows it is drawn, in axis units; tooltips keep the true value.
 
     Returns:
         where the line ends, None where nothing of it is drawn.
@@ -220,7 +220,7 @@ def add_end_labels(
 
 
 def add_zone(figure: Drawing, low: float, high: float, colour: str, opacity: float | None = None) -> None:
-    """The ground between two places of the x axis, over the whole height."""
+    """A background between two positions of the x axis, over the whole height."""
     figure.add_shape(
         type="rect",
         x0=low,
@@ -236,11 +236,11 @@ def add_zone(figure: Drawing, low: float, high: float, colour: str, opacity: flo
 
 
 def add_hatching(figure: Drawing, low: float, high: float, yrange: Sequence[float], theme: Theme) -> None:
-    """Thin slanted lines between two places of the x axis: what lies there is drawn and not judged.
+    """Thin slanted lines between two positions of the x axis: values between them are drawn but not tested.
 
     Args:
         figure: where to.
-        low, high: the places, in axis units.
+        low, high: the two positions, in axis units.
         yrange: from where to where on the other axis, in axis units.
         theme: light or dark.
     """
@@ -259,12 +259,12 @@ def add_hatching(figure: Drawing, low: float, high: float, yrange: Sequence[floa
 
 
 def add_upright(figure: Drawing, x: float, line: Mapping[str, Any], name: str) -> None:
-    """A line over the whole height at one place of the x axis."""
+    """A line over the whole height at one position of the x axis."""
     figure.add_shape(type="line", x0=x, x1=x, y0=0, y1=1, yref="paper", line=dict(line), name=name)
 
 
 def add_across(figure: Drawing, y: float, line: Mapping[str, Any], name: str) -> None:
-    """A line over the whole width at one place of the y axis."""
+    """A line over the whole width at one position of the y axis."""
     figure.add_shape(type="line", x0=0, x1=1, xref="paper", y0=y, y1=y, line=dict(line), name=name)
 
 
@@ -365,14 +365,14 @@ def add_cursor(
     series: Sequence[tuple[Frame, str, str]] = (),
     clip: tuple[float, float] | None = None,
 ) -> None:
-    """The cursor line of notebooks and exports (the dashboard moves one of its own over the figure).
+    """The line at the selected step or length in notebooks and exports (the dashboard draws its own over the figure).
 
     Args:
         figure: where to.
         cursor: ``{"step": ..., "length": ...}``, or None for no line.
         along: which of the two this figure's x axis shows.
         theme: light or dark.
-        series: (rows, colour, marker symbol) of the lines to mark where they meet the cursor.
+        series: (rows, colour, marker symbol) of the lines to mark where they meet that line.
         clip: limits the lines were drawn within.
     """
     if cursor is None or cursor.get(along) is None:
@@ -400,12 +400,12 @@ def add_cursor(
 
 
 def span_meta(kind: str, axis: Mapping[str, Any]) -> dict[str, Any]:
-    """What a cursor line needs to know of an axis: its kind and its range in u."""
+    """What a selection line needs to know of an axis: its kind and its range in u."""
     return {"kind": kind, "low": float(axis["range"][0]), "high": float(axis["range"][1])}
 
 
 def said(data: Frame, along: str, at: Sequence[float]) -> str:
-    """The values of one series at some places, spoken: ``1.00 at length 50, 0.52 at length 1,024``."""
+    """The values of one series at some x values, in words: ``1.00 at length 50, 0.52 at length 1,024``."""
     parts = []
     for x in dict.fromkeys(at):
         here = data.where(present(data["value"]), **{along: x})

@@ -1,7 +1,7 @@
 """Length axes in multiples of N: what runs of different N have in common.
 
-Places on a length axis are log2 of the length, so that an axis in multiples has the same marks at the same places and
-other words: any figure is turned into one after it was drawn.
+Positions on a length axis are log2 of the length. An axis in multiples thus has the same marks at the same positions
+with other labels, and any figure can be converted after it was drawn.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def in_multiples(figure: D, *, trained: float, span: tuple[float, float] | None 
     Args:
         figure: any figure of this package; one without a length axis stays as it is.
         trained: N of the run that it is of.
-        span: lowest and highest place of the axis as log2 of a multiple, for figures side by side; None = as it is.
+        span: lowest and highest position of the axis as log2 of a multiple, for figures side by side; None = as it is.
         theme: the tick at N has its colour.
     """
     meta = figure.layout.meta or {}

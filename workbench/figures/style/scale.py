@@ -38,7 +38,7 @@ class Scale:
         return cls(float(low), float(high) if high > low else float(low) + 1.0)
 
     def place(self, value: float) -> float:
-        """Value to axis units; NaN where it has no place (infinite, or not positive on a log axis)."""
+        """Value to axis units; NaN if the axis cannot show it (infinite, or not positive on a log axis)."""
         if not math.isfinite(value) or (self.log and value <= 0):
             return math.nan
         return math.log2(value) if self.log else value

@@ -36,7 +36,7 @@ def line_plot(
         n: sequences behind each value, None where that is unknown.
         name: of the figure; two figures of one name keep a reader's view of them.
         look: theme and base text size.
-        words: ``slice`` (what is shown) and ``alt`` (what it says), where they are known already.
+        words: ``slice`` (what is shown) and ``alt`` (its description), if they are known already.
     """
     meta: dict[str, Any] = {"title": title, **words, "x": span_meta(along, x_axis), "n": n}
     return blank(look, column=along, xaxis=x_axis, yaxis=y_axis, meta=meta, uirevision=name)
@@ -53,7 +53,7 @@ class LineStyle:
         band: whether with its interval.
         written: colour of its name; the line's if empty, None = without a name.
         strong: whether its name is bold.
-        symbol: of the marker at the cursor; empty for none.
+        symbol: of the marker at the selection; "" for none.
     """
 
     colour: str
@@ -78,7 +78,7 @@ def series_figure(
     look: Look,
     cursor: Cursor | None = None,
 ) -> Drawing:
-    """Lines with bands and names at their ends; what leaves 0..1 is drawn at the edge, tooltips keep the value.
+    """Lines with bands and names at their ends; values outside 0..1 are drawn at the edge, and tooltips show them.
 
     Args:
         frame: all rows of the run, which the axis is laid out for.
@@ -87,8 +87,8 @@ def series_figure(
         trained: N.
         looks: by series, those in front last; a series that has none is not drawn.
         title: of the panel.
-        alt: what the lines say.
-        place: where in the model, if that is to be said.
+        alt: description of the lines for screen readers.
+        place: location in the model, if it is to be named.
         look: theme and base text size.
         cursor: see ``marks.add_cursor``.
     """
@@ -140,6 +140,6 @@ def add_series(
 
 
 def spoken(data: Frame, along: str, at: Sequence[float], names: Sequence[str] | None = None) -> str:
-    """What the lines (or those named) say at some places, for those who do not see them."""
+    """The values of the lines (or those named) at some x values, in words for screen readers."""
     parts = dict(series_of(data))
     return "; ".join(f"{name} {said(parts[name], along, at)}" for name in names or parts if name in parts)

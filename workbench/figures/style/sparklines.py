@@ -27,11 +27,11 @@ def spark_path(
         high: value at the top edge; values outside are clipped.
         width: of the drawing.
         height: of the drawing.
-        x: places of the points, 0 to 1 (evenly spaced if None).
-        inset: room kept at top and bottom for the line's own width.
+        x: positions of the points, 0 to 1 (evenly spaced if None).
+        inset: margin at top and bottom for the line's own width.
 
     Raises:
-        ValueError: for an empty range, or places of another number than values.
+        ValueError: for an empty range, or if ``x`` and ``values`` differ in number.
     """
     if not high > low:
         raise ValueError(f"a sparkline needs low < high, not {low} and {high}")

@@ -1,8 +1,8 @@
 """The plot template of both themes, the fixed margins, and the two axes every figure shares.
 
-Axes are linear in u: ``log2(1 + step)`` and ``log2(length)``. Their ranges depend only on which steps
-and lengths a run has, so a figure does not move while a slider does, and a cursor line can be placed
-from the margins and the range alone.
+Axes are linear in u: ``log2(1 + step)`` and ``log2(length)``. Their ranges depend only on the steps and lengths of a
+run. A figure therefore does not move while a slider does, and the line of the selection can be placed with only the
+margins and the range.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ _CHARACTER, _BETWEEN, _STACKED = 6.2, 10, 12.5
 
 
 def u_step(step: float) -> float:
-    """Where a training step lies on a step axis: log2(1 + step)."""
+    """Position of a training step on a step axis: log2(1 + step)."""
     return math.log2(1 + step)
 
 
 def u_length(n: float) -> float:
-    """Where a prefix length lies on a length axis: log2(n)."""
+    """Position of a prefix length on a length axis: log2(n)."""
     return math.log2(n)
 
 
@@ -70,14 +70,14 @@ def choose_ticks(
     """Which tick labels fit without touching.
 
     Args:
-        wanted: (place, text), the most important first.
+        wanted: (position, text), the most important first.
         low: lower end of the axis.
         high: upper end of the axis.
         pixels: length of the axis on the smallest panel.
         vertical: whether labels stand above one another rather than side by side.
 
     Returns:
-        indices into ``wanted``, sorted by place.
+        indices into ``wanted``, sorted by position.
     """
     unit = (high - low) / pixels
     half = [0.0 if vertical else len(re.sub("<[^>]*>", "", text)) * _CHARACTER / 2 for _, text in wanted]
@@ -178,7 +178,7 @@ def plotly_scale(colours: Sequence[tuple[float, str]]) -> list[list[Any]]:
 
 
 def colorbar(look: Look, ticks: Sequence[float], texts: Sequence[str]) -> dict[str, Any]:
-    """The colour bar of a heatmap: thin, beside the plot, ticks in plain values."""
+    """The colour bar of a heatmap: thin, at the right of the plot, ticks in plain values."""
     return {
         "thickness": 8,
         "x": 1.02,
@@ -260,9 +260,9 @@ def blank(
     meta: Mapping[str, Any],
     uirevision: str,
 ) -> Drawing:
-    """An empty figure of one column kind, with its axes and what the panel around it wants to know.
+    """An empty figure of one column kind, with its axes and the data for the panel around it.
 
-    Within :func:`workbench.figures.style.plain_figure.plain_figures` it is a plain one, else plotly's.
+    Within :func:`workbench.figures.style.plain_figure.plain_figures` it is a plain figure, else plotly's.
     """
     layout: dict[str, Any] = {
         "template": plain_template(look) if drawing_plainly() else template(look),

@@ -1,4 +1,4 @@
-"""Hatching over the lengths at which the challenge test set is not judged."""
+"""Hatching over the lengths at which the challenge test set is not tested."""
 
 from __future__ import annotations
 
@@ -13,16 +13,7 @@ from workbench.figures.style.template import u_length
 
 
 def hatch_unjudged(figure: Drawing, measured: Mapping[float, Iterable[float]], theme: Theme) -> str:
-    """Hatch the lengths beyond training at which the challenge test set is not judged.
-
-    Args:
-        figure: with prefix length on its x axis.
-        measured: N -> the lengths at which runs with that N were tested on the challenge test set.
-        theme: light or dark.
-
-    Returns:
-        what hatching means, to append to the caption; empty where nothing is hatched.
-    """
+    """Hatch the lengths beyond training at which the challenge test set is not tested."""
     spans: list[tuple[float, float]] = []
     for trained, lengths in sorted(measured.items()):
         beyond = [float(n) for n in lengths if n > trained]

@@ -12,22 +12,13 @@ from workbench.figures.text.decodability_rows import CarriedReading, Row, at_lon
 LITTLE, READABLE = 0.25, 0.5
 """Position decodability (R^2) below the first is "little", from the second on "readable"."""
 MOVED = 0.1
-"""A refitted probe this much better than the frozen one says that the code has moved."""
+"""If a refitted probe is this much better than the frozen one, the code has moved."""
 
 Pieces = list[Piece]
 
 
 def carried_clause(frame: Frame, step: int, longest_trained: float) -> Pieces:
-    """What is held after the last block at the longest measured length, without the full stop.
-
-    Args:
-        frame: rows of one run.
-        step: the checkpoint.
-        longest_trained: N.
-
-    Returns:
-        a clause on each concept that was read, the first with a capital; none where no probe read that step.
-    """
+    """What can be decoded after the last block at the longest measured length, without the full stop."""
     found = at_longest(frame, step)
     made: Pieces = []
     if "summary" in found:
@@ -40,7 +31,7 @@ def carried_clause(frame: Frame, step: int, longest_trained: float) -> Pieces:
 
 
 def rail_carried(frame: Frame, step: int, length: int) -> Pieces:
-    """Both readings after the last block at one length, each with what it has to be held against; none unread."""
+    """Both probe readings after the last block at one length, each with its control; empty if none was measured."""
     made: Pieces = []
     for concept in ("summary", "position"):
         found = [one for one in readings(frame, concept, step=step) if int(one.row["length"]) == length]
@@ -69,7 +60,7 @@ def _against(one: CarriedReading) -> Pieces:
 
 
 def _code(one: CarriedReading) -> Pieces:
-    """Whether the summary stands in the code of trained lengths: said where it reads more than its controls."""
+    """Whether the task state is in the code of trained lengths, if the probe decodes more than its controls."""
     if one.refit is not None and one.refit_above and _gain(one) >= MOVED:
         return [plain(", refitted "), number(one.refit)]
     return [plain(", in the code of trained lengths")] if one.above and one.refit is not None else []
@@ -84,7 +75,7 @@ def _earlier(one: CarriedReading, layers: Sequence[CarriedReading]) -> Pieces:
 
 
 def _gain(one: CarriedReading) -> float:
-    """By how much the probe fitted anew reads better than the frozen one."""
+    """By how much the refitted probe is better than the frozen one."""
     return 0.0 if one.refit is None else float(one.refit["value"]) - float(one.row["value"])
 
 

@@ -1,7 +1,7 @@
-"""Which rows say what the residual stream carries: one choice for the Runs page, the Run page and its sentences.
+"""Which rows show what the residual stream carries: one choice for the Runs page, the Run page and its sentences.
 
-The residual stream after the last block that was read (never between attention and MLP of a block), in the mode that
-answers the concept's question, held against the highest control at the same place.
+They are of the residual stream after the last measured block, never between attention and MLP of a block. They have the
+mode that answers the concept's question, and are compared with the highest control at the same layer.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class CarriedReading:
-    """One concept at one place: what a probe reads there, and what it has to be held against.
+    """One concept at one layer: what a probe decodes there, and the control that it is compared with.
 
     Attributes:
         row: in the mode that answers the concept's question.
-        refit: the probe fitted anew at this length; None where it was not.
+        refit: the probe refitted at this length; None if there is none.
         control: the highest control; None where none was measured.
     """
 
@@ -40,7 +40,7 @@ class CarriedReading:
 
     @property
     def refit_above(self) -> bool:
-        """Whether the probe fitted anew reads more than any control does."""
+        """Whether the refitted probe decodes more than any control does."""
         return self.refit is not None and above(self.refit, self.control)
 
 

@@ -34,9 +34,9 @@ CAUSES = {
     "joint": "positions and more keys, together, beyond ",
 }
 MANY = ("position", "keys", "steps", "joint")
-"""Entries that are told in the plural."""
+"""Causes that take a plural verb."""
 ASIDE = {"P": "D", "D": "P", "K": "P", "T": "C", "C": "P"}
-"""The family whose best member is told beside the one that is named."""
+"""The family whose best member is named next to the diagnosed one."""
 NOTHING = "nothing to explain"
 """What the note of a row contains whose accuracy drop is too small for a diagnosis."""
 NEAR, FAR = 0.05, 0.25
@@ -86,7 +86,7 @@ def diagnosis_sentence(frame: Frame, *, step: int, longest: float, length: int |
 
 
 def _at(named: Row) -> Claim:
-    """The length that is spoken of, and the test set where it is not the matched one."""
+    """The diagnosed length, and the test set if it is not the matched one."""
     law = "" if named["law"] == "matched" else f" on the {named['law']} test set"
     return count(named, "length", "At ", f"{law}, ")
 
@@ -158,7 +158,7 @@ OF_THE_DROP = " of the accuracy drop."
 
 
 def _decided(own: Frame, deciding: Row, target: str, rival: str) -> list[Piece]:
-    """What two interventions recover at the length that tells their causes apart."""
+    """What two interventions recover at the length that distinguishes their causes."""
     first, second = share_of(own, deciding, target), share_of(own, deciding, rival)
     if first is None or second is None:
         return []

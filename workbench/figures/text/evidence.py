@@ -1,7 +1,7 @@
-"""What speaks for a verdict and what against it: each clause of the headline with its numbers, held against controls.
+"""Evidence for and against a verdict: each clause of the headline with its numbers, compared with controls.
 
-The verdict is made of behaviour alone. What a probe reads and what a head does may agree with it or not; where a
-number is not above its control it says neither, whatever it is.
+The verdict depends only on behaviour. What a probe decodes and what a head does may agree with it or not. A number that
+is not above its control is neutral.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ from workbench.figures.text.strata_clauses import (
 )
 from workbench.models.base.graph import head_name
 
-Standing = Literal["supports", "contradicts", "cannot tell"]
-Topic = Literal["fit", "past training", "near ties", "summary", "position", "head"]
+Standing = Literal["supports", "contradicts", "neutral"]
+Topic = Literal["fit", "past training", "small margins", "summary", "position", "head"]
 Pieces = list[Piece]
 Row = Mapping[str, Any]
 
@@ -62,15 +62,15 @@ SPEAKS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
 
 @dataclass(frozen=True)
 class Evidence:
-    """One clause and what it says about the verdict.
+    """One clause, and whether it supports the verdict.
 
     Attributes:
         topic: what it is about.
         clause: in words.
         row: the row its value, interval and n are of; None where it has no single number.
-        control: the row that value is held against; None where none was measured.
-        standing: what it says about the verdict.
-        where: the place in the model, in words; "" for behaviour.
+        control: the row that the value is compared with; None if no control was measured.
+        standing: whether it supports the verdict, contradicts it, or is neutral.
+        where: the location in the model, in words; "" for behaviour.
     """
 
     topic: Topic
@@ -82,7 +82,7 @@ class Evidence:
 
     @property
     def cells(self) -> tuple[str, str, str, str, str]:
-        """Value, interval, n, control with its interval, and place, as they are written in a table."""
+        """Value, interval, n, control with its interval, and location, as they are written in a table."""
         row, control = self.row, self.control
         held = MISSING if control is None else _estimate(control)
         if row is None:
@@ -120,18 +120,17 @@ def evidence(
 
 
 def tally(found: Sequence[Evidence]) -> dict[Standing, int]:
-    """How many clauses support the verdict, contradict it, and cannot tell."""
+    """How many clauses support the verdict, contradict it, and are neutral."""
     return {
-        standing: sum(one.standing == standing for one in found)
-        for standing in ("supports", "contradicts", "cannot tell")
+        standing: sum(one.standing == standing for one in found) for standing in ("supports", "contradicts", "neutral")
     }
 
 
 def standing_of(verdict: Row, speaks: str) -> Standing:
-    """What evidence for something says about a verdict; "" speaks for nothing."""
+    """Whether evidence for ``speaks`` supports a verdict, contradicts it, or is neutral; "" is neutral."""
     supports, contradicts = SPEAKS.get(speaks, (frozenset[str](), frozenset[str]()))
     label = str(verdict["label"])
-    return "supports" if label in supports else "contradicts" if label in contradicts else "cannot tell"
+    return "supports" if label in supports else "contradicts" if label in contradicts else "neutral"
 
 
 def _estimate(row: Row) -> str:
@@ -147,7 +146,7 @@ def _curve(frame: Frame, step: int, quantity: str, law: str) -> list[dict[str, A
 
 
 def _fit(frame: Frame, verdict: Row, longest_trained: float) -> tuple[list[Evidence], bool]:
-    """Skill at the trained length of which least is shown, and whether it is shown to be fitted."""
+    """Skill at the trained length with the lowest limit, and whether the model solves the trained lengths."""
     rows = [row for row in _curve(frame, int(verdict["step"]), "skill", "matched") if row["length"] <= longest_trained]
     rows = [row for row in rows if not str(row["note"]).startswith(UNTRAINED)]
     rows = [] if verdict.get("reason") == NO_THRESHOLD else rows
@@ -205,7 +204,7 @@ def _fails(end: Row, curve: Mapping[int, Row], longest_trained: float) -> tuple[
 
 
 def _stays(end: Row, curve: Mapping[int, Row], longest_trained: float) -> tuple[Pieces, Row, Row] | None:
-    """That accuracy stays: the clause, and twice the lowest row from N on; None where nothing past N was judged."""
+    """That accuracy stays: the clause, and twice the lowest row from N on; None if nothing past N was tested."""
     top = end["low"]
     if end["status"] != "censored" or missing(top) or top <= longest_trained:
         return None
@@ -229,7 +228,7 @@ def _near_ties(frame: Frame, verdict: Row) -> list[Evidence]:
     if not shown:
         clause: Pieces = [plain(f"{kind.capitalize()} {verb(row, many=True)} past training")]
         clause += [note(row, ": ")] if row["note"] else []
-        return [Evidence("near ties", clause, None, None, standing_of(verdict, _speaks(row)))]
+        return [Evidence("small margins", clause, None, None, standing_of(verdict, _speaks(row)))]
     found = []
     for one in shown:
         first = f"{kind.capitalize()}: " if kind == COMPONENTS else f"{kind.capitalize()} {verb(one, many=True)}: "
@@ -237,7 +236,7 @@ def _near_ties(frame: Frame, verdict: Row) -> list[Evidence]:
         own += [count(one, "length", " at length ")]
         own += [plain("" if one["law"] == "matched" else f" on the {one['law']} test set")]
         own += [*repeats(one, ", "), note(one, "; ")]
-        found.append(Evidence("near ties", own, one, None, standing_of(verdict, _speaks(one))))
+        found.append(Evidence("small margins", own, one, None, standing_of(verdict, _speaks(one))))
     return found
 
 
@@ -255,7 +254,7 @@ def _past(frame: Frame, concept: str, step: int, longest_trained: float) -> Carr
 
 
 def _summary(frame: Frame, verdict: Row, longest_trained: float) -> list[Evidence]:
-    """The summary in the code of trained lengths speaks for robustness; in a code that moves, against it."""
+    """The task state in the code of trained lengths is evidence for robustness; in a code that moves, against it."""
     one = _past(frame, "summary", int(verdict["step"]), longest_trained)
     if one is None:
         return []
@@ -274,7 +273,7 @@ def _summary(frame: Frame, verdict: Row, longest_trained: float) -> list[Evidenc
 
 
 def _position(frame: Frame, verdict: Row, longest_trained: float) -> list[Evidence]:
-    """Position that can be read speaks for a code of positions; that none can be read says nothing."""
+    """A decodable position is evidence for a code of positions; a position that cannot be decoded is neutral."""
     one = _past(frame, "position", int(verdict["step"]), longest_trained)
     if one is None:
         return []
@@ -301,7 +300,7 @@ def _head(
     leading = leading_head(frame, step=step, length=length)
     if layer is None or which is None:
         effect = leading_clause(leading)
-        return [Evidence("head", effect, None, None, "cannot tell")] if effect else []
+        return [Evidence("head", effect, None, None, "neutral")] if effect else []
     shape = shape_clause(frame, step, longest_trained, layer, which)
     if not shape:
         return []
@@ -310,7 +309,7 @@ def _head(
         known = leading.tested is not None
         why = ", but it is not shown to matter" if known else "; whether it matters is not measured"
         at = [count(leading.tested, "length", " at length ")] if leading.tested is not None else []
-        return [Evidence("head", [*shape, plain(why), *at], None, None, "cannot tell", where)]
+        return [Evidence("head", [*shape, plain(why), *at], None, None, "neutral", where)]
     at_head = {"measurement": HARDMAX, "law": "matched", "control": "", "step": step, "layer": layer, "head": which}
     kinds = _kinds(frame.where(quantity="hardmax_verdict", **at_head), longest_trained)
     speaks = ""

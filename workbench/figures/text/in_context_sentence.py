@@ -30,7 +30,7 @@ def in_context_sentence(frame: Frame, *, step: int) -> list[Piece]:
         step: the checkpoint.
 
     Raises:
-        NotMeasured: where the checkpoint was not asked.
+        NotMeasured: if the checkpoint was not evaluated in a prompt.
     """
     rows = frame.where(measurement=MEASUREMENT, quantity="in_context_verdict", step=step, status="ok").rows()
     if not rows:
@@ -46,33 +46,33 @@ ASYMMETRY = "behaviour.asymmetry"
 
 @of_rows
 def asymmetry_sentence(frame: Frame, *, step: int) -> list[Piece]:
-    """Right minus left neighbour of the same strings at every length asked, as far as it was measured.
+    """Accuracy for the right minus the left neighbour on the same sequences, at every measured length.
 
     Args:
-        frame: rows of a run that was asked for one side.
+        frame: rows of a run that was evaluated on one side.
         step: the checkpoint.
 
     Raises:
-        NotMeasured: where the checkpoint was not asked.
+        NotMeasured: if the checkpoint was not evaluated in a prompt.
     """
     where = {"measurement": ASYMMETRY, "quantity": "neighbour_asymmetry", "step": step, "status": "ok"}
     rows = valued(frame.where(**where)).sort("length").rows()
     if not rows:
         raise NotMeasured(ASYMMETRY, f"Right against left neighbour is not measured at step {step:,}.")
     parts = [[*estimate(one), count(one, "length", " at ", " items")] for one in rows]
-    return [plain("Right minus left neighbour, pairs of strings: "), *_joined(parts), plain(".")]
+    return [plain("Right minus left neighbour, pairs of sequences: "), *_joined(parts), plain(".")]
 
 
 def in_context_rail(frame: Frame, row: str, step: int, length: int, layer: int, which: int) -> list[Piece]:
-    """What stands beside a row of panels of a model that was asked in its prompt.
+    """The text next to a row of panels of a model that was evaluated in a prompt.
 
     Args:
         frame: rows of one run.
-        row: behaviour, mechanism or in-context-use; of others nothing is said.
-        step: the cursor's checkpoint.
-        length: the cursor's items.
-        layer: the cursor's layer.
-        which: the cursor's head.
+        row: behaviour, mechanism or in-context-use; others have no text.
+        step: the selected checkpoint.
+        length: the selected number of items.
+        layer: the selected layer.
+        which: the selected head.
     """
     if row == "behaviour":
         asked_there = {"measurement": MEASUREMENT, "quantity": "answer_accuracy"}
@@ -109,7 +109,8 @@ def _chosen_inducer(frame: Frame, step: int, layer: int, which: int) -> list[Pie
 
 
 def _changed(frame: Frame, step: int, length: int) -> list[Piece]:
-    """What holding the readers gives back at the cursor's items, its control, and a change that needs no oracle."""
+    """What forcing the reading heads recovers at the selected number of items, its control, and a change without
+    oracle."""
     rows = changed_rows(frame, step=step, length=length)
     if not rows:
         return [asked("step", step, "Changed heads are not measured at these items and step ", ".")]
@@ -119,7 +120,7 @@ def _changed(frame: Frame, step: int, length: int) -> list[Piece]:
 
 
 def _at(frame: Frame, step: int, length: int, where: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The rows at the fewest items and at those of the cursor."""
+    """The rows at the fewest items and at the selected number."""
     rows = valued(frame.where(step=step, mode=["task", "teacher_forced"], **where)).sort("length").rows()
     return [one for index, one in enumerate(rows) if index == 0 or int(one["length"]) == length]
 

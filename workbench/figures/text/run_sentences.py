@@ -1,8 +1,8 @@
-"""Sentences about a run, made from table rows alone.
+"""Sentences about a run, made only from table rows.
 
-A sentence is a list of pieces ``(text, role)``; joined, the texts read as prose. Roles: ``plain``,
-``summary`` and ``position`` (words in the colour of their concept), ``muted`` (intervals). A piece that names a
-number is a :class:`workbench.figures.rows.claims.Claim` and says which row it read that from.
+A sentence is a list of pieces ``(text, role)``; joined, the texts read as prose. Roles: ``plain``, ``summary`` and
+``position`` (words in the colour of their concept), ``muted`` (intervals). A piece that names a number is a
+:class:`workbench.figures.rows.claims.Claim`, which has the row of the number.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def whole_answers_clause(frame: Frame, step: int, trained: float) -> Pieces:
 
 @of_rows
 def wants_strings(frame: Frame, step: int) -> bool:
-    """Whether further strings would decide the verdict of a step, as far as its first ones tell."""
+    """Whether more sequences would decide the verdict of a step, estimated from the first ones."""
     rows = frame.where(measurement=MEASUREMENT, quantity="verdict", step=step).rows()
     return bool(rows) and rows[0].get("reason") == TOO_FEW and str(rows[0]["note"]).endswith("would decide")
 
@@ -147,10 +147,10 @@ def why_sentence(
     head: int | None = None,
     length: int | None = None,
 ) -> Pieces:
-    """Since when, and why it fails where a diagnosis names the cause.
+    """The step since when the verdict holds, and the cause if a diagnosis names one.
 
-    Without a named cause it tells what the residual stream carries and what the named head does. It leaves out what is
-    not measured.
+    Without a cause the sentence states what the residual stream carries and what the named head does. It leaves out
+    what is not measured.
 
     Args:
         frame: rows of one run.
@@ -158,7 +158,7 @@ def why_sentence(
         trained: N.
         layer: layer of the head to speak of (None = all heads).
         head: the head to speak of.
-        length: where the effect of a head was tested; None = that is not said.
+        length: where the effect of a head was tested; None leaves it out.
     """
     parts: list[Pieces] = []
     held = _since(frame, step)
@@ -199,14 +199,14 @@ def rail_text(
     Args:
         frame: rows of one run.
         row: behaviour, representation or mechanism.
-        step: the cursor's training step.
-        length: the cursor's prefix length.
-        layer: the cursor's layer; None = all heads.
-        head: the cursor's head.
-        trained: N; without it the mechanism is told from the shortest measured length on.
+        step: the selected training step.
+        length: the selected prefix length.
+        layer: the selected layer; None = all heads.
+        head: the selected head.
+        trained: N; without it the mechanism is described from the shortest measured length on.
 
     Returns:
-        the pieces, or one sentence saying that the row is not measured here.
+        the pieces, or one sentence that the row is not measured here.
     """
     if row == "behaviour":
         return _rail_behaviour(frame, step, trained)
@@ -271,13 +271,13 @@ def _curve(frame: Frame, step: int, quantity: str, law: str) -> Frame:
 
 
 def _failed(frame: Frame, step: int) -> Row | None:
-    """The earliest observed failure length of either law."""
+    """The earliest observed failure length of either test set."""
     rows = valued(frame.where(measurement=MEASUREMENT, quantity="failure_length", step=step)).rows()
     return min(rows, key=lambda row: float(row["value"])) if rows else None
 
 
 def _course(frame: Frame, verdict: Row, trained: float) -> Pieces:
-    """Accuracy from the training length on: falls to where it fails, or stays up to the horizon."""
+    """Accuracy from the training length on: falls to where it fails, or stays up to the longest tested length."""
     step = int(verdict["step"])
     failed = _failed(frame, step)
     law = "matched" if failed is None else str(failed["law"])
@@ -337,7 +337,8 @@ def _inside(lengths: Sequence[int], trained: float) -> list[int]:
 
 
 class _Fit:
-    """The trained length of which least is shown: its skill, and whether it is known to be fitted, or not to be."""
+    """The trained length whose skill has the lowest limit, and whether that length is solved, not solved, or
+    undecided."""
 
     def __init__(self, row: Row, verdict: Row) -> None:
         self.row, self.verdict = row, verdict
@@ -374,12 +375,12 @@ def _unfitted(fit: _Fit | None, verdict: Row) -> Pieces:
 
 
 def _more(verdict: Row) -> Pieces:
-    """What an undecided verdict says of itself beyond its label."""
+    """The reason that an undecided verdict gives beyond its label."""
     return [note(verdict, "; ")] if verdict["note"] and verdict["label"] == UNDECIDED else []
 
 
 def _decides(verdict: Row, fit: _Fit) -> Pieces:
-    """What would decide whether it is fitted: so many strings; or that so many did not."""
+    """How many sequences would decide whether it solves the trained lengths; or that so many did not decide it."""
     if verdict.get("reason") == TOO_FEW:
         return [note(verdict, "; ", tail=True)]
     if verdict.get("reason") == AT_THE_BAR:

@@ -1,6 +1,6 @@
-"""What pages say of one sequence, each number with what of the sequence's rows it is.
+"""Sentences about one sequence; each number has the row and column that it comes from.
 
-The rows are those of ``workbench.figures.sequence_view.data``, which readers take away as CSV; no table holds them.
+The rows are those of ``workbench.figures.sequence_view.data``, which readers can download as CSV; no table stores them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ STRONG, CODE = "strong", "code"
 
 
 def answers_sentence(found: SequenceReading, query: int) -> list[Piece]:
-    """What the oracle and the model say at a query, and the model under edits if there are any.
+    """The answers of the oracle and the model at a query, and the model's answer under edits if there are any.
 
     Args:
         found: the sequence.
@@ -31,9 +31,9 @@ def answers_sentence(found: SequenceReading, query: int) -> list[Piece]:
     said: list[Piece] = [asked("prefix", prefix_of(found, query), "At prefix ", " ")]
     if right:
         told = Claim(right, "plain", [_cite(right, "true", row="outputs", position=query)])
-        said += [plain("the oracle says "), told, plain(", the model ")]
+        said += [plain("the oracle\u2019s answer is "), told, plain("; the model predicts ")]
     else:
-        said.append(plain("nothing is asked; the model says "))
+        said.append(plain("the task has no answer; the model predicts "))
     said += _answer(found, "clean", query)
     if found.edited is not None:
         said += [plain(", edited "), *_answer(found, "edited", query)]
@@ -44,11 +44,11 @@ def tally_sentence(found: SequenceReading) -> list[Piece]:
     """At how many prefixes the model is right, as it is and under edits."""
     answers = [one for one in found.clean.correct if one is not None]
     if not answers:
-        return [plain("The task asks nothing of this sequence.")]
+        return [plain("The task has no answer for any prefix of this sequence.")]
     near = f", {found.within} of the oracle\u2019s" if found.within else ""
     said: list[Piece] = [
         _count(sum(answers), "right", "Right at "),
-        _count(len(answers), "asked", " of ", " prefixes asked"),
+        _count(len(answers), "asked", " of ", " prefixes with an answer"),
     ]
     if near:
         said.append(Claim(near, "plain", [_cite(text, "within") for text in re.findall(r"\d[\d.]*", near)]))

@@ -1,4 +1,4 @@
-"""What the Run page says where attention would stand, of a model that has none."""
+"""Sentences of the Run page in place of attention, for a model that has none."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Row = Mapping[str, Any]
 
 
 def without_attention(frame: Frame) -> bool:
-    """Whether the rows say that the model has no attention: its measurement is there, and does not apply."""
+    """Whether the model has no attention: the rows of that measurement exist and do not apply."""
     rows = frame.where(measurement=HARDMAX)
     return len(rows) > 0 and bool((rows["status"] == "not_applicable").all())
 
@@ -27,7 +27,7 @@ def scan_text(frame: Frame, step: int, trained: float | None) -> list[Piece]:
 
     Args:
         frame: rows of one run, of a model without attention.
-        step: the cursor's training step.
+        step: the selected training step.
         trained: N; without it the shortest measured length stands in its place.
 
     Returns:

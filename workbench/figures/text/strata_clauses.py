@@ -1,8 +1,7 @@
 """Clauses on hard strata: the small margins of a majority, the components of a mixture, whatever the task names.
 
-The name of the strata stands in the row that speaks of all of them together, and each stratum has a row of its own
-with the accuracy in the cell that shows what is said. Tables of earlier versions have the first row alone, without a
-name: their note is quoted as it stands.
+One row covers all strata together and has their name. Each stratum has its own row, with the accuracy in the cell that
+decided its verdict. Tables of earlier versions have only the first row, without a name; their note is quoted verbatim.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ Pieces = list[Piece]
 Row = Mapping[str, Any]
 
 COMPONENTS = "components"
-"""What the strata of a mixture are called: together they are all of its strings."""
+"""Name of the strata of a mixture: together they contain all of its sequences."""
 HARD = "hard inputs"
 """What strata are called in tables that do not name them."""
 REPEATED = "repeated"
-"""Role of the words that say over how many distinct sequences a value is."""
+"""Role of the words that give the number of distinct sequences of a value."""
 REPEATED_SAID = (
     "Sequences of this kind are drawn with replacement, and the interval covers these draws: it holds for the accuracy "
     "of the kind at this length. Evaluating each distinct sequence once would give that accuracy without an interval."
@@ -83,7 +82,7 @@ def repeats(row: Row, before: str = "") -> Pieces:
 
 
 def note_of(row: Row, strata: list[Row]) -> str:
-    """What the row of all strata together says of itself, with its cell's distinct sequences where draws repeat."""
+    """The note of the row of all strata together, with its cell's distinct sequences if draws repeat."""
     worst, text = worst_of(row, strata), str(row["note"])
     if worst is None or not text.startswith(f"{worst['target']}: "):
         return text
@@ -91,7 +90,7 @@ def note_of(row: Row, strata: list[Row]) -> str:
 
 
 def components(frame: Frame, step: int) -> Pieces:
-    """Of a mixture whose components were told apart and one of which fails: each of them, without a full stop."""
+    """Each component of a mixture if they were tested separately and one fails, without a full stop."""
     row, strata = together(frame, step), each_stratum(frame, step)
     if row is None or kind_of(row) != COMPONENTS or row["label"] != "fail" or not strata:
         return []
@@ -105,8 +104,8 @@ def components(frame: Frame, step: int) -> Pieces:
 def strata_clause(frame: Frame, step: int) -> Pieces:
     """What strata add to the verdict: ``; small margins fail: lead 1 has 0.42 [0.34, 0.51] at length 187, ...``.
 
-    Empty without rows. A blurred threshold errs on small margins alone, so a verdict that does not name them says less
-    than was measured.
+    Empty without rows. A blurred threshold errs only on small margins, so a verdict that does not name them hides a
+    part of what was measured.
     """
     row = together(frame, step)
     if row is None:
@@ -137,11 +136,11 @@ def worst_of(row: Row, strata: list[Row]) -> Row | None:
 
 
 def follows(frame: Frame, place: Row, mode: str, trained: float) -> Pieces:
-    """Which shortcut a model is shown to follow somewhere: ``right exactly where ...``; else nothing.
+    """The shortcut that a model significantly follows at one step and length: ``right exactly where ...``; else empty.
 
     Args:
         frame: rows of one run.
-        place: says at which step and length, and of which test set.
+        place: the row with step, length and test set.
         mode: the stratum, or ``teacher_forced`` for all sequences of the test set.
         trained: N.
     """

@@ -165,7 +165,7 @@ def test_two_of_them_are_compared_over_items_and_both_neighbours_by_pairs(contex
     assert "Accuracy in context" in told
     assert "Decodability" not in told, "nothing that training is wanted for"
     run = context.store.runs()["ur"]
-    for other, beginning in (("ul", "Right minus left neighbour, pairs of strings: "), ("copy", "")):
+    for other, beginning in (("ul", "Right minus left neighbour, pairs of sequences: "), ("copy", "")):
         at = PanelCursor.asked(context.store, run, default_cursor(run), {"run2": other})
         said = texts(compare.heads_of(at, seeds=False)[-1])
         assert said.strip().startswith(beginning)

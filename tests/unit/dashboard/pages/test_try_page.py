@@ -40,15 +40,15 @@ def test_the_sentence_tells_oracle_model_and_edit(run: Any) -> None:
     found = look(str(run.path), 100, {"text": TEXT}, 0, 0, edits=EDITS)
     asked = asked_of(run, default_cursor(run), {**EXTRAS, "seq": TEXT, "edits": EDITS, "pos": "5"})
     words = said(note(run, asked, found))
-    assert words.startswith("At prefix 5 the oracle says 1, the model 1 (")
+    assert words.startswith("At prefix 5 the oracle\u2019s answer is 1; the model predicts 1 (")
     assert ", edited 0 (" in words
     right = sum(found.edited.correct[i] for i, asked_there in enumerate(found.asked) if asked_there)
     assert f"edited at {right};" in words
 
 
 SENTENCE = re.compile(
-    r"At prefix (\d+) (?:the oracle says (\d), the model|nothing is asked; the model says) (\d) \(([\d.]+)\), edited (\d) \(([\d.]+)\)\."
-    r"Right at (\d+) of (\d+) prefixes asked, edited at (\d+); (\d+) answers? changes?\."
+    r"At prefix (\d+) (?:the oracle’s answer is (\d)|the task has no answer); the model predicts (\d) \(([\d.]+)\), edited (\d) \(([\d.]+)\)\."
+    r"Right at (\d+) of (\d+) prefixes with an answer, edited at (\d+); (\d+) answers? changes?\."
 )
 
 

@@ -13,7 +13,7 @@ from tests.support import planted
 from workbench.core.failures import LOG
 from workbench.dashboard import router
 from workbench.dashboard.app import create_app
-from workbench.dashboard.server.error_log import asked_by, error_handler
+from workbench.dashboard.server.error_log import request_origin, error_handler
 
 CALLBACK = "..page.children...nav.children...here.data.."
 
@@ -63,4 +63,4 @@ def test_an_error_is_logged_with_its_page_and_callback(
 
 
 def test_outside_a_request_there_is_no_page() -> None:
-    assert asked_by() == ""
+    assert request_origin() == ""

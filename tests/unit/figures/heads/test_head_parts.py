@@ -185,12 +185,12 @@ def test_what_a_head_does(verdict: str, kind: str, does: str) -> None:
     ("made", "numbers"),
     [
         ([], ""),
-        ([{"quantity": "argmax_mass", "value": 0.5}], "0.50 of its mass lies on its tie set."),
+        ([{"quantity": "argmax_mass", "value": 0.5}], "0.50 of its mass is on its tie set."),
         ([{"quantity": "argmax_mass", "status": "undefined"}], ""),
         ([{"quantity": "argmax_mass", "value": 1.0, "label": "all keys"}], "its tie set is all keys."),
         (
             [{"quantity": "argmax_mass", "value": 0.5}, {"quantity": "tie_size", "value": 4.0, "low": 3.0, "high": 5.0}],
-            "0.50 of its mass lies on its tie set.",
+            "0.50 of its mass is on its tie set.",
         ),
         (
             [{"quantity": "tie_size", "value": 4.0}, {"quantity": "accuracy_drop", "mode": "mean", "value": 0.0, "low": -0.1, "high": 0.1}],

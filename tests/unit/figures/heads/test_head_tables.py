@@ -183,7 +183,7 @@ def test_tables_and_sentences_do_not_call_it_focus(past_critical: pd.DataFrame) 
     facts = figures.head_facts(past_critical, step=10, length=128, layer=0, head=0)
     assert facts[facts["quantity"] == "argmax_mass"]["text"].iloc[0] == "all keys"
     for length, wanted in (
-        (64, "0.55 [0.54, 0.56] of its mass lies on its tie set"),
+        (64, "0.55 [0.54, 0.56] of its mass is on its tie set"),
         (128, "its tie set is all keys"),
     ):
         _, numbers = figures.head_sentence(past_critical, step=10, length=length, layer=0, head=0)

@@ -142,7 +142,7 @@ def test_right_against_left_is_told_with_the_interval_of_pairs() -> None:
     ]  # fmt: skip
     pieces = asymmetry_sentence(pd.DataFrame(rows), step=1)
     assert said(pieces) == (
-        "Right minus left neighbour, pairs of strings: 0.50 [0.40, 0.60] at 8 items, "
+        "Right minus left neighbour, pairs of sequences: 0.50 [0.40, 0.60] at 8 items, "
         "\u22120.25 [\u22120.35, \u22120.15] at 16 items."
     )
     with pytest.raises(NotMeasured):

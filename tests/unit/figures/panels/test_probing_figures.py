@@ -59,7 +59,7 @@ def test_erasure_beside_what_the_model_does_as_it_is() -> None:
     data = erasure_over_length.data(erasure_rows(), step=100, layer=0)
     values = {name: part["value"].tolist() for name, part in data.groupby("series")}
     assert values == {
-        "as it is": [1, 1], "\u2212summary": [0.5, 0.5], "\u2212position": [0.99, 0.99], "random, summary": [0.97, 0.97]
+        "as it is": [1, 1], "\u2212task state": [0.5, 0.5], "\u2212position": [0.99, 0.99], "random, task state": [0.97, 0.97]
     }  # fmt: skip
     drawn = erasure_over_length(erasure_rows(), trained=12, step=100, layer=0, look=Look("dark"))
     assert drawn.data

@@ -288,7 +288,7 @@ def test_of_many_classes_the_likeliest_five_and_the_right_one_are_drawn_and_said
     assert list(figure.layout.yaxis.ticktext) == ["top 4", "top 2", "oracle"]
     told = answers_sentence(found, 4)
     assert said(told) == (
-        "At prefix 4 the oracle says c29, the model c14 (0.40), then c13 (0.25), c12 (0.15), c11 (0.10), c10 (0.05)."
+        "At prefix 4 the oracle\u2019s answer is c29; the model predicts c14 (0.40), then c13 (0.25), c12 (0.15), c11 (0.10), c10 (0.05)."
     )
     for one in cites(told)[1:]:
         value = worked_out(one, found)
@@ -305,11 +305,11 @@ def test_a_vector_answer_names_its_components_and_how_near_it_must_come() -> Non
     assert trace(figure, "probability").text[1, 4] == "b, the oracle 0.9"
     assert oracle_words(found, 3) == "a: 0.3, b: 0.7"
     told = answers_sentence(found, 4)
-    assert said(told) == "At prefix 4 the oracle says a: 0.1, b: 0.9, the model a: 0.1, b: 0.9."
+    assert said(told) == "At prefix 4 the oracle\u2019s answer is a: 0.1, b: 0.9; the model predicts a: 0.1, b: 0.9."
     assert [one.text for one in cites(told)[2:]] == ["a", "0.1", "b", "0.9"]
     assert all(same(one.text, worked_out(one, found)) for one in cites(told)[3::2])
     tally = tally_sentence(found)
-    assert said(tally) == f"Right at 3 of 3 prefixes asked, {within} of the oracle\u2019s."
+    assert said(tally) == f"Right at 3 of 3 prefixes with an answer, {within} of the oracle\u2019s."
     assert cites(tally)[-1].text == "0.1"
 
 
@@ -428,7 +428,7 @@ def test_a_real_answer_cites_each_of_its_numbers() -> None:
     clean = replace(one_pass(0.0), correct=[None] * COUNT)
     found = looked(edited=False, outputs_names=None, oracle=[None] * COUNT, clean=clean)
     told = answers_sentence(found, 3)
-    assert said(told) == "At prefix 3 nothing is asked; the model says 0.3, 0.7."
+    assert said(told) == "At prefix 3 the task has no answer; the model predicts 0.3, 0.7."
     assert [same(one.text, worked_out(one, found)) for one in cites(told)[1:]] == [True, True]
-    assert said(tally_sentence(found)) == "The task asks nothing of this sequence."
+    assert said(tally_sentence(found)) == "The task has no answer for any prefix of this sequence."
     assert attention_sentence(looked(pool=2), 1) == []

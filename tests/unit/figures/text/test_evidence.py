@@ -108,7 +108,7 @@ def test_a_robust_run_whose_evidence_agrees(made: Made) -> None:
         "fit": {"supports"},
         "past training": {"supports"},
         "summary": {"supports"},
-        "position": {"cannot tell"},
+        "position": {"neutral"},
         "head": {"supports"},
     }
     [matched, challenge] = told["past training"]
@@ -135,7 +135,7 @@ def test_a_coupled_run_whose_evidence_agrees(made: Made) -> None:
             ties="fail",
         )
     )
-    assert set(told) == {"fit", "past training", "near ties", "summary", "position", "head"}
+    assert set(told) == {"fit", "past training", "small margins", "summary", "position", "head"}
     assert all(one == {"supports"} for one in told.values()), told
 
 
@@ -145,7 +145,7 @@ def test_what_speaks_the_other_way_contradicts(made: Made) -> None:
     told = standings(
         made(summary=(0.5, 0.9, 0.6), position=(0.8, 0.3), kinds=("hardmax", "mixed", "soft"), ties="fail")
     )
-    assert told["summary"] == told["position"] == told["head"] == told["near ties"] == {"contradicts"}
+    assert told["summary"] == told["position"] == told["head"] == told["small margins"] == {"contradicts"}
 
 
 @pytest.mark.parametrize("verdict", ["scale-robust", "length-coupled", "not fitted", "undecided", "unseen position"])
@@ -154,7 +154,7 @@ def test_nothing_is_claimed_at_the_level_of_a_control(made: Made, verdict: str, 
     # 0.945: the intervals [0.95, 0.99] of the probe and [0.935, 0.955] of its control overlap
     frame = made(verdict, summary=(0.97, 0.98, level), position=(0.97, level), named=False)
     told = standings(frame)
-    assert told["summary"] == told["position"] == told["head"] == {"cannot tell"}
+    assert told["summary"] == told["position"] == told["head"] == {"neutral"}
     assert "not above its controls" in said(found(frame)["summary"][0].clause)
     assert said(found(frame)["head"][0].clause).endswith("but it is not shown to matter at length 64")
 
@@ -162,20 +162,20 @@ def test_nothing_is_claimed_at_the_level_of_a_control(made: Made, verdict: str, 
 def test_without_a_control_nothing_is_claimed(made: Made) -> None:
     frame = made(position=(0.9, 0.1))
     told = standings(frame[frame["control"] != "token_only"])
-    assert told["summary"] == told["position"] == {"cannot tell"}
+    assert told["summary"] == told["position"] == {"neutral"}
     untested = frame[frame["measurement"] != "circuits.head_effect"]
     assert said(found(untested)["head"][0].clause).endswith("; whether it matters is not measured")
 
 
 def test_accuracy_at_chance_supports_no_claim_that_it_stays(made: Made) -> None:
-    assert standings(made(far=0.51))["past training"] == {"cannot tell"}
+    assert standings(made(far=0.51))["past training"] == {"neutral"}
 
 
 def test_a_fall_inside_the_interval_at_n_is_none(made: Made) -> None:
-    assert standings(made("length-coupled", fails=True, far=0.98))["past training"] == {"cannot tell"}
+    assert standings(made("length-coupled", fails=True, far=0.98))["past training"] == {"neutral"}
 
 
-@pytest.mark.parametrize(("named", "standing"), [(True, "supports"), (False, "cannot tell")])
+@pytest.mark.parametrize(("named", "standing"), [(True, "supports"), (False, "neutral")])
 def test_a_head_counts_where_it_is_shown_to_matter(made: Made, named: bool, standing: str) -> None:
     assert standings(made(named=named))["head"] == {standing}
 
@@ -193,10 +193,10 @@ def test_a_drop_to_chance_is_no_number_of_the_evidence(made: Made) -> None:
 @pytest.mark.parametrize(
     ("kinds", "standing"),
     [
-        (("hardmax", "mixed", "hardmax"), "cannot tell"),
-        (("hardmax", "undecided", "hardmax"), "cannot tell"),
-        (("soft", "soft", "soft"), "cannot tell"),
-        (("undecided", "soft", "soft"), "cannot tell"),
+        (("hardmax", "mixed", "hardmax"), "neutral"),
+        (("hardmax", "undecided", "hardmax"), "neutral"),
+        (("soft", "soft", "soft"), "neutral"),
+        (("undecided", "soft", "soft"), "neutral"),
         (("hardmax", "hardmax", "soft"), "contradicts"),
     ],
 )
@@ -207,7 +207,7 @@ def test_a_head_speaks_where_it_is_hard_at_n_and_decided_past_it(
 
 
 def test_little_position_speaks_for_nothing(made: Made) -> None:
-    assert standings(made("length-coupled", position=(0.2, 0.0)))["position"] == {"cannot tell"}
+    assert standings(made("length-coupled", position=(0.2, 0.0)))["position"] == {"neutral"}
 
 
 @pytest.mark.parametrize(
@@ -215,9 +215,9 @@ def test_little_position_speaks_for_nothing(made: Made) -> None:
     [
         ((-0.1, 0.1), "not fitted", "supports"),
         ((-0.1, 0.1), "scale-robust", "contradicts"),
-        ((0.9, 0.97), "not fitted", "cannot tell"),
+        ((0.9, 0.97), "not fitted", "neutral"),
         ((0.97, 1.0), "not fitted", "contradicts"),
-        ((0.97, 1.0), "undecided", "cannot tell"),
+        ((0.97, 1.0), "undecided", "neutral"),
     ],
 )
 def test_the_fit_speaks_for_what_it_shows(made: Made, skill: tuple[float, float], verdict: str, standing: str) -> None:
@@ -227,11 +227,11 @@ def test_the_fit_speaks_for_what_it_shows(made: Made, skill: tuple[float, float]
 
 
 def test_open_near_ties_cannot_tell(made: Made) -> None:
-    told = found(made(ties="open"))["near ties"]
+    told = found(made(ties="open"))["small margins"]
     assert [(one.standing, said(one.clause).partition(":")[0]) for one in told] == [
-        ("cannot tell", "Hard inputs are inconclusive past training")
+        ("neutral", "Hard inputs are inconclusive past training")
     ]
-    assert standings(made(ties="hold"))["near ties"] == {"supports"}
+    assert standings(made(ties="hold"))["small margins"] == {"supports"}
 
 
 def test_no_length_past_n_judged_says_nothing(made: Made) -> None:
@@ -242,7 +242,7 @@ def test_no_length_past_n_judged_says_nothing(made: Made) -> None:
 
 def test_the_tally_counts_every_clause(made: Made) -> None:
     told = evidence(made(ties="fail"), step=7, trained=N, length=128, layer=0, head=1)
-    assert tally(told) == {"supports": 5, "contradicts": 1, "cannot tell": 1}
+    assert tally(told) == {"supports": 5, "contradicts": 1, "neutral": 1}
 
 
 def test_without_a_verdict_there_is_no_ledger(made: Made) -> None:
@@ -320,7 +320,7 @@ def test_of_all_heads_the_ledger_says_whether_one_matters(made: Made, layer: int
         told = evidence(made(named=named), step=7, trained=N, length=128, layer=layer, head=head)
         (one,) = [one for one in told if one.topic == "head"]
         assert said(one.clause).startswith(words)
-        assert (one.standing, one.where) == ("cannot tell", "")
+        assert (one.standing, one.where) == ("neutral", "")
     untested = made()
     untested = untested[untested["measurement"] != "circuits.head_effect"]
     told = evidence(untested, step=7, trained=N, length=128, layer=layer, head=head)
@@ -330,15 +330,15 @@ def test_of_all_heads_the_ledger_says_whether_one_matters(made: Made, layer: int
 def test_one_length_alone_says_nothing_of_a_head(made: Made) -> None:
     frame = made()
     assert standings(frame[(frame["measurement"] != "circuits.hardmax") | (frame["length"] == N)])["head"] == {
-        "cannot tell"
+        "neutral"
     }
     before = made(kinds=("soft", "hardmax", "hardmax"))
     before.loc[(before["measurement"] == "circuits.hardmax") & (before["length"] == N), "length"] = N // 2
-    assert standings(before)["head"] == {"cannot tell"}
+    assert standings(before)["head"] == {"neutral"}
 
 
 def test_what_has_no_single_number_has_empty_cells(made: Made) -> None:
-    (ties,) = found(made(ties="hold"))["near ties"]
+    (ties,) = found(made(ties="hold"))["small margins"]
     assert ties.cells == ("\u2013", "", "\u2013", "\u2013", "")
     (fit,) = found(made())["fit"]
     assert fit.cells == ("0.99", "[0.98, 1.00]", "512", "\u2013", "")

@@ -78,6 +78,6 @@ def test_only_what_was_measured_is_told_of_both_sides() -> None:
         for n, v, s in ((16, 0.25, "ok"), (8, None, "ok"), (4, 0.5, "sampled"))
     ]
     told = said(asymmetry_sentence(Frame.from_rows(rows), step=10))
-    assert told == "Right minus left neighbour, pairs of strings: 0.25 at 16 items."
+    assert told == "Right minus left neighbour, pairs of sequences: 0.25 at 16 items."
     with pytest.raises(NotMeasured, match="step 10"):
         asymmetry_sentence(Frame.from_rows(rows[1:]), step=10)

@@ -104,7 +104,7 @@ def test_draws_that_repeat_stand_with_how_many_are_distinct(made: Made, distinct
     shown = prose.pieces(verdict_sentence(frame, step=STEP, trained=N))
     explained = [one.children for one in shown if getattr(one, "title", "") == REPEATED_SAID]
     assert explained == ([f" {over}"] if over else []), "a tooltip says what the interval covers"
-    (line,) = (one for one in evidence(frame, step=STEP, trained=N, length=249) if one.topic == "near ties")
+    (line,) = (one for one in evidence(frame, step=STEP, trained=N, length=249) if one.topic == "small margins")
     assert unfounded(line.clause, frame, N) == []
     assert f"lead 1 at length 187 on the challenge test set{over and f', {over}'}; 1.00" in said(line.clause)
 
@@ -169,7 +169,7 @@ def test_a_failing_component_is_the_headline_of_a_mixture(made: Made) -> None:
 
 def test_the_ledger_has_a_line_for_each_component_with_its_row(made: Made) -> None:
     frame = made(*COMPONENTS)
-    found = [one for one in evidence(frame, step=STEP, trained=N, length=249) if one.topic == "near ties"]
+    found = [one for one in evidence(frame, step=STEP, trained=N, length=249) if one.topic == "small margins"]
     assert [(said(one.clause).partition(";")[0], one.standing) for one in found] == [
         ("Components: ur symbols=3 fails at length 249", "contradicts"),
         ("Components: majority holds at length 249", "supports"),

@@ -89,7 +89,7 @@ def text_difference(claim: Claim, table: RunTable, quantity: str, told: str) -> 
     Args:
         claim, table: them.
         quantity: of single texts.
-        told: what the row is called.
+        told: name of the row.
     """
     one, other = claim.cells[:2]
     found = pairs_of(one, other, table)

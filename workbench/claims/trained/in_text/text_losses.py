@@ -41,8 +41,9 @@ Values = NDArray[np.float64]
 def last_byte_rows(run: TrainedRun, short: int, texts: int = TEXTS) -> StatisticRows:
     """Losses of the last byte with ``short`` bytes of a text visible and with twice as many, and their difference.
 
-    First whether the run is fitted: at N more of the last bytes are right than the likeliest byte after the last two
-    gets, over the same texts (a byte is never certain, so that no bar of accuracy would do).
+    The first row is whether the run solves the trained length. It does if at N more last bytes are right than by
+    guessing the likeliest byte after the last two, over the same texts. A fixed threshold of accuracy would not work,
+    because a byte is never certain.
 
     Args:
         run: of a text task.
@@ -82,9 +83,9 @@ def few_token_rows(
         run: of a text task.
         short: bytes of the shorter context.
         texts: how many.
-        other: settings of ``model`` and ``training`` in which another run differs from this one, beside its seeds. It
-            is trained here; then losses are taken of both models with the bytes that the other one chose too, and the
-            choices compared.
+        other: settings of ``model`` and ``training`` in which another run differs from this one, in addition to its
+            seeds. That run is trained here. Losses of both models are then also measured with the bytes that the other
+            one chose, and the choices are compared.
     """
     batch = whole_texts(run, short, texts)
     own = few_tokens(run.model, run.task, batch, short, CHOSEN)
@@ -103,7 +104,7 @@ def overlap_rows(one: NDArray[np.int64], other: NDArray[np.int64], tokens: int) 
 
     Args:
         one, other: ``[text, k]`` the choices.
-        tokens: of which each choice is made.
+        tokens: number of tokens that each choice is made from.
     """
     chance = expected_overlap(one.shape[1], tokens)
     same = overlaps(one, other) / chance
@@ -131,7 +132,7 @@ def whole_texts(run: TrainedRun, short: int, texts: int) -> Batch:
 
 
 def ending_of(batch: Batch, length: int) -> Batch:
-    """The last bytes of texts as texts of their own, asked for the same byte."""
+    """The last bytes of texts as texts of their own, with the same byte as answer."""
     tokens = torch.cat([batch.tokens[:, :1], batch.tokens[:, batch.tokens.shape[1] - length :]], 1)
     kept = slice(batch.tokens.shape[1] - length - 1, None)
     cut = {name: getattr(batch, name)[:, kept] for name in ("targets", "mask", "output_summary")}

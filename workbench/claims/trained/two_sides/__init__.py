@@ -1,1 +1,1 @@
-"""Right against left: copies that a pretrained model goes on with either way, and what claims say of the two."""
+"""Right against left: copies that a pretrained model continues in either direction, and the claims about them."""

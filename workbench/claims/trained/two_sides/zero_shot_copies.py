@@ -1,9 +1,9 @@
-"""Copies that a model of text goes on with though nobody asked it to: forwards or backwards, prompts never trained on.
+"""Copies that a model of text continues without training on such prompts: forwards or backwards.
 
-A prompt is n symbols, all different and uniform, then the first m symbols of a span of them written out again: forwards
-(going right), or backwards (going left). The answer is the symbol that the copy has next: what stands behind the symbol
-written last, or what stands before it. The model is right where that symbol is the likeliest of all symbols; what else
-it may put out counts for nothing. A model that answers at random is right for one in as many as there are symbols.
+A prompt is n uniform and different symbols, then the first m symbols of a span of them again: forwards (going right),
+or backwards (going left). The answer is the next symbol of the copy: the successor of the last symbol written, or its
+predecessor. The model is right if that symbol is the likeliest of all symbols; other output tokens are ignored. A
+random model is right in one of as many cases as there are symbols.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ SIDES = {"right": 1, "left": -1}
 
 @statistic("zero-shot copies", version=1)
 def zero_shot_rows(run: TrainedRun, sizes: Sequence[int], shown: int = 2) -> StatisticRows:
-    """Share of copies gone on with, ``zero-shot right, n N`` and ``zero-shot left, n N``.
+    """Share of copies that are continued, ``zero-shot right, n N`` and ``zero-shot left, n N``.
 
     Args:
         run: of a text whose segments come again.
         sizes: how many different symbols stand before the copy.
-        shown: m, symbols of the copy that the prompt shows; with one, nothing says which way it goes.
+        shown: m, symbols of the copy that the prompt shows; with one, the direction is undetermined.
 
     Raises:
         ClaimError: for a run of another task, or sizes that its alphabet or a copy does not have.

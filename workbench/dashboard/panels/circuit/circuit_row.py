@@ -32,11 +32,11 @@ declare({"circuit.className": Any, "connection-select.data": Any, "connection-se
 
 DRAWN = "matrix more-row late why-row"
 BARE = f"{DRAWN} bare"
-"""Classes of the row with its panels, and of its words alone."""
+"""CSS classes of the row: with its panels, and with only its text."""
 
 
 def row(run: RunView, extras: Mapping[str, str]) -> html.Div:
-    """The row: a line that says how to measure it, until it is."""
+    """The row: a line with the command that measures it, until it is measured."""
     name, question = CIRCUIT_ROW["circuit"]
     select = dmc.Select(
         id="connection-select",

@@ -1,7 +1,7 @@
-"""All heads of a checkpoint on one sequence, as small maps: asked of the worker only while the panel is in view.
+"""All heads of a checkpoint on one sequence, as small maps, which the worker computes only while the panel is in view.
 
-The browser says where the cursor is once the panel is seen (``assets/js/head_maps.js``, the store ``maps-at``). The
-maps are one picture; over each lies a link to the head's own view, drawn by the browser, in which a column lights up.
+The browser sends the selection once the panel is in view (``assets/js/head_maps.js``, the store ``maps-at``). The maps
+are one picture. The browser draws a link to the head's own view over each map, and highlights a column in it.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ declare(
 )
 
 POLL_MS = 400
-"""How often the browser asks whether the maps are there."""
+"""How often the browser checks whether the maps are computed."""
 NAMED = 1024
-"""Most positions of which each token is listed beside the maps; of longer sequences the first of each cell."""
+"""Sequence length up to which each token is listed next to the maps; longer sequences list the first of each cell."""
 
 ABOUT = (
     "Attention of every head on one sequence of the matched test set, the same that the Checkpoint page shows. Each "
@@ -244,15 +244,15 @@ def connect(app: Dash, context: Context) -> None:
 
 
 def drawn(job: Job, run: RunView, cursor: Cursor, look: Mapping[str, Any], mode: str, before: bool) -> tuple[Any, ...]:
-    """Figure, table, state, slice, rail, description, class and words of the panel, however its job stands.
+    """Figure, table, state, slice, rail, description, class and words of the panel, in any state of its job.
 
     Args:
-        job: what the worker was asked.
+        job: the worker's job.
         run: whose heads.
         cursor: step, length and sample.
         look: theme and type size.
         mode: figure or table.
-        before: whether maps of another place are on screen, which stay until the new ones are there.
+        before: whether maps of another selection are on screen; they stay until the new ones are computed.
     """
     costs = costs_at(run, cursor.step, cursor.length)
     says = said(run, cursor, costs)
@@ -290,7 +290,7 @@ def words(run: RunView, cursor: Cursor, found: HeadMaps, costs: Costs) -> dict[s
 
 
 def said(run: RunView, cursor: Cursor, costs: Costs) -> list[Any]:
-    """Whether the frames can be drawn, and of which heads; else where ablations were measured."""
+    """For which heads frames can be drawn; if for none, where ablations were measured."""
     where = f"at step {whole(cursor.step)} and length {whole(cursor.length)}"
     if costs:
         shown = sum(bool(row["shown"]) for row in costs.values())

@@ -1,8 +1,7 @@
-"""Zooming into an attention pattern: the ranges of a link, and the buttons beside the keys and the mouse.
+"""Zooming into an attention pattern: the ranges of a link, and buttons in addition to keys and mouse.
 
 A part is named by the positions of its queries and keys, ``q512-1023k0-511``, first and last. The browser makes the
-name from what is dragged or pressed (``assets/js/zoom.js``); the worker then pools that part alone, down to single
-tokens.
+name from a drag or a key (``assets/js/zoom.js``). The worker then pools only that part, down to single tokens.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from workbench.measure.edits.reading import SequenceReading
 
 _NAMED = re.compile(r"q(\d{1,6})-(\d{1,6})k(\d{1,6})-(\d{1,6})", re.ASCII)
 CONFIG = {"doubleClick": False, "showTips": False}
-"""Of the board's graphs: what a double click means, the page says itself."""
+"""Plotly settings of the board's graphs: the page explains the double click itself."""
 KEYS = "+ and \u2212 zoom around the chosen query and the key it attends to most, 0 shows all; on these buttons arrow "
 KEYS += "keys move the part. Dragging over the pattern zooms, a double click on it shows all."
 

@@ -1,7 +1,7 @@
 """One sequence on screen: panels of its passes, the line of tokens, and the query that all of them show.
 
-The pages Checkpoint (one pass) and Try it (as is, edited, change) are boards. The server draws figures; which
-query is looked at, the browser shows by itself (``assets/js/sequence.js``) and tells the server when it settles.
+The pages Checkpoint (one pass) and Try it (as is, edited, change) are boards. The server draws figures. The browser
+marks the selected query by itself (``assets/js/sequence.js``) and sends it to the server when it settles.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Keys(TypedDict):
 
 
 class Jobs(TypedDict):
-    """What a board asked for, and when."""
+    """The jobs that a board requested, and when."""
 
     keys: Keys
     since: Annotated[float, Field(ge=0, le=1e12)]
@@ -102,11 +102,11 @@ VIEWS = [
 
 ABOUT = (
     "Attention on one sequence: rows are queries, columns are keys, and keys after the query are grey. The view "
-    "\u00d7 length multiplies each weight by the number of keys that the query sees, so 1 is uniform; score is the "
-    "input of softmax, below the highest of its row.",
+    "\u00d7 length multiplies each weight by the number of keys that the query sees, so 1 is uniform. The "
+    "view score shows inputs of softmax, relative to the highest of the row.",
     "Probe readings at each prefix: the thin line is the truth, and bands are \u00b11.96 times the error of the "
     "probe on sequences that it was not fitted on. The probe of the task state (summary) was fitted at trained "
-    "lengths and then frozen, and open marks are misread; that of position is refitted at this length.",
+    "lengths and then frozen; open marks are wrong readings. The probe of position is refitted at this length.",
     "One sequence is an example, not a measurement: n is 1.",
 )
 
@@ -125,8 +125,8 @@ class SequenceBoard:
     Attributes:
         id: prefix of all its component ids.
         panels: one per pass, the clean one first.
-        note: what is said of the whole when the passes are there; children of ``<id>-note``.
-        refusal: what is said there when they cannot be had, given the reason.
+        note: the text on the whole sequence, once the passes are computed; children of ``<id>-note``.
+        refusal: the text shown there if they cannot be computed, given the reason.
     """
 
     id: str
@@ -140,7 +140,7 @@ class SequenceBoard:
         return self.panels[0].cells
 
     def stores(self) -> list[Any]:
-        """What it remembers; a session tells one visit's requests from another's."""
+        """Stores of the board; the session distinguishes the requests of one visit from those of another."""
         data = {
             "session": uuid4().hex,
             "jobs": None,
@@ -304,7 +304,7 @@ class Shown:
 
     @staticmethod
     def stated(board: SequenceBoard, state: list[Any], polls: bool = False) -> Shown:
-        """Every panel says the same."""
+        """The same message in every panel."""
         n = len(board.panels)
         return Shown(
             figures=[no_update] * n,

@@ -1,4 +1,4 @@
-"""The callbacks of a board: ask the worker, follow its jobs, show what comes, keep the link."""
+"""The callbacks of a board: submit requests to the worker, follow its jobs, show results, update the link."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _controls(app: Dash, board: SequenceBoard) -> None:
 def asked_at(
     context: Context, board: SequenceBoard, run: str, step: int, length: int, head: str, extras: Any
 ) -> SequenceQuestion:
-    """The question that the page's stores ask."""
+    """The request that the page's stores describe."""
     extras = extras or {}
     view, cursor = place(
         context, run, step, length, head, extras.get("view", "attention"), int(extras.get("sample", "0"))
@@ -129,8 +129,11 @@ def _show(app: Dash, context: Context, board: SequenceBoard) -> None:
         State(f"{board.id}-news", "data"),
     )
     def heard(held: Any, tick: Any, known: str) -> Any:
-        """Only what is new is drawn: of two requests Dash drops the answer to the earlier, so that drawing at every
-        look would show nothing as long as it takes longer than the next look."""
+        """Draw only what is new.
+
+        Of two requests Dash drops the answer to the earlier one. If drawing took longer than the interval between
+        requests, redrawing at each of them would never show anything.
+        """
         if not held:
             raise PreventUpdate
         jobs = {name: context.worker.job(key) for name, key in held["keys"].items()}

@@ -41,7 +41,7 @@ class ComputedPanel:
     size: tuple[int, int] = (900, 760)
 
     def asked(self, run: RunView, cursor: Cursor, said: Mapping[str, str]) -> SequenceQuestion:
-        """What a link asks."""
+        """The request that a link describes."""
         good, _ = check_extras(None, run, {key: said.get(key, default) for key, default in EXTRAS.items()})
         return asked_of(run, cursor, good, self.cells)
 
@@ -90,6 +90,7 @@ class ComputedPanel:
 
 
 def query_index(found: SequenceReading, prefix: int | None) -> int:
-    """The chosen query's place on the position axis; the last where none is chosen or it is not there."""
+    """The selected query's index on the position axis; the last if none is selected or the sequence does not have
+    it."""
     last = len(found.tokens) - 1
     return last if prefix is None else min(last, prefix if found.bos else prefix - 1)

@@ -1,4 +1,4 @@
-"""What the sequence pages ask of the worker: one sequence, through one checkpoint, with edits or without."""
+"""What the sequence pages request from the worker: one sequence, through one checkpoint, with edits or without."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from workbench.measure.edits.edit import EditError, parse_edits
 from workbench.measure.edits.reading import ProbeReading, SequenceReading
 
 POOLED = 512
-"""Positions up to which every query's weights are at hand; beyond, those of the chosen query are asked for."""
+"""Positions up to which every query's weights are sent; longer sequences request those of the selected query."""
 LAWS = DISTRIBUTIONS
 IN_LINK = 1500
 """Characters of a typed sequence that a link still carries."""
@@ -32,35 +32,35 @@ PATIENCE = 120.0
 WAITING = 2
 """Exports that wait for the worker at once: each holds one of the server's few threads, which pages need too."""
 SOON = 5
-"""Seconds after which an export that was turned away may ask again."""
+"""Seconds after which a rejected export may try again."""
 
 _waiting = threading.BoundedSemaphore(WAITING)
 
 
 class Busy(LensError):
-    """Too many wait for the worker; the message says so, and ``seconds`` when to ask again."""
+    """Too many requests wait for the worker; ``seconds`` is when to try again."""
 
     seconds = SOON
 
 
 class NotComputed(LookupError):
-    """The worker has no answer for what was asked; the message says why."""
+    """The worker has no result for a request; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class SequenceQuestion:
-    """One question about one sequence.
+    """One request about one sequence.
 
     Attributes:
         run: whose checkpoint.
-        cursor: step, layer, head; and the length of a drawn sequence.
+        cursor: selected step, layer and head, and the length of a drawn sequence.
         text: the typed sequence, or "" for a drawn one.
-        law: of a drawn sequence.
+        law: test set of a drawn sequence.
         edits: as a link writes them.
         prefix: prefix length of the chosen query; None = the whole sequence's.
         site: layer that probes read; None = the last.
         cells: largest side of the pattern.
-        zoom: the part of the pattern that is asked for; None = all of it.
+        zoom: the requested part of the pattern; None means all of it.
         beyond: a part that the link names, past the end of this sequence.
     """
 
@@ -84,7 +84,7 @@ class SequenceQuestion:
 
     @property
     def long(self) -> bool:
-        """Whether the pattern is pooled or a part, so that the chosen query's own weights must be asked for."""
+        """Whether the pattern is pooled or a part, so that the selected query's own weights must be requested."""
         return self.zoom is not None or (len(self.text) if self.text else self.cursor.length) + 1 > self.cells
 
     def look(self) -> dict[str, Any]:
@@ -112,7 +112,7 @@ class SequenceQuestion:
         }
 
     def submit(self, context: Context, session: str) -> dict[str, str]:
-        """Ask for both; returns the jobs' keys."""
+        """Request both; returns the jobs' keys."""
         return {
             "look": context.worker.submit(LOOK_AT_SEQUENCE, self.look(), slot=f"look/{session}", urgent=True),
             "read": context.worker.submit(READ_SEQUENCE, self.read(), slot=f"read/{session}"),
@@ -151,11 +151,11 @@ class SequenceQuestion:
 
 
 def finished(context: Context, ask: Callable[[], str]) -> Any:
-    """The worker's answer to another question, waited for; raises as :meth:`SequenceQuestion.wait`.
+    """The worker's answer to another request, waited for; raises as :meth:`SequenceQuestion.wait`.
 
     Args:
         context: the dashboard's.
-        ask: hands the question to the worker, and returns the job's key.
+        ask: submits the request to the worker and returns the job's key.
     """
     with _exporting():
         return _done(context.worker.wait(ask(), PATIENCE))
@@ -182,11 +182,11 @@ def _done(job: Job | None) -> Any:
 
 
 EXTRAS: Mapping[str, str] = {"seq": "", "law": LAWS[0], "edits": "", "pos": "", "site": "", "zoom": ""}
-"""What the sequence pages keep in the link beside the cursor."""
+"""What the sequence pages keep in the link in addition to the selection."""
 
 
 def asked_of(run: RunView, cursor: Cursor, extras: Mapping[str, str], cells: int = POOLED) -> SequenceQuestion:
-    """The question that a page's stores ask."""
+    """The request that a page's stores describe."""
     text = extras.get("seq", "")
     prefix = _whole(extras.get("pos", ""))
     if not text and prefix is not None and prefix >= cursor.length:
