@@ -28,7 +28,7 @@ class StaticCache:
         return self._bodies.get(key)
 
     def set(self, key: str, value: bytes) -> None:
-        """Keep a compressed body if it is a static file and there is still room; the number of possible addresses is
+        """Keep a compressed body if it is a static file and the cache is not full; the number of possible addresses is
         unlimited."""
         with self._lock:
             if key.partition(";")[2] and key not in self._bodies and self._bytes + len(value) <= CACHED_BYTES:

@@ -134,8 +134,8 @@ def series_names(frame: Frame, *, step: int) -> list[str]:
 def head_table(frame: Frame, *, step: int, length: int, columns: int = MOST_COLUMNS) -> Frame:
     """The leading quantities of all heads, one row per head and quantity, the most important head first.
 
-    If ``circuits.head_effect`` tested a head there, its accuracy drop is that of the test, with the mean output in its
-    place. The drop of every other head is from the screening of all heads, which uses fewer sequences.
+    If ``circuits.head_effect`` tested a head there, its accuracy drop is that of the test, with its output replaced
+    by the mean. The drop of every other head is from the screening of all heads, which uses fewer sequences.
 
     Returns:
         columns layer, head, series, name (short), value, text, share (of the quantity's range, 0 to 1; NaN where

@@ -21,8 +21,7 @@ QUANTITY_OF = {ANSWER: "lens_accuracy", PLACE: "item_position_r2"}
 
 
 def layer_content_rows(frame: Frame, *, step: int, length: int) -> Frame:
-    """The rows of :func:`held_by_layer`: series ``answer``, place (index of an item), and embedding, the control of
-    place."""
+    """The rows of :func:`held_by_layer`: series ``answer``, ``place`` (index of an item), and its control."""
     where = {"law": "matched", "step": step, "length": length}
     rows = select(frame, MEASUREMENT, quantity=list(QUANTITY_OF.values()), **where)
     parts = [tidy(rows.where(quantity=quantity, control=""), name, "layer") for name, quantity in QUANTITY_OF.items()]
@@ -34,9 +33,9 @@ def layer_content_rows(frame: Frame, *, step: int, length: int) -> Frame:
 def held_by_layer(data: Frame, frame: Frame, *, step: int, length: int, look: Look = LIGHT) -> Drawing:
     """What can be decoded from the residual stream after each measured layer, at one number of items.
 
-    ``answer``: accuracy among the task's symbols when the unembedding is applied to the stream at the query. ``place``: R²
-    of a linear probe for the index of an item, fitted and tested on different sequences of this length. Dashed: the
-    same probe on embeddings. Values outside 0..1 are drawn at the edge.
+    ``answer``: accuracy among the task's symbols when the unembedding is applied to the stream at the query.
+    ``place``: R² of a linear probe for the index of an item, fitted and tested on different sequences of this length.
+    Dashed: the same probe on embeddings. Values outside 0..1 are drawn at the edge.
 
     Args:
         length: items of the question.

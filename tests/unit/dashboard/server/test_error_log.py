@@ -13,7 +13,7 @@ from tests.support import planted
 from workbench.core.failures import LOG
 from workbench.dashboard import router
 from workbench.dashboard.app import create_app
-from workbench.dashboard.server.error_log import request_origin, error_handler
+from workbench.dashboard.server.error_log import error_handler, request_origin
 
 CALLBACK = "..page.children...nav.children...here.data.."
 

@@ -112,7 +112,10 @@ def test_a_right_answer_is_white_where_the_pass_that_is_drawn_agrees() -> None:
         assert drawn["marker"]["color"] == colours
         assert drawn["marker"]["line"]["color"] == colours[::-1]
         assert (drawn["x"], drawn["y"]) == ([0, 1], [0, 1])
-    assert drawn["hovertext"] == ["prefix 0: the oracle\u2019s answer is c0; the model\u2019s differs", "prefix 1: the oracle\u2019s answer is c1"]
+    assert drawn["hovertext"] == [
+        "prefix 0: the oracle\u2019s answer is c0; the model\u2019s differs",
+        "prefix 1: the oracle\u2019s answer is c1",
+    ]
 
 
 def test_components_share_one_scale_of_the_oracle_and_the_model() -> None:

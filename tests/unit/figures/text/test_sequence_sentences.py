@@ -26,7 +26,10 @@ from workbench.measure.edits.reading import SequenceReading
 def test_prefixes_count_from_one_where_nothing_stands_before(bos: bool, prefix: int) -> None:
     found = a_sequence(4, bos=bos)
     assert prefix_of(found, 2) == prefix
-    assert said(answers_sentence(found, 2)) == f"At prefix {prefix} the oracle\u2019s answer is c0; the model predicts c0 (1.00)."
+    assert (
+        said(answers_sentence(found, 2))
+        == f"At prefix {prefix} the oracle\u2019s answer is c0; the model predicts c0 (1.00)."
+    )
     first = sequence_table(found)["prefix"].tolist()
     assert first == (["0", "1", "2", "3"] if bos else ["1", "2", "3", "4"])
 
@@ -43,7 +46,10 @@ def test_where_nothing_is_asked_the_model_alone_speaks() -> None:
     [(8, "c0 (1.00)"), (9, "c0 (1.00), then c1 (0.94), c2 (0.88), c3 (0.81), c4 (0.75)")],
 )
 def test_of_more_than_eight_classes_the_likeliest_five_are_told(classes: int, told: str) -> None:
-    assert said(answers_sentence(a_sequence(2, classes), 0)) == f"At prefix 1 the oracle\u2019s answer is c0; the model predicts {told}."
+    assert (
+        said(answers_sentence(a_sequence(2, classes), 0))
+        == f"At prefix 1 the oracle\u2019s answer is c0; the model predicts {told}."
+    )
 
 
 def numbers(**changes: Any) -> SequenceReading:
@@ -81,7 +87,12 @@ def test_the_right_answer_is_a_class_or_numbers(oracle: Any, names: list[str] | 
     [
         ([None, None], None, "", "The task has no answer for any prefix of this sequence."),
         ([True, None], None, "", "Right at 1 of 1 prefixes with an answer."),
-        ([True, False], None, "within 0.1", "Right at 1 of 2 prefixes with an answer, within 0.1 of the oracle\u2019s."),
+        (
+            [True, False],
+            None,
+            "within 0.1",
+            "Right at 1 of 2 prefixes with an answer, within 0.1 of the oracle\u2019s.",
+        ),
         ([True, False], [True, False], "", "Right at 1 of 2 prefixes with an answer, edited at 1; 0 answers change."),
         ([True, False], [False, False], "", "Right at 1 of 2 prefixes with an answer, edited at 0; 1 answer changes."),
         ([True, False], [False, True], "", "Right at 1 of 2 prefixes with an answer, edited at 1; 2 answers change."),
