@@ -132,14 +132,14 @@ def _papers(suites: Sequence[Suite]) -> list[str]:
     counts: Counter[tuple[str, str]] = Counter()
     for source, times in sources.items():
         counts[source.paper.key if source.paper else "", source.kind] += times
-    own = counts["", "our own question"]
+    count = counts["", "our own question"]
     lines = [
         "",
         "## Papers",
         "",
         "Each claim names its paper, the place in it, and who makes the claim. A *statement of the paper* is a "
         "theorem, a sentence or a published result at that place. *Our reading* is a consequence that we draw, or a "
-        f"claim whose place in the paper we could not check. No paper states the {own} questions of our own. A claim "
+        f"claim whose place in the paper we could not check. No paper states the {count} questions of our own. A claim "
         "about two papers counts for both. BibTeX entries: [references.bib](../references.bib).",
         "",
         "| paper | title | identifier | statements | our readings |",

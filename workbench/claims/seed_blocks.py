@@ -32,16 +32,16 @@ def block_lines(claim: Claim, rows: Sequence[Row]) -> list[str]:
 
 def _line(condition: Condition, item: str, values: Sequence[float], expected: float | None) -> str:
     """The seeds of one item; they stand in the order of their values, a bar before those on the claim's side."""
-    named = f"{condition}, {item}" if item else str(condition)
+    title = f"{condition}, {item}" if item else str(condition)
     if not values:
-        return f"{named}: no fitted seed"
+        return f"{title}: no fitted seed"
     on_side = sorted(v for v in values if condition.side(v, v, expected) == "holds")
     others = sorted(v for v in values if condition.side(v, v, expected) != "holds")
     low, high = min(0.0, *values), max(1.0, *values)
     drawn = ["".join(_block(value, low, high) for value in group) for group in (others, on_side)]
     least, greatest = f"{min(values):.3g}", f"{max(values):.3g}"
     span = least if least == greatest else f"{least} to {greatest}"
-    return f"{named}: {drawn[0]}│{drawn[1]}  {len(on_side)} of {len(values)} seeds on its side; values {span}"
+    return f"{title}: {drawn[0]}│{drawn[1]}  {len(on_side)} of {len(values)} seeds on its side; values {span}"
 
 
 def _block(value: float, low: float, high: float) -> str:

@@ -205,7 +205,7 @@ def encoding(name: str, longest: int, reach: int) -> dict[str, Any]:
     if kind == "lim":
         period, locality = map(int, numbers)
         return {"positions": {"name": "limit", "period": period, "locality": locality}, **room}
-    named: dict[str, dict[str, Any]] = {
+    by_name: dict[str, dict[str, Any]] = {
         "nope": {"positions": {"name": "none"}},
         "ape": {"positions": {"name": "learned"}, "ids": {"name": "random_offset"}},
         "arange": {"positions": {"name": "learned"}, "ids": {"name": "arange"}},
@@ -218,7 +218,7 @@ def encoding(name: str, longest: int, reach: int) -> dict[str, Any]:
         "alibi": {"positions": {"name": "alibi"}},
         "sinusoidal": {"positions": {"name": "sinusoidal"}, "ids": {"name": "random_offset"}},
     }
-    return {**named[kind], **room}
+    return {**by_name[kind], **room}
 
 
 def cell(

@@ -107,36 +107,36 @@ def judge(claim: Claim, rows: Sequence[Row], complete: bool = True) -> Judgement
         complete: whether these are all that it needs; a claim whose rows are incomplete is *not run*.
     """
     runs = {(row.run, row.seed): row.fitted for row in rows if row.run}
-    seeds, fitted = len(runs), sum(bool(fit) for fit in runs.values())
+    seeds, solved = len(runs), sum(bool(fit) for fit in runs.values())
     if not runs:
-        seeds, fitted = _counted(rows)
-    wanted = list(dict.fromkeys(condition.quantity for condition in claim.conditions))
-    missing = [name for name in wanted if name not in {row.quantity for row in rows}]
+        seeds, solved = _counted(rows)
+    quantities = list(dict.fromkeys(condition.quantity for condition in claim.conditions))
+    missing = [name for name in quantities if name not in {row.quantity for row in rows}]
     if not rows or not complete or missing:
         why = f"no rows of {', '.join(missing)}" if rows and missing else "runs are missing" if claim.cells else ""
-        return Judgement("not run", why, seeds=seeds, fitted=fitted)
+        return Judgement("not run", why, seeds=seeds, fitted=solved)
     if not claim.conditions:
-        return Judgement("described", "", _values(rows[0].quantity, rows), seeds=seeds, fitted=fitted)
+        return Judgement("described", "", _values(rows[0].quantity, rows), seeds=seeds, fitted=solved)
     groups = [group for condition in claim.conditions for group in _groups(condition, rows)]
     parts = [_part(claim, condition, own, len(groups)) for condition, own in groups]
     worst = next((p for side in ("fails", "depends", "open") for p in parts if p.side == side), None)
     verdict = _label(claim, worst)
-    shown = worst or parts[0]
+    decisive = worst or parts[0]
     if worst is not None and not runs:
-        of_it = [row for row in rows if row.quantity == shown.condition.quantity]
-        seeds, fitted = _counted([row for row in of_it if row.item == worst.item])
+        of_it = [row for row in rows if row.quantity == decisive.condition.quantity]
+        seeds, solved = _counted([row for row in of_it if row.item == worst.item])
     reasons = dict.fromkeys(part.why for part in ([worst] if worst else parts) if part.why)
     shares = [part.share for part in parts if part.share is not None]
     return Judgement(
         verdict,
         "; ".join(reasons),
-        _observed(shown) if worst is not None else "; ".join(_summary(name, parts, rows) for name in wanted),
-        shown.low if math.isfinite(shown.low) else None,
-        shown.high if math.isfinite(shown.high) else None,
+        _observed(decisive) if worst is not None else "; ".join(_summary(name, parts, rows) for name in quantities),
+        decisive.low if math.isfinite(decisive.low) else None,
+        decisive.high if math.isfinite(decisive.high) else None,
         seeds,
-        fitted,
+        solved,
         tuple(sorted({part.test for part in parts})),
-        shown.share or min(shares, key=lambda share: share.on_side / share.seeds, default=None),
+        decisive.share or min(shares, key=lambda share: share.on_side / share.seeds, default=None),
         worst.cause if worst is not None and worst.side == "open" else "",
         max((part.needs for part in parts), default=0) if verdict == UNDECIDED else 0,
     )
@@ -177,9 +177,9 @@ def _part(claim: Claim, condition: Condition, rows: Sequence[Row], parts: int) -
 # ---- one number ----------------------------------------------------------------------------------
 def _about_several(condition: Condition, row: Row, parts: int) -> _Part:
     """One number, exact or about several runs."""
-    named = (condition, row.item, row.value, *row.ends, row.expected)
+    fields = (condition, row.item, row.value, *row.ends, row.expected)
     if row.planned is None:
-        return _Part(condition.side(*row.ends, row.expected), *named, EXACT)
+        return _Part(condition.side(*row.ends, row.expected), *fields, EXACT)
     share = share_on_side(condition, row.each, row.expected) if row.each else None
     if not _enough(row):
         entered = row.entered or 0
@@ -187,14 +187,14 @@ def _about_several(condition: Condition, row: Row, parts: int) -> _Part:
         why = _fitted(entered, row.planned)
         if entered >= FEWEST:
             why = f"{row.fewest or 0} fitted seeds of some cells; {FEWEST} are needed"
-        return _Part("open", *named, SEVERAL, why, cause, share, _lacking(row))
+        return _Part("open", *fields, SEVERAL, why, cause, share, _lacking(row))
     strict = _wider(row, strict_error(SEVERAL, parts))
     side = _both_errors(condition, row.ends, strict, row.expected)
     if side == "open":
         why = _why_open(SEVERAL, condition.side(*row.ends, row.expected), parts)
-        return _Part("open", *named, SEVERAL, why, "threshold", share)
+        return _Part("open", *fields, SEVERAL, why, "threshold", share)
     few = f"{row.fewest} seeds" if row.fewest and row.fewest < BY_SIGNS else ""
-    return _Part(side, *named, SEVERAL, few, "", share)
+    return _Part(side, *fields, SEVERAL, few, "", share)
 
 
 def _enough(row: Row) -> bool:
@@ -240,17 +240,17 @@ def _over_runs(claim: Claim, condition: Condition, rows: Sequence[Row], parts: i
     entering = [row for row in rows if row.fitted or claim.exempt]
     usual = typical_run(entering or rows)
     expected = rows[0].expected
-    named = (condition, rows[0].item, usual.value, usual.low, usual.high, expected, usual.test)
+    fields = (condition, rows[0].item, usual.value, usual.low, usual.high, expected, usual.test)
     share = share_on_side(condition, [row.value for row in entering], expected) if entering else None
     sides = [_shown(condition, row, ERROR / (len(entering) * parts)) for row in entering]
     if {"holds", "fails"} <= set(sides):
         counts = (
             f"{sides.count('holds')} of {len(entering)} seeds shown on its side, {sides.count('fails')} on the other"
         )
-        return _Part("depends", *named, counts, "", share)
+        return _Part("depends", *fields, counts, "", share)
     if len(entering) < FEWEST:
         cause: Cause = "fit" if len(rows) >= FEWEST else "few"
-        return _Part("open", *named, _fitted(len(entering), len(rows)), cause, share, FEWEST - len(entering))
+        return _Part("open", *fields, _fitted(len(entering), len(rows)), cause, share, FEWEST - len(entering))
     side = side_of_typical(condition, entering, parts)
     if side == "open":
         assert share is not None
@@ -258,9 +258,9 @@ def _over_runs(claim: Claim, condition: Condition, rows: Sequence[Row], parts: i
         why = _why_open(usual.test, condition.side(*usual.ends, expected), parts)
         if usual.test == STUDENT and not usual.bounded:
             why = "the seeds agree exactly, which gives no t interval"
-        return _Part("open", *named, f"{why}; {needs} more fitted seeds may decide", "threshold", share, needs)
+        return _Part("open", *fields, f"{why}; {needs} more fitted seeds may decide", "threshold", share, needs)
     few = f"{len(entering)} seeds" if usual.test == STUDENT else ""
-    return _Part(side, *named, few, "", share)
+    return _Part(side, *fields, few, "", share)
 
 
 def side_of_typical(condition: Condition, rows: Sequence[Row], parts: int = 1) -> Side:
@@ -329,15 +329,15 @@ def _observed(part: _Part) -> str:
 
 def _summary(quantity: str, parts: Sequence[_Part], rows: Sequence[Row]) -> str:
     """What all parts of a quantity came to."""
-    own = [part for part in parts if part.condition.quantity == quantity]
-    if all(part.test == EXACT for part in own):
+    matches = [part for part in parts if part.condition.quantity == quantity]
+    if all(part.test == EXACT for part in matches):
         return _values(quantity, rows)
-    if len(own) == 1:
-        return f"{quantity}: {_limits(own[0])}"
-    values = sorted(part.value for part in own)
-    typical = "" if own[0].test == SEVERAL else "typical runs "
+    if len(matches) == 1:
+        return f"{quantity}: {_limits(matches[0])}"
+    values = sorted(part.value for part in matches)
+    typical = "" if matches[0].test == SEVERAL else "typical runs "
     least, greatest = f"{values[0]:.3g}", f"{values[-1]:.3g}"
-    return f"{quantity}: {typical}{least if least == greatest else f'{least} to {greatest}'} in {len(own)} cases"
+    return f"{quantity}: {typical}{least if least == greatest else f'{least} to {greatest}'} in {len(matches)} cases"
 
 
 def _values(quantity: str, rows: Sequence[Row]) -> str:

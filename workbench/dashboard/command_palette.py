@@ -43,7 +43,7 @@ def entries(context: Context) -> list[Entry]:
     """Pages, runs, quantities and terms, in this order."""
     runs = context.store.runs()
     first = next(iter(runs), "")
-    made = [
+    entries_found = [
         Entry("Page", page.name, "", *(("carry", link(first, page.path)) if page.needs_run else ("go", page.path)))
         for page in PAGES
         if first or not page.needs_run
@@ -52,24 +52,24 @@ def entries(context: Context) -> list[Entry]:
         last = run.brief.last
         verdict = WORDS.get(run.brief.verdicts.get(last, ""), "") if last is not None else ""
         said = " · ".join(part for part in (verdict, task_label(run.task).replace("_", " "), run.positions) if part)
-        made.append(Entry("Run", name, said, "go", link(name)))
-    return [*made, *_quantities(context), *_terms()]
+        entries_found.append(Entry("Run", name, said, "go", link(name)))
+    return [*entries_found, *_quantities(context), *_terms()]
 
 
 def _quantities(context: Context) -> list[Entry]:
-    shown = {
+    panels = {
         quantity: panel.id for panel in reversed((*PANELS, *WHY, *DEEPER, *CIRCUIT)) for quantity in panel.quantities
     }
     measured = {pair for run in context.store.runs().values() for pair in run.brief.quantities}
-    made = []
+    entries = []
     for measurement, spec in context.store.specs.items():
         for one in spec.get("quantities", ()):
             name = one["name"]
             if (measurement, name) not in measured:
                 continue
-            at = f"{shown.get(name, 'more-training')}|{measurement}|{name}"
-            made.append(Entry("Quantity", name.replace("_", " "), spec.get("title") or measurement, "panel", at))
-    return made
+            at = f"{panels.get(name, 'more-training')}|{measurement}|{name}"
+            entries.append(Entry("Quantity", name.replace("_", " "), spec.get("title") or measurement, "panel", at))
+    return entries
 
 
 def _terms() -> list[Entry]:

@@ -150,23 +150,23 @@ def answer(context: Context, name: str, kind: str, search: str, theme: str = "li
         Unknown: for a run, panel or format that does not exist.
         NotMeasured: without rows there.
     """
-    known = panels()
-    if name not in known:
-        raise Unknown(f"there is no panel {name!r}; the panels are {', '.join(known)}")
+    panels_by_name = panels()
+    if name not in panels_by_name:
+        raise Unknown(f"there is no panel {name!r}; the panels are {', '.join(panels_by_name)}")
     if kind not in KINDS:
         raise Unknown(f"there is no export {kind!r}; the exports are {', '.join(list(KINDS)[:-1])} and {[*KINDS][-1]}")
-    shown: Theme = "dark" if theme == "dark" else "light"
+    theme_name: Theme = "dark" if theme == "dark" else "light"
     asked = parse(search)
     paper = asked.get("paper", "single" if kind == "pdf" else None)
     if paper is not None and not is_column(paper):
         raise Unknown(f"there is no column {paper[:40]!r} of papers; there are {', '.join(INCHES)}")
-    export = Export(context, known[name], asked, search)
+    export = Export(context, panels_by_name[name], asked, search)
     if kind in WRITTEN:
         body = WRITTEN[kind](export)
         saved = f"{export.file}-{paper}" if kind == "pdf" else export.file
         called = {"Content-Disposition": f'attachment; filename="{saved}.{kind}"'}
         return Response(body, mimetype=KINDS[kind], headers=called)
-    text = export.snippet() if kind == "py" else json.dumps(export.picture(shown, paper))
+    text = export.snippet() if kind == "py" else json.dumps(export.picture(theme_name, paper))
     return Response(text, mimetype=KINDS[kind])
 
 
@@ -215,15 +215,15 @@ class Export:
             paper: for a paper, in light colours and without lines that mark the selection.
         """
         figure = self._figure("light" if paper else theme, line=paper is None)
-        said = figure.layout.meta or {}
+        meta = figure.layout.meta or {}
         width, height = size_of(paper) if paper else getattr(self.panel, "size", SIZE)
         if paper:
-            figure = for_paper(figure, str(said.get("title", self.panel.title)), paper)
+            figure = for_paper(figure, str(meta.get("title", self.panel.title)), paper)
         return {
             "figure": json.loads(figure.to_json()),
             # As on the page, where a panel about whatever is chosen says its title when it is drawn.
-            "title": self.panel.title if isinstance(self.panel, Panel) else said.get("title", self.panel.title),
-            "slice": said.get("slice", ""),
+            "title": self.panel.title if isinstance(self.panel, Panel) else meta.get("title", self.panel.title),
+            "slice": meta.get("slice", ""),
             "where": self._where(),
             "file": self.file,
             "width": width,

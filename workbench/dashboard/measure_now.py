@@ -81,13 +81,13 @@ def shown(job: Job, asked: dict[str, str]) -> list[Any]:
     """How the work stands, in one line."""
     what = f"{asked['what'].rstrip('.')} of {asked['run']}"
     if job.pending:
-        done, total = job.done, max(job.total, 1)
+        finished, total = job.done, max(job.total, 1)
         left = _left(job)
         far = f"{job.done} of {job.total} checkpoints{left}" if job.total else "starting"
         return [
             html.Strong(f"Measuring {what}"),
             html.Span(far, className="num"),
-            html.Div(html.Div(style={"width": f"{100 * done / total:.0f}%"}), className="bar"),
+            html.Div(html.Div(style={"width": f"{100 * finished / total:.0f}%"}), className="bar"),
             html.Button("Cancel", className="button", type="button", **{"data-measure-cancel": "1"}),
         ]
     close = html.Button("Close", className="button", type="button", **{"data-measure-close": "1"})

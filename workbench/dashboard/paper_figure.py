@@ -88,7 +88,7 @@ def page(picture: Mapping[str, Any]) -> str:
         f"h1 {{ margin: 0; padding-left: 6px; height: {HEAD}px; font: inherit; overflow: hidden }}"
     )
     loaded = "Promise.all(['400', '600'].map((weight) => document.fonts.load(weight + ' 11px Inter')))"
-    drawn = (
+    script = (
         f"const [data, layout] = {data};"
         f"{loaded}.then(() => Plotly.newPlot('plot', data, layout, {{ staticPlot: true }}));"
     )
@@ -97,5 +97,5 @@ def page(picture: Mapping[str, Any]) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         f"<title>{escape(picture['title'])}</title><style>{style}</style></head>"
         f"<body><h1>{escape(picture['title'])}</h1><div id='plot'></div>"
-        f"<script>{plotly_js()}</script><script>{drawn}</script></body></html>"
+        f"<script>{plotly_js()}</script><script>{script}</script></body></html>"
     )

@@ -65,14 +65,14 @@ class Questions:
         ident = body.get("output")
         if not isinstance(ident, str) or ident not in self._callbacks:
             raise Malformed(f"There is no callback {ascii(ident)[:80]}.")
-        known = []
+        expected = []
         for kind, wanted in zip(("inputs", "state"), self._callbacks[ident], strict=True):
             self._check_values(kind, body.get(kind, []), wanted)
-            known += [".".join(one) for one in wanted]
+            expected += [".".join(one) for one in wanted]
         if body.get("outputs") != self._outputs[ident]:
             raise Malformed("The request names other outputs than its callback has.")
         changed = body.get("changedPropIds", [])
-        if not isinstance(changed, list) or any(one not in known for one in changed):
+        if not isinstance(changed, list) or any(one not in expected for one in changed):
             raise Malformed("The request names a change that its callback does not read.")
 
     def _check_values(self, kind: str, given: Any, wanted: list[tuple[str, str]]) -> None:

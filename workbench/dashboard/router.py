@@ -71,26 +71,26 @@ def page(context: Context, path: str, search: str, last: str = "") -> tuple[list
         last: the run seen last, which the navigation leads back to.
     """
     runs = context.store.runs()
-    shown = page_at(path)
-    drawn, notices = None, list[Notice]()
-    if shown is None:
+    target = page_at(path)
+    content, notices = None, list[Notice]()
+    if target is None:
         notices.append(_instead(f"This link names the page {path}, which does not exist."))
     else:
         with isolated(lambda problem: notices.append(_instead(as_sentence(problem))), f"the page {path}"):
             try:
-                drawn = shown.draw(context, Visit(path, search, last))
+                content = target.draw(context, Visit(path, search, last))
             except Astray as astray:
                 notices.append(astray.notice)
             except LensError as error:
                 why = f"The page {path} could not be drawn from what is stored ({clause(error)})."
                 notices.append(_instead(why))
-    if drawn is None or shown is None:
-        shown = PAGES[0]
-        drawn = shown.draw(context, Visit(path, search, last, notices))
-    back = drawn.run or (last if last in runs else _first(runs))
-    here = {"run": drawn.run, "title": f"{drawn.title} \u00b7 LengthLens", "waits": drawn.waits}
+    if content is None or target is None:
+        target = PAGES[0]
+        content = target.draw(context, Visit(path, search, last, notices))
+    back = content.run or (last if last in runs else _first(runs))
+    here = {"run": content.run, "title": f"{content.title} \u00b7 LengthLens", "waits": content.waits}
     told = [dcc.Store(id=f"page-{name}") for name in SAID_TO_PAGES]
-    return [*told, *drawn.content], nav(PAGES, shown, back), here
+    return [*told, *content.content], nav(PAGES, target, back), here
 
 
 def _instead(why: str) -> Notice:

@@ -83,20 +83,20 @@ def drawer() -> dmc.Drawer:
 
 def listed(context: Context) -> list[Any]:
     """Every view with its link, and what is wrong with other files."""
-    made: list[Any] = []
+    children: list[Any] = []
     problems: list[str] = []
     for place, root in enumerate(context.store.roots):
-        views, said = read_views(root)
-        problems += said
+        views, unreadable = read_views(root)
+        problems += unreadable
         for view in views:
             page = page_at(view.link.partition("?")[0])
             if page is None:
                 problems.append(f"{shown(root / FOLDER / view.file)}.json names a page that does not exist")
             else:
-                made.append(_line(view, page.name, f"{place}:{view.file}"))
+                children.append(_line(view, page.name, f"{place}:{view.file}"))
     none = html.P(f"None yet. They are kept as files in {shown(context.store.roots[0] / FOLDER)}/.", className="soft")
-    errors = [html.Div([icon("warn"), html.P(f"{said}.")], className="banner error") for said in problems]
-    return [html.Ul(made, className="views") if made else none, *errors]
+    errors = [html.Div([icon("warn"), html.P(f"{unreadable}.")], className="banner error") for unreadable in problems]
+    return [html.Ul(children, className="views") if children else none, *errors]
 
 
 def _line(view: SavedView, page: str, ident: str) -> html.Li:

@@ -107,15 +107,17 @@ def take(
     measured = [name for name, view in Store([root]).runs().items() if view.measured]
     if not measured:
         raise SystemExit(f"{root} holds no measured run: lengthlens measure {root} makes the rows")
-    shown = {page.path.strip("/") or "runs": _address(page.path, page.needs_run, run or measured[0]) for page in PAGES}
+    addresses = {
+        page.path.strip("/") or "runs": _address(page.path, page.needs_run, run or measured[0]) for page in PAGES
+    }
     make_folder(out)
-    taken: list[Path] = []
+    pictures: list[Path] = []
     with served(root) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=browser_path, args=ARGUMENTS)
         for theme in themes:
             window = {"width": size[0], "height": size[1]}
             page = browser.new_context(viewport=window, color_scheme=theme).new_page()
-            for name, path in shown.items():
+            for name, path in addresses.items():
                 if only and name not in only:
                     continue
                 page.goto(f"{address}{path}")
@@ -123,10 +125,10 @@ def take(
                 page.wait_for_timeout(800)
                 file = out / f"{name}-{theme}.png"
                 write_atomic(out, file.name, page.screenshot())
-                taken += [file, *(_part(page, out, *part, theme) for part in PARTS.get(name, ()))]
+                pictures += [file, *(_part(page, out, *part, theme) for part in PARTS.get(name, ()))]
             page.context.close()
         browser.close()
-    return taken
+    return pictures
 
 
 def _part(page: Any, out: Path, name: str, selector: str, theme: str) -> Path:

@@ -41,11 +41,11 @@ def with_arguments(doc: str | None, names: Iterable[str]) -> str:
         names: of the arguments, in the order of the signature.
     """
     sections = inspect.cleandoc(doc or "").split("\n\n")
-    own = next((section for section in sections if section.startswith("Args:\n")), "")
-    entries = _ENTRY.split(own)[1:]
+    own_section = next((section for section in sections if section.startswith("Args:\n")), "")
+    entries = _ENTRY.split(own_section)[1:]
     texts = {name: f"{name}: {text}" for name, text in SHARED.items()}
     texts |= {name: entry for entry in entries for name in entry.partition(":")[0].split(", ")}
     args = "\n    ".join(["Args:", *dict.fromkeys(texts[name] for name in names if name in texts)])
-    rest = [section for section in sections if section != own]
+    rest = [section for section in sections if section != own_section]
     at = next((i for i, section in enumerate(rest) if section.startswith(("Returns:", "Raises:"))), len(rest))
     return "\n\n".join([*rest[:at], args, *rest[at:]])

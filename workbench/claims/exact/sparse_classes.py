@@ -67,14 +67,14 @@ class LocalClass:
             return self.values[content]
         before, between, behind = place - 1, gap - 1, length - place - gap
         first, second = content
-        rest = length - 2
+        background = length - 2
         counts = (
             (content, 1),
             ((BACKGROUND, first), before),
             ((first, BACKGROUND), between + behind),
             ((BACKGROUND, second), before + between),
             ((second, BACKGROUND), behind),
-            ((BACKGROUND, BACKGROUND), rest * (rest - 1) // 2),
+            ((BACKGROUND, BACKGROUND), background * (background - 1) // 2),
         )
         return sum((count * self.values[pair] for pair, count in counts), Fraction(0)) / (length * (length - 1) // 2)
 

@@ -447,14 +447,16 @@ def areas_under_the_curve() -> list[Row]:
     ]
     areas = {row.item: row.value for row in rows}
     of_crasp = [replace(row, quantity="AUC of the label") for row in rows if row.item.startswith("in C-RASP")]
-    others = [replace(row, quantity="AUC of another label") for row in rows if not row.item.startswith("in C-RASP")]
+    other_labels = [
+        replace(row, quantity="AUC of another label") for row in rows if not row.item.startswith("in C-RASP")
+    ]
     regular_lead = {
         name: areas["in C-RASP, regular languages alone"] - areas[f"{name}, regular languages"]
         for name in ("star-free", "low dot-depth")
     }
     return [
         *of_crasp,
-        *others,
+        *other_labels,
         Row("lead over in AC0", "all maps", areas["in C-RASP, as labelled"] - areas["in AC0"]),
         *(Row(f"lead over {name}", "regular languages", lead) for name, lead in regular_lead.items()),
     ]

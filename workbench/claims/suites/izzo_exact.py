@@ -319,7 +319,7 @@ def lengths_by_prior() -> list[Row]:
     from workbench.claims.exact.random_strings import BATCHES, DRAWS, length_needed, mean_errors, mean_interval
 
     rng = np.random.default_rng(0)
-    rows, needed = [], {}
+    rows, ends = [], {}
     x = np.log(1 / np.array(EPSILONS))
     for alpha in ALPHAS:
         grid = 2.0 ** np.arange(0, 14.5, 0.5)
@@ -327,14 +327,14 @@ def lengths_by_prior() -> list[Row]:
             [[length_needed(curve, grid, e) for e in EPSILONS] for curve in mean_errors(alpha, grid, rng)]
         )
         slope, low, high = mean_interval(np.polyfit(x, np.log(lengths.T), 1)[0])
-        needed[alpha] = mean_interval(lengths[:, -1])
+        ends[alpha] = mean_interval(lengths[:, -1])
         rows.append(Row("slope of log N0 over 2 + 2/alpha", f"alpha {alpha:g}", slope / (2 + 2 / alpha),
                         low / (2 + 2 / alpha), high / (2 + 2 / alpha), n=BATCHES * DRAWS))  # fmt: skip
-        rows.append(Row("N0", f"alpha {alpha:g}, epsilon {EPSILONS[-1]:g}", *needed[alpha], n=BATCHES * DRAWS))
+        rows.append(Row("N0", f"alpha {alpha:g}, epsilon {EPSILONS[-1]:g}", *ends[alpha], n=BATCHES * DRAWS))
     for smaller, larger in pairwise(ALPHAS):
-        least = needed[smaller][1] / needed[larger][2]
-        rows.append(Row("N0 over that of the next alpha", f"alpha {smaller:g}", needed[smaller][0] / needed[larger][0],
-                        least, needed[smaller][2] / needed[larger][1]))  # fmt: skip
+        least = ends[smaller][1] / ends[larger][2]
+        rows.append(Row("N0 over that of the next alpha", f"alpha {smaller:g}", ends[smaller][0] / ends[larger][0],
+                        least, ends[smaller][2] / ends[larger][1]))  # fmt: skip
     return rows
 
 

@@ -121,7 +121,7 @@ def scores_of_handmade_heads() -> list[Row]:
         ("anti_induction", 0, anti_induction_model, anti_induction, "induction"),
     )
     rows = []
-    for name, layer, model_of, keys, other in heads:
+    for name, layer, model_of, keys, other_keys in heads:
         for symbols in SYMBOLS:
             model = model_of(symbols, SURE).double()
             once = torch.arange(1, symbols + 1)
@@ -135,7 +135,7 @@ def scores_of_handmade_heads() -> list[Row]:
             item = f"{name.replace('_', '-')}, P {symbols}"
             rows += [
                 Row("own score", item, float(scores[name].item()), expected=1.0),
-                Row("score by the other's keys", item, float(scores[other].item()), expected=no_mass),
+                Row("score by the other's keys", item, float(scores[other_keys].item()), expected=no_mass),
                 Row("score one place further", item, float(scores["further"].item()), expected=no_mass),
             ]
     return rows

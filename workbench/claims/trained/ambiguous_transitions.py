@@ -46,13 +46,13 @@ def transition_rows(run: TrainedRun, most: int = 3) -> StatisticRows:
     counts = [_counts(run, n, -(-STRINGS // len(lengths)), most) for n in lengths]
     together = np.concatenate(counts, 1)  # m, string, (errors, transitions) of either kind
     rng = np.random.default_rng(seed_of("claims", "transitions"))
-    drawn = rng.integers(0, together.shape[1], (RESAMPLES, together.shape[1]))
+    samples = rng.integers(0, together.shape[1], (RESAMPLES, together.shape[1]))
     for m, of_strings in enumerate(together, start=1):
         errors = of_strings.sum(0)
         shared = {"setting": f"m {m}", "length": high, "n": len(of_strings)}
         for kind, (wrong, n) in zip(("ambiguous", "other"), errors, strict=True):
             yield {"quantity": f"error at {kind} transitions", "value": float(wrong / max(n, 1)), **shared, "n": int(n)}
-        ratios = _ratio(of_strings[drawn].sum(1))
+        ratios = _ratio(of_strings[samples].sum(1))
         ends = {"low": float(np.percentile(ratios, 2.5)), "high": float(np.percentile(ratios, 97.5))}
         yield {"quantity": "ratio of errors", "value": float(_ratio(errors)), **shared}
         yield {"quantity": "ratio of errors with its interval", "value": float(_ratio(errors)), **ends, **shared}

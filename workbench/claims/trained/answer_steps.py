@@ -47,12 +47,12 @@ def step_rows(run: TrainedRun, factors: Sequence[float]) -> StatisticRows:
     for factor in factors:
         n = run.task.next_length(factor * run.longest)
         batch = run.strings(STRINGS, n, "matched", "steps")
-        written = _written(run, batch)
+        answer = _written(run, batch)
         shared = {"length": n, "n": len(batch)}
-        last = answer_token(batch, written)
+        last = answer_token(batch, answer)
         yield {"quantity": f"answer token at {factor:g} N", **share(int(last.sum()), len(last)), **shared}
         assert batch.prompt is not None
-        steps = written.right[:, batch.prompt - 1 : -1].cpu().numpy()
+        steps = answer.right[:, batch.prompt - 1 : -1].cpu().numpy()
         taken, wrong = at_risk(steps)
         errors = {"value": float((wrong & taken).sum() / taken.sum())}
         yield {"quantity": f"step error at {factor:g} N", **errors, **shared}
@@ -126,14 +126,14 @@ def token_rows(run: TrainedRun, read: Sequence[int] = (), written: Sequence[int]
     if not isinstance(task, SequenceTask):
         raise ClaimError(f"the answers of {task.name} are not part of the sequence, so they have no tokens to count")
     inputs = {f"{n} read": n for n in read} | {f"{m} written": _input_of(task, m) for m in written}
-    for told, n in inputs.items():
+    for label, n in inputs.items():
         batch = run.strings(STRINGS, n + 1 + task.answer_length(n), "matched", "tokens")
         with torch.no_grad():
             right = right_queries(run, batch, run.answers(batch))[0]
         shares = share_right(right, batch)
-        ends = mean_ends(shares, np.random.default_rng(seed_of("claims", "tokens", told)), RESAMPLES, (0.0, 1.0))
+        ends = mean_ends(shares, np.random.default_rng(seed_of("claims", "tokens", label)), RESAMPLES, (0.0, 1.0))
         number = {"value": float(shares.mean()), "low": ends.low, "high": ends.high}
-        yield {"quantity": f"tokens right, {told}", "length": batch.length, "n": len(batch), **number}
+        yield {"quantity": f"tokens right, {label}", "length": batch.length, "n": len(batch), **number}
 
 
 def _input_of(task: SequenceTask, written: int) -> int:

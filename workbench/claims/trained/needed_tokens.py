@@ -34,16 +34,16 @@ def needed_rows(run: TrainedRun, groups: Groups) -> StatisticRows:
         groups: ``token`` leaves out one at a time, ``type`` all with the same token.
     """
     batch = run.strings(STRINGS, run.task.next_length(run.longest), "matched", "needed tokens")
-    needed = needed_places(run.task, batch)
-    chosen = influential_tokens(run.model, run.task, batch, k=max(1, *map(len, needed)), groups=groups).chosen
+    required = needed_places(run.task, batch)
+    chosen = influential_tokens(run.model, run.task, batch, k=max(1, *map(len, required)), groups=groups).chosen
     shares = np.concatenate(
-        [recall(row[None, : len(places)], [places]) for row, places in zip(chosen, needed, strict=True) if places]
+        [recall(row[None, : len(places)], [places]) for row, places in zip(chosen, required, strict=True) if places]
     )
     ends = mean_ends(shares, np.random.default_rng(seed_of("claims", "needed tokens")), RESAMPLES, (0.0, 1.0))
     shared = {"length": batch.length, "n": len(shares)}
     value = {"value": float(shares.mean()), "low": ends.low, "high": ends.high}
     yield {"quantity": "needed tokens found", **value, **shared}
-    by_chance = np.mean([len(places) / (batch.length - 1) for places in needed if places])
+    by_chance = np.mean([len(places) / (batch.length - 1) for places in required if places])
     yield {"quantity": "needed tokens found by chance", "value": float(by_chance), **shared}
 
 

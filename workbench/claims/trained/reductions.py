@@ -258,14 +258,14 @@ def slope_on_setting(claim: Claim, table: RunTable, quantity: str, settings: Seq
     for cell in claim.cells:
         for run in runs_of(cell, table):
             named = [f"{quantity}, {setting}" for setting in settings]
-            found = [run.row(told) for told in named]
+            run_rows = [run.row(told) for told in named]
             rng = rng_of(claim, run.seed)
             drawn = np.stack([drawn_shares(run.share(told), RESAMPLES, rng) for told in named])
-            x = np.arange(1, len(found) + 1) - (len(found) + 1) / 2
+            x = np.arange(1, len(run_rows) + 1) - (len(run_rows) + 1) / 2
             slopes = x @ drawn / (x @ x)
-            value = float(x @ np.array([row.value for row in found]) / (x @ x))
+            value = float(x @ np.array([row.value for row in run_rows]) / (x @ x))
             low, high = np.percentile(slopes, (2.5, 97.5))
-            rows.append(run.made("slope on k", cell.name, value, float(low), float(high), found[0].n))
+            rows.append(run.made("slope on k", cell.name, value, float(low), float(high), run_rows[0].n))
     return rows
 
 
@@ -401,21 +401,21 @@ def label_lead(claim: Claim, table: RunTable, quantity: str, inside: int, other:
     runs = [run for cell in claim.cells for run in runs_of(cell, table) if run.fitted]
     place = np.array([claim.cells.index(run.cell) for run in runs], dtype=int)
     value = np.array([run.row(quantity).value or 0.0 for run in runs])
-    kept = list(dict.fromkeys(place.tolist()))
-    one = np.array([i < inside for i in kept])
-    two = np.array([claim.cells[i].task not in other for i in kept])
+    cell_indices = list(dict.fromkeys(place.tolist()))
+    is_inside = np.array([i < inside for i in cell_indices])
+    two = np.array([claim.cells[i].task not in other for i in cell_indices])
     planned = len(claim.cells)
-    if not (0 < one.sum() < len(kept) and 0 < two.sum() < len(kept)):
+    if not (0 < is_inside.sum() < len(cell_indices) and 0 < two.sum() < len(cell_indices)):
         return [undefined("lead over in AC0", "", planned)]
 
     def lead(chosen: np.ndarray) -> float:
-        means = np.array([value[chosen][place[chosen] == i].mean() for i in kept])
-        return area_under_curve(means, one) - area_under_curve(means, two)
+        means = np.array([value[chosen][place[chosen] == i].mean() for i in cell_indices])
+        return area_under_curve(means, is_inside) - area_under_curve(means, two)
 
     found = over_seeds(place.tolist(), lead, rng_of(claim), bounds=(-1.0, 1.0))
     if found is None:
         return [undefined("lead over in AC0", "", planned)]
-    return [about_several("lead over in AC0", "", found, len(kept), planned)]
+    return [about_several("lead over in AC0", "", found, len(cell_indices), planned)]
 
 
 def area_under_curve(value: np.ndarray, label: np.ndarray) -> float:
@@ -580,12 +580,12 @@ def _crossing(x: np.ndarray, y: np.ndarray, level: float) -> np.ndarray:
 
 def bound_tau(claim: Claim, table: RunTable, quantity: str, target: str) -> list[Row]:
     """Kendall's tau, over runs, of the plateau and a part of the bound; gamma enters as 1/gamma."""
-    told = f"{quantity}, {target}"
+    label = f"{quantity}, {target}"
     runs = [run for cell in claim.cells for run in runs_of(cell, table)]
-    if runs and not any(told in run.rows for run in runs):
-        raise LookupError(f"no run of {claim.id} has a row {told}: the claim needs another row than was measured")
-    whole = [run for run in runs if told in run.rows and run.rows[told].value]
-    parts = np.array([run.row(told).value or 0.0 for run in whole])
+    if runs and not any(label in run.rows for run in runs):
+        raise LookupError(f"no run of {claim.id} has a row {label}: the claim needs another row than was measured")
+    whole = [run for run in runs if label in run.rows and run.rows[label].value]
+    parts = np.array([run.row(label).value or 0.0 for run in whole])
     x = -parts if target == "gamma" else parts
     y = np.array([run.row(PLATEAU).value or 0.0 for run in whole])
     return [_correlation(claim, "tau", x, y, whole, kendall, len(runs))]

@@ -75,23 +75,23 @@ def share_of_kind(
         told: name of the row.
         groups: indices of cells, those of each group in order.
     """
-    found: list[float] = []
+    shares: list[float] = []
     of_group: list[int] = []
     for place, group in enumerate(groups):
         first, last = (
             {run.seed: _share(run, quantity, label) for run in runs_of(claim.cells[at], table)}
             for at in (group[0], group[-1])
         )
-        found += [last[seed] - first[seed] for seed in last if seed in first]
-        of_group += [place] * (len(found) - len(of_group))
-    rises, groups_of = np.array(found), np.array(of_group)
+        shares += [last[seed] - first[seed] for seed in last if seed in first]
+        of_group += [place] * (len(shares) - len(of_group))
+    rises, groups_of = np.array(shares), np.array(of_group)
 
     def mean(chosen: np.ndarray) -> float:
         names = np.unique(groups_of)
         return float(np.mean([rises[chosen][groups_of[chosen] == name].mean() for name in names]))
 
     over = over_seeds(of_group, mean, rng_of(claim), bounds=(-1.0, 1.0))
-    return [about_several(told, "", over, len(found), len(found)) if over else undefined(told, "", 0)]
+    return [about_several(told, "", over, len(shares), len(shares)) if over else undefined(told, "", 0)]
 
 
 def _share(run: OneRun, quantity: str, label: str) -> float:

@@ -100,13 +100,13 @@ class RunTable:
 
     def add(self, rows: Iterable[RunRow]) -> None:
         """Add rows; the rows of a request that was measured again replace the former ones."""
-        found: dict[Key, list[RunRow]] = {}
+        new_rows: dict[Key, list[RunRow]] = {}
         for row in rows:
-            found.setdefault((row.recipe, row.asked, row.version), []).append(row)
-        for key in found:
+            new_rows.setdefault((row.recipe, row.asked, row.version), []).append(row)
+        for key in new_rows:
             if key not in self._rows:
                 self._keys.setdefault(key[0], []).append(key)
-        self._rows.update({key: tuple(rows) for key, rows in found.items()})
+        self._rows.update({key: tuple(rows) for key, rows in new_rows.items()})
 
     def has(self, recipe: str, asked: str, versions: Iterable[int]) -> bool:
         """Whether the request was measured on the run of a recipe, under one of these versions."""

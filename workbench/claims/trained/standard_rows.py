@@ -42,7 +42,7 @@ def standard_rows(
         ClaimError: if it could not be made.
     """
     wanted = None if lengths is None else [run.task.next_length(math.ceil(f * run.longest)) for f in lengths]
-    told = {} if lengths is None else {n: f" at {f:g} N" for n, f in zip(wanted or (), lengths, strict=True)}
+    suffixes = {} if lengths is None else {n: f" at {f:g} N" for n, f in zip(wanted or (), lengths, strict=True)}
     path = Path(run.run.path)
     request = MeasureRequest(
         [path], only=[name], steps="last", lengths=wanted, sequences=sequences,
@@ -51,18 +51,18 @@ def standard_rows(
     if problems := execute(plan(request)):
         raise ClaimError(problems[0])
     for row in read_run(path).rows.to_pylist():
-        wanted_there = inside or row["length"] is None or row["length"] in told
+        wanted_there = inside or row["length"] is None or row["length"] in suffixes
         if row["measurement"] == name and (not only or row["quantity"] in only) and not row["control"] and wanted_there:
-            yield _reduced(row, told)
+            yield _reduced(row, suffixes)
 
 
 def _reduced(row: Mapping[str, Any], places: Mapping[int, str]) -> dict[str, Any]:
     """A row of a measurement as one of a run of claims; ``places`` names lengths as multiples of N."""
     head = "" if row["layer"] is None else f"L{row['layer']}" + ("" if row["head"] is None else f"H{row['head']}")
-    told = (row["law"] if row["law"] != "matched" else "", row["mode"], head, row["target"])
+    parts = (row["law"] if row["law"] != "matched" else "", row["mode"], head, row["target"])
     keep = {name: row[name] for name in ("value", "low", "high", "n")}
     label = row["label"] or (row["status"] if row["status"] != "ok" else "")
     length = -1 if row["length"] is None else row["length"]
     place = "" if row["quantity"] in WHOLE else places.get(length, "")
-    setting = ", ".join(part for part in told if part and part != "teacher_forced")
+    setting = ", ".join(part for part in parts if part and part != "teacher_forced")
     return {**keep, "quantity": row["quantity"] + place, "setting": setting, "length": length, "label": label}

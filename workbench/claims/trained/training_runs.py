@@ -199,7 +199,7 @@ def train_missing(
     starts = path_below(folder, STARTS)
     for home in (starts, *((workers.runs,) if workers.runs else ())):
         refuse_links(home, [run.recipe for run in missing])
-    needed = {run.start for run in missing} | set(staying)
+    start_recipes = {run.start for run in missing} | set(staying)
     engine = make_executor(workers.executor, workers=workers.count)
 
     def train(runs: Sequence[PlannedRun]) -> None:
@@ -215,7 +215,9 @@ def train_missing(
             tell(f"{run.cell.name}, seed {run.seed} ({len(ended)} of {len(missing)} runs)")
 
         own = str(workers.runs or "")
-        works = [TrainingJob(run, str(starts) if run.recipe in needed else own, until, str(starts)) for run in runs]
+        works = [
+            TrainingJob(run, str(starts) if run.recipe in start_recipes else own, until, str(starts)) for run in runs
+        ]
         engine.map(train_and_measure, works, on_done=told, memory_per_worker=MEMORY_PER_WORKER)
 
     waiting = list(missing)

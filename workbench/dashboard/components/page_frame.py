@@ -112,12 +112,12 @@ def command(text: str) -> html.Div:
 
 def offline(roots: Sequence[Path]) -> html.Div:
     """The message shown while the server does not answer; ``assets/js/offline.js`` shows and hides it."""
-    said = [
+    message = [
         html.Strong("The server does not answer."),
         " The page shows what it loaded last. It retries every two seconds and continues when the server answers. If "
         "the server was stopped, start it again:",
     ]
-    ways = html.Div([html.P(said), command(f"lengthlens app {' '.join(map(typed, roots))}")], className="ways")
+    ways = html.Div([html.P(message), command(f"lengthlens app {' '.join(map(typed, roots))}")], className="ways")
     return html.Div(html.Div([icon("warn"), ways], className="banner error"), id="offline", role="status", hidden=True)
 
 

@@ -98,19 +98,19 @@ def training(run: RunView) -> list[Any]:
         return [without_log(run)]
     step = int(log["step"][-1])
     far = f"Step {whole(step)} of {whole(run.planned)}"
-    said: list[Any] = [f"{far}, training now. " if run.live else f"{far}. "]
+    text: list[Any] = [f"{far}, training now. " if run.live else f"{far}. "]
     logged = () if run.brief.accuracy else (("accuracy_in", "at trained lengths"), ("accuracy_out", "at twice that"))
     for column, where in logged:
         taken = numbers(log[column])
         if len(taken):
-            said.append(f"{'Accuracy ' if len(said) == 1 else ', '}{proportion(float(taken[-1]))} {where}")
-    return [*said, "." if len(said) > 1 else ""]
+            text.append(f"{'Accuracy ' if len(text) == 1 else ', '}{proportion(float(taken[-1]))} {where}")
+    return [*text, "." if len(text) > 1 else ""]
 
 
 def diagnosis(run: RunView, step: int) -> tuple[list[Any], bool]:
     """The diagnosis sentence, and whether there are interventions to draw; without a diagnosis, how to compute one."""
     try:
-        said = run.memo(("diagnosis", step), lambda: diagnosis_sentence(run.frame, step=step, longest=run.trained))
+        sentence = run.memo(("diagnosis", step), lambda: diagnosis_sentence(run.frame, step=step, longest=run.trained))
     except NotMeasured:
         have = [whole(one) for one in sorted(run.frame.where(measurement="diagnosis").distinct("step").tolist())]
         where = f" at step {whole(step)}, only at {', '.join(have)}" if have else ""
@@ -118,7 +118,7 @@ def diagnosis(run: RunView, step: int) -> tuple[list[Any], bool]:
         return [html.P(f"Not measured{where}."), *measure_button.ways(run, ask, "diagnosis", deepen_at=step)], False
     over = [html.P(entries_said(run), className="soft")] if entries_over_training(run.frame) else []
     named = named_entry(run.frame, step=step)
-    return [html.P(pieces(said)), *over, *try_repair(run, step, named)], bool(named["label"])
+    return [html.P(pieces(sentence)), *over, *try_repair(run, step, named)], bool(named["label"])
 
 
 def try_repair(run: RunView, step: int, named: Mapping[str, Any]) -> list[Any]:

@@ -116,13 +116,13 @@ def step_scale(steps: Sequence[StepStop], step: StepStop, last: tuple[int, int])
     numbers = _numbers(steps)
     many = f"{len(steps):,}"
     where = [
-        "of each run\u2019s own steps" if isinstance(one, str) else f"measured step {i + 1:,} of {many}"
-        for i, one in enumerate(steps)
+        "of each run\u2019s own steps" if isinstance(stop, str) else f"measured step {i + 1:,} of {many}"
+        for i, stop in enumerate(steps)
     ]
     return {
         "values": [*steps, None],
         "places": [_step_place(numbers, value) for value in [*numbers, END]],
-        "texts": [*(one if isinstance(one, str) else whole(one) for one in steps), "each run\u2019s last"],
+        "texts": [*(stop if isinstance(stop, str) else whole(stop) for stop in steps), "each run\u2019s last"],
         "where": [*where, span_of_steps(*last)],
         "kinds": ["where soft num"] * (len(steps) + 1),
         "at": step,
@@ -214,7 +214,7 @@ def step_track(steps: Sequence[StepStop], step: StepStop) -> list[Any]:
     """The step slider on its ground."""
     numbers = _numbers(steps)
     texts = {number: one if isinstance(one, str) else short(number) for number, one in zip(numbers, steps, strict=True)}
-    made = slider(
+    track = slider(
         "sweep-step",
         "Training step",
         [*numbers, END],
@@ -224,7 +224,7 @@ def step_track(steps: Sequence[StepStop], step: StepStop) -> list[Any]:
         [END],
         lambda value: "last" if math.isinf(value) else texts[value],
     )
-    return [html.Div(className="ribbon bare"), made]
+    return [html.Div(className="ribbon bare"), track]
 
 
 def length_track(stops: Sequence[Stop], stop: Stop, trained: tuple[int, int]) -> list[Any]:

@@ -48,13 +48,13 @@ def anchor(term: str) -> str:
 def explained(text: str) -> list[str | html.Button]:
     """A sentence whose jargon shows its definition on hover, focus and touch (``assets/js/popups.js``)."""
     pattern = rf"\b({'|'.join(JARGON)})(?:s|ted)?\b"
-    made: list[str | html.Button] = []
+    parts: list[str | html.Button] = []
     at = 0
-    for found in re.finditer(pattern, text, re.IGNORECASE):
-        term = found[1].lower()
+    for match in re.finditer(pattern, text, re.IGNORECASE):
+        term = match[1].lower()
         about = json.dumps([(term, TERMS[term])])
-        if found.start() > at:
-            made.append(text[at : found.start()])
-        made.append(html.Button(found[0], type="button", className="jargon", **{"data-about": about}))
-        at = found.end()
-    return [*made, text[at:]] if at < len(text) else made
+        if match.start() > at:
+            parts.append(text[at : match.start()])
+        parts.append(html.Button(match[0], type="button", className="jargon", **{"data-about": about}))
+        at = match.end()
+    return [*parts, text[at:]] if at < len(text) else parts

@@ -31,15 +31,15 @@ def typeset(text: str) -> list[Any]:
 
 
 def _typeset(text: str) -> Iterator[Any]:
-    done = 0
+    end = 0
     for part in _PARTS.finditer(text):
-        if part.start() > done:
-            yield text[done : part.start()]
-        done = part.end()
+        if part.start() > end:
+            yield text[end : part.start()]
+        end = part.end()
         side, inner, letter = part.groups()
         if side:
             yield (html.Sub if side == "_" else html.Sup)(typeset(inner))
         else:
             yield letter if letter in _UPRIGHT else html.I(letter)
-    if done < len(text):
-        yield text[done:]
+    if end < len(text):
+        yield text[end:]

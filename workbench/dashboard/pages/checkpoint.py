@@ -54,13 +54,13 @@ BOARD = sequence_board.SequenceBoard("seq-board", (PANEL,), note)
 def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
     """What is below the selection bar: a sentence on the head, tables on the left, the sequence on the right."""
     beside = head_tables.shells(run, cursor, extras) if run.n_heads else head_tables.scan_shells(run)
-    here = not run.run.weightless
-    shown = [
+    has_weights = not run.run.weightless
+    panels = [
         BOARD.shell(PANEL, [BOARD.strip()]),
         html.P(id=f"{BOARD.id}-note", className="board-note", **{"aria-live": "polite"}),
     ]
     return [
-        *(BOARD.stores() if here else []),
+        *(BOARD.stores() if has_weights else []),
         html.Div(
             [
                 html.Div(
@@ -71,7 +71,7 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
                     ],
                     **{"aria-live": "polite"},
                 ),
-                *([BOARD.tools(run, cursor, extras)] if here else []),
+                *([BOARD.tools(run, cursor, extras)] if has_weights else []),
             ],
             className="headline split",
         ),
@@ -79,7 +79,7 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
         html.Div(
             [
                 *([html.Div(beside, className="head-column")] if beside else []),
-                html.Div(shown if here else wants_weights(PANEL.title, run), className="sequence-column"),
+                html.Div(panels if has_weights else wants_weights(PANEL.title, run), className="sequence-column"),
             ],
             className="checkpoint-grid" if beside else "checkpoint-grid headless",
         ),

@@ -63,14 +63,14 @@ def _seeds(run: RunView, at: PanelCursor, shown: str, name: str) -> PanelSource:
 
 
 def _panels() -> tuple[Panel, ...]:
-    made: list[Panel] = []
+    panels: list[Panel] = []
 
     sides: tuple[Literal["a", "b"], ...] = ("a", "b")
 
     def three(row: str, figure: str, other: str, without: tuple[str, ...] = (), **more: Any) -> None:
         title = TITLES[row][0]
         for side in sides:
-            made.append(
+            panels.append(
                 Panel(
                     id=f"cmp-{row}-{side}",
                     row=row,
@@ -82,7 +82,7 @@ def _panels() -> tuple[Panel, ...]:
                     **more,
                 )
             )
-        made.append(
+        panels.append(
             Panel(
                 id=f"cmp-{row}-d",
                 row=row,
@@ -123,39 +123,39 @@ def _panels() -> tuple[Panel, ...]:
         "is hard, and higher means softer.",
         form="heads",
     )
-    return tuple(made)
+    return tuple(panels)
 
 
 def _seed_panels() -> tuple[Panel, ...]:
-    made: list[Panel] = []
-    for shown in ("accuracy", "summary", "position"):
-        row = f"seeds-{shown}"
+    panels: list[Panel] = []
+    for quantity in ("accuracy", "summary", "position"):
+        row = f"seeds-{quantity}"
         for side in ("a", "b", "d"):
             both = side == "d"
 
-            def read(at: PanelCursor, shown: str = shown, both: bool = both) -> tuple[PanelSource, ...]:
+            def read(at: PanelCursor, quantity: str = quantity, both: bool = both) -> tuple[PanelSource, ...]:
                 if not both:
-                    return (_seeds(at.run, at, shown, "frame"),)
-                return _seeds(at.run, at, shown, "a"), _seeds(at.other or at.run, at, shown, "b")
+                    return (_seeds(at.run, at, quantity, "frame"),)
+                return _seeds(at.run, at, quantity, "a"), _seeds(at.other or at.run, at, quantity, "b")
 
-            made.append(
+            panels.append(
                 Panel(
                     id=f"cmp-{row}-{side}",
                     row=row,
                     column=side,
                     title=TITLES[row][0] + (", A and B" if both else ""),
                     figure="seeds_compared" if both else "seeds_over_length",
-                    measurement=SHOWN[shown]["measurement"],
-                    quantities=(SHOWN[shown]["quantity"],),
+                    measurement=SHOWN[quantity]["measurement"],
+                    quantities=(SHOWN[quantity]["quantity"],),
                     about="Medians over seeds: A is solid, B is dashed. Bands run from the lowest to the highest seed."
                     if both
                     else _RANGE,
                     side="b" if side == "b" else "a",
-                    settings={"shown": shown} if both else {"shown": shown, "colour": side},
+                    settings={"shown": quantity} if both else {"shown": quantity, "colour": side},
                     read=read,
                 )
             )
-    return tuple(made)
+    return tuple(panels)
 
 
 def _in_context_panels() -> tuple[Panel, ...]:
@@ -172,7 +172,7 @@ def _in_context_panels() -> tuple[Panel, ...]:
               about=about, **shared)
         for side in sides
     ]  # fmt: skip
-    apart = Panel(
+    difference = Panel(
         id="cmp-in-context-d", column="d", title=f"{title}, A \u2212 B", figure="in_context_difference", source="both",
         about="A \u2212 B at equal numbers of items; positive values mean that A is higher. The interval "
         "(square-and-add) takes the runs as independent; of right and left neighbours, the sentence above compares "
@@ -181,7 +181,7 @@ def _in_context_panels() -> tuple[Panel, ...]:
     )  # fmt: skip
     # Panels of a group are drawn by one call, which asks for all of them: those of heads here are others.
     heads = (replace(one, id=one.id.replace("heads", "in-context-heads")) for one in PANELS if one.row == "heads")
-    return (*each, apart, *heads)
+    return (*each, difference, *heads)
 
 
 PANELS, SEED_PANELS = _panels(), _seed_panels()
@@ -196,23 +196,23 @@ def check(context: Context, run: RunView, extras: Mapping[str, str]) -> tuple[di
     If the link chooses configurations, the page shows them, and B only if the link names it.
     """
     runs, notices = context.store.together(), []
-    asked = extras.get("run2", "")
+    name_b = extras.get("run2", "")
     steps = extras.get("steps", "")
     if steps not in ("", "step"):
-        said = f"This link pairs checkpoints by \u201c{steps[:40]}\u201d, which does not exist."
-        notices.append(Notice(said, "The page pairs them by shares of training.", "Keep"))
+        message = f"This link pairs checkpoints by \u201c{steps[:40]}\u201d, which does not exist."
+        notices.append(Notice(message, "The page pairs them by shares of training.", "Keep"))
     seeds = "1" if extras.get("seeds") == "1" else ""
-    made = {"run2": asked, "seeds": seeds, "steps": "step" if steps == "step" else "", "configs": ""}
+    kept = {"run2": name_b, "seeds": seeds, "steps": "step" if steps == "step" else "", "configs": ""}
     if extras.get("configs"):
         configurations, stale = chosen(context.store, run, extras["configs"])
         configs = written(configurations, run)
-        return made | {"run2": asked if asked in runs else "", "configs": configs}, [*notices, *stale]
-    if asked not in runs:
+        return kept | {"run2": name_b if name_b in runs else "", "configs": configs}, [*notices, *stale]
+    if name_b not in runs:
         default = likeliest(run, [one for one in runs.values() if one.name != run.name and one.measured]).name
-        said = f"This link names the second run {asked}, which is not in this folder."
-        notices += [Notice(said, f"The page shows {default}.", f"Keep {default}")] if asked else []
-        made["run2"] = default
-    return made, notices
+        message = f"This link names the second run {name_b}, which is not in this folder."
+        notices += [Notice(message, f"The page shows {default}.", f"Keep {default}")] if name_b else []
+        kept["run2"] = default
+    return kept, notices
 
 
 OPPOSITE = {SCALE_ROBUST: LENGTH_COUPLED, LENGTH_COUPLED: SCALE_ROBUST}
@@ -254,23 +254,23 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
     at = PanelCursor.asked(context.store, run, cursor, extras)
     if at.configurations:
         return compare_many.content(context, at)
-    other = at.other or run
+    run_b = at.other or run
     names = [name for name, one in context.store.together().items() if one.measured] or [run.name]
     seeds = extras.get("seeds") == "1"
-    shown = SEED_PANELS if seeds else COMPARED[compared_as(run, other).compared]
+    panels = SEED_PANELS if seeds else COMPARED[compared_as(run, run_b).compared]
     heads: list[Any] = []
     for side, ident, here in (("a", "run-select", at), ("b", "run2-select", at.beside)):
         select = run_select(here.run, here.cursor, names, ident, label=f"Run {side.upper()}")
         heads.append(_head(side, select))
     heads.append(_head("d", html.Strong("Medians over seeds" if seeds else "Difference"), seeds))
-    specs = {**other.specs, **run.specs}
+    specs = {**run_b.specs, **run.specs}
     rows: list[Any] = []
-    for row in dict.fromkeys(made.row for made in shown):
+    for row in dict.fromkeys(made.row for made in panels):
         title, says = TITLES[row]
         rail = [html.H2(title), html.P(says, className="soft")]
-        rows.append(panel_frame.matrix_row(rail, [made for made in shown if made.row == row], specs))
+        rows.append(panel_frame.matrix_row(rail, [made for made in panels if made.row == row], specs))
     stores = [dcc.Store(id="lines-beside", data=at.lines_beside), dcc.Store(id="stops-beside", data=at.stops_beside)]
-    below = [*rows, memory(shown), *stores]
+    below = [*rows, memory(panels), *stores]
     matrix = html.Div([html.Div(heads, className="matrix-row sides"), *below], className="matrix compare")
     return [html.H1("Compare two runs", className="sr"), matrix]
 
@@ -292,28 +292,28 @@ def _head(side: str, what: Any, seeds: bool = False) -> html.Div:
 
 def heads_of(at: PanelCursor, seeds: bool) -> tuple[Any, ...]:
     """Chip and sentence of A and of B, and what distinguishes the two."""
-    said: list[Any] = []
-    for here in (at, at.beside):
-        verdict = verdict_at(here.run, here.cursor.step)
+    parts: list[Any] = []
+    for side in (at, at.beside):
+        verdict = verdict_at(side.run, side.cursor.step)
         if seeds:
-            count = len(seeds_of(here.run, here))
+            count = len(seeds_of(side.run, side))
             text: list[Any] = [f"{count} seed{'' if count == 1 else 's'} of this configuration."]
         else:
-            text = prose.verdict(here.run, here.cursor)
-        if here.cursor.step != at.cursor.step:
-            text = [*text, html.Span(other_step(at, here), className="soft")]
-        said += [chip(verdict), text]
-    return (*said, [] if seeds else _difference(at))
+            text = prose.verdict(side.run, side.cursor)
+        if side.cursor.step != at.cursor.step:
+            text = [*text, html.Span(other_step(at, side), className="soft")]
+        parts += [chip(verdict), text]
+    return (*parts, [] if seeds else _difference(at))
 
 
 def other_step(at: PanelCursor, beside: PanelCursor) -> str:
     """Why B is looked at at another step than A."""
-    (mine, end), (step, end_b) = ((one.cursor.step, default_step(one.run)) for one in (at, beside))
+    (mine, end), (step, end_b) = ((view.cursor.step, default_step(view.run)) for view in (at, beside))
     if mine == end:
         return f" The last checkpoints are compared: A at step {whole(mine)}, B at step {whole(step)}."
     if at.pairing == "step":
         return f" B has no step {whole(mine)}; the page shows step {whole(step)}."
-    shares = [proportion(one / last) if last else MISSING for one, last in ((mine, end), (step, end_b))]
+    shares = [proportion(view / last) if last else MISSING for view, last in ((mine, end), (step, end_b))]
     near = step_partners(at.run.measured_steps, beside.run.measured_steps).get(mine) == step
     why = "Same share of training, within a quarter" if near else "B has no checkpoint near this share of training"
     return f" {why}: A at step {whole(mine)} ({shares[0]}), B at step {whole(step)} ({shares[1]})."

@@ -161,7 +161,7 @@ def _select(context: Context, at: PanelCursor) -> html.Div:
 
 def at_cursor(at: PanelCursor) -> html.Table:
     """What each configuration is, and its accuracies at the selected step and length."""
-    found = {shown: _values(at, shown) for shown in ("accuracy", "challenge")}
+    values = {quantity: _values(at, quantity) for quantity in ("accuracy", "challenge")}
     times = multiple(at.cursor.length / at.run.trained)
     where = f"at {times} \u00d7 N" if at.axis == "times" else f"at length {whole(at.cursor.length)}"
     telling = _telling(at.configurations)
@@ -175,19 +175,21 @@ def at_cursor(at: PanelCursor) -> html.Table:
     ]
     heads = [html.Th(name, scope="col") for name in [*names, f"Matched, {where}", f"Challenge, {where}"]]
     lines = []
-    for one in at.configurations:
-        letter = one.letter
-        settings = settings_of(one.runs[0].config)
+    for configuration in at.configurations:
+        letter = configuration.letter
+        settings = settings_of(configuration.runs[0].config)
         cells: list[Any] = [
             html.Td(html.Span(letter, className=f"badge many-{letter.lower()}")),
             html.Th(
-                html.A(one.name, href=link(one.runs[0].name), **{"data-nav": "1"}), scope="row", title=_seeds_said(one)
+                html.A(configuration.name, href=link(configuration.runs[0].name), **{"data-nav": "1"}),
+                scope="row",
+                title=_seeds_said(configuration),
             ),
             *(html.Td(value_text(settings.get(axis)), className="soft") for axis in telling),
-            html.Td(_verdicts(at, one)),
-            html.Td(_steps(at, one), className="num"),
-            html.Td(whole(one.runs[0].trained), className="num"),
-            *(html.Td(found[shown].get(letter, MISSING), className="num") for shown in found),
+            html.Td(_verdicts(at, configuration)),
+            html.Td(_steps(at, configuration), className="num"),
+            html.Td(whole(configuration.runs[0].trained), className="num"),
+            *(html.Td(values[quantity].get(letter, MISSING), className="num") for quantity in values),
         ]
         lines.append(html.Tr(cells))
     caption = html.Caption(
@@ -233,16 +235,16 @@ def _values(at: PanelCursor, shown: str) -> dict[str, str]:
         data = configurations_over_length.data(rows_of(at, shown), configurations=given["configurations"], shown=shown)
     except NotMeasured:
         return {}
-    found = {}
-    for one in at.configurations:
-        own = data.where(series=one.letter)
+    values = {}
+    for configuration in at.configurations:
+        own = data.where(series=configuration.letter)
         lengths = [int(n) for n in own["length"]]
-        pairs = partners(at.run.lengths, at.run.trained, lengths, one.runs[0].trained, at.axis)
+        pairs = partners(at.run.lengths, at.run.trained, lengths, configuration.runs[0].trained, at.axis)
         here = own.where(length=pairs.get(at.cursor.length, -1))
         if len(here):
             value, low, high = (float(here[name][0]) for name in ("value", "low", "high"))
-            found[one.letter] = estimate(value, low, high)
-    return found
+            values[configuration.letter] = estimate(value, low, high)
+    return values
 
 
 def connect(app: Dash, context: Context) -> None:

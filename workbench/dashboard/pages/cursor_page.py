@@ -250,12 +250,12 @@ def connect(app: Dash, context: Context, pages: Sequence[Page]) -> None:
         shown = (extras.get("view", VIEWS[0]), extras.get("sample", 0))
         view, cursor = place(context, run, step, length, head, *shown)
         page = _under_bar(known["path"], under_bar)
-        made = link(context, page, view, cursor, extras, axis_of({"axis": axis}, view)) | {"kept": keep}
-        if made["href"] == known["href"] and not keep:  # nothing moved: a stale link keeps its banner
+        address = link(context, page, view, cursor, extras, axis_of({"axis": axis}, view)) | {"kept": keep}
+        if address["href"] == known["href"] and not keep:  # nothing moved: a stale link keeps its banner
             raise PreventUpdate
         view, other = pair(context.store, view, extras)
         drawn = [draw(view, getattr(cursor, along), other) for along, draw in SCENTS.values()]
-        return made, unless(said or [], []), unless(mark, glyph(verdict_at(view, step))), *map(unless, scents, drawn)
+        return address, unless(said or [], []), unless(mark, glyph(verdict_at(view, step))), *map(unless, scents, drawn)
 
 
 def _under_bar(path: str, pages: Mapping[str, CursorPage]) -> CursorPage:
@@ -301,7 +301,7 @@ def _follow(app: Dash, context: Context, under_bar: Mapping[str, CursorPage]) ->
         cursor = followed(cursor, view, scale)
         page = _under_bar(known["path"], under_bar)
         view, beside = pair(context.store, view, extras)
-        made = bar(
+        children = bar(
             view,
             cursor,
             list(context.store.runs()),
@@ -309,7 +309,7 @@ def _follow(app: Dash, context: Context, under_bar: Mapping[str, CursorPage]) ->
             beside,
             axis_of({"axis": axis}, view),
         )
-        return made, unless(step, cursor.step), unless(length, cursor.length)
+        return children, unless(step, cursor.step), unless(length, cursor.length)
 
 
 def troubles(context: Context, name: str, extras: Mapping[str, str]) -> list[str]:

@@ -31,19 +31,19 @@ def layout(context: Context, visit: Visit) -> Drawn:
     """An index on the left; on the right a section per measurement, and one for the verdicts."""
     specs = context.store.specs
     runs = context.store.runs().values()
-    held = Counter(pair for run in runs for pair in run.brief.quantities)
-    asked = visit.asked.get("quantity", "")
+    run_counts = Counter(pair for run in runs for pair in run.brief.quantities)
+    quantity_name = visit.asked.get("quantity", "")
     known = {quantity["name"] for spec in specs.values() for quantity in spec.get("quantities", ())}
     notices = list(visit.notices)
-    if asked and asked not in known:
-        said = f"This link names the quantity {asked}, which no run here has."
+    if quantity_name and quantity_name not in known:
+        said = f"This link names the quantity {quantity_name}, which no run here has."
         notices.append(Notice(said, "The page shows all quantities.", "Keep all"))
-    drawn = curves(max(runs, key=_telling, default=None))
+    pictures = curves(max(runs, key=_telling, default=None))
     sections: list[Any] = []
     for name, spec in specs.items():
         unshown: list[str] = []
         with isolated(unshown.append, f"{name} cannot be shown"):
-            sections.append(_section(name, spec, held, asked, drawn))
+            sections.append(_section(name, spec, run_counts, quantity_name, pictures))
         sections += [html.P(one, id=slug(name)) for one in unshown]
     content = html.Div(
         [
@@ -166,12 +166,12 @@ def _section(
         for quantity in spec.get("quantities", ())
     ]
     settings = spec.get("settings") or {}
-    said = [html.Span(f"{key} {value}", className="setting mono") for key, value in settings.items()]
+    parts = [html.Span(f"{key} {value}", className="setting mono") for key, value in settings.items()]
     return html.Section(
         [
             html.H2(spec.get("title") or name),
             html.P(line, className="soft"),
-            *([html.P(["Settings: ", *said], className="soft settings")] if said else []),
+            *([html.P(["Settings: ", *parts], className="soft settings")] if parts else []),
             html.Dl(terms),
         ],
         id=slug(name),

@@ -187,12 +187,14 @@ def in_context(run: RunView) -> html.Div:
 
 def in_context_deeper(run: RunView) -> list[html.Div]:
     """Which heads decide and what layers contain, if a prompted model was evaluated for that."""
-    if run.measured.isdisjoint(one.measurement for one in IN_CONTEXT_DEEPER):
+    if run.measured.isdisjoint(panel.measurement for panel in IN_CONTEXT_DEEPER):
         return []
     rows = []
     for row, (name, question, kind) in IN_CONTEXT_DEEPER_ROWS.items():
         rail = [html.H2(name), html.P(question, className="soft"), html.P(id=f"rail-{row}"), panel_frame.how(row)]
-        rows.append(panel_frame.matrix_row(rail, [one for one in IN_CONTEXT_DEEPER if one.row == row], run.specs, kind))
+        rows.append(
+            panel_frame.matrix_row(rail, [panel for panel in IN_CONTEXT_DEEPER if panel.row == row], run.specs, kind)
+        )
     return [html.Div([*rows, memory(IN_CONTEXT_DEEPER)], className="matrix more-row late")]
 
 
@@ -421,15 +423,15 @@ def _prose(app: Dash, context: Context) -> None:
         view = context.store.run(run)
         return no_update if view is None else counted(view)
 
-    told = ("verdict-line", "why", *RAILS.values(), "ledger-said", "ledger")
+    outputs = ("verdict-line", "why", *RAILS.values(), "ledger-said", "ledger")
 
     @app.callback(
-        *[Output(name, "children") for name in told],
+        *[Output(name, "children") for name in outputs],
         *[Input(part, "data") for part in PARTS],
         Input("run-version", "data"),
         Input("ledger-open", "data"),
         State("run", "data"),
-        *[State(name, "children") for name in told],
+        *[State(name, "children") for name in outputs],
     )
     def said(step: int, length: int, head: str, _: Any, opened: bool, run: str, *known: Any) -> Any:
         view, cursor = place(context, run, step, length, head)

@@ -147,7 +147,7 @@ def tour_button() -> html.Button:
 def cards(rows: Sequence[dict[str, Any]], filters: Filters, live: bool = True) -> list[Any]:
     """The three verdicts as buttons (``live``) or pictures: count, name, one line, and the curve that stands for it."""
     counts = Counter(row["verdict"] for row in rows)
-    made: list[Any] = []
+    children: list[Any] = []
     for verdict, line in CARDS.items():
         parts = [
             html.Span(
@@ -169,8 +169,8 @@ def cards(rows: Sequence[dict[str, Any]], filters: Filters, live: bool = True) -
             ),
         ]
         pressed = {"aria-pressed": "true" if filters.verdict == verdict else "false", "data-verdict": verdict}
-        made.append(html.Button(parts, type="button", className="card", **pressed) if live else _still(parts))
-    return made
+        children.append(html.Button(parts, type="button", className="card", **pressed) if live else _still(parts))
+    return children
 
 
 def _still(parts: Sequence[Any]) -> html.Div:
@@ -273,14 +273,14 @@ def _settings(filters: Filters, settings: Mapping[str, Sequence[str]]) -> dmc.Mu
 def having(context: Context, where: Sequence[tuple[str, str]]) -> set[str]:
     """The runs that have the given settings."""
     choices = choices_of(context.store)
-    wanted: dict[str, list[Any]] = {}
+    required: dict[str, list[Any]] = {}
     for axis, text in where:
         if text in choices.values.get(axis, {}):
-            wanted.setdefault(axis, []).append(choices.values[axis][text])
+            required.setdefault(axis, []).append(choices.values[axis][text])
     return {
         name
         for name, config in choices.configs.items()
-        if all(config.get(axis) in values for axis, values in wanted.items())
+        if all(config.get(axis) in values for axis, values in required.items())
     }
 
 
@@ -302,7 +302,7 @@ def _select(ident: str, name: str, values: Sequence[str], chosen: str) -> dmc.Se
 def empty(roots: Sequence[Path]) -> html.Div:
     """No runs yet: the commands that change that."""
     folder = shown(roots[0]) if roots else "checkpoints"
-    own = typed(f"{folder}/majority-s0")
+    task_command = typed(f"{folder}/majority-s0")
     return html.Div(
         [
             html.P(
@@ -326,7 +326,7 @@ def empty(roots: Sequence[Path]) -> html.Div:
                     html.Div(
                         [
                             html.Dt("Train one of your own"),
-                            html.Dd(command(f"lengthlens train majority --out {own}")),
+                            html.Dd(command(f"lengthlens train majority --out {task_command}")),
                         ]
                     ),
                     html.Div([html.Dt("Open another folder"), html.Dd(command("lengthlens app FOLDER"))]),
@@ -353,13 +353,13 @@ def summary(context: Context, run: RunView) -> dict[str, Any]:
     """The run's line on the Runs page, made once per state of the run."""
     row = dict(run.memo(("summary", run.notes), lambda: _summary(run)))
     row |= live_progress(run)
-    said = context.expectations.known(run)
-    if said is None:  # not to be taken for "no claim"
+    prediction = context.expectations.known(run)
+    if prediction is None:  # not to be taken for "no claim"
         return row | {"expects": ASKING}
-    if not said["verdict"]:
-        kind, _, what = said.get("reason", "").partition(": ")
+    if not prediction["verdict"]:
+        kind, _, what = prediction.get("reason", "").partition(": ")
         return row | {"theory": what, "expects": kind or "not known"}
-    return row | {"theory": said["verdict"], "expects": held(said["verdict"], row["verdict"])}
+    return row | {"theory": prediction["verdict"], "expects": held(prediction["verdict"], row["verdict"])}
 
 
 def _summary(run: RunView) -> dict[str, Any]:
@@ -375,14 +375,14 @@ def lines(context: Context, filters: Filters) -> dict[str, Any]:
     every = [summary(context, view) for view in context.store.together().values()]
     held = having(context, filters.where) if filters.where else None
     counted = [row for row in every if matches(row, filters, verdict=False) and (held is None or row["name"] in held)]
-    shown = [row for row in counted if matches(row, filters)]
-    text = "" if len(shown) == len(every) else f"{whole(len(shown))} of {whole(len(every))} runs"
+    displayed = [row for row in counted if matches(row, filters)]
+    text = "" if len(displayed) == len(every) else f"{whole(len(displayed))} of {whole(len(every))} runs"
     troubles = context.store.problems
     if filters.seeds:
         with isolated(troubles.append, "Seeds could not be put together"):
-            shown = by_configuration(context.store.together(), shown)
+            displayed = by_configuration(context.store.together(), displayed)
     return {
-        "rows": shown,
+        "rows": displayed,
         "cards": cards(counted, filters),
         "chips": chips(counted, filters),
         "shown": text,
@@ -443,16 +443,16 @@ def connect(app: Dash, context: Context) -> None:
         together = "1" if seeds == "1" else ""
         held = tuple((axis, value) for axis, _, value in (part.partition("=") for part in where or ()))
         asked = Filters(verdict or "", task or "", positions or "", text or "", together, ties or "", tag or "", held)
-        made = lines(context, asked)
+        data = lines(context, asked)
         # Not by what triggered this: the answer to a filter may have been overtaken by news of the runs, and dropped.
-        moved = made["link"] != known
+        moved = data["link"] != known
         return (
-            made["rows"],
-            made["cards"],
-            made["chips"],
-            made["shown"],
-            made["problems"],
-            made["link"] if moved else no_update,
+            data["rows"],
+            data["cards"],
+            data["chips"],
+            data["shown"],
+            data["problems"],
+            data["link"] if moved else no_update,
             [] if moved else no_update,
         )
 

@@ -174,9 +174,9 @@ def published(run: RunView, one: Mapping[str, Any]) -> str:
 
 def programs(said: Mapping[str, Any]) -> list[Any]:
     """Each program as text, and every line's value at every prefix of one sequence."""
-    made: list[Any] = [html.H2("Program")]
+    children: list[Any] = [html.H2("Program")]
     if not said["programs"]:
-        return [*made, html.P("No program of this class is known for the task, so there is none to trace.")]
+        return [*children, html.P("No program of this class is known for the task, so there is none to trace.")]
     for program in said["programs"]:
         symbols = [html.Th(symbol, scope="col") for symbol in program["string"]]
         head = html.Tr([html.Th("line", scope="col"), html.Th("is", scope="col"), *symbols])
@@ -187,8 +187,10 @@ def programs(said: Mapping[str, Any]) -> list[Any]:
         outputs, source = ", ".join(program["outputs"]), program["string_source"]
         caption = f"Output: {outputs}. Right: each line at every prefix of {source}."
         table = html.Table([html.Caption(caption), html.Thead(head), html.Tbody(rows)], className="trace mono")
-        made.append(html.Div(table, className="scroll", tabIndex=0, role="region", **_named("Program and its values")))
-    return made
+        children.append(
+            html.Div(table, className="scroll", tabIndex=0, role="region", **_named("Program and its values"))
+        )
+    return children
 
 
 def _values(line: Mapping[str, Any]) -> list[html.Td]:

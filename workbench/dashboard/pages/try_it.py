@@ -280,15 +280,15 @@ def _sequence(app: Dash, context: Context) -> None:
     def given(_: Any, __: Any, law: str, text: str, extras: dict[str, str]) -> Any:
         if ctx.triggered_id == "try-law":
             return (extras | {"law": law, "seq": "", "pos": "", "zoom": ""}), ""
-        said = typed(text)
-        if not said:
+        tokens = typed(text)
+        if not tokens:
             return no_update, "Type a sequence, or take a new sample."
         note = (
             f"Longer than {IN_LINK:,} characters: the link to this view opens a sample instead."
-            if len(said) > IN_LINK
+            if len(tokens) > IN_LINK
             else ""
         )
-        return extras | {"seq": said, "pos": "", "zoom": ""}, note
+        return extras | {"seq": tokens, "pos": "", "zoom": ""}, note
 
     # A sample stands in the input, to be changed; in the browser, which alone knows whether somebody is typing there.
     read = (Input(f"{BOARD.id}-tokens", "data"), State("extras", "data"))

@@ -65,23 +65,23 @@ def panels(app: Dash, context: Context, group: Sequence[Panel], late: bool = Fal
             while anything of class ``late`` is in view, and otherwise once the sliders rest. Panels out of view thus do
             not delay those in view.
     """
-    graphs = [f"{one.id}-graph" for one in group if one.form == "graph"]
+    graphs = [f"{panel.id}-graph" for panel in group if panel.form == "graph"]
     browser(app, "drawn", *[Input(graph, "figure") for graph in graphs])
     browser(app, "clicked", *[Input(graph, "clickData") for graph in graphs], prevent_initial_call=True)
-    needed = {part for one in group for part in one.needs}
-    versions = {"log-version" if one.source == "log" else "run-version" for one in group}
-    listened = {part: (Input if part in needed else State)(part, "data") for part in PARTS}
-    given = {
+    parts = {part for panel in group for part in panel.needs}
+    versions = {"log-version" if panel.source == "log" else "run-version" for panel in group}
+    listened = {part: (Input if part in parts else State)(part, "data") for part in PARTS}
+    inputs = {
         "cursor": Input("late", "data") if late else listened,
-        "extras": (Input if "extras" in needed else State)("extras", "data"),
+        "extras": (Input if "extras" in parts else State)("extras", "data"),
         "axis": Input("axis", "data"),
         "look": LOOK,
         "versions": [Input(version, "data") for version in sorted(versions)],
-        "modes": [Input(f"{one.id}-mode", "data") for one in group],
+        "modes": [Input(f"{panel.id}-mode", "data") for panel in group],
         "run": State("run", "data"),
         "shown": State(memory_id(group), "data"),
     }
-    outputs = [Output(*value) for one in group for value in values(one)]
+    outputs = [Output(*value) for panel in group for value in values(panel)]
 
     def draw(
         cursor: dict[str, Any], extras: Any, axis: str, look: Any, versions: Any, modes: Any, run: str, shown: Any
@@ -90,7 +90,7 @@ def panels(app: Dash, context: Context, group: Sequence[Panel], late: bool = Fal
         if look is None:
             raise PreventUpdate
         context.prefetch.disturb()
-        made, now = redrawn(
+        updates, now = redrawn(
             group,
             PanelCursor.asked(context.store, view, where, (extras or {}) | {"axis": axis}),
             look,
@@ -99,6 +99,6 @@ def panels(app: Dash, context: Context, group: Sequence[Panel], late: bool = Fal
         )
         if now == shown:
             raise PreventUpdate
-        return [*made, now]
+        return [*updates, now]
 
-    app.callback([*outputs, Output(memory_id(group), "data")], given)(draw)
+    app.callback([*outputs, Output(memory_id(group), "data")], inputs)(draw)

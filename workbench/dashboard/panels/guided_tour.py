@@ -215,20 +215,20 @@ def wrong_string(context: Context, run: RunView) -> dict[str, Any]:
     job = context.worker.job(context.worker.submit(FIND_WRONG_STRINGS, ask))
     if job is not None and job.pending:
         return {"state": "pending", "seq": "", "said": "", "edited": ""}
-    found = job.result if job is not None and job.state == "done" else None
-    if not isinstance(found, WrongStrings) or found.problem:
+    result = job.result if job is not None and job.state == "done" else None
+    if not isinstance(result, WrongStrings) or result.problem:
         return {"state": "done", "seq": "", "said": NONE, "edited": NONE}
-    short = [one for one in found.strings if len(one.text) <= LONGEST]
-    one = next((one for one in short if one.repaired), next(iter(short), None))
-    if one is None:
+    short = [example for example in result.strings if len(example.text) <= LONGEST]
+    example = next((example for example in short if example.repaired), next(iter(short), None))
+    if example is None:
         return {"state": "done", "seq": "", "said": NONE, "edited": NONE}
-    said = (
-        f"{whole(found.wrong)} of {whole(found.asked)} sequences are answered wrong. For this one the correct answer "
-        f"is {one.right}, and the model answers {one.answered}."
+    text = (
+        f"{whole(result.wrong)} of {whole(result.asked)} sequences are answered wrong. For this one the correct answer "
+        f"is {example.right}, and the model answers {example.answered}."
     )
     with_edit = {True: "gives the correct answer", False: "still gives a wrong answer", None: "was not tried on it"}
-    edited = f"The correct answer is {one.right}. The model with the edit {with_edit[one.repaired]}."
-    return {"state": "done", "seq": one.text, "said": said, "edited": edited}
+    edited = f"The correct answer is {example.right}. The model with the edit {with_edit[example.repaired]}."
+    return {"state": "done", "seq": example.text, "said": text, "edited": edited}
 
 
 def connect(server: Flask, context: Context) -> None:

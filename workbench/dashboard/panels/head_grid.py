@@ -82,10 +82,10 @@ def _cell(
     signed = "curve_a" in row
     colours = difference_colours if signed else cell_colours
     fill, ink = colours(float(row["share"]), theme) if defined else ("var(--sunken)", "var(--ink3)")
-    spoken = f"{name}: hardmax distance {row['text']}" + (", A \u2212 B" if signed else _limits(row))
+    description = f"{name}: hardmax distance {row['text']}" + (", A \u2212 B" if signed else _limits(row))
     broken = site is not None and site[:2] == (int(row["layer"]), int(row["head"]))
     if broken and site is not None:
-        spoken += f"; past N it first goes wrong here: {site[2]}"
+        description += f"; past N it first goes wrong here: {site[2]}"
     counted = not signed and not missing(row["n"])
     return html.Button(
         [
@@ -93,11 +93,11 @@ def _cell(
             *([html.Span(className="curve", style=_curve(row))] if _fits(size, CURVES) and not signed else []),
         ],
         type="button",
-        title=f"{spoken}, n {whole(row['n'])}" if counted else spoken,
+        title=f"{description}, n {whole(row['n'])}" if counted else description,
         className=" ".join(["on"] * chosen + ["site"] * broken + ["low"] * (not _fits(size, CURVES))),
         style={"background": fill, "color": ink},
         **{
-            "aria-label": spoken,
+            "aria-label": description,
             "aria-pressed": "true" if chosen else "false",
             "data-pick-head": f"{int(row['layer'])}.{int(row['head'])}",
         },

@@ -153,7 +153,7 @@ def _about(one: Panel, run: RunView) -> list[panel_words.Said]:
 
 
 def _length_shell(run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> html.Section:
-    made = panel_frame.shell(LENGTH_PANEL, run.specs)
+    shell = panel_frame.shell(LENGTH_PANEL, run.specs)
     names = figures.series_names(run.frame, step=cursor.step) if run.brief.rows else []
     chosen = extras.get("q") or (names[0] if names else "")
     select = dmc.Select(
@@ -167,8 +167,8 @@ def _length_shell(run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> ht
         w=170,
         **{"aria-label": "Quantity"},
     )
-    made.children[0].children[2].children.insert(0, select)
-    return made
+    shell.children[0].children[2].children.insert(0, select)
+    return shell
 
 
 def connect(app: Dash, context: Context) -> None:
@@ -206,13 +206,13 @@ def _table(app: Dash, context: Context, one: Panel, draw: Any) -> None:
         try:
             if mode == "table":
                 return no_update, panel_frame.as_table(every(view, cursor), one.title), [], no_update, TABLE
-            rows, said = view.memo(
+            rows, slice_text = view.memo(
                 (one.id, replace(cursor, run="", view=VIEWS[0], sample=0)), lambda: draw(view, cursor)
             )
         except NotMeasured as missing:
             state = panel_frame.without_rows(missing, view)
             return [], [], state, "", STATE
-        return rows, [], [], said, READY
+        return rows, [], [], slice_text, READY
 
 
 def every(run: RunView, cursor: Cursor) -> pd.DataFrame:
@@ -234,9 +234,9 @@ def head_rows(run: RunView, cursor: Cursor) -> tuple[Any, str]:
     lines = []
     mixed = {row["series"] for row in data.rows() if row["measurement"] == HEAD_EFFECT}
     every_head = list(data.group("layer", "head"))
-    shown = every_head[:MOST_HEADS]
-    shown += [one for one in every_head[MOST_HEADS:] if one[0] == (cursor.layer, cursor.head)]
-    for (layer, which), part in shown:
+    displayed = every_head[:MOST_HEADS]
+    displayed += [one for one in every_head[MOST_HEADS:] if one[0] == (cursor.layer, cursor.head)]
+    for (layer, which), part in displayed:
         cells = {row["series"]: row for row in part.rows()}
         on = (int(layer), int(which)) == (cursor.layer, cursor.head)
         button = html.Button(
@@ -254,13 +254,13 @@ def head_rows(run: RunView, cursor: Cursor) -> tuple[Any, str]:
                 className="on" if on else "",
             )
         )
-    said = f"at {run.kind.counted(cursor.length)} \u00b7 sorted by {short[names[0]].lower()}"
+    slice_text = f"at {run.kind.counted(cursor.length)} \u00b7 sorted by {short[names[0]].lower()}"
     if why and any(n.startswith(DROP) for n in names):
-        said += " \u00b7 no drop can be shown"
-    said += _ablated_on(data)
-    if len(shown) < len(every_head):
-        said += f" \u00b7 {whole(len(shown))} of {whole(len(every_head))} heads, all as table (T)"
-    return html.Table([head, html.Tbody(lines)], className="head-grid-table"), said
+        slice_text += " \u00b7 no drop can be shown"
+    slice_text += _ablated_on(data)
+    if len(displayed) < len(every_head):
+        slice_text += f" \u00b7 {whole(len(displayed))} of {whole(len(every_head))} heads, all as table (T)"
+    return html.Table([head, html.Tbody(lines)], className="head-grid-table"), slice_text
 
 
 def _column_title(run: RunView, data: Frame, series: str, why: str) -> str:
@@ -317,38 +317,38 @@ def _value(row: Mapping[str, Any] | None, grey: bool = False) -> html.Td:
 def fact_rows(run: RunView, cursor: Cursor) -> tuple[Any, str]:
     """The most informative facts of the head, all others folded until opened, and the slice text."""
     if cursor.layer is None or cursor.head is None:
-        said = "All heads are shown. Choose a head in the table above to see everything that was measured of it."
-        raise NotMeasured("circuits.", said, helps=False)
+        slice_text = "All heads are shown. Choose a head in the table above to see everything that was measured of it."
+        raise NotMeasured("circuits.", slice_text, helps=False)
     at = {"step": cursor.step, "length": cursor.length, "layer": cursor.layer, "head": cursor.head}
     data = figures.head_facts(run.frame, **at)
     rows = data.where(data["status"] != "not_applicable").rows()
     first, shared = telling(rows), _shared_n(rows)
-    others: dict[str, list[Any]] = {}
+    further: dict[str, list[Any]] = {}
     for row in rows:
         if row not in first:
-            others.setdefault(str(row["measurement"]), []).append(_fact(run, row, shared))
-    made: list[Any] = [html.Dl([_fact(run, row, shared) for row in first], className="head-facts-list")]
-    if others:
+            further.setdefault(str(row["measurement"]), []).append(_fact(run, row, shared))
+    children: list[Any] = [html.Dl([_fact(run, row, shared) for row in first], className="head-facts-list")]
+    if further:
         grouped = [
             part
-            for name, facts in others.items()
+            for name, facts in further.items()
             for part in (
                 html.H4(run.specs.get(name, {}).get("title", name)),
                 html.Dl(facts, className="head-facts-list"),
             )
         ]
         left = len(rows) - len(first)
-        made.append(html.Details([html.Summary(f"{left} more"), *grouped], className="head-facts-more"))
-    said = " \u00b7 ".join(
-        one
-        for one in (
+        children.append(html.Details([html.Summary(f"{left} more"), *grouped], className="head-facts-more"))
+    slice_text = " \u00b7 ".join(
+        quantity
+        for quantity in (
             head_name(cursor.layer, cursor.head),
             run.kind.counted(cursor.length),
             sample_size(shared) or f"{LEVEL_TEXT} CI",
         )
-        if one
+        if quantity
     )
-    return html.Div(made), said
+    return html.Div(children), slice_text
 
 
 def telling(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -57,15 +57,15 @@ def ledger(run: RunView, at: Cursor) -> Ledger:
 
     def made() -> Ledger:
         try:
-            found = evidence(run.frame, trained=run.trained, **where)
+            clauses = evidence(run.frame, trained=run.trained, **where)
         except NotMeasured:
             return Ledger("", ())
         word = WORDS[run.brief.verdicts[at.step]]
-        counts = tally(found)
+        counts = tally(clauses)
         said = [_counted(counts["supports"], "supports", "support"), _counted(counts["contradicts"], "contradicts")]
         neutral = f", {_counted(counts['neutral'], 'is neutral', 'are neutral')}" if counts["neutral"] else ""
         told = f"{said[0]} \u201c{word}\u201d, {said[1]} it{neutral}"
-        rows = (LedgerRow(one.clause, EVIDENCE[one.topic], one.cells, one.standing) for one in found)
+        rows = (LedgerRow(one.clause, EVIDENCE[one.topic], one.cells, one.standing) for one in clauses)
         return Ledger(told, tuple(rows))
 
     return run.memo(("ledger", *where.values()), made)

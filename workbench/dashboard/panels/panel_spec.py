@@ -113,14 +113,16 @@ class PanelCursor:
         The selection of every seed follows the rule of :attr:`beside`.
         """
         placed = {
-            one.letter: {run.name: replace(self, other=run).beside.cursor.step for run in one.runs}
-            for one in self.configurations
+            configuration.letter: {run.name: replace(self, other=run).beside.cursor.step for run in configuration.runs}
+            for configuration in self.configurations
         }
-        chances = [run.brief.chance for one in self.configurations for run in one.runs]
+        chances = [run.brief.chance for configuration in self.configurations for run in configuration.runs]
         same = bool(chances) and max(chances) - min(chances) < SAME_CHANCE
         return {
             "configurations": placed,
-            "trained_each": {one.letter: one.runs[0].trained for one in self.configurations},
+            "trained_each": {
+                configuration.letter: configuration.runs[0].trained for configuration in self.configurations
+            },
             "chance": self.run.brief.chance if same else None,
         }
 
@@ -163,12 +165,12 @@ class PanelCursor:
     @property
     def span(self) -> tuple[float, float] | None:
         """The range, as log2 of a multiple of N, that the length axes of two compared runs have in common."""
-        other = self.other
-        if other is None:
+        run_b = self.other
+        if run_b is None:
             return None
         # No cached property: until Python 3.12 these hold one lock of the class, and whoever waits for rows gives the
         # turn to compute away, which somebody may hold who waits for that lock.
-        return self.run.memo(("span", other.name, other.rows_version), lambda: _span((self.run, other)))
+        return self.run.memo(("span", run_b.name, run_b.rows_version), lambda: _span((self.run, run_b)))
 
     @property
     def values(self) -> dict[str, Any]:
@@ -354,25 +356,25 @@ class Panel:
 
     def snippet(self, at: PanelCursor) -> str:
         """Python that draws the same figure in a notebook."""
-        given, sources = self.arguments(at), self.sources(at)
+        arguments_here, sources = self.arguments(at), self.sources(at)
         if "cursor" in _parameters(self.figure):
-            given["cursor"] = self._cursor(at)
+            arguments_here["cursor"] = self._cursor(at)
         relative = at.axis == "times" and bool(self._lengths(at))
         relabel = at.run.kind.relabel if self._lengths(at) else None
         used = [self.figure, *["in_multiples"] * relative, *([] if relabel is None else [relabel.__name__])]
         imports = [f"from workbench.figures import {', '.join(used)}"]
         imports += [line for name, line in IMPORTS.items() if any(name in source.code for source in sources)]
         frames = ", ".join(source.name for source in sources)
-        arguments = "".join(f", {name}={value!r}" for name, value in given.items())
+        arguments = "".join(f", {name}={value!r}" for name, value in arguments_here.items())
         read = [f"{source.name} = {source.code}" for source in sources]
-        drawn = f"{self.figure}({frames}{arguments})"
+        call = f"{self.figure}({frames}{arguments})"
         if relative:
             place = self.place(at)
             span = "" if place.span is None else f", span={place.span!r}"
-            drawn = f"in_multiples({drawn}, trained={place.run.trained}{span})"
+            call = f"in_multiples({call}, trained={place.run.trained}{span})"
         elif relabel is not None:
-            drawn = f"{relabel.__name__}({drawn})"
-        return "\n".join([*sorted(imports), "", *read, drawn, ""])
+            call = f"{relabel.__name__}({call})"
+        return "\n".join([*sorted(imports), "", *read, call, ""])
 
     def _lengths(self, at: PanelCursor) -> list[str]:
         """The axes of its figure that show lengths."""

@@ -96,42 +96,42 @@ def redrawn(
         modes: figure or table, for each panel.
         shown: what is on screen.
     """
-    made: list[Any] = []
+    updates: list[Any] = []
     now: dict[str, list[int]] = {}
-    for one, mode in zip(group, modes, strict=True):
-        count = len(values(one))
-        mark = _mark(one, at, look, mode)
-        before = list(shown.get(one.id, ()))
+    for panel, mode in zip(group, modes, strict=True):
+        count = len(values(panel))
+        mark = _mark(panel, at, look, mode)
+        before = list(shown.get(panel.id, ()))
         if len(before) != 1 + count:  # nothing yet, or a page of another version
             before = [0] * (1 + count)
         if before[0] == mark:
-            made += [no_update] * count
-            now[one.id] = before
+            updates += [no_update] * count
+            now[panel.id] = before
             continue
-        drawn = _drawing(one, at, look, mode, mark)
+        drawn = _drawing(panel, at, look, mode, mark)
         # A mark of 0 stands for what an answer leaves alone, so that is still as it was.
         marks = [new or old for new, old in zip(drawn.marks, before[1:], strict=True)]
         pairs = zip(drawn.values, marks, before[1:], strict=True)
-        made += [no_update if new == old else value for value, new, old in pairs]
-        now[one.id] = [mark, *marks]
-    _say_once(group, made, now, shown)
-    return made, now
+        updates += [no_update if new == old else value for value, new, old in pairs]
+        now[panel.id] = [mark, *marks]
+    _say_once(group, updates, now, shown)
+    return updates, now
 
 
 def _say_once(group: Sequence[Panel], made: list[Any], now: dict[str, list[int]], shown: Shown) -> None:
     """If all panels of a row show the same message in place of a figure, the first shows it across the row."""
     end = 0
-    body = {one.id: (end := end + len(values(one))) - 1 for one in group}
-    for row in dict.fromkeys(one.row for one in group):
-        mine = [one for one in group if one.row == row]
-        states = {now[one.id][1 + values(one).index((f"{one.id}-state", "children"))] for one in mine}
-        alike = len(mine) > 1 and len(states) == 1 and all(now[one.id][-1] in STATED for one in mine)
-        for one in mine:
-            if now[one.id][-1] in STATED:
-                said = STATE if not alike else SPEAKS if one is mine[0] else SILENT
-                now[one.id][-1] = _mark_of(said)
-                same = now[one.id][-1:] == list(shown.get(one.id, ()))[-1:]
-                made[body[one.id]] = no_update if same else said
+    body = {panel.id: (end := end + len(values(panel))) - 1 for panel in group}
+    for row in dict.fromkeys(panel.row for panel in group):
+        mine = [panel for panel in group if panel.row == row]
+        states = {now[panel.id][1 + values(panel).index((f"{panel.id}-state", "children"))] for panel in mine}
+        alike = len(mine) > 1 and len(states) == 1 and all(now[panel.id][-1] in STATED for panel in mine)
+        for panel in mine:
+            if now[panel.id][-1] in STATED:
+                said = STATE if not alike else SPEAKS if panel is mine[0] else SILENT
+                now[panel.id][-1] = _mark_of(said)
+                same = now[panel.id][-1:] == list(shown.get(panel.id, ()))[-1:]
+                made[body[panel.id]] = no_update if same else said
 
 
 def _mark_of(value: Any) -> int:

@@ -37,13 +37,13 @@ def _span(quantity: Mapping[str, Any]) -> str:
 def span_of(quantity: Mapping[str, Any]) -> str:
     """Unit and range of a quantity, in a few words; empty where it has neither."""
     low, high, unit = quantity.get("low"), quantity.get("high"), quantity.get("unit", "")
-    named = "" if unit in ("", "label") else unit
+    unit_name = "" if unit in ("", "label") else unit
     if low is None and high is None:
-        return named
+        return unit_name
     limits = (
         f"{low:g} to {high:g}" if None not in (low, high) else f"{low:g} or more" if high is None else f"up to {high:g}"
     )
-    return f"{named}, {limits}" if named else limits
+    return f"{unit_name}, {limits}" if unit_name else limits
 
 
 def why_empty(error: NotMeasured) -> Said:

@@ -96,15 +96,15 @@ class Prefetch:
                     self._wake.wait()
                 if self._closed:
                     return
-                key, asked = self._waiting.popitem(last=False)
+                key, request = self._waiting.popitem(last=False)
                 self._done[key] = None
                 while len(self._done) > 4 * WAITING:
                     self._done.popitem(last=False)
-            for panel, at in asked.drawings():
+            for panel, at in request.drawings():
                 while not self._closed and time.monotonic() - self._disturbed < QUIET:
                     time.sleep(REST)
                 if self._closed:
                     return
                 with suppress(Exception):  # what cannot be drawn says so where it is asked for
-                    self._draw(panel, at, dict(asked.look))
+                    self._draw(panel, at, dict(request.look))
                 time.sleep(REST)

@@ -51,13 +51,13 @@ def heads(one: Panel, at: PanelCursor, look: Mapping[str, Any], mode: str) -> tu
         try:
             if mode == "table":
                 return no_update, no_update, panel_frame.as_table(one.data(at), one.title), [], no_update, TABLE
-            cells, style, said = head_grid.cells(one, at, look["theme"])
+            cells, style, slice_text = head_grid.cells(one, at, look["theme"])
         except NotMeasured as missing:
             state = panel_frame.without_rows(missing, run)
             return [], {}, [], state, "", STATE
         except LensError as error:
             return [], {}, [], _damaged(error, run), "", STATE
-        return cells, style, [], [], said, READY
+        return cells, style, [], [], slice_text, READY
     return [], {}, [], _undrawn(problems[0]), "", STATE
 
 

@@ -61,17 +61,17 @@ def asked(run: RunView, step: int) -> dict[str, Any] | None:
     """The worker's arguments at a step: length, test set, and the intervention of the named cause; None without a
     cause."""
     try:
-        named = named_entry(run.frame, step=step)
+        cause = named_entry(run.frame, step=step)
     except NotMeasured:
         return None
-    if not named["label"]:
+    if not cause["label"]:
         return None
-    repair = str(named["target"])
+    repair = str(cause["target"])
     return {
         "run_path": str(run.path),
         "step": step,
-        "length": int(named["length"]),
-        "law": str(named["law"]),
+        "length": int(cause["length"]),
+        "law": str(cause["law"]),
         "repair": repair if repair in SINGLE_PASS else "",
     }
 
@@ -150,31 +150,31 @@ def said(run: RunView, job: Job) -> list[Any]:
         return []
     if job.state != "done":
         return job_status.broken(job, run)
-    found = job.result
-    if not isinstance(found, WrongStrings):  # the answer to another page's question
+    result = job.result
+    if not isinstance(result, WrongStrings):  # the answer to another page's question
         raise PreventUpdate
-    if found.problem:
-        return [html.P(f"{found.problem[:1].upper()}{found.problem[1:]}.", className="soft")]
+    if result.problem:
+        return [html.P(f"{result.problem[:1].upper()}{result.problem[1:]}.", className="soft")]
     heads = html.Thead(
         html.Tr([html.Th(name, scope="col", className="right" if name == "margin" else "") for name in HEADS])
     )
-    rows = html.Tbody([html.Tr(_cells(run, found, one)) for one in found.strings])
+    rows = html.Tbody([html.Tr(_cells(run, result, one)) for one in result.strings])
     return [
-        html.H3(f"Most confident errors at length {whole(found.length)}"),
-        html.P(counted(found), className="soft"),
+        html.H3(f"Most confident errors at length {whole(result.length)}"),
+        html.P(counted(result), className="soft"),
         html.Div(html.Table([heads, rows], className="ledger"), className="ledger-wrap", tabIndex="0"),
     ]
 
 
 def counted(found: WrongStrings) -> str:
     """How many answers are wrong, how many of them the intervention corrects, and what a nearest correct input is."""
-    shown = ""
+    limit = ""
     if found.wrong > len(found.strings):
-        shown = f"; the table has the {whole(len(found.strings))} with the largest margin"
+        limit = f"; the table has the {whole(len(found.strings))} with the largest margin"
     mended = "" if found.repaired is None else f" The intervention corrects {whole(found.repaired)} of them."
     return (
         f"{whole(found.wrong)} of {whole(found.asked)} sequences of the {found.law} test set are answered "
-        f"wrong{shown}.{mended} Margin: logit of the model\u2019s answer minus the logit of the correct one. Nearest "
+        f"wrong{limit}.{mended} Margin: logit of the model\u2019s answer minus the logit of the correct one. Nearest "
         f"correct input: the sequence with one token replaced (of {whole(found.tried)} tried) that has the same answer "
         "and is answered correctly. If there is none, it is the nearest such sequence of the sample."
     )

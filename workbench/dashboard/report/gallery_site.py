@@ -97,14 +97,14 @@ def publish(folders: Sequence[Path], out: Path, problems: list[str]) -> list[Ent
         _write(out, name, text)
     entries: list[Entry] = []
     for run, address in zip(runs, pages, strict=True):
-        said: list[str] = []
-        with isolated(said.append, f"no page could be made of {run.name}"):
+        failures: list[str] = []
+        with isolated(failures.append, f"no page could be made of {run.name}"):
             _write(out, address, report_html([run], out=f"{run.path.name}.html", shared=shared))
             files[address] = ""
             entries.append(Entry(run, address))
-        if said:
-            problems += said
-            entries.append(Entry(run, problem=said[0]))
+        if failures:
+            problems += failures
+            entries.append(Entry(run, problem=failures[0]))
     files["index.html"] = ""
     _write(out, "index.html", index_html(entries, problems))
     for name in intended - set(files):
@@ -115,17 +115,17 @@ def publish(folders: Sequence[Path], out: Path, problems: list[str]) -> list[Ent
 
 def addresses(names: Sequence[str]) -> list[str]:
     """Where the page of each run lies: a name of plain letters, and no two alike, in upper case either."""
-    taken: set[str] = set()
-    made = []
+    used: set[str] = set()
+    file_names = []
     for name in names:
         plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-.")[:80] or "run"
         address, count = plain, 1
-        while address.lower() in taken:
+        while address.lower() in used:
             count += 1
             address = f"{plain}-{count}"
-        taken.add(address.lower())
-        made.append(f"runs/{address}.html")
-    return made
+        used.add(address.lower())
+        file_names.append(f"runs/{address}.html")
+    return file_names
 
 
 def index_html(entries: Sequence[Entry], problems: Sequence[str]) -> str:
@@ -175,17 +175,17 @@ def _cells(entry: Entry) -> list[Element]:
     """A line of the list: what the Runs page of the dashboard shows of a run at its last verdict."""
     run, line = entry.run, summarise(entry.run)
     name = element("a", run.name, href=entry.address) if entry.address else element("strong", run.name)
-    said = element("span", entry.problem or str(line["question"]), classes="soft")
+    question = element("span", entry.problem or str(line["question"]), classes="soft")
     glyph = element("span", classes=f"icon glyph {line['slug']}", aria_hidden="true")
     chip = element("span", glyph, WORDS[line["verdict"]], classes=f"chip {line['slug']}")
-    told: list[Any] = []
+    cells: list[Any] = []
     if run.brief.last is not None:
         with isolated(lambda _: None, run.name):
-            told = sentence(verdict_line(run, default_cursor(run)))
+            cells = sentence(verdict_line(run, default_cursor(run)))
     return [
-        element("td", name, said),
+        element("td", name, question),
         element("td", chip, _soft(line.get("tiesText"))),
-        element("td", _curve(line) if "spark" in line else MISSING, element("span", *told, classes="sr")),
+        element("td", _curve(line) if "spark" in line else MISSING, element("span", *cells, classes="sr")),
         _value(line, "inside"),
         _value(line, "longest"),
         element("td", str(line.get("failsText", MISSING)), _soft(line.get("failsTimes"))),

@@ -117,14 +117,14 @@ def headline(run: RunView, start: Cursor) -> Element:
 
 def thinned(runs: Sequence[RunView], stops: Sequence[Stops]) -> list[Element]:
     """A sentence for each run whose sliders do not stop at every measured step and length."""
-    made = []
+    notes = []
     for i, (run, held) in enumerate(zip(runs, stops, strict=True)):
         pairs = ((held.steps, run.steps, "checkpoints"), (held.lengths, run.lengths, "prefix lengths"))
         few = [f"{len(kept)} of {whole(len(every))} {noun}" for kept, every, noun in pairs if len(kept) < len(every)]
         if few:
             said = f"The sliders stop at {' and '.join(few)}, evenly spread. Curves and maps along an axis show all."
-            made.append(element("p", said, classes="meta thinned", data_run=str(i)))
-    return made
+            notes.append(element("p", said, classes="meta thinned", data_run=str(i)))
+    return notes
 
 
 def _safely(words: Any, run: RunView, start: Cursor) -> list[Element | str]:
@@ -155,9 +155,9 @@ def specs_of_all(runs: Sequence[RunView]) -> dict[str, Any]:
 
 def evidence(runs: Sequence[RunView]) -> list[Element]:
     """The matrix, its legend, why the runs fail, and a row for each further evaluation that any of the runs has."""
-    shown = [one for one in panels_of_all(runs) if one not in IN_CONTEXT_PANELS]
+    panels = [panel for panel in panels_of_all(runs) if panel not in IN_CONTEXT_PANELS]
     order = {**ROWS, **WHY_ROW, **DEEPER_ROWS, **CIRCUIT_ROW, **TRAINING}
-    shown.sort(key=lambda one: list(order).index(one.row))
+    panels.sort(key=lambda panel: list(order).index(panel.row))
     heads = [
         element(
             "p",
@@ -170,30 +170,30 @@ def evidence(runs: Sequence[RunView]) -> list[Element]:
     ]
     matrix = element("div", element("div", *heads, classes="matrix-row heads-row"), classes="matrix")
     further: list[Element] = []
-    for row, group in groupby(shown, key=lambda one: one.row):
-        made = _row(row, order[row], list(group))
+    for row, group in groupby(panels, key=lambda panel: panel.row):
+        children = _row(row, order[row], list(group))
         if row in ROWS:
-            matrix.append(made)
+            matrix.append(children)
         else:
             wide = "training-row" if row in TRAINING else "more-row"
-            further.append(element("div", made, classes=f"matrix {wide}", data_row=row))
+            further.append(element("div", children, classes=f"matrix {wide}", data_row=row))
     trained = element("div", matrix, legend(), data_row="trained")
-    return [*([trained] if shown else []), *further, *over_items(runs)]
+    return [*([trained] if panels else []), *further, *over_items(runs)]
 
 
 def over_items(runs: Sequence[RunView]) -> list[Element]:
     """The rows of panels over items, of runs that were evaluated in a prompt; empty if there are none."""
-    shown = [one for one in panels_of_all(runs) if one in IN_CONTEXT_PANELS]
+    panels = [one for one in panels_of_all(runs) if one in IN_CONTEXT_PANELS]
     rows = []
     for row, (name, question, kind) in {**IN_CONTEXT_ROWS, **IN_CONTEXT_DEEPER_ROWS}.items():
-        said = [element("h2", name), element("p", question, classes="soft"), element("p", id=f"rail-items-{row}")]
-        shells = [_panel(one) for one in shown if one.row == row]
+        heading = [element("h2", name), element("p", question, classes="soft"), element("p", id=f"rail-items-{row}")]
+        shells = [_panel(one) for one in panels if one.row == row]
         if not shells:
             continue
         rows.append(
-            element("div", element("div", *said, classes="rail"), *shells, classes=f"matrix-row {kind}".strip())
+            element("div", element("div", *heading, classes="rail"), *shells, classes=f"matrix-row {kind}".strip())
         )
-    return [element("div", *rows, classes="matrix", data_row="items")] if shown else []
+    return [element("div", *rows, classes="matrix", data_row="items")] if panels else []
 
 
 def _row(row: str, named: tuple[str, str], group: Sequence[Panel]) -> Element:

@@ -88,13 +88,13 @@ def _versions(found: Any) -> str:
 
 def _rows(run: Run) -> list[tuple[str, str]]:
     """The compacted table, and all shards as one: SHA-256 of a line ``<hash>  <path>`` for each, by path."""
-    found = []
+    rows = []
     table = table_path(run.path)
     if table.is_file():
-        found.append((table.name, sha256_of(table)))
+        rows.append((table.name, sha256_of(table)))
     shards = [shard.path for shard in shards_of(run.path)]
     if shards:
         lines = (f"{sha256_of(path)}  {path.relative_to(run.path).as_posix()}\n" for path in sorted(shards))
         named = f"measurements/ ({len(shards):,} shard{'' if len(shards) == 1 else 's'})"
-        found.append((named, hashlib.sha256("".join(lines).encode()).hexdigest()))
-    return found
+        rows.append((named, hashlib.sha256("".join(lines).encode()).hexdigest()))
+    return rows

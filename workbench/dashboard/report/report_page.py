@@ -50,17 +50,17 @@ class Shared:
 
 def runs_below(folders: Iterable[Path], problems: list[str]) -> list[RunView]:
     """The runs in and below some folders, each once; what cannot be read is added to ``problems``."""
-    found: dict[Path, RunView] = {}
+    runs_by_path: dict[Path, RunView] = {}
     for folder in folders:
         if not folder.is_dir():
             raise ReportError(f"there is no folder {folder}{meant(folder)}")
         store = Store([folder], patience=0)
         for run in store.runs().values():
-            found.setdefault(run.path.resolve(), run)
+            runs_by_path.setdefault(run.path.resolve(), run)
         problems += store.problems
         if not store.runs() and not store.problems:
             raise ReportError(f"{folder} holds no run; lengthlens train TASK --out {folder}/NAME makes one")
-    return list(found.values())
+    return list(runs_by_path.values())
 
 
 def report_html(
@@ -84,7 +84,7 @@ def report_html(
         raise ReportError("there is no run to make a page of")
     cursors = [(starts or {}).get(run.name) or default_cursor(run) for run in runs]
     command = report_command(runs, out)
-    told = [provenance(run, command) for run in runs]
+    provenances = [provenance(run, command) for run in runs]
     stops = [Stops.of(run, start) for run, start in zip(runs, cursors, strict=True)]
     data = {"roles": dict(ROLES), "runs": [run_data(*pair) for pair in zip(runs, stops, strict=True)]}
     title = runs[0].name if len(runs) == 1 else f"{len(runs)} runs"
@@ -101,7 +101,7 @@ def report_html(
             *page_parts.thinned(runs, stops),
             page_parts.ledger_shell(),
             *page_parts.evidence(runs),
-            page_parts.origins(runs, told, cursors),
+            page_parts.origins(runs, provenances, cursors),
             page_parts.definitions(runs),
             id="page",
             tabindex="-1",

@@ -166,16 +166,16 @@ def _told(make: Callable[[RunView, Cursor], list[Piece]], run: RunView) -> Calla
 def _ledger(run: RunView, at: Cursor) -> dict[str, Any]:
     if not run.kind.evidence:
         return {"said": "", "rows": []}
-    said: list[str] = []
-    with isolated(said.append, f"The evidence of {run.name} cannot be listed"):
-        found = ledger(run, at)
+    counts: list[str] = []
+    with isolated(counts.append, f"The evidence of {run.name} cannot be listed"):
+        evidence_table = ledger(run, at)
         rows = [
             {"clause": [list(piece) for piece in one.clause], "panel": one.panel, "cells": one.cells}
             | {"standing": one.standing, "style": slug(one.standing)}
-            for one in found.rows
+            for one in evidence_table.rows
         ]
-        return {"said": found.said or "none at this step", "rows": rows}
-    return {"said": said[0], "rows": []}
+        return {"said": evidence_table.said or "none at this step", "rows": rows}
+    return {"said": counts[0], "rows": []}
 
 
 # ---- figures --------------------------------------------------------------------------------------------

@@ -42,14 +42,14 @@ class _Parts:
         if isinstance(value, dict):
             if REFERENCE in value:
                 raise ValueError(f"data with the key {REFERENCE!r} cannot be packed")
-            inner = {str(name): self.met(one) for name, one in value.items()}
-            return self._part("{" + ",".join([f"{_json(name)}:{one}" for name, one in inner.items()]) + "}", inner)
+            inner = {str(name): self.met(part) for name, part in value.items()}
+            return self._part("{" + ",".join([f"{_json(name)}:{part}" for name, part in inner.items()]) + "}", inner)
         if isinstance(value, np.ndarray | np.generic):
             return self.met(value.tolist())
         listed = list(value)
         if PLAIN.issuperset(map(type, listed)):
             return self._part(orjson.dumps(listed).decode(), None)
-        parts = [self.met(one) for one in listed]
+        parts = [self.met(part) for part in listed]
         return self._part("[" + ",".join(parts) + "]", parts)
 
     def _part(self, text: str, parts: dict[str, str] | list[str] | None) -> str:
@@ -99,17 +99,17 @@ def packed(value: Any) -> dict[str, Any]:
 def unpacked(given: Mapping[str, Any]) -> Any:
     """What was packed."""
     shared = given["shared"]
-    made: dict[int, Any] = {}
+    values: dict[int, Any] = {}
 
     def opened(value: Any) -> Any:
         if isinstance(value, dict):
             if REFERENCE not in value:
-                return {name: opened(one) for name, one in value.items()}
+                return {name: opened(part) for name, part in value.items()}
             place = value[REFERENCE]
-            if place not in made:
-                made[place] = opened(shared[place])
-            return made[place]
-        return [opened(one) for one in value] if isinstance(value, list) else value
+            if place not in values:
+                values[place] = opened(shared[place])
+            return values[place]
+        return [opened(part) for part in value] if isinstance(value, list) else value
 
     return opened(given["root"])
 

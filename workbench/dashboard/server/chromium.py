@@ -51,7 +51,7 @@ def printed(page: str) -> bytes:
             "variable CHROMIUM; the SVG needs none"
         )
     with _ONE, tempfile.TemporaryDirectory(prefix="lengthlens-") as folder:
-        source, made = Path(folder) / "page.html", Path(folder) / "page.pdf"
+        source, pdf = Path(folder) / "page.html", Path(folder) / "page.pdf"
         write_new(Path(folder), source.name, page.encode())
         root = getattr(os, "geteuid", lambda: 1)() == 0  # whose processes Chromium does not put into a sandbox
         command = [
@@ -62,7 +62,7 @@ def printed(page: str) -> bytes:
             f"--user-data-dir={folder}/profile",
             "--virtual-time-budget=10000",
             "--no-pdf-header-footer",
-            f"--print-to-pdf={made}",
+            f"--print-to-pdf={pdf}",
             source.as_uri(),
         ]
         try:
@@ -71,7 +71,7 @@ def printed(page: str) -> bytes:
             raise PrintError(
                 f"{browser} did not print the page ({type(error).__name__}): the SVG needs none"
             ) from error
-        data = made.read_bytes() if made.is_file() else b""
+        data = pdf.read_bytes() if pdf.is_file() else b""
     if not data.startswith(b"%PDF"):
         raise PrintError(f"{browser} printed nothing: try it by itself, or take the SVG, which needs none")
     return data

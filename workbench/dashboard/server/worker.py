@@ -226,13 +226,13 @@ class Worker:
         pipe = self._start()
         self._set(key, cold=cold)
         pipe.send((function, arguments))
-        asked: float | None = None
+        last_poll: float | None = None
         while True:
             # A job that reports often must not keep a cancel waiting: it is looked at every round.
-            if key in self._cancel and asked is None:
+            if key in self._cancel and last_poll is None:
                 pipe.send("cancel")
-                asked = time.monotonic()
-            if asked is not None and time.monotonic() - asked > GRACE:
+                last_poll = time.monotonic()
+            if last_poll is not None and time.monotonic() - last_poll > GRACE:
                 self._end()
                 self._set(key, state="cancelled")
                 return
@@ -240,21 +240,21 @@ class Worker:
                 if self._process is None or not self._process.is_alive():
                     raise EOFError("the process is gone")
                 continue
-            kind, *rest = pipe.recv()
+            kind, *message = pipe.recv()
             if kind == "progress":
-                done, total, doing = rest
+                done, total, doing = message
                 self._set(key, done=done, total=total, doing=doing)
                 continue
             if kind == "log":
-                rest[0].asked = self._jobs[key].asked
-                log_again(rest[0])
+                message[0].asked = self._jobs[key].asked
+                log_again(message[0])
                 continue
             if kind == "done":
-                self._set(key, state="done", result=rest[0])
+                self._set(key, state="done", result=message[0])
             elif kind == "cancelled":
                 self._set(key, state="cancelled")
             else:
-                self._set(key, state="failed", error=rest[0], detail=rest[1])
+                self._set(key, state="failed", error=message[0], detail=message[1])
             return
 
     def _start(self) -> Connection:

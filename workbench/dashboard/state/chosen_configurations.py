@@ -58,23 +58,25 @@ def chosen(store: Store, run: RunView, asked: str) -> tuple[list[Configuration],
     """
     together, notices = store.together(), []
     first = together.get(run.name, run)
-    kept = [first]
+    configurations = [first]
     for name in map(unquote, filter(None, asked.split("|"))):
-        one = together.get(name)
-        if one is None:
-            said = f"This link names the run {name[:80]}, which is not in this folder."
-            notices.append(Notice(said, "The page shows the other configurations.", "Keep"))
-        elif one.kind is not first.kind:
-            said = f"This link compares {name} with {first.name}, but only one of them was evaluated in a prompt."
-            notices.append(Notice(said, "The page shows the other configurations.", "Keep"))
-        elif all(one.task != other.task or one.family != other.family for other in kept):
-            kept.append(one)
-    if len(kept) > MOST_CONFIGURATIONS:
-        said = f"This link names {whole(len(kept))} configurations, and {MOST_CONFIGURATIONS} are the most."
-        notices.append(Notice(said, f"The page shows the first {MOST_CONFIGURATIONS}.", "Keep"))
+        view = together.get(name)
+        if view is None:
+            message = f"This link names the run {name[:80]}, which is not in this folder."
+            notices.append(Notice(message, "The page shows the other configurations.", "Keep"))
+        elif view.kind is not first.kind:
+            message = f"This link compares {name} with {first.name}, but only one of them was evaluated in a prompt."
+            notices.append(Notice(message, "The page shows the other configurations.", "Keep"))
+        elif all(view.task != other.task or view.family != other.family for other in configurations):
+            configurations.append(view)
+    if len(configurations) > MOST_CONFIGURATIONS:
+        message = (
+            f"This link names {whole(len(configurations))} configurations, and {MOST_CONFIGURATIONS} are the most."
+        )
+        notices.append(Notice(message, f"The page shows the first {MOST_CONFIGURATIONS}.", "Keep"))
     made = []
-    for letter, one in zip(LETTERS, kept, strict=False):
-        seeds = seeds_like(store, one) or [one]
+    for letter, view in zip(LETTERS, configurations, strict=False):
+        seeds = seeds_like(store, view) or [view]
         made.append(Configuration(letter, tuple(seeds[:MOST_SEEDS]), len(seeds)))
     return made, notices
 

@@ -123,33 +123,33 @@ def parse(search: str | None) -> dict[str, str]:
 
 def resolve(search: str | None, run: RunLike) -> tuple[Cursor, list[Notice]]:
     """The selection that a link gives on this run, with a notice for each part that the run does not have."""
-    asked, notices = parse(search), []
+    parts, notices = parse(search), []
     base = default_cursor(run)
-    step, notice = _nearest(asked.get("step"), run.steps, base.step, "step", run.name, "earlier checkpoint")
+    step, notice = _nearest(parts.get("step"), run.steps, base.step, "step", run.name, "earlier checkpoint")
     notices += notice
-    length, notice = _nearest(asked.get("len"), run.lengths, base.length, "length", run.name, "shorter measured length")
+    length, notice = _nearest(parts.get("len"), run.lengths, base.length, "length", run.name, "shorter measured length")
     notices += notice
-    layer, head, notice = _head(asked.get("layer"), asked.get("head"), run, base)
+    layer, head, notice = _head(parts.get("layer"), parts.get("head"), run, base)
     notices += notice
-    wanted = asked.get("view", base.view)
-    view = next((one for one in VIEWS if one == wanted), base.view)
-    if view != wanted:
+    view_name = parts.get("view", base.view)
+    view = next((one for one in VIEWS if one == view_name), base.view)
+    if view != view_name:
         notices.append(
             Notice(
-                f"This link names the view \u201c{wanted}\u201d, which does not exist.",
+                f"This link names the view \u201c{view_name}\u201d, which does not exist.",
                 "The page shows attention.",
                 "Keep attention",
             )
         )
-    if asked.get("axis", "times") not in AXES:
-        said = f"This link gives lengths in \u201c{asked['axis'][:40]}\u201d, which is not a known unit."
-        notices.append(Notice(said, "The page shows multiples of the trained length.", "Keep"))
-    sample = integer(asked.get("sample", "0"))
+    if parts.get("axis", "times") not in AXES:
+        message = f"This link gives lengths in \u201c{parts['axis'][:40]}\u201d, which is not a known unit."
+        notices.append(Notice(message, "The page shows multiples of the trained length.", "Keep"))
+    sample = integer(parts.get("sample", "0"))
     if sample is None or sample < 0:
-        said = (
-            f"This link names the sample \u201c{asked['sample'][:40]}\u201d, which is not a whole number of 0 or more."
+        message = (
+            f"This link names the sample \u201c{parts['sample'][:40]}\u201d, which is not a whole number of 0 or more."
         )
-        notices.append(Notice(said, "The page shows the first.", "Keep"))
+        notices.append(Notice(message, "The page shows the first.", "Keep"))
         sample = 0
     return Cursor(run.name, step, length, layer, head, view, sample), notices
 
@@ -205,15 +205,15 @@ def _nearest(
     value = integer(text)
     if value is None:
         wrong = "which is too large" if text.isdigit() else "which is not a whole number"
-        asked = f"This link names {noun} \u201c{text[:40]}\u201d, {wrong}."
-        return default, [Notice(asked, f"The page shows {whole(default)}.", f"Keep {whole(default)}")]
+        message = f"This link names {noun} \u201c{text[:40]}\u201d, {wrong}."
+        return default, [Notice(message, f"The page shows {whole(default)}.", f"Keep {whole(default)}")]
     if value in have or not have:
         return (value if value in have else default), []
     earlier = [x for x in have if x < value]
     shown = earlier[-1] if earlier else have[0]
     reason = f"the nearest {kind}" if earlier else "the first one"
-    asked = f"This link names {noun} {whole(value)}, which {run} does not have."
-    return shown, [Notice(asked, f"The page shows {whole(shown)}, {reason}.", f"Keep {whole(shown)}")]
+    message = f"This link names {noun} {whole(value)}, which {run} does not have."
+    return shown, [Notice(message, f"The page shows {whole(shown)}, {reason}.", f"Keep {whole(shown)}")]
 
 
 def _head(

@@ -30,8 +30,8 @@ class Filters:
 
 def read_filters(search: str | None) -> tuple[Filters, list[Notice]]:
     """The filters a link means; a verdict that does not exist becomes a notice."""
-    asked, notices = parse(search), []
-    verdict = asked.get("verdict", "")
+    parameters, notices = parse(search), []
+    verdict = parameters.get("verdict", "")
     if verdict and verdict not in WORDS:
         notices.append(
             Notice(
@@ -41,22 +41,22 @@ def read_filters(search: str | None) -> tuple[Filters, list[Notice]]:
             )
         )
         verdict = ""
-    ties = asked.get("ties", "")
+    ties = parameters.get("ties", "")
     if ties and ties not in TIES:
         said = f"This link filters hard inputs by \u201c{ties[:40]}\u201d; known are {', '.join(TIES)}."
         notices.append(Notice(said, "The page shows all runs.", "Keep all"))
         ties = ""
-    seeds = "1" if asked.get("seeds") == "1" else ""
-    held = (part.partition("=") for part in asked.get("where", "").split("|") if part)
+    seeds = "1" if parameters.get("seeds") == "1" else ""
+    settings = (part.partition("=") for part in parameters.get("where", "").split("|") if part)
     filters = Filters(
         verdict,
-        asked.get("task", ""),
-        asked.get("positions", ""),
-        asked.get("filter", ""),
+        parameters.get("task", ""),
+        parameters.get("positions", ""),
+        parameters.get("filter", ""),
         seeds,
         ties,
-        asked.get("tag", ""),
-        tuple((axis, value) for axis, _, value in held),
+        parameters.get("tag", ""),
+        tuple((axis, value) for axis, _, value in settings),
     )
     return filters, notices
 
@@ -77,13 +77,13 @@ def check_filters(
     """
     notices = []
     if filters.tag and filters.tag not in tags:
-        said = f"This link names the tag \u201c{filters.tag[:40]}\u201d, which no run here has."
-        notices.append(Notice(said, "The page shows all tags.", "Keep all"))
+        message = f"This link names the tag \u201c{filters.tag[:40]}\u201d, which no run here has."
+        notices.append(Notice(message, "The page shows all tags.", "Keep all"))
         filters = replace(filters, tag="")
     for axis, value in filters.where:
         if value not in (settings or {}).get(axis, ()):
-            said = f"This link names the setting {axis[:60]}={value[:40]}, which no run here has."
-            notices.append(Notice(said, "The page shows all of its values.", "Keep all"))
+            message = f"This link names the setting {axis[:60]}={value[:40]}, which no run here has."
+            notices.append(Notice(message, "The page shows all of its values.", "Keep all"))
     known = tuple((axis, value) for axis, value in filters.where if value in (settings or {}).get(axis, ()))
     filters = replace(filters, where=known)
     if filters.task and filters.task not in tasks:
@@ -109,7 +109,7 @@ def check_filters(
 
 def write_filters(filters: Filters) -> str:
     """The canonical link of the Runs page."""
-    named = {
+    parameters = {
         "verdict": filters.verdict,
         "task": filters.task,
         "positions": filters.positions,
@@ -119,4 +119,4 @@ def write_filters(filters: Filters) -> str:
         "tag": filters.tag,
         "where": "|".join(f"{axis}={value}" for axis, value in filters.where),
     }
-    return "/" + query({key: value for key, value in named.items() if value})
+    return "/" + query({key: value for key, value in parameters.items() if value})

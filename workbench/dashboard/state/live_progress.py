@@ -22,11 +22,11 @@ def live_progress(run: RunView) -> dict[str, str]:
         return {}
     now = pace(run.run)
     left = "" if now.seconds is None else f" \u00b7 {time_left(now.seconds * max(0, run.planned - now.step))}"
-    made = {"liveText": f"{whole(now.step)} of {whole(run.planned)}{left}"}
+    line = {"liveText": f"{whole(now.step)} of {whole(run.planned)}{left}"}
     taken = [row for row in run.log.rows() if not all(missing(row[name]) for name in LOGGED)]
     if taken:
         last = taken[-1]
         for name, (field, where) in LOGGED.items():
-            made |= {} if missing(last[name]) else {field: f"{proportion(last[name])} {where}"}
-        made |= {"liveAt": f"as logged at step {whole(last['step'])}"}
-    return made
+            line |= {} if missing(last[name]) else {field: f"{proportion(last[name])} {where}"}
+        line |= {"liveAt": f"as logged at step {whole(last['step'])}"}
+    return line

@@ -37,11 +37,11 @@ def taking_turns(application: Application) -> Application:
 @contextmanager
 def aside() -> Iterator[None]:
     """Give the turn away for as long as the block waits for something else, such as a worker."""
-    held = getattr(_own, "turn", False)
-    if held:
+    has_turn = getattr(_own, "turn", False)
+    if has_turn:
         _turns.release()
     try:
         yield
     finally:
-        if held:
+        if has_turn:
             _turns.acquire()

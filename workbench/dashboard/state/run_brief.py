@@ -141,7 +141,7 @@ def make_brief(reading: TableReading, rows: BriefRows, names: BehaviourNames) ->
     tokens = rows.where(quantity="token_accuracy", law="matched", mode="teacher_forced", **at_last) & applies
     chance = rows.table["value"].to_numpy()[rows.where(quantity=names.chance)]
     chance = chance[~np.isnan(chance)]
-    found = rows.listed(main, "length", "value", "low", "high", "note")
+    accuracies = rows.listed(main, "length", "value", "low", "high", "note")
     failed = rows.where(quantity=names.failure, **at_last)
     failure = rows.listed(failed & applies, "value", "low", "length", "status")
     return Brief(
@@ -152,7 +152,7 @@ def make_brief(reading: TableReading, rows: BriefRows, names: BehaviourNames) ->
         steps=_shared(tuple(sorted(verdicts)) or rows.distinct("step")),
         lengths=rows.distinct("length", accuracy if accuracy.any() else None),
         chance=float(chance.min()) if len(chance) else 0.0,
-        accuracy=tuple(sorted((row for row in found if _is_point(row)), key=lambda row: row["length"])),
+        accuracy=tuple(sorted((row for row in accuracies if _is_point(row)), key=lambda row: row["length"])),
         tokens={int(row["length"]): row["value"] for row in rows.listed(tokens, "length", "value") if _is_point(row)},
         failure=tuple(failure),
         ties=_ties(rows, last),
@@ -227,18 +227,18 @@ class BriefRows:
             mixed += codes[keep]
         own = self.table["length"].fill_null(-1).to_numpy()[keep].astype(np.int64)
         lengths = np.array([value - 1 for value in _different(own + 1)], dtype=np.int64)
-        found: dict[int, list[int]] = {}
+        indices_by_code: dict[int, list[int]] = {}
         for pair in _different(mixed * len(lengths) + np.searchsorted(lengths, own)):
             code, place = divmod(pair, len(lengths))
-            found.setdefault(code, []).append(int(lengths[place]))
-        made = []
-        for code, held in found.items():
+            indices_by_code.setdefault(code, []).append(int(lengths[place]))
+        series_list = []
+        for code, indices in indices_by_code.items():
             names = []
             for column_texts in reversed(texts):
                 code, place = divmod(code, len(column_texts))
                 names.append(column_texts[place])
-            made.append((tuple(reversed(names)), tuple(n for n in held if n >= 0)))
-        return tuple(sorted(made))
+            series_list.append((tuple(reversed(names)), tuple(n for n in indices if n >= 0)))
+        return tuple(sorted(series_list))
 
 
 def _different(values: NDArray[np.int64]) -> list[int]:
@@ -282,9 +282,9 @@ def _carries(rows: BriefRows, step: int) -> dict[str, dict[str, float]]:
         return {}
     chosen = rows.table.take(places)
     found = at_longest(Frame.of(chosen), step)
-    made = {}
+    readings_by_concept = {}
     for concept, one in found.items():
         kept = {name: one.row[name] for name in ("value", "low", "high", "layer", "length")}
         kept["control"] = one.control["value"] if one.control is not None else None
-        made[concept] = {name: float(value) for name, value in kept.items() if not missing(value)}
-    return made
+        readings_by_concept[concept] = {name: float(value) for name, value in kept.items() if not missing(value)}
+    return readings_by_concept

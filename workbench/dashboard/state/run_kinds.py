@@ -135,14 +135,14 @@ def _failure(brief: Brief, verdict: str, trained: int) -> dict[str, Any]:
     The cell has the length as a multiple of N too, which runs of different N have in common. Where no threshold is
     known, the cell is empty.
     """
-    seen = [float(row["value"]) for row in brief.failure if row["status"] == "ok" and row["value"] is not None]
+    lengths = [float(row["value"]) for row in brief.failure if row["status"] == "ok" and row["value"] is not None]
     if verdict == NOT_FITTED or not brief.failure:
         return {"fails": None, "failsText": MISSING}
-    if seen:
+    if lengths:
         return {
-            "fails": min(seen) / trained,
-            "failsText": whole(min(seen)),
-            "failsTimes": f"{multiple(min(seen) / trained)} \u00d7 N",
+            "fails": min(lengths) / trained,
+            "failsText": whole(min(lengths)),
+            "failsTimes": f"{multiple(min(lengths) / trained)} \u00d7 N",
             "failed": True,
         }
     # Rows that do not say what was judged end where they are censored, as in the panel of failure lengths.

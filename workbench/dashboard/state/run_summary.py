@@ -113,14 +113,14 @@ def _cell(run: RunView, name: str, row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _carries(brief: Brief) -> dict[str, Any]:
     """The pair of dots, and their description in words."""
-    said = [
-        f"{concept} {estimate(one['value'], one.get('low'), one.get('high'))}, "
-        + (f"controls {proportion(one['control'])}, " if "control" in one else "no controls, ")
-        + f"{layer_said(one['layer'])} at length {whole(one['length'])}"
-        for concept, one in brief.carries.items()
+    descriptions = [
+        f"{concept} {estimate(reading['value'], reading.get('low'), reading.get('high'))}, "
+        + (f"controls {proportion(reading['control'])}, " if "control" in reading else "no controls, ")
+        + f"{layer_said(reading['layer'])} at length {whole(reading['length'])}"
+        for concept, reading in brief.carries.items()
     ]
-    dots = {concept: one["value"] for concept, one in brief.carries.items()}
-    return {**dots, "carries": "; ".join(said)} if said else {}
+    dots = {concept: reading["value"] for concept, reading in brief.carries.items()}
+    return {**dots, "carries": "; ".join(descriptions)} if descriptions else {}
 
 
 def _since(brief: Brief, verdict: str) -> dict[str, Any]:

@@ -55,12 +55,12 @@ class Cache(Generic[T]):
             if key in self._held:
                 self._held.move_to_end(key)
                 return self._held[key]
-        made = make()  # outside the lock: making may take long, and twice does no harm
+        value = make()  # outside the lock: making may take long, and twice does no harm
         with self._lock:
-            self._held[key] = made
+            self._held[key] = value
             while len(self._held) > self._most:
                 self._held.popitem(last=False)
-        return made
+        return value
 
 
 class Kept:

@@ -40,7 +40,7 @@ def line(runs: Sequence[RunView], rows: Sequence[dict[str, Any]]) -> dict[str, A
     names = [run.name for run in runs]
     began = sorted(int(row["since"]) for row in rows if row.get("since") is not None)
     href = query({"run": names[0], "run2": names[1], "seeds": "1"})
-    made = {
+    fields = {
         **first,
         "name": shared_name(names),
         "href": f"/compare{href}",
@@ -59,17 +59,17 @@ def line(runs: Sequence[RunView], rows: Sequence[dict[str, Any]]) -> dict[str, A
         "ticks": [{name: row[name] for name in ("name", "slug", "verdict", "seed")} for row in rows],
     }
     for name in ("summary", "position"):
-        made[name] = _median(rows, name)
-    made["carries"] = "; ".join(
-        f"{name} {proportion(made[name])}, median of the seeds"
+        fields[name] = _median(rows, name)
+    fields["carries"] = "; ".join(
+        f"{name} {proportion(fields[name])}, median of the seeds"
         for name in ("summary", "position")
-        if made[name] is not None
+        if fields[name] is not None
     )
     failed = sorted((row for row in rows if row.get("failed")), key=lambda row: float(row["fails"]))
     if failed:
         said = {name: failed[0][name] for name in ("fails", "failsTimes", "failed")}
-        made |= said | {"failsText": f"{failed[0]['failsText']} at first"}
-    return {name: value for name, value in made.items() if value is not None} | _curves(runs)
+        fields |= said | {"failsText": f"{failed[0]['failsText']} at first"}
+    return {name: value for name, value in fields.items() if value is not None} | _curves(runs)
 
 
 def shared_name(names: Sequence[str]) -> str:
@@ -114,7 +114,7 @@ def _curves(runs: Sequence[RunView]) -> dict[str, Any]:
     x, bottom = spark_places(shared), min(run.brief.chance for run in runs) - 0.08
     inside = max((i for i, length in enumerate(shared) if length <= runs[0].trained), default=0)
     paths = [spark_path(list(one), bottom, 1.05, *SPARK, x=x) for one in values]
-    made: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "spark": spark_path(list(middle), bottom, 1.05, *SPARK, x=x),
         "sparkLines": paths,
         "sparkEnd": round((1 - (min(1.05, float(middle[-1])) - bottom) / (1.05 - bottom)) * SPARK[1], 2),
@@ -122,13 +122,13 @@ def _curves(runs: Sequence[RunView]) -> dict[str, Any]:
     }
     for name, at in (("inside", inside), ("longest", len(shared) - 1)):
         low, high = float(values[:, at].min()), float(values[:, at].max())
-        made |= {
+        fields |= {
             name: float(middle[at]),
             f"{name}Text": proportion(float(middle[at])),
             f"{name}Interval": f"{proportion(low)} to {proportion(high)}",
             f"{name}Title": _share_of(runs, shared[at], f"{proportion(float(middle[at]))}, the median of seeds"),
         }
-    return made
+    return fields
 
 
 def _share_of(runs: Sequence[RunView], length: int, accuracy: str) -> str:

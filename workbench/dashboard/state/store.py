@@ -125,12 +125,12 @@ class Store:
 
     def run(self, name: str) -> RunView | None:
         """One run, or None where there is none of that name; one that has not been looked at yet is looked at now."""
-        known = self.runs().get(name)
-        if known is None and not self._whole and name in self._found:
+        loaded = self.runs().get(name)
+        if loaded is None and not self._whole and name in self._found:
             with aside():
                 view = self._try(name, *self._found[name])
             return view if isinstance(view, RunView) else None
-        return known
+        return loaded
 
     @property
     def progress(self) -> Reading | None:
@@ -148,12 +148,12 @@ class Store:
     @property
     def specs(self) -> dict[str, Any]:
         """Measurement -> its spec, of the newest version that any run has."""
-        found: dict[str, Any] = {}
+        specs: dict[str, Any] = {}
         for run in self.runs().values():
             for name, spec in run.specs.items():
-                if spec.get("version", 0) >= found.get(name, {}).get("version", 0):
-                    found[name] = spec
-        return dict(sorted(found.items()))
+                if spec.get("version", 0) >= specs.get(name, {}).get("version", 0):
+                    specs[name] = spec
+        return dict(sorted(specs.items()))
 
     def version(self, name: str) -> tuple[str, str]:
         """Signatures of one run and of its log, or ""."""
@@ -239,12 +239,12 @@ class Store:
                     first = None if FIRST_SERIES[0] in former else view.first
                     together[name] = replace(view, brief=brief, former=former, first=first)
         for measurement, version in newest.items():
-            left = [name for name, view in together.items() if measurement in view.former]
-            if left:
-                others = f" and {len(left) - 1:,} more" if len(left) > 1 else ""
-                folder = together[left[0]].shown_path
+            older = [name for name, view in together.items() if measurement in view.former]
+            if older:
+                others = f" and {len(older) - 1:,} more" if len(older) > 1 else ""
+                folder = together[older[0]].shown_path
                 problems.append(
-                    f"{measurement} of {left[0]}{others} was measured by a version older than {version}, which other "
+                    f"{measurement} of {older[0]}{others} was measured by a version older than {version}, which other "
                     f"runs have. Pages that show several runs leave it out: `lengthlens measure {folder}` measures it "
                     "again"
                 )

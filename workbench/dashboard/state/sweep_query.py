@@ -164,12 +164,14 @@ class Choices:
             sweep: what the page shows.
             wait: until they have been read; else how far their reading is, if that takes long.
         """
-        found = self.store.series(sweep.series, wait)
-        if isinstance(found, Reading):
-            return found
+        series_rows = self.store.series(sweep.series, wait)
+        if isinstance(series_rows, Reading):
+            return series_rows
         runs = self.store.together()
-        trained = {name: runs[name].trained if name in runs else 0 for name in found.runs}
-        held = found.frame(step=sweep.step, length=sweep.length, times=sweep.times, trained=trained, share=sweep.share)
+        trained = {name: runs[name].trained if name in runs else 0 for name in series_rows.runs}
+        held = series_rows.frame(
+            step=sweep.step, length=sweep.length, times=sweep.times, trained=trained, share=sweep.share
+        )
         return held.where(run=list(self.swept)) if self.left_out and len(held) else held
 
     def lasts(self, series: Sequence[str]) -> Mapping[str, int]:
@@ -238,8 +240,10 @@ def read(asked: Mapping[str, str], choices: Choices) -> tuple[SweepQuery, list[N
     """What a link means here, with a notice for each part that the runs do not have."""
     notices: list[Notice] = []
 
-    def refuse(what: str, shown: str) -> None:
-        notices.append(Notice(f"This link names {what}, which no run here has.", f"The page shows {shown}.", "Keep"))
+    def refuse(what: str, stop_text: str) -> None:
+        notices.append(
+            Notice(f"This link names {what}, which no run here has.", f"The page shows {stop_text}.", "Keep")
+        )
 
     series = _series(asked.get("quantity", ""), choices, refuse)
     axes = []
@@ -252,8 +256,8 @@ def read(asked: Mapping[str, str], choices: Choices) -> tuple[SweepQuery, list[N
         axes.append(wanted)
     stop = kept_stop(asked.get("len"), choices, series)
     if "len" in asked and str(stop) != asked["len"]:
-        shown = "a quantity without lengths" if stop is None else f"{'length ' * isinstance(stop, int)}{stop}"
-        refuse(_named("length", asked["len"]), shown)
+        stop_text = "a quantity without lengths" if stop is None else f"{'length ' * isinstance(stop, int)}{stop}"
+        refuse(_named("length", asked["len"]), stop_text)
     fixed = [] if "fix" in asked else list(choices.fixed(axes[0], axes[1]))
     for part in filter(None, asked.get("fix", "").split("|")):
         axis, _, value = part.partition("=")

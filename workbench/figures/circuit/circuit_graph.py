@@ -98,9 +98,9 @@ def circuit_graph(
     layers, heads, mlps = _size(effects)
     where = places(layers, heads, mlps)
     bottom = heads + (0.15 if mlps else -1) + 0.85
-    accuracy, shown = accuracy_there(rows, at), sum(one.here.shown for one in edges)
-    told = dotted(_silent(effects, edges), _left_to_lose(nodes, effects_at(rows, base)[1], at == base))
-    made = blank(
+    accuracy, significant = accuracy_there(rows, at), sum(item.here.shown for item in edges)
+    alt = dotted(_silent(effects, edges), _left_to_lose(nodes, effects_at(rows, base)[1], at == base))
+    drawing = blank(
         look,
         column="sequence",
         xaxis={"range": [-0.7, where[Component("unembedding")][0] + 0.7], "visible": False},
@@ -110,27 +110,27 @@ def circuit_graph(
             "slice": dotted(
                 f"length {whole(at)} ({multiple(at / trained)} \u00d7 N)",
                 "" if accuracy is None else f"accuracy {proportion(accuracy)}",
-                f"{shown} of {len(effects)} connections shown",
+                f"{significant} of {len(effects)} connections shown",
             ),
-            "alt": _spoken(edges, at, step, told),
+            "alt": _spoken(edges, at, step, alt),
             "n": next(iter(effects.values())).row["n"],
             "pick": True,
         },
         uirevision=f"{run_name(data)}/circuit_graph",
     )
-    made.update_layout(margin={"l": 8, "r": 76, "t": 10, "b": 22})
+    drawing.update_layout(margin={"l": 8, "r": 76, "t": 10, "b": 22})
     middle = (heads - 1) / 2
-    for edge in sorted(edges, key=lambda one: abs(one.here.value)):
-        _draw(made, edge, where, middle, extent, look.theme, edge.name == chosen)
-    _draw_nodes(made, where, nodes, look, NODE[1] if heads <= 4 else NODE[0])
-    _name_columns(made, where, look)
-    _legend(made, extent, look)
-    made.add_annotation(
+    for edge in sorted(edges, key=lambda item: abs(item.here.value)):
+        _draw(drawing, edge, where, middle, extent, look.theme, edge.name == chosen)
+    _draw_nodes(drawing, where, nodes, look, NODE[1] if heads <= 4 else NODE[0])
+    _name_columns(drawing, where, look)
+    _legend(drawing, extent, look)
+    drawing.add_annotation(
         x=0, xref="paper", xanchor="left", y=0, yref="paper", yanchor="top", yshift=-4,
-        text=told,
+        text=alt,
         font={"size": look.size, "color": TOKENS[look.theme]["ink3"]}, name="not drawn",
     )  # fmt: skip
-    return made
+    return drawing
 
 
 def _edges(rows: Frame, at: int, base: int) -> list[_Edge]:
@@ -197,13 +197,13 @@ def _draw(
 
 def _hover(edge: _Edge) -> str:
     ends = Connection.named(edge.name)
-    said = [f"{_long(ends.sender)} \u2192 {_long(ends.receiver)}", f"accuracy drop without it <b>{edge.here.text}</b>"]
+    lines = [f"{_long(ends.sender)} \u2192 {_long(ends.receiver)}", f"accuracy drop without it <b>{edge.here.text}</b>"]
     if edge.here.row["length"] != edge.trained.row["length"]:
-        said.append(f"at N {proportion(edge.trained.value, 3)}, change {signed(edge.change, 3)}")
+        lines.append(f"at N {proportion(edge.trained.value, 3)}, change {signed(edge.change, 3)}")
     if not edge.here.shown:
         why = "no more than its control" if edge.here.costs else "not significant"
-        said.append(f"shown at N; here {why}")
-    return "<br>".join(said)
+        lines.append(f"shown at N; here {why}")
+    return "<br>".join(lines)
 
 
 def _long(one: Component) -> str:
@@ -221,24 +221,24 @@ def _draw_nodes(
 ) -> None:
     t, mlp = TOKENS[look.theme], "MLP" if pixels >= NODE[1] else "M"
     fills, inks, texts, hovers = [], [], [], []
-    for one in where:
-        effect = nodes.get(one.name)
+    for node in where:
+        effect = nodes.get(node.name)
         costs = effect is not None and effect.shown and effect.value > 0
         fill, ink = (
             cell_colours(effect.value, look.theme) if costs and effect is not None else (t["surface"], t["ink2"])
         )
         fills.append(fill)
         inks.append(ink)
-        texts.append(f"H{one.head}" if one.kind == "head" else mlp if one.kind == "MLP" else "")
+        texts.append(f"H{node.head}" if node.kind == "head" else mlp if node.kind == "MLP" else "")
         lost = "" if effect is None else f"<br>accuracy drop without it <b>{effect.text}</b>"
-        hovers.append(f"{_long(one)}{lost}")
+        hovers.append(f"{_long(node)}{lost}")
     made.add_scatter(
         x=[x for x, _ in where.values()],
         y=[y for _, y in where.values()],
         mode="markers+text",
         marker={
-            "size": [pixels if one.kind == "head" else round(1.15 * pixels) for one in where],
-            "symbol": ["circle" if one.kind == "head" else "square" for one in where],
+            "size": [pixels if node.kind == "head" else round(1.15 * pixels) for node in where],
+            "symbol": ["circle" if node.kind == "head" else "square" for node in where],
             "color": fills,
             "line": {"color": t["line2"], "width": 1.2},
             "opacity": 1,
@@ -303,10 +303,12 @@ def _left_to_lose(here: Mapping[str, Effect], trained: Mapping[str, Effect], sam
 
 def _spoken(edges: list[_Edge], at: int, step: int, told: str) -> str:
     shown = sorted((one for one in edges if one.here.shown), key=lambda one: -abs(one.here.value))
-    said = "; ".join(f"{one.name} {proportion(one.here.value)} ({signed(one.change)} against N)" for one in shown[:12])
+    listing = "; ".join(
+        f"{one.name} {proportion(one.here.value)} ({signed(one.change)} against N)" for one in shown[:12]
+    )
     lost = [one.name for one in edges if not one.here.shown]
     gone = f". Shown at N, not here: {', '.join(lost)}" if lost else ""
     return (
         f"Accuracy lost without each connection at length {whole(at)}, step {whole(step)}: "
-        f"{said or 'none is shown'}{gone}. {told}"
+        f"{listing or 'none is shown'}{gone}. {told}"
     )

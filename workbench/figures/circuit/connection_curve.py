@@ -43,12 +43,12 @@ def connection_rows(frame: Frame, *, step: int, length: int, connection: str = "
     effects, _ = effects_at(rows, nearest_measured(rows, length))
     name = connection if connection in effects else strongest(effects)
     drops = frame.where(measurement=MEASUREMENT, quantity=DROP, law="matched", step=step, target=name)
-    own = drops.where(control="")
+    uncontrolled = drops.where(control="")
     return stack(
         [
-            tidy(own.where(mode=""), name, "length"),
+            tidy(uncontrolled.where(mode=""), name, "length"),
             tidy(drops.where(control=RANDOM, mode=""), CONTROL, "length"),
-            *(tidy(own.where(mode=mode), said, "length") for mode, said in READ_PARTS.items()),
+            *(tidy(uncontrolled.where(mode=mode), said, "length") for mode, said in READ_PARTS.items()),
         ]
     )
 
@@ -77,25 +77,25 @@ def connection_over_length(
         NotMeasured: without rows of that checkpoint.
     """
     name, t = str(data["target"][0]), TOKENS[look.theme]
-    own = data.where(series=name)
+    series = data.where(series=name)
     ends = numbers(data["low"]).tolist() + numbers(data["high"]).tolist() + numbers(data["value"]).tolist()
     scale = Scale.spanning(min(-0.1, *ends), max(0.2, *ends))
     y_axis = {**scale.axis(), "title": {"text": "accuracy drop"}}
     ticks = sorted({0.0, round(scale.low, 2), round(scale.high, 2)})
     y_axis |= {"tickvals": ticks, "ticktext": [proportion(tick) for tick in ticks]}
-    made = line_plot(
+    drawing = line_plot(
         "length",
         run_axis("length", frame.distinct("length"), trained, look.theme),
         y_axis,
         title="Cost of cutting one connection",
-        slice=dotted(name.replace(ARROW, " \u2192 "), sample_size(smallest_n(own))),
-        n=smallest_n(own),
+        slice=dotted(name.replace(ARROW, " \u2192 "), sample_size(smallest_n(series))),
+        n=smallest_n(series),
         name=f"{run_name(frame)}/connection_over_length",
         look=look,
     )
-    add_across(made, 0.0, {"color": t["line2"], "width": 1, "dash": "dot"}, "no drop")
+    add_across(drawing, 0.0, {"color": t["line2"], "width": 1, "dash": "dot"}, "no drop")
     labels, _ = add_series(
-        made,
+        drawing,
         data,
         "length",
         {
@@ -103,10 +103,10 @@ def connection_over_length(
             **{part: LineStyle(t["ink3"], 1.0, band=False) for part in READ_PARTS.values()},
         },
     )
-    labels.append(("drop", add_line(made, own, "length", t["ink"]), t["ink"], True))
-    add_end_labels(made, labels, y_axis["range"], look.size)
-    add_training(made, trained, look, label=False)
-    add_cursor(made, cursor, "length", look.theme, [(own, t["ink"], "circle")])
-    told = said(own, "length", telling(own, "length", trained))
-    made.layout.meta["alt"] = f"Accuracy drop without {name} {over_length(step)}: {told}"
-    return made
+    labels.append(("drop", add_line(drawing, series, "length", t["ink"]), t["ink"], True))
+    add_end_labels(drawing, labels, y_axis["range"], look.size)
+    add_training(drawing, trained, look, label=False)
+    add_cursor(drawing, cursor, "length", look.theme, [(series, t["ink"], "circle")])
+    told = said(series, "length", telling(series, "length", trained))
+    drawing.layout.meta["alt"] = f"Accuracy drop without {name} {over_length(step)}: {told}"
+    return drawing

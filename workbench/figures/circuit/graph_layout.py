@@ -31,15 +31,15 @@ def places(layers: int, heads: int, mlps: bool) -> dict[Component, Place]:
     """
     column = columns_of(layers, mlps)
     ends = (Component("embedding"), Component("unembedding"))
-    made = {one: (float(column[one.depth]), (heads - 1) / 2) for one in ends}
+    positions = {node: (float(column[node.depth]), (heads - 1) / 2) for node in ends}
     for layer in range(layers):
         for head in range(heads):
-            one = Component("head", layer, head)
-            made[one] = (float(column[one.depth]), float(head))
+            node = Component("head", layer, head)
+            positions[node] = (float(column[node.depth]), float(head))
         if mlps:
-            one = Component("MLP", layer)
-            made[one] = (float(column[one.depth]), heads + 0.15)
-    return made
+            node = Component("MLP", layer)
+            positions[node] = (float(column[node.depth]), heads + 0.15)
+    return positions
 
 
 def curve(start: Place, end: Place, middle: float) -> tuple[Curve, Curve]:

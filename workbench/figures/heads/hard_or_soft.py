@@ -68,13 +68,13 @@ def shape_clause(frame: Frame, step: int, trained: float | None, layer: int, whi
         for quantity in ("hardmax_verdict", "tie_size", "effective_support")
     )
     kinds = [labels[row["length"]] for row in rows if row["length"] in labels]
-    made: list[Piece] = [head(rows[0]), plain(" ")]
+    pieces: list[Piece] = [head(rows[0]), plain(" ")]
     if len(kinds) == len(rows):
-        return [*made, *_stretches(kinds, sizes, supports)]
-    made = [*made, plain("is "), *_distance(rows)]
+        return [*pieces, *_stretches(kinds, sizes, supports)]
+    pieces = [*pieces, plain("is "), *_distance(rows)]
     if len(rows) > 1:
-        made += [count(rows[0], "length", " from length "), count(rows[-1], "length", " to ")]
-    return made
+        pieces += [count(rows[0], "length", " from length "), count(rows[-1], "length", " to ")]
+    return pieces
 
 
 def set_of(label: str, size: Row | None) -> str:
@@ -140,20 +140,20 @@ def _stretches(rows: Sequence[Row], sizes: Mapping[Any, Row], supports: Mapping[
         return label if label in (HARD_ATTENTION, SOFT_ATTENTION) else "", set_of(label, sizes.get(row["length"]))
 
     groups = [list(part) for _, part in groupby(rows, key=sort)]
-    made: list[Piece] = []
+    pieces: list[Piece] = []
     for part in groups:
         every = " at every measured length" if len(groups) == 1 and len(part) > 1 else ""
         own, spread = ([one[row["length"]] for row in part if row["length"] in one] for one in (sizes, supports))
         own, spread = ([row for row in listed if not missing(row["value"])] for listed in (own, spread))
-        made += [plain("; ")] if made else []
+        pieces += [plain("; ")] if pieces else []
         does, after = attends([str(row["label"]) for row in part], own, spread)
-        made += [*does, plain(every)]
+        pieces += [*does, plain(every)]
         if len(part) == 1:
-            made += [count(part[0], "length", " at length ")]
+            pieces += [count(part[0], "length", " at length ")]
         else:
-            made += [count(part[0], "length", " from "), count(part[-1], "length", " to ")]
-        made.append(plain(after))
-    return [piece for piece in made if piece[0]]
+            pieces += [count(part[0], "length", " from "), count(part[-1], "length", " to ")]
+        pieces.append(plain(after))
+    return [piece for piece in pieces if piece[0]]
 
 
 def _distance(rows: Sequence[Row]) -> list[Piece]:

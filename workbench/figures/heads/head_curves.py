@@ -124,10 +124,10 @@ def head_lines(
     t, (along, _) = TOKENS[look.theme], axis_at(step, length)
     scale = scale_of(frame, quantity)
     y_axis = scale.axis()
-    *others, (name, mine) = series_of(data)
+    *other_heads, (name, mine) = series_of(data)
     chosen = head is not None
     if not chosen:
-        others, name, mine = series_of(data), "all heads", data
+        other_heads, name, mine = series_of(data), "all heads", data
     n = smallest_n(mine)
     figure = line_plot(
         along,
@@ -137,7 +137,7 @@ def head_lines(
         slice=dotted(
             _SUBTITLE.get(quantity, "per head"),
             sample_size(n),
-            _spread_said(others),
+            _spread_said(other_heads),
             hollow_said(mine) if chosen else "",
         ),
         alt=f"{title_of(quantity)} of {name} {over_axis(step, length, trained)}",
@@ -145,10 +145,10 @@ def head_lines(
         name=f"{run_name(data)}/{quantity}_over_{along}",
         look=look,
     )
-    end = add_heads(figure, others, mine if chosen else None, along, scale, look.theme)
+    end = add_heads(figure, other_heads, mine if chosen else None, along, scale, look.theme)
     if chosen:
         labels: list[Label] = []
-        ends = [last_value([scale.place(float(v)) for v in part["value"]]) for _, part in others]
+        ends = [last_value([scale.place(float(v)) for v in part["value"]]) for _, part in other_heads]
         known = [end for end in ends if end is not None]
         if known:
             labels.append(("others", float(np.median(known)), t["ink3"], False))

@@ -118,7 +118,7 @@ def _series(rows: Frame) -> list[str]:
 def series_names(frame: Frame, *, step: int) -> list[str]:
     """The numeric quantities of heads at a step, the leading ones first."""
     rows = head_rows(frame, step=step)
-    named = rows.where(present(rows["value"]) & is_in(rows["label"], ["", ALL_KEYS, TO_CHANCE, ABOVE_CHANCE]))
+    labelled = rows.where(present(rows["value"]) & is_in(rows["label"], ["", ALL_KEYS, TO_CHANCE, ABOVE_CHANCE]))
     order = list(LEADING)
 
     def rank(name: str) -> tuple[int, str, int, str]:
@@ -127,7 +127,7 @@ def series_names(frame: Frame, *, step: int) -> list[str]:
         place = order.index(quantity) if quantity in order else len(order) + quantity.endswith("_p")
         return place, quantity, min([VARIANTS.index(w) for w in words if w in VARIANTS], default=len(VARIANTS)), name
 
-    return sorted(unique(named["series"]), key=rank)
+    return sorted(unique(labelled["series"]), key=rank)
 
 
 @of_rows
@@ -148,7 +148,7 @@ def head_table(frame: Frame, *, step: int, length: int, columns: int = MOST_COLU
     names = [name for name in series_names(frame, step=step) if (rows["series"] == name).any()]
     first_of = {name.partition(" \u00b7 ")[0]: name for name in reversed(names)}
     chosen = [name for name in names if name in first_of.values()][:columns]
-    made = []
+    lines = []
     for name in chosen:
         mine = rows.where(series=name)
         mine = mine.where(~mine.repeats("layer", "head"))
@@ -156,12 +156,12 @@ def head_table(frame: Frame, *, step: int, length: int, columns: int = MOST_COLU
             mine = _with_tested(frame, mine, step, length)
         scale = _scale(mine["quantity"][0], mine)
         for row in mine.rows():
-            made.append(_cell(row, scale, name))
-    if not made:
+            lines.append(_cell(row, scale, name))
+    if not lines:
         raise NotMeasured("circuits.", f"No quantity of heads at step {whole(step)} and length {whole(length)}.")
-    table = Frame.from_rows(made)
-    first = {(row["layer"], row["head"]): -abs(row["value"]) for row in made if row["series"] == chosen[0]}
-    order = np.array([first.get((row["layer"], row["head"]), math.nan) for row in made])
+    table = Frame.from_rows(lines)
+    first = {(row["layer"], row["head"]): -abs(row["value"]) for row in lines if row["series"] == chosen[0]}
+    order = np.array([first.get((row["layer"], row["head"]), math.nan) for row in lines])
     return table.with_columns(_order=order).sort("_order", "layer", "head").without("_order")
 
 
@@ -192,19 +192,19 @@ def head_facts(frame: Frame, *, step: int, length: int, layer: int, head: int) -
     mine = _of_head(frame, step, length, layer, head)
     drops = drops_of_tested_heads(frame, step=step, length=length).get((layer, head), [])
     controls = [{**row, "series": f"{HEAD_DROP} \u00b7 {row['mode']}"} for row in drops if row["control"]]
-    made = []
+    facts = []
     for row in sorted([*mine.rows(), *controls], key=lambda row: (row["measurement"], row["series"])):
-        shown = row["status"] in DRAWN or row["status"] == "censored"
+        has_value = row["status"] in DRAWN or row["status"] == "censored"
         number = MISSING if missing(row["value"]) else _number(row["quantity"], float(row["value"]))
         text = str(row["label"]) or number
-        kept = {name: row[name] for name in FACT_COLUMNS}
+        fact = {name: row[name] for name in FACT_COLUMNS}
         limits = "" if row["label"] else _limits(row)
         if row["quantity"] == HEAD_DROP:  # the label adds to the value
             text, limits = ", ".join(filter(None, (number, str(row["label"])))), _limits(row)
-        made.append(
-            {"name": title_of(str(row["series"])), "text": text if shown else MISSING, "interval": limits, **kept}
+        facts.append(
+            {"name": title_of(str(row["series"])), "text": text if has_value else MISSING, "interval": limits, **fact}
         )
-    return Frame.from_rows(made)
+    return Frame.from_rows(facts)
 
 
 @of_rows
@@ -303,13 +303,13 @@ def head_quantity_rows(
     rows = rows.where(present(rows["length"]), series=quantity or (names[0] if names else ""))
     if head is None and len(rows):
         return tidy(rows, head_names(rows), ["layer", "head", "length"])
-    here = (rows["layer"] == layer) & (rows["head"] == head)
-    if not here.any():
+    of_head = (rows["layer"] == layer) & (rows["head"] == head)
+    if not of_head.any():
         said = (
             f"No rows of {(quantity or 'any quantity').replace('_', ' ')} about {head_name(layer, head)} at this step."
         )
         raise NotMeasured("circuits.", said, helps=not len(head_rows(frame, step=step)))
-    return in_front(rows.where(here), rows.where(~here), "length")
+    return in_front(rows.where(of_head), rows.where(~of_head), "length")
 
 
 @figure(rows=head_quantity_rows)
@@ -336,9 +336,9 @@ def heads_over_length(
     """
     name = quantity or series_names(frame, step=step)[0]
     refuse_empty(data, title_of(name))
-    *others, (_, mine) = series_of(data)
+    *other_heads, (_, mine) = series_of(data)
     if head is None:
-        others, mine = series_of(data), data
+        other_heads, mine = series_of(data), data
     scale = _scale(str(data["quantity"][0]), data, mine)
     n = smallest_n(mine)
     figure = line_plot(
@@ -353,7 +353,7 @@ def heads_over_length(
         name=f"{run_name(data)}/heads/{name}",
         look=look,
     )
-    add_heads(figure, others, None if head is None else mine, "length", scale, look.theme)
+    add_heads(figure, other_heads, None if head is None else mine, "length", scale, look.theme)
     add_training(figure, trained, look, avoid=drawn_points(data, "length", scale.place))
     if head is not None:
         add_head_cursor(figure, mine, "length", scale, look.theme, cursor)
@@ -398,8 +398,8 @@ def _axis(scale: Scale) -> dict[str, Any]:
 
 
 def _cell(row: Mapping[str, Any], scale: Scale, series: str) -> dict[str, Any]:
-    there = known(row)
-    value = float(row["value"]) if there else math.nan
+    has_value = known(row)
+    value = float(row["value"]) if has_value else math.nan
     quantity = str(row["quantity"])
     label = "" if quantity == HEAD_DROP else str(row["label"])  # there the label adds to the value
     return {
@@ -408,8 +408,8 @@ def _cell(row: Mapping[str, Any], scale: Scale, series: str) -> dict[str, Any]:
         "series": series,
         "name": LEADING.get(series.partition(" \u00b7 ")[0], title_of(series)),
         "value": value,
-        "text": (label or _number(quantity, value)) if there else MISSING,
-        "share": _length_of_bar(scale, value) if there and not label else math.nan,
+        "text": (label or _number(quantity, value)) if has_value else MISSING,
+        "share": _length_of_bar(scale, value) if has_value and not label else math.nan,
         "label": label,
         **{k: row[k] for k in ("low", "high", "n", "status", "note", "measurement")},
     }

@@ -46,30 +46,30 @@ def head_cells(frame: Frame, *, quantity: str = "hardmax_distance", step: int, l
     Raises:
         NotMeasured: without rows of that quantity there.
     """
-    here = select(frame, MEASUREMENT, quantity=quantity, law="matched", control="", step=step, length=length)
+    rows = select(frame, MEASUREMENT, quantity=quantity, law="matched", control="", step=step, length=length)
     scale = scale_of(frame, quantity)
     along = frame.where(measurement=MEASUREMENT, quantity=quantity, law="matched", control="", step=step)
     curves = dict(tidy(along, "curve", ["layer", "head", "length"]).group("layer", "head"))
-    written = proportion if quantity in SHARES else magnitude
-    made = []
-    for row in here.sort("layer", "head").rows():
+    number_format = proportion if quantity in SHARES else magnitude
+    cells = []
+    for row in rows.sort("layer", "head").rows():
         at = int(row["layer"]), int(row["head"])
-        there = known(row)
-        value = float(row["value"]) if there else math.nan
+        has_value = known(row)
+        value = float(row["value"]) if has_value else math.nan
         curve = curves[at]
-        made.append(
+        cells.append(
             {
                 "layer": at[0],
                 "head": at[1],
                 **{k: row[k] for k in ("low", "high", "n", "status", "note")},
                 "value": value,
-                "text": written(value),
-                "share": scale.share(value) if there else math.nan,
+                "text": number_format(value),
+                "share": scale.share(value) if has_value else math.nan,
                 "lengths": [int(n) for n in curve["length"]],
                 "curve": [math.nan if math.isnan(v) else scale.share(v) for v in curve["value"].astype(float)],
             }
         )
-    return made
+    return cells
 
 
 def head_grid_rows(frame: Frame, *, quantity: str = "hardmax_distance", step: int, length: int) -> Frame:

@@ -51,16 +51,16 @@ def ablation_costs(frame: Frame, *, step: int, length: int) -> dict[tuple[int, i
         ``head_drop`` if the head was tested, else of ``accuracy_drop``. ``shown`` is whether the cost is significant in
         every mode. ``text`` is the cost in each mode in words. Empty without ablations at that length.
     """
-    made: dict[tuple[int, int], dict[str, Any]] = {}
+    costs: dict[tuple[int, int], dict[str, Any]] = {}
     for place, own in drops_by_head(frame, step=step, length=length).items():
-        drops, shown = ablation_cost(own)
+        drops, significant = ablation_cost(own)
         if not drops:
             continue
         least = min(drops, key=lambda row: float(row["value"]))
         kept = {name: least[name] for name in ("low", "high", "n", "mode")}
-        text = "".join(said for said, _ in cost_clause(drops, shown))
-        made[place] = {"value": float(least["value"]), **kept, "shown": shown, "text": text}
-    return made
+        text = "".join(said for said, _ in cost_clause(drops, significant))
+        costs[place] = {"value": float(least["value"]), **kept, "shown": significant, "text": text}
+    return costs
 
 
 @offered

@@ -102,7 +102,7 @@ def leading_head(frame: Frame, *, step: int, length: int) -> Leading:
     at = nearest(lengths, length)
     tested = next(row for row in tests if int(row["length"]) == at)
     drops = valued(frame.where(quantity=HEAD_DROP, length=at, **where)).rows()
-    own = sorted((row for row in drops if not row["control"]), key=lambda row: str(row["mode"]))
+    uncontrolled = sorted((row for row in drops if not row["control"]), key=lambda row: str(row["mode"]))
     controls = {str(row["mode"]): row for row in drops if row["control"]}
     pairs = {n: _accuracy_and_chance(frame, step, n) for n in lengths}
     accuracies = valued(frame.where(quantity=WITHOUT, control="", **where)).rows()
@@ -113,7 +113,7 @@ def leading_head(frame: Frame, *, step: int, length: int) -> Leading:
     whole = next((row for row in left if not row["mode"]), None)
     above = frozenset(str(row["mode"]) for row in left if row["mode"] and row["label"] == ABOVE_CHANCE)
     elsewhere = higher[-1] if guess and higher else None
-    return Leading(tested, tuple(own), controls, guess, elsewhere, whole, above)
+    return Leading(tested, tuple(uncontrolled), controls, guess, elsewhere, whole, above)
 
 
 def at_chance(frame: Frame, *, step: int, length: int) -> tuple[Row, Row] | None:
@@ -231,17 +231,17 @@ def cost_clause(rows: Sequence[Row], shown: bool, whole: Row | None = None, abov
         above: the modes in which the accuracy that is left is shown to be above chance.
     """
     if not shown:
-        made: list[Piece] = [plain("accuracy is not shown to drop in every mode (")]
+        pieces: list[Piece] = [plain("accuracy is not shown to drop in every mode (")]
         for i, row in enumerate(rows):
-            made += [plain("; " if i else ""), *estimate(row), plain(IN_PLACE.get(str(row["mode"]), ""))]
-        return [piece for piece in [*made, *_sequences(rows, "; ", ""), plain(")")] if piece[0]]
-    made = [plain("accuracy drops ")]
-    made += [] if whole is None else [plain("from "), *estimate(whole), plain(" ")]
+            pieces += [plain("; " if i else ""), *estimate(row), plain(IN_PLACE.get(str(row["mode"]), ""))]
+        return [piece for piece in [*pieces, *_sequences(rows, "; ", ""), plain(")")] if piece[0]]
+    pieces = [plain("accuracy drops ")]
+    pieces += [] if whole is None else [plain("from "), *estimate(whole), plain(" ")]
     for i, row in enumerate(rows):
         mode = str(row["mode"])
         end = ", to chance," if row["label"] == TO_CHANCE else ", still above chance," if mode in above else ""
-        made += [plain(" and by " if i else "by "), *estimate(row), plain(end + IN_PLACE.get(mode, ""))]
-    return [piece for piece in [*made, *_sequences(rows)] if piece[0]]
+        pieces += [plain(" and by " if i else "by "), *estimate(row), plain(end + IN_PLACE.get(mode, ""))]
+    return [piece for piece in [*pieces, *_sequences(rows)] if piece[0]]
 
 
 def _sequences(rows: Sequence[Row], before: str = " (", after: str = ")") -> list[Piece]:

@@ -86,23 +86,23 @@ def changed_heads_over_length(
     }
     y_axis = gain_axis([*numbers(data["low"]), *numbers(data["high"]), *numbers(data["value"])])
     n = smallest_n(data)
-    drawn = line_plot(
+    drawing = line_plot(
         "length", run_axis("length", data.distinct("length"), trained, look.theme), y_axis, title="Interventions on "
         "heads",
         slice=dotted("gain in accuracy", sample_size(n)), n=n,
         name=f"{run_name(data)}/changed_heads_over_length", look=look,
     )  # fmt: skip
-    drawn.update_layout(margin_r=RIGHT)
-    add_across(drawn, 0.0, {"color": t["line2"], "width": 1, "dash": "dot"}, "as it is")
-    labels, marked = add_series(drawn, data, "length", dict(reversed(looks.items())))
-    add_end_labels(drawn, labels[::-1], y_axis["range"], look.size)
+    drawing.update_layout(margin_r=RIGHT)
+    add_across(drawing, 0.0, {"color": t["line2"], "width": 1, "dash": "dot"}, "as it is")
+    labels, marked = add_series(drawing, data, "length", dict(reversed(looks.items())))
+    add_end_labels(drawing, labels[::-1], y_axis["range"], look.size)
     longest = [max(float(at) for at in data["length"])]
-    drawn.layout.meta["alt"] = (
+    drawing.layout.meta["alt"] = (
         f"Gain in accuracy with heads changed, {over_length(step)}: {spoken(data, 'length', longest)}"
     )
-    add_training(drawn, trained, look, label=False)
-    add_cursor(drawn, cursor, "length", look.theme, marked[::-1])
-    return drawn
+    add_training(drawing, trained, look, label=False)
+    add_cursor(drawing, cursor, "length", look.theme, marked[::-1])
+    return drawing
 
 
 TOLD = {
@@ -115,14 +115,14 @@ TOLD = {
 
 def changed_rows(frame: Frame, *, step: int, length: int) -> dict[str, dict[str, Any]]:
     """Series of :data:`TOLD` -> its row at one number of items, as far as it has a value."""
-    found = {}
+    rows_by_series = {}
     for name in TOLD:
         mode, target = SHOWN_CHANGES[name]
         where = {"measurement": MEASUREMENT, "quantity": QUANTITY, "law": "matched", "step": step, "length": length}
         rows = valued(frame.where(**where, mode=mode, target=target)).rows()
         if rows:
-            found[name] = rows[0]
-    return found
+            rows_by_series[name] = rows[0]
+    return rows_by_series
 
 
 def gain_axis(values: Sequence[float]) -> dict[str, Any]:

@@ -58,28 +58,28 @@ def held_by_layer(data: Frame, frame: Frame, *, step: int, length: int, look: Lo
         "title": {"text": "after layer"},
     }
     y_axis, n = unit_axis(), smallest_n(data)
-    told = "; ".join(
+    alt = "; ".join(
         f"{name} {float(rows['value'][-1]):.2f} after layer {whole(rows['layer'][-1])}"
         for name, rows in parts.items()
         if name != EMBEDDING and not missing(rows["value"][-1])
     )
-    drawn = blank(
+    drawing = blank(
         look, column="length", xaxis=x_axis, yaxis=y_axis,
         meta={
             "title": "Decoded after each layer",
             "slice": dotted(f"at length {whole(length)}", sample_size(n)),
-            "alt": f"What layers hold at length {whole(length)}, step {whole(step)}: {told}",
+            "alt": f"What layers hold at length {whole(length)}, step {whole(step)}: {alt}",
             "n": n,
         },
         uirevision=f"{run_name(data)}/held_by_layer",
     )  # fmt: skip
     if EMBEDDING in parts:
         control = min(max(float(parts[EMBEDDING]["value"][0]), 0.0), 1.0)
-        add_level(drawn, ends, [control, control], look.theme)
+        add_level(drawing, ends, [control, control], look.theme)
     labels: list[Label] = []
     for name, colour in ((PLACE, t["position"]), (ANSWER, t["summary"])):
         if name in parts:
-            end = add_line(drawn, parts[name], "layer", colour, clip=UNIT)
+            end = add_line(drawing, parts[name], "layer", colour, clip=UNIT)
             labels.append((name, end, colour, name == ANSWER))
-    add_end_labels(drawn, labels, y_axis["range"], look.size)
-    return drawn
+    add_end_labels(drawing, labels, y_axis["range"], look.size)
+    return drawing

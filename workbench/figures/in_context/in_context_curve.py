@@ -81,28 +81,28 @@ def in_context_over_length(
     floor = chance["value"].astype(float)
     axis = _items_axis([float(n) for n in main["length"]], prompt_tokens(frame, step), trained, look.theme)
     y_axis = accuracy_axis(float(floor.min()))
-    drawn = line_plot(
+    drawing = line_plot(
         "length", axis, y_axis, title="Accuracy in context", n=smallest_n(main),
         name=f"{run_name(data)}/in_context_over_length", look=look,
     )  # fmt: skip
-    drawn.update_layout(margin_b=BOTTOM, margin_r=RIGHT)
+    drawing.update_layout(margin_b=BOTTOM, margin_r=RIGHT)
     x = places(chance, "length")
-    add_band(drawn, x, floor + ROBUST * (1 - floor), np.ones_like(floor), t["control"])
-    add_level(drawn, x, floor, look.theme)
+    add_band(drawing, x, floor + ROBUST * (1 - floor), np.ones_like(floor), t["control"])
+    add_level(drawing, x, floor, look.theme)
     looks = {SYMBOLS: LineStyle(t["ink2"], 1.2, symbol=""), ALL: LineStyle(t["ink"], strong=True)}
-    labels, marked = add_series(drawn, data, "length", looks)
-    add_end_labels(drawn, [("chance", float(floor[-1]), t["ink3"], False), *labels], y_axis["range"], look.size)
-    verdict = _mark_verdict(drawn, frame, step, look)
+    labels, marked = add_series(drawing, data, "length", looks)
+    add_end_labels(drawing, [("chance", float(floor[-1]), t["ink3"], False), *labels], y_axis["range"], look.size)
+    verdict = _mark_verdict(drawing, frame, step, look)
     presented = f"presented as {main.row(0)['target']}"
     ends = [float(main["length"][0]), float(main["length"][-1])]
-    drawn.layout.meta |= {
+    drawing.layout.meta |= {
         "slice": dotted(presented, verdict, sample_size(smallest_n(main))),
         "alt": f"Accuracy in context, {presented}, {over_length(step)}: "
         f"{said(main, 'length', ends)}; chance is {floor.min():.3f}; {verdict}",
     }
-    add_training(drawn, trained, look, label=False)
-    add_cursor(drawn, cursor, "length", look.theme, marked)
-    return drawn
+    add_training(drawing, trained, look, label=False)
+    add_cursor(drawing, cursor, "length", look.theme, marked)
+    return drawing
 
 
 def answer_difference_rows(frame_a: Frame, frame_b: Frame, *, step: int, step_b: int | None = None) -> Frame:
@@ -143,7 +143,7 @@ def in_context_difference(
     axis = length_axis([float(n) for n in data.distinct("length")], trained, look.theme)
     n = smallest_n(data)
     last = said(parts[ALL], "length", [float(parts[ALL]["length"][-1])])
-    drawn = line_plot(
+    drawing = line_plot(
         "length", axis | {"title": {"text": "items of the question"}},
         {"range": [-1.08, 1.08], "tickvals": [-1, 0, 1], "ticktext": ["\u22121", "0", "+1"]},
         title="Accuracy in context, A \u2212 B",
@@ -151,14 +151,14 @@ def in_context_difference(
         alt=f"Accuracy in context of A minus that of B: {last}",
         n=n, name=f"{run_name(data)}/in_context_difference", look=look,
     )  # fmt: skip
-    drawn.update_layout(margin_r=RIGHT)
-    add_level(drawn, axis["range"], [0.0, 0.0], look.theme)
+    drawing.update_layout(margin_r=RIGHT)
+    add_level(drawing, axis["range"], [0.0, 0.0], look.theme)
     looks = {SYMBOLS: LineStyle(t["ink2"], symbol=""), ALL: LineStyle(t["ink"], strong=True)}
-    labels, marked = add_series(drawn, data, "length", looks, clip=(-1.0, 1.0))
-    add_end_labels(drawn, labels, (-1.08, 1.08), look.size)
-    add_training(drawn, trained, look, label=False)
-    add_cursor(drawn, cursor, "length", look.theme, marked, clip=(-1.0, 1.0))
-    return drawn
+    labels, marked = add_series(drawing, data, "length", looks, clip=(-1.0, 1.0))
+    add_end_labels(drawing, labels, (-1.08, 1.08), look.size)
+    add_training(drawing, trained, look, label=False)
+    add_cursor(drawing, cursor, "length", look.theme, marked, clip=(-1.0, 1.0))
+    return drawing
 
 
 def prompt_tokens(frame: Frame, step: int) -> dict[int, int]:

@@ -65,25 +65,25 @@ def inducing_heads_over_length(
         NotMeasured: without such rows at that step.
     """
     t = TOKENS[look.theme]
-    *others, (name, mine) = series_of(data)
+    *other_heads, (name, mine) = series_of(data)
     y_axis = accuracy_axis(0.0)
     lengths = {float(n) for n in data["length"]}
-    drawn = line_plot(
+    drawing = line_plot(
         "length", run_axis("length", lengths, trained, look.theme), y_axis, title="Induction heads",
         n=smallest_n(mine), name=f"{run_name(data)}/inducing_heads_over_length", look=look,
     )  # fmt: skip
-    looks = {other: LineStyle(t["line2"], 1, band=False, written=t["ink3"], symbol="") for other, _ in others}
-    labels, marked = add_series(drawn, data, "length", looks | {name: LineStyle(t["ink"], strong=True)})
-    add_end_labels(drawn, labels, y_axis["range"], look.size)
+    looks = {other: LineStyle(t["line2"], 1, band=False, written=t["ink3"], symbol="") for other, _ in other_heads}
+    labels, marked = add_series(drawing, data, "length", looks | {name: LineStyle(t["ink"], strong=True)})
+    add_end_labels(drawing, labels, y_axis["range"], look.size)
     ends = [float(mine["length"][0]), float(mine["length"][-1])]
-    drawn.layout.meta |= {
+    drawing.layout.meta |= {
         "slice": dotted("induction mass", sample_size(smallest_n(mine))),
         "alt": f"Induction mass of {name} {over_length(step)}: {said(mine, 'length', ends)}"
-        f"; in grey {whole(len(others))} other heads",
+        f"; in grey {whole(len(other_heads))} other heads",
     }
-    add_training(drawn, trained, look, label=False)
-    add_cursor(drawn, cursor, "length", look.theme, marked)
-    return drawn
+    add_training(drawing, trained, look, label=False)
+    add_cursor(drawing, cursor, "length", look.theme, marked)
+    return drawing
 
 
 def leading_inducer(frame: Frame, *, step: int) -> tuple[int, int] | None:

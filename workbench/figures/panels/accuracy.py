@@ -155,16 +155,16 @@ def accuracy_lines(
     n, also = sample_size(smallest_n(data)), ""
     if step is None:
         unjudged = bool((data["series"] == CHALLENGE).any()) and not judged(CHALLENGE, length or 0, trained)
-        shown = f"at length {whole(length or 0)}{', challenge not tested' * unjudged} · {n}"
+        slice_text = f"at length {whole(length or 0)}{', challenge not tested' * unjudged} · {n}"
     else:
         marks = hatch_unjudged(figure, {trained: data.where(series=CHALLENGE)["length"]}, look.theme)
         marks += _mark_compositions(figure, frame, main, trained, step, look.theme)
         band = f"band {floor + _kept_skill(frame) * (1 - floor):.2f}–1.00 · " * (BIGRAM not in data["series"])
-        shown = f"{band}{n}{marks}"
+        slice_text = f"{band}{n}{marks}"
         also = _second_set(data, trained)
         add_training(figure, trained, look, avoid=drawn_points(data, "length"))
     figure.layout.meta |= {
-        "slice": shown,
+        "slice": slice_text,
         "alt": f"Accuracy {over_axis(step, length, trained)}: {said(main, along, telling(main, along, trained))}"
         f"; {_reference(data, floor)}{also}",
     }
@@ -189,8 +189,8 @@ def _second_set(data: Frame, trained: float) -> str:
 
 def _mark_compositions(figure: Drawing, frame: Frame, main: Frame, trained: float, step: int, theme: Theme) -> str:
     """Hollow marks where a mixture has other shares of components than at N; what they mean, if there are any."""
-    others = other_lengths(frame, step, trained)
-    rows = [row for row in main.rows() if float(row["length"]) in others and not np.isnan(row["value"])]
+    lengths = other_lengths(frame, step, trained)
+    rows = [row for row in main.rows() if float(row["length"]) in lengths and not np.isnan(row["value"])]
     if not rows:
         return ""
     t = TOKENS[theme]
@@ -199,7 +199,7 @@ def _mark_compositions(figure: Drawing, frame: Frame, main: Frame, trained: floa
         y=[float(row["value"]) for row in rows],
         mode="markers",
         marker={"symbol": "circle", "size": 7, "color": t["surface"], "line": {"color": t["ink"], "width": 1.5}},
-        hovertext=[f"{hover(row)}<br>{others[float(row['length'])]}" for row in rows],
+        hovertext=[f"{hover(row)}<br>{lengths[float(row['length'])]}" for row in rows],
         hoverinfo="text",
         name="other components",
     )

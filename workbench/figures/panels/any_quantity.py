@@ -53,13 +53,13 @@ def quantity_rows(
     title = quantity.replace("_", " ")
     if step is None:
         rows = select(frame, measurement, quantity=quantity)
-        here = rows.where(absent(rows["length"]) | (rows["length"] == length))
-        return _series(here, "step", measurement, f"{quantity} has no value at length {whole(length or 0)}.")
+        at_length = rows.where(absent(rows["length"]) | (rows["length"] == length))
+        return _series(at_length, "step", measurement, f"{quantity} has no value at length {whole(length or 0)}.")
     rows = select(frame, measurement, quantity=quantity, step=step)
-    here = rows.where(present(rows["length"]))
-    if not len(here):
+    at_length = rows.where(present(rows["length"]))
+    if not len(at_length):
         refuse_empty(rows, title.capitalize())  # what has no value has no length either, and says why
-    return _series(here, "length", measurement, f"{title} is of the whole model, not of one prefix length.")
+    return _series(at_length, "length", measurement, f"{title} is of the whole model, not of one prefix length.")
 
 
 @lines(rows=quantity_rows)

@@ -65,7 +65,7 @@ def bound_parts(
     low, high = math.floor(math.log10(values.min()) - 0.1), math.ceil(math.log10(values.max()) + 0.1)
     ticks = list(range(low, high + 1, max(1, (high - low) // 4)))
     y_range = [low - 0.08 * (high - low), high + 0.08 * (high - low)]
-    here = data.where(step=step)
+    at_step = data.where(step=step)
     figure = line_plot(
         "step",
         step_axis(frame.distinct("step")),
@@ -73,7 +73,7 @@ def bound_parts(
         title="Parts of the bound",
         slice="norms and margins of the weights",
         alt=f"Parts of the bound over training; at step {whole(step)} "
-        + ", ".join(f"{row['series']} {magnitude(row['value'])}" for row in here.rows()),
+        + ", ".join(f"{row['series']} {magnitude(row['value'])}" for row in at_step.rows()),
         n=None,
         name=f"{run_name(frame)}/bound_parts",
         look=look,

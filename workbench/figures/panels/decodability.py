@@ -101,18 +101,18 @@ def decodability_rows(
     """
     along, where = axis_at(step, length)
     where |= {"layer": last_layer(frame) if layer is None else layer}
-    found, refit, controls = [], [], []
+    readings, refit, controls = [], [], []
     for concept in CONCEPTS:
         rows = probe_rows(frame, concept, **where)
         plain = rows.where(control="")
-        found.append(tidy(plain.where(mode=MODE[concept]), concept, along))
+        readings.append(tidy(plain.where(mode=MODE[concept]), concept, along))
         if MODE[concept] != "refit":
             refit.append(tidy(plain.where(mode="refit"), f"{concept}, refit", along))
         controls.append(rows.where(rows["control"] != ""))
-    if not any(len(part) for part in found):
+    if not any(len(part) for part in readings):
         return _missing(frame, **where)
-    refuse_empty(stack(found), "Decodability")
-    return stack([*found, *refit, tidy(highest(stack(controls), along), "controls", along)])
+    refuse_empty(stack(readings), "Decodability")
+    return stack([*readings, *refit, tidy(highest(stack(controls), along), "controls", along)])
 
 
 @lines(rows=decodability_rows)
@@ -138,13 +138,13 @@ def decodability_lines(
         NotMeasured: without probe rows there.
     """
     t, (along, _) = TOKENS[look.theme], axis_at(step, length)
-    shown = int(data["layer"][0])
+    layer_index = int(data["layer"][0])
     looks = {"controls": LineStyle(t["control"], 1, DASH, band=False, written=t["ink3"], symbol="")}
     for concept in CONCEPTS:
         looks[f"{concept}, refit"] = LineStyle(t[concept], 1.2, DOTS, band=False, written=None, symbol="")
     for concept, (_, _, _, symbol) in CONCEPTS.items():
         looks[concept] = LineStyle(t[concept], strong=True, symbol=symbol)
-    told = spoken(data, along, telling(data, along, trained), list(CONCEPTS))
+    alt = spoken(data, along, telling(data, along, trained), list(CONCEPTS))
     figure = series_figure(
         frame,
         data,
@@ -152,8 +152,8 @@ def decodability_lines(
         trained=trained,
         looks=looks,
         title="Decodability",
-        alt=f"Decodability {over_axis(step, length, trained)}: {told}",
-        place="last layer" if shown == last_layer(frame) else layer_name(shown),
+        alt=f"Decodability {over_axis(step, length, trained)}: {alt}",
+        place="last layer" if layer_index == last_layer(frame) else layer_name(layer_index),
         look=look,
         cursor=cursor,
     )
@@ -170,15 +170,15 @@ decodability_over_length = decodability_lines.over("length")
 def layer_decodability_rows(frame: Frame, *, step: int, length: int) -> Frame:
     """The rows of :func:`decodability_by_layer`: series ``summary`` (transfer), ``position`` (refit), controls
     (highest)."""
-    found, controls = [], []
+    readings, controls = [], []
     for concept in CONCEPTS:
         rows = probe_rows(frame, concept, step=step, length=length)
-        found.append(tidy(rows.where(mode=MODE[concept], control=""), concept, "layer"))
+        readings.append(tidy(rows.where(mode=MODE[concept], control=""), concept, "layer"))
         controls.append(rows.where(rows["control"] != ""))
-    if not any(len(part) for part in found):
+    if not any(len(part) for part in readings):
         return _missing(frame, step=step, length=length)
-    refuse_empty(stack(found), "Decodability")
-    return stack([*found, tidy(highest(stack(controls), "layer"), "controls", "layer")])
+    refuse_empty(stack(readings), "Decodability")
+    return stack([*readings, tidy(highest(stack(controls), "layer"), "controls", "layer")])
 
 
 @figure(rows=layer_decodability_rows)
@@ -202,12 +202,12 @@ def decodability_by_layer(
     t = TOKENS[look.theme]
     layers = np.unique(data["layer"].astype(int)).tolist()
     every = -(-len(layers) // _MOST_LAYER_NAMES)
-    named = [i for i in range(len(layers)) if (len(layers) - 1 - i) % every == 0]
+    labelled = [i for i in range(len(layers)) if (len(layers) - 1 - i) % every == 0]
     x_axis = unit_axis() | {"title": {"text": "decodability"}}
     y_axis = {
         "range": [len(layers) - 0.4, -0.6],
-        "tickvals": named,
-        "ticktext": [layer_name(layers[i]) for i in named],
+        "tickvals": labelled,
+        "ticktext": [layer_name(layers[i]) for i in labelled],
         "showgrid": False,
     }
     figure = blank(

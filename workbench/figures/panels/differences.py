@@ -57,7 +57,7 @@ def difference(a: Frame, b: Frame) -> Frame:
     keys = ("series", *(name for name in PLACE if name != "run"))
     in_b = {key: index for index, key in enumerate(b.keys(*keys))}
     shared = [(index, in_b[key]) for index, key in enumerate(a.keys(*keys)) if key in in_b]
-    a, b = a.take([one for one, _ in shared]), b.take([other for _, other in shared])
+    a, b = a.take([index_a for index_a, _ in shared]), b.take([index_b for _, index_b in shared])
     (value_a, low_a, high_a), (value_b, low_b, high_b) = (
         [part[name].astype(float) for name in ("value", "low", "high")] for part in (a, b)
     )
@@ -66,7 +66,7 @@ def difference(a: Frame, b: Frame) -> Frame:
     low_b, high_b = (np.where(drawn & np.isnan(end), value_b, end) for end in (low_b, high_b))
     value = value_a - value_b
     return a.with_columns(
-        run=[f"{one} \u2212 {other}" for one, other in zip(a["run"], b["run"], strict=True)],
+        run=[f"{index_a} \u2212 {index_b}" for index_a, index_b in zip(a["run"], b["run"], strict=True)],
         value=value,
         low=value - np.hypot(value_a - low_a, high_b - value_b),
         high=value + np.hypot(high_a - value_a, value_b - low_b),
@@ -163,12 +163,15 @@ def over_length_difference(
         NotMeasured: if one has no accuracies at its step, or the two share no length.
     """
     a, b = (accuracy_rows(frame, step=at).where(series=law) for frame, at in ((frame_a, step), (frame_b, step_b)))
-    found = _shared(a.with_columns(step=0), b.with_columns(step=0), "behaviour", trained, trained_b, axis)
+    differences = _shared(a.with_columns(step=0), b.with_columns(step=0), "behaviour", trained, trained_b, axis)
     pairs = partners(_lengths_of(a), int(trained), _lengths_of(b), int(trained_b), axis)
     rows = {
-        n: (a.where(length=n).row(0), b.where(length=pairs[n]).row(0)) for n in found.distinct("length").astype(int)
+        n: (a.where(length=n).row(0), b.where(length=pairs[n]).row(0))
+        for n in differences.distinct("length").astype(int)
     }
-    return Frame({name: found[name] for name in found.names}, {**found.attrs, "law": law, "rows": rows})
+    return Frame(
+        {name: differences[name] for name in differences.names}, {**differences.attrs, "law": law, "rows": rows}
+    )
 
 
 def decodability_difference_rows(
@@ -296,12 +299,12 @@ def head_grid_difference(
         scales = [scale_of(f, quantity) for f in (frame_a, frame_b)]
         span = max(2.0**s.high if s.log else s.high - s.low for s in scales)
     in_b = {(row["layer"], row["head"]): row for row in b.rows()}
-    made = []
+    cells = []
     for row in a.rows():
-        other = in_b.get((row["layer"], row["head"]))
-        if other is not None:
-            value = row["value"] - other["value"]
-            made.append(
+        row_b = in_b.get((row["layer"], row["head"]))
+        if row_b is not None:
+            value = row["value"] - row_b["value"]
+            cells.append(
                 {
                     "layer": row["layer"],
                     "head": row["head"],
@@ -309,10 +312,10 @@ def head_grid_difference(
                     "text": signed(value),
                     "share": max(-1.0, min(1.0, value / span)) if value == value else value,
                     "curve_a": row["curve"],
-                    "curve_b": other["curve"],
+                    "curve_b": row_b["curve"],
                 }
             )
-    return Frame.from_rows(made, ("layer", "head", "value", "text", "share", "curve_a", "curve_b"))
+    return Frame.from_rows(cells, ("layer", "head", "value", "text", "share", "curve_a", "curve_b"))
 
 
 def head_grid_difference_rows(
@@ -417,19 +420,19 @@ def compare_sentence(difference: Frame, *, items: bool = False) -> list[Piece]:
     def apart(column: str, value: float) -> list[Cite]:
         return [cite_difference(*of[lengths[end]], column, proportion(value))] if lengths[end] in of else []
 
-    made: list[Piece] = []
+    pieces: list[Piece] = []
     if start and all(equal[:start]):
-        made.append(at_length("Equal up to ", lengths[start - 1], "; ", named=True))
+        pieces.append(at_length("Equal up to ", lengths[start - 1], "; ", named=True))
     at = "at" if single else "from"
-    made.append(at_length(f"{at if made else at.capitalize()} ", lengths[start], named=True))
+    pieces.append(at_length(f"{at if pieces else at.capitalize()} ", lengths[start], named=True))
     if not single:
-        made.append(at_length(" to ", lengths[end]) if end + 1 < len(lengths) else plain(" on"))
+        pieces.append(at_length(" to ", lengths[end]) if end + 1 < len(lengths) else plain(" on"))
     size, ends = abs(float(last["value"])), ("low", "high") if sign > 0 else ("high", "low")
-    made.append(plain(f" {'A' if sign > 0 else 'B'} is higher by "))
-    made.append(Claim(proportion(size), "plain", apart("value", size)))
+    pieces.append(plain(f" {'A' if sign > 0 else 'B'} is higher by "))
+    pieces.append(Claim(proportion(size), "plain", apart("value", size)))
     if shown := interval(low, high):
-        made.append(Claim(f" {shown}", "muted", [*apart(ends[0], low), *apart(ends[1], high)]))
-    return [*made, plain(f"{by}.") if single else at_length(" at ", lengths[end], f"{by}.")]
+        pieces.append(Claim(f" {shown}", "muted", [*apart(ends[0], low), *apart(ends[1], high)]))
+    return [*pieces, plain(f"{by}.") if single else at_length(" at ", lengths[end], f"{by}.")]
 
 
 def last_difference(equal: Sequence[bool], values: Sequence[float]) -> tuple[int, int]:

@@ -92,7 +92,7 @@ def failure_length(
     longest = float(max(lengths, default=trained))
     x_axis = length_axis(lengths, trained, look.theme, 200, span=(trained / _BEFORE, longest * _PAST))
     names, rows = list(data["series"]), data.rows()
-    judged = first_judged(frame, CHALLENGE, trained, step)
+    first_tested = first_judged(frame, CHALLENGE, trained, step)
     figure = blank(
         look,
         column="failure",
@@ -107,7 +107,7 @@ def failure_length(
         meta={
             "title": "Failure length",
             "slice": "observed, computed" if (data["mode"] == "computed").any() else "observed",
-            "alt": f"Failure length at step {whole(step)}: " + "; ".join(_spoken(row, judged) for row in rows),
+            "alt": f"Failure length at step {whole(step)}: " + "; ".join(_spoken(row, first_tested) for row in rows),
             "x": span_meta("length", x_axis),
             "n": smallest_n(data),
         },
@@ -116,9 +116,9 @@ def failure_length(
     _unmeasured_zone(figure, longest, look)
     add_training(figure, trained, look, label=False)
     for place, row in enumerate(rows):
-        if _of_challenge(row) and judged is not None and row["status"] in ("ok", "censored"):
-            add_hatching(figure, u_length(trained), u_length(judged), (place - 0.28, place + 0.28), look.theme)
-        _draw(figure, row, place, trained, look, judged)
+        if _of_challenge(row) and first_tested is not None and row["status"] in ("ok", "censored"):
+            add_hatching(figure, u_length(trained), u_length(first_tested), (place - 0.28, place + 0.28), look.theme)
+        _draw(figure, row, place, trained, look, first_tested)
     add_cursor(figure, cursor, "length", look.theme)
     return figure
 

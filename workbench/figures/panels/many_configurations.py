@@ -60,7 +60,7 @@ def configuration_rows(
         raise ValueError(f"{len(configurations)} configurations are too many lines; {MOST_CONFIGURATIONS} are the most")
     measured = valued(one_place(frame.where(**SHOWN[shown])))
     by_run = {str(run): part for (run,), part in measured.group("run")}
-    made = []
+    all_rows = []
     for name, steps in configurations.items():
         parts = []
         for run, step in steps.items():
@@ -71,12 +71,12 @@ def configuration_rows(
                 parts.append(tidy(rows, run, "length"))
         if parts:
             own = parts[0] if len(parts) == 1 else median_of_runs(stack(parts))
-            made.append(own.with_columns(series=name))
-    if not made:
+            all_rows.append(own.with_columns(series=name))
+    if not all_rows:
         measurement = SHOWN[shown]["measurement"]
         what = f"{TITLES[shown].lower()} of {', '.join(configurations)}"
         raise NotMeasured(measurement, f"No rows of {measurement} there: {what}.")
-    return stack(made)
+    return stack(all_rows)
 
 
 @figure(rows=configuration_rows)
@@ -111,8 +111,8 @@ def configurations_over_length(
         NotMeasured: if none has rows of that quantity there.
         ValueError: for more than eight.
     """
-    own = {name: float((trained_each or {}).get(name, trained)) for name in configurations}
-    times = {name: trained / n if axis == "times" else 1.0 for name, n in own.items()}
+    trained_lengths = {name: float((trained_each or {}).get(name, trained)) for name in configurations}
+    times = {name: trained / n if axis == "times" else 1.0 for name, n in trained_lengths.items()}
     parts = {name: data.where(series=name) for name in unique(data["series"])}
     placed = stack(
         [part.with_columns(length=part["length"].astype(float) * times[name]) for name, part in parts.items()]
@@ -133,17 +133,17 @@ def configurations_over_length(
     if chance is not None and shown in BOTH_LAWS:
         labels.append(("chance", chance, TOKENS[look.theme]["ink3"], False))
     add_end_labels(figure, labels, y_range, look.size, HEIGHT)
-    each = [(own[name], part) for name, part in parts.items()]
+    each = [(trained_lengths[name], part) for name, part in parts.items()]
     hatched = hatch_unjudged(figure, lengths_by_n(each, axis), look.theme) if shown == "challenge" else ""
     absent = [name for name in configurations if name not in parts]
-    spoken = "; ".join(f"{name} {said(part, 'length', edges(part, 'length'))}" for name, part in parts.items())
+    alt = "; ".join(f"{name} {said(part, 'length', edges(part, 'length'))}" for name, part in parts.items())
     figure.layout.meta |= {
         "slice": f"band: lowest to highest seed; of one seed, {LEVEL_TEXT} CI"
         + hatched
         + (f" · no rows: {', '.join(absent)}" if absent else ""),
-        "alt": f"{TITLES[shown]} over prefix length, medians over seeds: {spoken}",
+        "alt": f"{TITLES[shown]} over prefix length, medians over seeds: {alt}",
     }
-    _mark_training(figure, trained, sorted({own[name] for name in parts}), axis, look, placed)
+    _mark_training(figure, trained, sorted({trained_lengths[name] for name in parts}), axis, look, placed)
     add_cursor(figure, cursor, "length", look.theme, marked)
     return figure
 

@@ -167,14 +167,14 @@ def phase_diagram(
             f"than the {MOST_CELLS:,} of one diagram; choose an axis with fewer.",
         )
     bottom, top = colour_range(numbers(data["value"]), low, high)
-    written = proportion if bottom >= 0 and top <= 1 else magnitude
+    number_format = proportion if bottom >= 0 and top <= 1 else magnitude
     colours = PERFORMANCE if low is not None and high is not None else AMOUNT[look.theme]
     z = np.full((len(lines), len(columns)), np.nan)
     texts = np.full(z.shape, "", dtype=object)
     for row in data.rows():
         place = lines.index(row["y"]), columns.index(row["x"])
         z[place] = row["value"]
-        texts[place] = _tooltip(row, x, y, written)
+        texts[place] = _tooltip(row, x, y, number_format)
     where = [share_text(share) if share is not None else f"step {whole(step)}" if step is not None else "last step"]
     where += [f"length {whole(length)}"] if length is not None else []
     where += [times_text(times)] if times is not None else []
@@ -188,7 +188,7 @@ def phase_diagram(
         meta={
             "title": name,
             "slice": " · ".join(filter(None, [*where, f"median of {_runs(data)}", pooled_text(data, flat)])),
-            "alt": _spoken(data, name, x, y, written),
+            "alt": _spoken(data, name, x, y, number_format),
         },
         uirevision=f"phase/{x}/{y}",
     )
@@ -202,7 +202,7 @@ def phase_diagram(
         zmin=bottom,
         zmax=top,
         colorscale=plotly_scale(colours),
-        colorbar=colorbar(look, ticks, [written(tick) for tick in ticks]),
+        colorbar=colorbar(look, ticks, [number_format(tick) for tick in ticks]),
         hovertext=texts.astype(str),
         hoverinfo="text",
         hoverongaps=False,
@@ -212,9 +212,9 @@ def phase_diagram(
     )
     strips = have_room(sum(len(members) for members in data.attrs["each"]), *z.shape)
     if strips:
-        dots = _dots(data, verdicts or {}, (columns, lines), (bottom, top), colours, look.theme, written)
+        dots = _dots(data, verdicts or {}, (columns, lines), (bottom, top), colours, look.theme, number_format)
         add_strips(figure, dots, *z.shape)
-        figure.layout.meta["slice"] += f" \u00b7 a dot per run, {written(bottom)} to {written(top)}" + (
+        figure.layout.meta["slice"] += f" \u00b7 a dot per run, {number_format(bottom)} to {number_format(top)}" + (
             "; open: not fitted" if any(dot.hollow for dot in dots) else ""
         )
     if z.size <= _MOST_TEXT_CELLS:
@@ -223,10 +223,10 @@ def phase_diagram(
                 fill = colour_at(colours, min(1.0, max(0.0, (value - bottom) / (top - bottom))))
                 font = {"color": text_on(fill), "size": look.size, "weight": 600}
                 y_text = line + LIFT if strips else line
-                figure.add_annotation(x=column, y=y_text, text=written(float(value)), font=font, name="value")
+                figure.add_annotation(x=column, y=y_text, text=number_format(float(value)), font=font, name="value")
     for row in data.where(data["note"] != "").rows():
         height = lines.index(row["y"]) + (LIFT if strips else 0)
-        _refuse(figure, height, columns.index(row["x"]), _tooltip(row, x, y, written), look)
+        _refuse(figure, height, columns.index(row["x"]), _tooltip(row, x, y, number_format), look)
     return figure
 
 
@@ -249,26 +249,26 @@ def _dots(
     """A dot for every run of every cell, in a colour that is read on its cell's."""
     bottom, top = scale
     places = [{value: place for place, value in enumerate(values)} for values in axes]
-    made = []
+    dots = []
     for row, members in zip(data.rows(), data.attrs["each"], strict=True):
         filled = not missing(row["value"])
         fill = colour_at(colours, (row["value"] - bottom) / (top - bottom)) if filled else ""
         colour = text_on(fill) if filled else TOKENS[theme]["ink3"]
-        for one in members:
-            label = verdicts.get(one["run"], {}).get(int(one["step"]), "")
-            said = " \u00b7 ".join(filter(None, (written(one["value"]), f"step {whole(one['step'])}", label)))
-            made.append(
+        for member in members:
+            label = verdicts.get(member["run"], {}).get(int(member["step"]), "")
+            tooltip = " \u00b7 ".join(filter(None, (written(member["value"]), f"step {whole(member['step'])}", label)))
+            dots.append(
                 Dot(
-                    run=one["run"],
+                    run=member["run"],
                     column=places[0][row["x"]],
                     line=places[1][row["y"]],
-                    share=(one["value"] - bottom) / (top - bottom),
+                    share=(member["value"] - bottom) / (top - bottom),
                     colour=colour,
                     hollow=label == NOT_FITTED,
-                    text=f"<b>{escape(one['run'])}</b><br>{said}",
+                    text=f"<b>{escape(member['run'])}</b><br>{tooltip}",
                 )
             )
-    return made
+    return dots
 
 
 def _refuse(figure: Drawing, line: float, column: int, why: str, look: Look) -> None:
@@ -298,16 +298,16 @@ def pooled_text(data: Frame, flat: Mapping[str, Mapping[str, Any]]) -> str:
 
 def pooled_axes(data: Frame, flat: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
     """Axes along which the runs of one cell differ -> the most values in one cell; task, origin and seeds first."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for names in data.attrs["runs"]:
         held = [flat[name] for name in names]
         for axis in dict.fromkeys(axis for one in held for axis in one if _is_axis(axis)):
             values = len({str(one[axis]) for one in held if axis in one})  # what one lacks tells its origin
             if values > 1:
-                found[axis] = max(found.get(axis, 0), values)
+                counts[axis] = max(counts.get(axis, 0), values)
     first = ("task.name", "origin", "model.positions.name", "seeds.init")
     order = {axis: place for place, axis in enumerate(first)}
-    return dict(sorted(found.items(), key=lambda item: (order.get(item[0], len(order)), item[0])))
+    return dict(sorted(counts.items(), key=lambda item: (order.get(item[0], len(order)), item[0])))
 
 
 class _Place(NamedTuple):
@@ -354,20 +354,20 @@ def _cells(
         raise NotMeasured(measurement, f"No run has a value of {measurement} there; choose another length or step.")
     each = [_one_run(str(run), part, over) for (run,), part in sorted(rows.group("run"), key=lambda group: group[0])]
     for axis in (x, y):
-        if not any(axis in flat[one["run"]] for one in each):
+        if not any(axis in flat[row["run"]] for row in each):
             raise KeyError(f"no run's configuration has {axis!r}")
     cells: dict[tuple[Any, Any], list[dict[str, Any]]] = {}
-    for one in each:
-        cells.setdefault((flat[one["run"]].get(x), flat[one["run"]].get(y)), []).append(one)
+    for row in each:
+        cells.setdefault((flat[row["run"]].get(x), flat[row["run"]].get(y)), []).append(row)
     listed = sorted(cells.items(), key=lambda item: (_order(item[0][1]), _order(item[0][0])))
-    pooled = Frame.from_rows([_pooled(found, flat, chances) for _, found in listed])
+    pooled = Frame.from_rows([_pooled(cell_rows, flat, chances) for _, cell_rows in listed])
     # As objects: where a run lacks an axis, None would become NaN, which equals no value, and whole numbers floats.
     places = {name: np.empty(len(listed), dtype=object) for name in ("x", "y")}
     for index, (cell, _) in enumerate(listed):
         places["x"][index], places["y"][index] = cell
     columns = {**places, **{name: pooled[name] for name in pooled.names}}
-    members = [found for _, found in listed]
-    return Frame(columns, {"runs": [[one["run"] for one in found] for found in members], "each": members})
+    members = [cell_rows for _, cell_rows in listed]
+    return Frame(columns, {"runs": [[row["run"] for row in cell_rows] for cell_rows in members], "each": members})
 
 
 def _one_run(run: str, rows: Frame, over: str) -> dict[str, Any]:
@@ -381,13 +381,13 @@ def _one_run(run: str, rows: Frame, over: str) -> dict[str, Any]:
 
 def _at_share(rows: Frame, share: float, lasts: Mapping[str, int]) -> Frame:
     """The rows of each run at its checkpoint nearest to a share of its training; of one that has none near, none."""
-    wanted: dict[str, float] = {}
+    steps_by_run: dict[str, float] = {}
     for (run,), part in rows.group("run"):
         steps = sorted({int(step) for step in part["step"]})
         shares = {step: step / lasts.get(str(run), steps[-1]) for step in steps if step}
         near = nearest_share(shares, share)
-        wanted[str(run)] = math.nan if near is None else float(near)
-    own = [wanted[str(run)] for run in rows["run"].tolist()]
+        steps_by_run[str(run)] = math.nan if near is None else float(near)
+    own = [steps_by_run[str(run)] for run in rows["run"].tolist()]
     return rows.where(rows["step"].astype(float) == np.array(own, dtype=float))
 
 
@@ -416,15 +416,15 @@ def _pooled(
     found: Sequence[Mapping[str, Any]], flat: Mapping[str, Mapping[str, Any]], chances: Mapping[str, float]
 ) -> dict[str, Any]:
     """One cell: the median of its runs and every one of them, or no value and why."""
-    values = [one["value"] for one in found]
-    why = _unlike([one["run"] for one in found], flat, chances)
+    values = [row["value"] for row in found]
+    why = _unlike([row["run"] for row in found], flat, chances)
     return {
         "value": math.nan if why else float(np.median(values)),
         "low": math.nan if why else min(values),
         "high": math.nan if why else max(values),
         "runs": len(found),
-        "names": ", ".join(one["run"] for one in found),
-        "members": "; ".join(_member(one) for one in found),
+        "names": ", ".join(row["run"] for row in found),
+        "members": "; ".join(_member(row) for row in found),
         "note": why,
     }
 

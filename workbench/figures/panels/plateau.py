@@ -52,13 +52,13 @@ def plateau_rows(frame: Frame, *, knobs: Mapping[str, str]) -> Frame:
         raise NotMeasured(MEASUREMENT, f"No losses of {' or '.join(knobs)}.")
     told = [json.loads(text)[knobs[task]] for task, text in zip(rows["task"], rows["parameters"], strict=True)]
     rows = rows.with_columns(knob=told, trained=rows["trained_high"])
-    made = []
+    parts = []
     for key, part in sorted(latest(rows, "step").group(*PLATEAU_COLUMNS[:4]), key=lambda group: group[0]):
         values = numbers(part["value"])
         task, knob, trained, length = key
         spread_over = (float(np.median(values)), float(values.min()), float(values.max()), len(values))
-        made.append(dict(zip(PLATEAU_COLUMNS, (task, knob, int(trained), int(length), *spread_over), strict=True)))
-    return Frame.from_rows(made, PLATEAU_COLUMNS)
+        parts.append(dict(zip(PLATEAU_COLUMNS, (task, knob, int(trained), int(length), *spread_over), strict=True)))
+    return Frame.from_rows(parts, PLATEAU_COLUMNS)
 
 
 @figure(rows=plateau_rows)
@@ -152,16 +152,16 @@ def at_trained(line: Frame, trained: int) -> Frame:
 @of_rows
 def plateau_sentences(data: Frame, *, knobs: Mapping[str, str]) -> list[str]:
     """Whether the data support the three claims, a sentence each per task: yes, or where not."""
-    said = []
-    for (task,), own in plateaus(data).group("task"):
+    sentences = []
+    for (task,), task_rows in plateaus(data).group("task"):
         knob = knobs[str(task)]
         where = [
             f"{knob} {magnitude(row['knob'])}, N {whole(row['trained'])} (x {row['growth']:.2f})"
-            for row in own.rows()
+            for row in task_rows.rows()
             if row["growth"] > FLAT
         ]
-        said.append(f"{task}: the loss {_held(where, 'levels off', 'still grows at')}.")
-        level = {(row["knob"], row["trained"]): row["value"] for row in own.rows()}
+        sentences.append(f"{task}: the loss {_held(where, 'levels off', 'still grows at')}.")
+        level = {(row["knob"], row["trained"]): row["value"] for row in task_rows.rows()}
         harder, longer = (sorted(set(values)) for values in zip(*level, strict=True))
         falls = [
             f"{knob} {magnitude(k)} (N {whole(a)} to {whole(b)}: {_two(level, (k, a), (k, b))})"
@@ -169,15 +169,15 @@ def plateau_sentences(data: Frame, *, knobs: Mapping[str, str]) -> list[str]:
             for a, b in pairwise(longer)
             if not level.get((k, b), math.nan) < level.get((k, a), math.nan)
         ]
-        said.append(f"{task}: its plateau {_held(falls, 'falls with training length', 'does not fall at')}.")
+        sentences.append(f"{task}: its plateau {_held(falls, 'falls with training length', 'does not fall at')}.")
         rises = [
             f"N {whole(n)} ({knob} {magnitude(a)} to {magnitude(b)}: {_two(level, (a, n), (b, n))})"
             for n in longer
             for a, b in pairwise(harder)
             if not level.get((b, n), math.nan) > level.get((a, n), math.nan)
         ]
-        said.append(f"{task}: its plateau {_held(rises, f'rises with {knob}', 'does not rise at')}.")
-    return said
+        sentences.append(f"{task}: its plateau {_held(rises, f'rises with {knob}', 'does not rise at')}.")
+    return sentences
 
 
 def _two(level: Mapping[tuple[float, int], float], one: tuple[float, int], other: tuple[float, int]) -> str:

@@ -40,43 +40,43 @@ def restored_shares(data: Frame, frame: Frame, *, step: int, look: Look = LIGHT)
     Raises:
         NotMeasured: without a diagnosis of that checkpoint, or where nothing is to be explained.
     """
-    named = named_entry(frame, step=step)
-    own, controls = data.where(control=""), data.where(control="wrong_constant")
+    cause = named_entry(frame, step=step)
+    interventions, controls = data.where(control=""), data.where(control="wrong_constant")
     ends = [float(v) for name in ("value", "low", "high") for v in data[name].astype(float) if not missing(v)]
-    names = list(own["target"])
-    made = _ladder(
+    names = list(interventions["target"])
+    drawing = _ladder(
         names,
         (min(-0.1, *ends) - 0.05, max(1.0, *ends) + 0.1),
         {"title": {"text": "share of the accuracy drop recovered"}, "tickvals": [-1, -0.5, 0, 0.5, 1, 1.5]},
         look=look,
         meta={
             "title": "Accuracy recovered",
-            "slice": f"length {whole(named['length'])} \u00b7 hollow: control \u00b7 {LEVEL_TEXT} CI",
-            "alt": f"Share of the accuracy drop recovered at length {whole(named['length'])}, step {whole(step)}: "
+            "slice": f"length {whole(cause['length'])} \u00b7 hollow: control \u00b7 {LEVEL_TEXT} CI",
+            "alt": f"Share of the accuracy drop recovered at length {whole(cause['length'])}, step {whole(step)}: "
             + "; ".join(
                 f"{name_of(row['target'])} {proportion(row['value'])} {interval(row['low'], row['high'])}"
-                for row in own.rows()
+                for row in interventions.rows()
             ),
             "n": smallest_n(data),
         },
         uirevision=f"{run_name(frame)}/restored_shares",
     )
     t = TOKENS[look.theme]
-    add_upright(made, 1.0, {"color": t["line2"], "width": 1, "dash": "dot"}, "the whole drop")
-    add_upright(made, 0.0, {"color": t["line2"], "width": 1}, "nothing")
-    made.add_bar(
-        x=own["value"].astype(float),
-        y=np.arange(len(own), dtype=float),
+    add_upright(drawing, 1.0, {"color": t["line2"], "width": 1, "dash": "dot"}, "the whole drop")
+    add_upright(drawing, 0.0, {"color": t["line2"], "width": 1}, "nothing")
+    drawing.add_bar(
+        x=interventions["value"].astype(float),
+        y=np.arange(len(interventions), dtype=float),
         orientation="h",
         width=0.5,
-        marker={"color": [t["ink"] if target == named["target"] else t["bar"] for target in names]},
-        error_x=_whiskers(own, t["ink3"]),
-        hovertext=hovers(own),
+        marker={"color": [t["ink"] if target == cause["target"] else t["bar"] for target in names]},
+        error_x=_whiskers(interventions, t["ink3"]),
+        hovertext=hovers(interventions),
         hoverinfo="text",
         name="intervention",
     )
-    _diamonds(made, controls, names, look.theme, whiskers=True)
-    return made
+    _diamonds(drawing, controls, names, look.theme, whiskers=True)
+    return drawing
 
 
 def harm_rows(frame: Frame, *, step: int) -> Frame:
@@ -93,12 +93,12 @@ def harm_inside(data: Frame, frame: Frame, *, step: int, look: Look = LIGHT) -> 
     Raises:
         NotMeasured: without a diagnosis of that checkpoint, or where nothing is to be explained.
     """
-    own, controls = data.where(control=""), data.where(control="wrong_constant")
-    names = list(own["target"])
+    interventions, controls = data.where(control=""), data.where(control="wrong_constant")
+    names = list(interventions["target"])
     values = [float(v) for v in data["value"]]
     t = TOKENS[look.theme]
     high = max(2 * MOST_COST, *values) * 1.1
-    made = _ladder(
+    drawing = _ladder(
         names,
         (min(-0.01, *values) * 1.1, high),
         {"title": {"text": "accuracy drop at N"}},
@@ -107,24 +107,24 @@ def harm_inside(data: Frame, frame: Frame, *, step: int, look: Look = LIGHT) -> 
             "title": "Cost at N",
             "slice": f"hollow: control \u00b7 above {MOST_COST:g} not applicable",
             "alt": f"Accuracy that each intervention costs at N, step {whole(step)}: "
-            + "; ".join(f"{name_of(row['target'])} {proportion(row['value'])}" for row in own.rows()),
+            + "; ".join(f"{name_of(row['target'])} {proportion(row['value'])}" for row in interventions.rows()),
             "n": smallest_n(data),
         },
         uirevision=f"{run_name(frame)}/harm_inside",
     )
-    add_zone(made, MOST_COST, high, t["sunken"], opacity=0.7)
-    add_upright(made, MOST_COST, {"color": t["line2"], "width": 1, "dash": "dot"}, "highest cost")
-    made.add_scatter(
-        x=own["value"].astype(float),
-        y=np.arange(len(own), dtype=float),
+    add_zone(drawing, MOST_COST, high, t["sunken"], opacity=0.7)
+    add_upright(drawing, MOST_COST, {"color": t["line2"], "width": 1, "dash": "dot"}, "highest cost")
+    drawing.add_scatter(
+        x=interventions["value"].astype(float),
+        y=np.arange(len(interventions), dtype=float),
         mode="markers",
         marker={"color": t["ink"], "size": 7},
-        hovertext=hovers(own),
+        hovertext=hovers(interventions),
         hoverinfo="text",
         name="intervention",
     )
-    _diamonds(made, controls, names, look.theme, whiskers=False)
-    return made
+    _diamonds(drawing, controls, names, look.theme, whiskers=False)
+    return drawing
 
 
 def name_of(target: str) -> str:
@@ -165,7 +165,7 @@ def _ladder(
     uirevision: str,
 ) -> Drawing:
     """An empty figure with a row per intervention."""
-    made = blank(
+    figure = blank(
         look,
         column="failure",
         xaxis={"range": list(span), **x_axis},
@@ -179,23 +179,23 @@ def _ladder(
         meta=meta,
         uirevision=uirevision,
     )
-    made.update_layout(margin_l=_LEFT)
-    return made
+    figure.update_layout(margin_l=_LEFT)
+    return figure
 
 
 def _diamonds(made: Drawing, controls: Frame, names: list[str], theme: Theme, *, whiskers: bool) -> None:
     """Controls, below their interventions."""
     t = TOKENS[theme]
-    shown = controls.where(is_in(controls["target"], names))
-    if not len(shown):
+    displayed = controls.where(is_in(controls["target"], names))
+    if not len(displayed):
         return
     made.add_scatter(
-        x=shown["value"].astype(float),
-        y=np.array([names.index(target) + _BELOW for target in shown["target"]]),
+        x=displayed["value"].astype(float),
+        y=np.array([names.index(target) + _BELOW for target in displayed["target"]]),
         mode="markers",
         marker={"symbol": "diamond", "size": 6, "color": t["surface"], "line": {"color": t["control"], "width": 1.3}},
-        error_x=_whiskers(shown, t["control"]) if whiskers else None,
-        hovertext=hovers(shown),
+        error_x=_whiskers(displayed, t["control"]) if whiskers else None,
+        hovertext=hovers(displayed),
         hoverinfo="text",
         name="control",
     )

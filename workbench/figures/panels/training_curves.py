@@ -157,7 +157,7 @@ def _draw(
 ) -> None:
     values = rows["value"].astype(float)
     values = np.where(values > 0, values, np.nan) if axis == "y" else values
-    written = _amount if axis == "y" else partial(proportion, decimals=3)
+    number_format = _amount if axis == "y" else partial(proportion, decimals=3)
     figure.add_scatter(
         x=[u_step(float(s)) for s in rows["step"]],
         y=scale(values),
@@ -165,7 +165,7 @@ def _draw(
         mode="lines",
         line={"color": colour, "width": width},
         hovertext=[
-            f"{name}<br>step {whole(float(s))}<br><b>{written(float(v))}</b>"
+            f"{name}<br>step {whole(float(s))}<br><b>{number_format(float(v))}</b>"
             for name, s, v in zip(rows["series"], rows["step"], rows["value"], strict=True)
         ],
         hoverinfo="text",

@@ -47,13 +47,13 @@ def differs(here: Mapping[str, Row], there: Mapping[str, Row]) -> bool:
 def other_lengths(frame: Frame, step: int, trained: float) -> dict[float, str]:
     """The lengths at which shares differ from those at N -> the shares there, in words."""
     there = trained_composition(frame, step, trained)
-    found = {}
+    lengths = {}
     for length in np.unique(_rows(frame, step)["length"].astype(float)).tolist() if there else ():
         here = composition(frame, step, length)
         if differs(here, there):
             shares = [f"{_share(here, name):.2f} {component_name(name)}" for name in here if _share(here, name)]
-            found[float(length)] = "components: " + ", ".join(shares)
-    return found
+            lengths[float(length)] = "components: " + ", ".join(shares)
+    return lengths
 
 
 def _rows(frame: Frame, step: int) -> Frame:

@@ -105,16 +105,16 @@ def _effects_at(rows: Frame, length: int) -> tuple[dict[str, Effect], dict[str, 
     here = valued(rows.where(length=length))
     chances = {str(r["target"]): float(r["value"]) for r in here.where(quantity=DROP_P, control="").rows()}
     controls = {str(r["target"]): float(r["value"]) for r in here.where(quantity=DROP, control=RANDOM).rows()}
-    own = {str(r["target"]): r for r in here.where(quantity=DROP, control="").rows()}
+    drops = {str(r["target"]): r for r in here.where(quantity=DROP, control="").rows()}
 
     def made(names: Sequence[str]) -> dict[str, Effect]:
         found = {}
         for name in names:
             costs = chances.get(name, 1.0) * len(names) <= CLAIM
-            found[name] = Effect(name, own[name], controls.get(name), costs, _beyond(own[name], controls.get(name)))
+            found[name] = Effect(name, drops[name], controls.get(name), costs, _beyond(drops[name], controls.get(name)))
         return found
 
-    return made([name for name in own if ARROW in name]), made([name for name in own if ARROW not in name])
+    return made([name for name in drops if ARROW in name]), made([name for name in drops if ARROW not in name])
 
 
 def _beyond(row: Mapping[str, Any], control: float | None) -> bool:

@@ -70,12 +70,12 @@ def deciding_entry(frame: Frame, named: Row) -> Row | None:
     if len(causes) < 2:
         return None
     at = {"measurement": MEASUREMENT, "step": named["step"], "law": named["law"]}
-    for other in frame.where(quantity="entry", **at).sort("length").rows():
-        left = recovered_by(other)
-        if other["length"] == named["length"] or len(left) != 1 or not left.keys() <= causes.keys():
+    for row in frame.where(quantity="entry", **at).sort("length").rows():
+        left = recovered_by(row)
+        if row["length"] == named["length"] or len(left) != 1 or not left.keys() <= causes.keys():
             continue
-        if all(share_of(frame, other, target) is not None for target in causes.values()):
-            return other
+        if all(share_of(frame, row, target) is not None for target in causes.values()):
+            return row
     return None
 
 

@@ -229,13 +229,13 @@ class Frame:
 
     # ---- how it is held ------------------------------------------------------------------------
     def _column(self, name: str) -> Values | _Codes:
-        held = self._columns[name]
-        if held is None:
+        stored = self._columns[name]
+        if stored is None:
             assert self._source is not None
             source, indices = self._source
             whole = source._column(name)
-            held = self._columns[name] = whole.take(indices) if isinstance(whole, _Codes) else whole[indices]
-        return held
+            stored = self._columns[name] = whole.take(indices) if isinstance(whole, _Codes) else whole[indices]
+        return stored
 
     def _narrowed(self, indices: Indices, equals: Mapping[str, Any]) -> Indices:
         for name, value in equals.items():
@@ -293,17 +293,18 @@ def unique(values: Values) -> list[Any]:
 def column(values: Iterable[Any]) -> Values:
     """Values as a column: numbers where all are, missing ones NaN; else as they are."""
     listed = list(values)
-    if listed and all(isinstance(one, bool | np.bool_) for one in listed):
+    if listed and all(isinstance(value, bool | np.bool_) for value in listed):
         return np.array(listed, dtype=bool)
-    if listed and all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in listed):
+    if listed and all(isinstance(value, int | np.integer) and not isinstance(value, bool) for value in listed):
         return np.array(listed, dtype=np.int64)
-    if any(isinstance(one, float | np.floating | int) for one in listed) and all(
-        one is None or (isinstance(one, float | int | np.number) and not isinstance(one, bool)) for one in listed
+    if any(isinstance(value, float | np.floating | int) for value in listed) and all(
+        value is None or (isinstance(value, float | int | np.number) and not isinstance(value, bool))
+        for value in listed
     ):
         return np.array(listed, dtype=float)
     made = np.empty(len(listed), dtype=object)
-    for index, one in enumerate(listed):  # at once, lists of one length would become further axes
-        made[index] = one
+    for index, value in enumerate(listed):  # at once, lists of one length would become further axes
+        made[index] = value
     return made
 
 

@@ -33,31 +33,31 @@ def select(frame: Frame, measurement: str, **equals: Any) -> Frame:
         NotMeasured: if there is none; the message states whether the whole measurement is missing.
         AmbiguousRows: if the rows are of several runs, or of several settings of the measurement.
     """
-    found = frame.where(measurement=measurement, **equals)
-    if not len(found):
+    rows = frame.where(measurement=measurement, **equals)
+    if not len(rows):
         raise nothing(frame, measurement, **equals)
     for column, name in (("run", "runs"), ("setting", "settings")):
-        several = unique(found[column]) if column in found else []
+        several = unique(rows[column]) if column in rows else []
         if len(several) > 1:
             raise AmbiguousRows(
                 f"the rows of {measurement} are of {len(several)} {name}; keep one by filtering the column {column!r}"
             )
-    return found
+    return rows
 
 
 def nothing(frame: Frame, measurement: str, **equals: Any) -> NotMeasured:
     """The error if a measurement has no row whose columns equal the given values."""
-    own = frame.where(measurement=measurement)
-    if not len(own):
+    rows = frame.where(measurement=measurement)
+    if not len(rows):
         return NotMeasured(measurement, f"No rows of {measurement} for this run.")
-    if (own["status"] == "not_applicable").all():
-        return NotApplicable(measurement, f"{measurement} does not apply: {own['note'][0]}.")
-    asked = ", ".join(_said(k, v) for k, v in equals.items() if v != "")
+    if (rows["status"] == "not_applicable").all():
+        return NotApplicable(measurement, f"{measurement} does not apply: {rows['note'][0]}.")
+    conditions = ", ".join(_said(k, v) for k, v in equals.items() if v != "")
     step = equals.get("step")
-    if step is not None and not len(own.where(step=step)):
+    if step is not None and not len(rows.where(step=step)):
         return NotMeasured(measurement, f"{measurement} is not measured at {_said('step', step)}.")
     return NotMeasured(
-        measurement, f"{measurement} has rows, but none for {asked}.{_lengths(own, equals)}", helps=False
+        measurement, f"{measurement} has rows, but none for {conditions}.{_lengths(rows, equals)}", helps=False
     )
 
 
@@ -120,15 +120,15 @@ def tidy(rows: Frame, series: str | Sequence[str], along: str | Sequence[str]) -
             meaningless.
     """
     keys = [along] if isinstance(along, str) else list(along)
-    made = rows.with_columns(series=series).sort(*keys).only(COLUMNS)
-    twice = made.repeats("series", *keys)
+    sorted_rows = rows.with_columns(series=series).sort(*keys).only(COLUMNS)
+    twice = sorted_rows.repeats("series", *keys)
     if twice.any():
-        first = made.row(int(np.flatnonzero(twice)[0]))
+        first = sorted_rows.row(int(np.flatnonzero(twice)[0]))
         place = ", ".join(_said(key, first[key]) for key in keys)
         raise AmbiguousRows(f"two rows of {first['series']} at {place}; filter the frame so that one remains")
-    drawn = is_in(made["status"], DRAWN)
-    return made.with_columns(
-        **{name: np.where(drawn, made[name].astype(float), np.nan) for name in ("value", "low", "high")}
+    drawn = is_in(sorted_rows["status"], DRAWN)
+    return sorted_rows.with_columns(
+        **{name: np.where(drawn, sorted_rows[name].astype(float), np.nan) for name in ("value", "low", "high")}
     )
 
 

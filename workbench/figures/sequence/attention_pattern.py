@@ -41,8 +41,8 @@ def pattern_rows(
 ) -> pd.DataFrame:
     """The cells of :func:`attention_pattern`, pooled as drawn: columns query, key (first of the cell),
     query_token, key_token, value; keys after the query are left out."""
-    shown, block, _ = pool(_cells(pattern, tokens, view), how=how)
-    q, k = np.nonzero(np.isfinite(shown))
+    pooled, block, _ = pool(_cells(pattern, tokens, view), how=how)
+    q, k = np.nonzero(np.isfinite(pooled))
     names = np.array(tokens, dtype=object)
     return pd.DataFrame(
         {
@@ -50,7 +50,7 @@ def pattern_rows(
             "key": k * block,
             "query_token": names[q * block],
             "key_token": names[k * block],
-            "value": shown[q, k].astype(float),
+            "value": pooled[q, k].astype(float),
         }
     )
 
@@ -90,7 +90,7 @@ def attention_pattern(
     count = len(tokens)
     # index of the first position past training: prefix length = index with BOS in front, else index + 1
     edge = trained + (0.5 if tokens and tokens[0] == BOS else -0.5)
-    shown, block, _ = pool(cells, how=how)
+    pooled, block, _ = pool(cells, how=how)
     edges = pooled_edges(np.arange(count + 1) - 0.5, block)
     axis = {"range": [-0.5, count - 0.5], "showgrid": False, "tickvals": position_ticks(count)}
     axis["ticktext"] = [whole(v) for v in position_ticks(count)]
@@ -113,7 +113,7 @@ def attention_pattern(
     if block > 1:
         figure.update_layout(dragmode="zoom")
     _ground(figure, count, look)
-    _heat(figure, shown, edges, view, block, tokens, look)
+    _heat(figure, pooled, edges, view, block, tokens, look)
     _lines(figure, count, edge, query, t)
     return figure
 
@@ -216,13 +216,13 @@ def painted(shown: NDArray[np.floating], view: View) -> tuple[dict[str, Any], li
         values, top = ROOT_TICKS[view]
         z, low, high = np.sqrt(shown), 0.0, math.sqrt(top)
         ticks = [(math.sqrt(v), ("≥ " if v == top else "") + text) for v, text in values]
-    made = {
+    layout = {
         "z": np.ascontiguousarray(z, dtype=np.float32),
         "customdata": np.ascontiguousarray(shown, dtype=np.float32),
         "zmin": low,
         "zmax": high,
     }
-    return made, ticks
+    return layout, ticks
 
 
 def _lines(figure: go.Figure, count: int, edge: float, query: int | None, t: dict[str, str]) -> None:

@@ -38,16 +38,16 @@ def sequence_rows(
         rows have ``key`` and ``key_token``. ``name`` is the answer class, or "". ``low`` and ``high`` are a 95 %
         interval if there is one. ``true`` is the oracle's answer or the true label as text, or "".
     """
-    made = []
+    parts = []
     for row in rows:
         if row == "pattern":
-            made.append(_pattern_rows(found, part, view))
+            parts.append(_pattern_rows(found, part, view))
         elif row == "outputs":
-            made.append(_output_rows(found, part))
+            parts.append(_output_rows(found, part))
         elif read is not None:
-            made.append(_reading_rows(found, read, row, part, site))
+            parts.append(_reading_rows(found, read, row, part, site))
     columns = ["row", "position", "token", "key", "key_token", "name", "value", "low", "high", "true"]
-    filled = [one for one in made if len(one)]
+    filled = [one for one in parts if len(one)]
     return pd.concat(filled, ignore_index=True).reindex(columns=columns) if filled else pd.DataFrame(columns=columns)
 
 
@@ -165,56 +165,56 @@ def _output_rows(found: SequenceReading, part: Part) -> pd.DataFrame:
     outputs = outputs_of(found, part)
     width = outputs.shape[1]
     names = found.classes or found.components or [""] * width
-    shown = range(*found.keys)
-    at = np.repeat(np.arange(shown.start, shown.stop), width)
+    positions = range(*found.keys)
+    at = np.repeat(np.arange(positions.start, positions.stop), width)
     return pd.DataFrame(
         {
             "row": "outputs",
             "position": at,
             "token": np.array(found.tokens, dtype=object)[at],
-            "name": list(names) * len(shown),
-            "value": outputs[shown.start : shown.stop].ravel(),
+            "name": list(names) * len(positions),
+            "value": outputs[positions.start : positions.stop].ravel(),
             "true": [oracle_words(found, int(i)) for i in at],
         }
     )
 
 
 def _reading_rows(found: SequenceReading, read: ProbeReading, row: str, part: Part, site: int | None) -> pd.DataFrame:
-    told = read.concept(row)
-    if told.problem:
+    reading = read.concept(row)
+    if reading.problem:
         return pd.DataFrame()
     at, index = chosen_positions(read.asked, range(*found.keys)), _site(read, site)
-    values = {one: np.asarray(states, dtype=float)[index][at] for one, states in told.passes.items()}
-    drawn = values["edited"] - values["clean"] if part == "change" else values[part]
-    classes = told.classes
-    half = NORMAL_95 * told.rmse[index] if classes is None and part != "change" else np.nan
-    true = np.asarray(told.true, dtype=float)[at]
+    values = {one: np.asarray(states, dtype=float)[index][at] for one, states in reading.passes.items()}
+    displayed = values["edited"] - values["clean"] if part == "change" else values[part]
+    classes = reading.classes
+    half = NORMAL_95 * reading.rmse[index] if classes is None and part != "change" else np.nan
+    true = np.asarray(reading.true, dtype=float)[at]
     return pd.DataFrame(
         {
             "row": row,
             "position": at,
             "token": np.array(found.tokens, dtype=object)[at],
             "name": [_class_name(classes, v) for v in (values["edited" if part == "change" else part])],
-            "value": drawn,
-            "low": drawn - half,
-            "high": drawn + half,
+            "value": displayed,
+            "low": displayed - half,
+            "high": displayed + half,
             "true": [_class_name(classes, v) if classes is not None else f"{v:.6g}" for v in true],
         }
     )
 
 
 def _reading_columns(read: ProbeReading, concept: str, parts: Sequence[str], site: int | None) -> dict[str, list[str]]:
-    told, index = read.concept(concept), _site(read, site)
-    classes = told.classes
+    reading, index = read.concept(concept), _site(read, site)
+    classes = reading.classes
 
     def written(values: Any) -> list[str]:
         named = [_class_name(classes, v) if classes is not None else magnitude(float(v)) for v in values]
         return [text if asked else "" for text, asked in zip(named, read.asked, strict=True)]
 
-    made = {f"{concept}, true": written(told.true)}
+    made = {f"{concept}, true": written(reading.true)}
     for one in parts:
         suffix = "read" if len(parts) == 1 else {"clean": "as is", "edited": "edited"}[one]
-        made[f"{concept}, {suffix}"] = written(told.passes[one][index])
+        made[f"{concept}, {suffix}"] = written(reading.passes[one][index])
     return made
 
 

@@ -164,12 +164,12 @@ def _rows(
     sums, counts = (np.add.reduceat(one, starts, axis=0) for one in (np.where(known, within, 0.0), known.astype(float)))
     pooled = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0).T
     change = part == "change"
-    told: dict[str, Any] = {"hovertemplate": "prefix %{x}<br><b>%{z:.3f}</b><extra></extra>"}
+    hover: dict[str, Any] = {"hovertemplate": "prefix %{x}<br><b>%{z:.3f}</b><extra></extra>"}
     if cells is not None and window.pool == 1:
         shown = cells[window.keys.start : window.keys.stop].T
-        told = {"text": shown, "hovertemplate": "prefix %{x}: %{text}<br><b>%{z:.3f}</b><extra></extra>"}
+        hover = {"text": shown, "hovertemplate": "prefix %{x}: %{text}<br><b>%{z:.3f}</b><extra></extra>"}
         if written and max(len(str(name)) for name in shown.flat) * shown.shape[1] <= _LETTERS:
-            told |= {"texttemplate": "%{text}", "textfont": {"size": axes.size - 1}}
+            hover |= {"texttemplate": "%{text}", "textfont": {"size": axes.size - 1}}
     figure.add_heatmap(
         x=edges,
         y=np.arange(len(names) + 1) - 0.5,
@@ -181,7 +181,7 @@ def _rows(
         hoverongaps=False,
         yaxis=axes.y,
         name="probability",
-        **told,
+        **hover,
     )
 
 
@@ -202,12 +202,12 @@ def _top_outputs(figure: Drawing, found: SequenceReading, part: str, axes: Axes)
 def _component_outputs(figure: Drawing, found: SequenceReading, part: str, axes: Axes) -> None:
     """A row of cells for each component of a vector answer, with the oracle's."""
     values = outputs_of(found, part)
-    true = np.array([[np.nan] * values.shape[1] if one is None else one for one in found.oracle], dtype=float)
+    true = np.array([[np.nan] * values.shape[1] if answer is None else answer for answer in found.oracle], dtype=float)
     top = float(np.nanmax(np.abs(np.concatenate([true.ravel(), values.ravel()])), initial=1e-9))
     cells = np.array(
         [
-            [f"{name}, the oracle {magnitude(right)}" for name, right in zip(found.components, one, strict=True)]
-            for one in true
+            [f"{name}, the oracle {magnitude(right)}" for name, right in zip(found.components, answer, strict=True)]
+            for answer in true
         ],
         dtype=object,
     )
@@ -250,15 +250,15 @@ def _real_outputs(figure: Drawing, found: SequenceReading, part: str, axes: Axes
     at = chosen_positions(found.asked, window_of(found).keys)
     first: dict[str, NDArray[np.float64]] = {name: one.outputs[:, 0].astype(float) for name, one in found.passes}
     true = np.array([_first(found.oracle[i]) for i in at], dtype=float)
-    drawn = first["edited"] - first["clean"] if part == "change" else first[part]
+    displayed = first["edited"] - first["clean"] if part == "change" else first[part]
     every = np.concatenate([true, *(values[at] for values in first.values())])
-    span = _span(drawn[at] if part == "change" else every)
+    span = _span(displayed[at] if part == "change" else every)
     axes.place(figure, _number_axis(span, "answer"))
-    names = [("model" if part != "change" else "change", _last(drawn[at]), t["ink2"])]
+    names = [("model" if part != "change" else "change", _last(displayed[at]), t["ink2"])]
     if part != "change":
         _true_line(figure, at, true, axes)
         names.append(("oracle", _last(true), t["ink"]))
-    _marks(figure, at, drawn[at], t["bar"], "square", axes, "output")
+    _marks(figure, at, displayed[at], t["bar"], "square", axes, "output")
     axes.ends(figure, names)
 
 
@@ -267,30 +267,30 @@ def add_reading(
     figure: Drawing, read: ProbeReading, row: str, part: str, site: int | None, within: range, axes: Axes
 ) -> None:
     """What a probe reads at every prefix in view, and what is true: ink thin the truth, coloured the reading."""
-    told, t = read.concept(row), TOKENS[axes.theme]
+    reading, t = read.concept(row), TOKENS[axes.theme]
     title = "position" if row == "position" else "summary"
-    if told.problem:
+    if reading.problem:
         axes.place(figure, {"range": [0, 1], "tickvals": [], "showgrid": False, "title": {"text": title}})
-        axes.note(figure, f"no probe for the {row}: {told.problem}")
+        axes.note(figure, f"no probe for the {row}: {reading.problem}")
         return
     index = len(read.sites) - 1 if site is None else read.sites.index(site)
     at = chosen_positions(read.asked, within)
-    true = np.asarray(told.true, dtype=float)[at]
-    passes = {name: np.asarray(states, dtype=float)[index][at] for name, states in told.passes.items()}
-    drawn = passes["edited"] - passes["clean"] if part == "change" else passes[part]
-    classes = told.classes
+    true = np.asarray(reading.true, dtype=float)[at]
+    passes = {name: np.asarray(states, dtype=float)[index][at] for name, states in reading.passes.items()}
+    displayed = passes["edited"] - passes["clean"] if part == "change" else passes[part]
+    classes = reading.classes
     if classes is not None:
         _class_reading(figure, at, true, passes, part, classes, axes)
         return
-    every = drawn if part == "change" else np.concatenate([true, *passes.values()])
+    every = displayed if part == "change" else np.concatenate([true, *passes.values()])
     axes.place(figure, _number_axis(_span(every), title))
-    names = [("read" if part != "change" else "change", _last(drawn), t[row])]
+    names = [("read" if part != "change" else "change", _last(displayed), t[row])]
     if part != "change":
         _true_line(figure, at, true, axes, "linear" if row == "position" else "hvh")
-        half = NORMAL_95 * told.rmse[index]
-        _band(figure, at, drawn - half, drawn + half, t[row], axes)
+        half = NORMAL_95 * reading.rmse[index]
+        _band(figure, at, displayed - half, displayed + half, t[row], axes)
         names.append(("true", _last(true), t["ink"]))
-    _marks(figure, at, drawn, t[row], _SYMBOLS[row], axes, row)
+    _marks(figure, at, displayed, t[row], _SYMBOLS[row], axes, row)
     axes.ends(figure, names)
 
 
@@ -317,7 +317,7 @@ def _class_reading(
     if part == "change":
         moved = passes["edited"] != passes["clean"]
         _marks(figure, at[moved], passes["edited"][moved], t["summary"], "circle", axes, "summary", classes)
-        said = (
+        text = (
             f"{whole(int(moved.sum()))} of {whole(len(at))} readings change"
             if len(at)
             else "the task has no answer here"
@@ -325,7 +325,7 @@ def _class_reading(
         if moved.any():
             axes.ends(figure, [("changed", _last(passes["edited"]), t["summary"])])
         else:
-            axes.note(figure, said)
+            axes.note(figure, text)
         return
     known = np.where(true < 0, np.nan, true)
     _true_line(figure, at, known, axes)

@@ -133,12 +133,12 @@ def row_domains(rows: Sequence[str], strip: bool, pattern: bool = True) -> list[
     weights = _WEIGHTS if pattern else _WEIGHTS | {"pattern": 0.25}
     gaps = [_STRIP if strip and row == "pattern" else _GAP for row in rows[:-1]]
     unit = (1 - sum(gaps)) / sum(weights[row] for row in rows)
-    found, top = [], 1.0
+    domains, top = [], 1.0
     for i, row in enumerate(rows):
         bottom = max(0.0, top - unit * weights[row])
-        found.append((bottom, top))
+        domains.append((bottom, top))
         top = bottom - (gaps[i] if i < len(gaps) else 0.0)
-    return found
+    return domains
 
 
 def at_hand(found: SequenceReading) -> bool:
@@ -148,12 +148,12 @@ def at_hand(found: SequenceReading) -> bool:
 
 def row_of(found: SequenceReading, query: int, part: PassName = "clean") -> NDArray[np.float64] | None:
     """A query's weights over its keys, where they are at hand."""
-    one = found.of(part)
-    if one.pattern is None or one.row is None:
+    forward_pass = found.of(part)
+    if forward_pass.pattern is None or forward_pass.row is None:
         return None
     if at_hand(found):
-        return one.pattern[query, : query + 1].astype(float)
-    return one.row[: query + 1].astype(float) if query == found.query else None
+        return forward_pass.pattern[query, : query + 1].astype(float)
+    return forward_pass.row[: query + 1].astype(float) if query == found.query else None
 
 
 def _check(found: SequenceReading, part: str, view: str) -> None:
@@ -183,14 +183,14 @@ def _meta(
         if found.head is None
         else head_name(found.layer, found.head)
     )
-    said = [name, UNITS[view] if part != "change" and has_heads else ""]
+    parts = [name, UNITS[view] if part != "change" and has_heads else ""]
     if window.pool > 1:
-        said.append(f"highest of {window.pool} \u00d7 {window.pool} positions")
-    said.append(window.said)
+        parts.append(f"highest of {window.pool} \u00d7 {window.pool} positions")
+    parts.append(window.said)
     title = TITLES[view] if "pattern" in rows else "Output"
     return {
         "title": f"{title} and probe readout" if read is not None or "summary" in rows else title,
-        "slice": " \u00b7 ".join(one for one in said if one),
+        "slice": " \u00b7 ".join(one for one in parts if one),
         "alt": f"{title} of {name} on one sequence of {whole(window.count)} positions, {PASSES[part]}"
         + (f", {window.said}." if window.said else ".")
         + _answers_said(found, part),
@@ -222,15 +222,15 @@ def _ground(
     t: dict[str, str],
 ) -> None:
     """Sunken ground where there is no key, and the wash over trained prefixes in all other rows."""
-    left, end = window.limits(window.keys)
+    start, end = window.limits(window.keys)
     for row, (low, high) in zip(rows, domains, strict=True):
         pattern = row == "pattern"
         right = end if pattern else min(edge, end)
-        if right <= left:
+        if right <= start:
             continue
         figure.add_shape(
             type="rect",
-            x0=left,
+            x0=start,
             x1=right,
             y0=low,
             y1=high,
@@ -276,14 +276,14 @@ def _pattern(figure: Drawing, found: SequenceReading, part: Part, view: View, ax
     low, high = axes.domain
     # A fixed distance in pixels, where a share of a wide plot would push its margin, and all marks over it, aside.
     beside = {"x": 1, "xpad": 12, "y": (low + high) / 2, "len": high - low, "lenmode": "fraction"}
-    shown = colorbar(Look(axes.theme, axes.size), [v for v, _ in bar], [text for _, text in bar])
+    bar_layout = colorbar(Look(axes.theme, axes.size), [v for v, _ in bar], [text for _, text in bar])
     figure.add_heatmap(
         x=window.edges(window.keys),
         y=window.edges(window.queries),
         yaxis=axes.y,
         **values,
         colorscale=scale,
-        colorbar=shown | beside,
+        colorbar=bar_layout | beside,
         hoverongaps=False,
         name="cells",
         **hover,
@@ -321,15 +321,15 @@ def _outline(
     t: dict[str, str],
 ) -> None:
     """The chosen query where it is in view: its row of the pattern outlined, a line through every other row."""
-    left, right = window.limits(window.keys)
+    start, right = window.limits(window.keys)
     for i, row in enumerate(rows):
         if query not in (window.queries if row == "pattern" else window.keys):
             continue
         y = "y" if i == 0 else f"y{i + 1}"
         ink = {"color": t["ink"], "width": 1.5 if row == "pattern" else 1.2}
         if row == "pattern":
-            seen = max(left, min(right, query + 0.5))
-            box = {"x0": left, "x1": seen, "y0": query - 0.5, "y1": query + 0.5, "yref": y}
+            seen = max(start, min(right, query + 0.5))
+            box = {"x0": start, "x1": seen, "y0": query - 0.5, "y1": query + 0.5, "yref": y}
             figure.add_shape(type="rect", **box, line=ink, name="query")
         else:
             low, high = domains[i]

@@ -17,14 +17,14 @@ def wrong_strings_table(found: WrongStrings) -> pd.DataFrame:
     columns = ["sequence", "correct", "answered", "margin, nats", "nearest correct input", "recovered"]
     lines = [
         {
-            "sequence": one.text,
-            "correct": one.right,
-            "answered": one.answered,
-            "margin, nats": signed(one.margin, 1),
-            "nearest correct input": twin_said(one.twin),
-            "recovered": "" if one.repaired is None else "yes" if one.repaired else "no",
+            "sequence": example.text,
+            "correct": example.right,
+            "answered": example.answered,
+            "margin, nats": signed(example.margin, 1),
+            "nearest correct input": twin_said(example.twin),
+            "recovered": "" if example.repaired is None else "yes" if example.repaired else "no",
         }
-        for one in found.strings
+        for example in found.strings
     ]
     return pd.DataFrame(lines, columns=columns)
 

@@ -53,14 +53,14 @@ def have_room(dots: int, lines: int, columns: int) -> bool:
 def add_strips(figure: Drawing, dots: Sequence[Dot], lines: int, columns: int) -> None:
     """Draw the dots as one trace; dots that would hide each other are stacked as far as the cell allows."""
     _add_scales(figure, dots)
-    apart, step = DOT * columns / WIDTH, DOT * lines / HEIGHT
+    gap, step = DOT * columns / WIDTH, DOT * lines / HEIGHT
     levels = max(1, int(-FOOT / step) + 1)
     last: dict[tuple[int, int, int], float] = {}
     xs, ys = [], []
     ordered = sorted(dots, key=lambda dot: (dot.line, dot.column, dot.share, dot.run))
     for dot in ordered:
         x = dot.column - SIDE + 2 * SIDE * min(1.0, max(0.0, dot.share))
-        free = (k for k in range(levels) if x - last.get((dot.line, dot.column, k), -1.0) >= apart)
+        free = (k for k in range(levels) if x - last.get((dot.line, dot.column, k), -1.0) >= gap)
         level = next(free, 0)
         last[dot.line, dot.column, level] = x
         xs.append(x)

@@ -195,12 +195,12 @@ def add_end_labels(
     low, high = float(yrange[0]), float(yrange[1])
     pixel = (high - low) / pixels
     margin = LABEL_SEPARATION / 2 * pixel
-    ended = [(text, height, colour, named) for text, height, colour, named in labels if height is not None]
+    ended = [(text, height, colour, role) for text, height, colour, role in labels if height is not None]
     heights = spread([h for _, h, _, _ in ended], LABEL_SEPARATION * pixel, low + margin, high - margin)
     left, right = (float(v) for v in figure.layout.xaxis.range)
     near = min(max((end.x for _, end, *_ in ended if isinstance(end, LineEnd)), default=right), right)
     near = max(near, right - _SHORT * (right - left))
-    for (text, end, colour, named), height in zip(ended, heights, strict=True):
+    for (text, end, colour, role), height in zip(ended, heights, strict=True):
         if isinstance(end, LineEnd) and end.x < near:
             # On beyond the axis, which may be laid out anew, with other ends.
             path = f"M{end.x:g},{end:g}L{right:g},{height:g}L{2 * right - left:g},{height:g}"
@@ -214,7 +214,7 @@ def add_end_labels(
             y=height,
             yanchor="middle",
             text=text,
-            font={"color": colour, "size": size, "weight": 600 if named else 400},
+            font={"color": colour, "size": size, "weight": 600 if role else 400},
             name="end label",
         )
 
@@ -298,13 +298,13 @@ def add_training(
         return
     text = f"trained \u2264 {whole(trained)}"
     wide = (6.2 * len(text) + 10) / PLOT_WIDTH * (high - low)
-    left = u - wide >= low
-    span = (u - wide, u) if left else (u, u + wide)
+    fits_left = u - wide >= low
+    span = (u - wide, u) if fits_left else (u, u + wide)
     figure.add_annotation(
         x=u,
         y=_free_height(figure, span, avoid),
-        xanchor="right" if left else "left",
-        xshift=-5 if left else 5,
+        xanchor="right" if fits_left else "left",
+        xshift=-5 if fits_left else 5,
         yanchor="middle",
         text=text,
         font={"color": t["train"], "size": look.size, "weight": 400},

@@ -42,12 +42,12 @@ def in_multiples(figure: D, *, trained: float, span: tuple[float, float] | None 
         at_one = u_length(trained)
         low, high = axis.range if span is None else (span[0] + at_one, span[1] + at_one)
         named = f'<span style="color:{TOKENS[theme]["train"]}">{multiple(1)}</span>'
-        wanted = [(at_one, named), *((at_one + u_length(times), multiple(times)) for times in _WANTED)]
-        kept = choose_ticks(wanted, low, high, pixels, vertical=side == "y")
+        candidates = [(at_one, named), *((at_one + u_length(times), multiple(times)) for times in _WANTED)]
+        kept = choose_ticks(candidates, low, high, pixels, vertical=side == "y")
         changed = {
             "range": [low, high],
-            "tickvals": [wanted[i][0] for i in kept],
-            "ticktext": [wanted[i][1] for i in kept],
+            "tickvals": [candidates[i][0] for i in kept],
+            "ticktext": [candidates[i][1] for i in kept],
             "title": {"text": TITLE},
         }
         figure.update_layout(**{f"{side}axis": changed})

@@ -119,14 +119,14 @@ Drawing: TypeAlias = go.Figure | PlainFigure
 
 def _nested(given: dict[str, Any]) -> dict[str, Any]:
     """``line_width=0`` as ``line={"width": 0}``; what is None is not set."""
-    made: dict[str, Any] = {}
+    nested: dict[str, Any] = {}
     for name, value in given.items():
         first, _, rest = name.partition("_")
         if rest and first in _NESTED:
-            made[first] = {**made.get(first, {}), rest: value}
+            nested[first] = {**nested.get(first, {}), rest: value}
         elif value is not None:
-            made[name] = value
-    return made
+            nested[name] = value
+    return nested
 
 
 def _node(value: Any) -> Any:

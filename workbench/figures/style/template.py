@@ -82,23 +82,23 @@ def choose_ticks(
     unit = (high - low) / pixels
     half = [0.0 if vertical else len(re.sub("<[^>]*>", "", text)) * _CHARACTER / 2 for _, text in wanted]
     between = _STACKED if vertical else _BETWEEN
-    kept: list[int] = []
+    chosen: list[int] = []
     for i, (place, _) in enumerate(wanted):
-        clear = all(abs(place - wanted[j][0]) >= (half[i] + half[j] + between) * unit for j in kept)
+        clear = all(abs(place - wanted[j][0]) >= (half[i] + half[j] + between) * unit for j in chosen)
         if low <= place <= high and clear:
-            kept.append(i)
-    return sorted(kept, key=lambda i: wanted[i][0])
+            chosen.append(i)
+    return sorted(chosen, key=lambda i: wanted[i][0])
 
 
 def _axis(
     wanted: list[tuple[float, str]], low: float, high: float, title: str, pixels: int, vertical: bool = False
 ) -> dict[str, Any]:
-    kept = choose_ticks(wanted, low, high, pixels, vertical)
+    chosen = choose_ticks(wanted, low, high, pixels, vertical)
     return {
         "range": [low, high],
         "tickmode": "array",
-        "tickvals": [wanted[i][0] for i in kept],
-        "ticktext": [wanted[i][1] for i in kept],
+        "tickvals": [wanted[i][0] for i in chosen],
+        "ticktext": [wanted[i][1] for i in chosen],
         "title": {"text": title},
     }
 
@@ -136,8 +136,8 @@ def length_axis(
         span: lowest and highest length of the axis, where they are not those of ``lengths``.
         vertical: whether the axis is a y axis.
     """
-    found = sorted({float(n) for n in lengths})
-    edges = cell_edges([u_length(n) for n in found])
+    values = sorted({float(n) for n in lengths})
+    edges = cell_edges([u_length(n) for n in values])
     low, high = (float(edges[0]), float(edges[-1])) if span is None else (u_length(span[0]), u_length(span[1]))
     name = whole(trained)
     if theme is not None:
@@ -145,7 +145,7 @@ def length_axis(
     # fewer ticks inside training: what happens past it is what the axis is for
     powers = [2.0**k for k in range(23, -1, -1) if 2.0**k > trained or k % 2 == 0]
     wanted = [(u_length(trained), name)]
-    wanted += [(u_length(n), whole(n)) for n in (found[-1], found[0], *powers)]
+    wanted += [(u_length(n), whole(n)) for n in (values[-1], values[0], *powers)]
     return _axis(wanted, low, high, "prefix length", pixels, vertical)
 
 

@@ -19,33 +19,35 @@ Pieces = list[Piece]
 
 def carried_clause(frame: Frame, step: int, longest_trained: float) -> Pieces:
     """What can be decoded after the last block at the longest measured length, without the full stop."""
-    found = at_longest(frame, step)
-    made: Pieces = []
-    if "summary" in found:
-        made += _summary(readings(frame, "summary", step=step), longest_trained)
-    if "position" in found:
-        own = found["position"]
+    readings_found = at_longest(frame, step)
+    pieces: Pieces = []
+    if "summary" in readings_found:
+        pieces += _summary(readings(frame, "summary", step=step), longest_trained)
+    if "position" in readings_found:
+        own = readings_found["position"]
         before = by_layer(frame, "position", step=step, length=int(own.row["length"]))
-        made += [plain("; "), *_position(own, before, "position")] if made else _position(own, before, "Position")
-    return made
+        pieces += [plain("; "), *_position(own, before, "position")] if pieces else _position(own, before, "Position")
+    return pieces
 
 
 def rail_carried(frame: Frame, step: int, length: int) -> Pieces:
     """Both probe readings after the last block at one length, each with its control; empty if none was measured."""
-    made: Pieces = []
+    pieces: Pieces = []
     for concept in ("summary", "position"):
-        found = [one for one in readings(frame, concept, step=step) if int(one.row["length"]) == length]
+        found = [reading for reading in readings(frame, concept, step=step) if int(reading.row["length"]) == length]
         if not found:
             continue
-        one = found[0]
-        name = concept if made else concept.capitalize()
-        made += [*([plain("; ")] if made else []), (name, concept), plain(" "), *estimate(one.row)]
-        made += [layer(one.row, " "), count(one.row, "length", " at length ")]
-        made += _against(one)
-        made += (
-            _code(one) if concept == "summary" else _earlier(one, by_layer(frame, concept, step=step, length=length))
+        reading = found[0]
+        name = concept if pieces else concept.capitalize()
+        pieces += [*([plain("; ")] if pieces else []), (name, concept), plain(" "), *estimate(reading.row)]
+        pieces += [layer(reading.row, " "), count(reading.row, "length", " at length ")]
+        pieces += _against(reading)
+        pieces += (
+            _code(reading)
+            if concept == "summary"
+            else _earlier(reading, by_layer(frame, concept, step=step, length=length))
         )
-    return made
+    return pieces
 
 
 def _against(one: CarriedReading) -> Pieces:
@@ -89,7 +91,7 @@ def _summary(found: Sequence[CarriedReading], longest_trained: float) -> Pieces:
     at: Pieces = [*estimate(last.row), count(last.row, "length", " at ")]
     if last.control is None:
         return [plain("The "), _SUMMARY, plain(" reads "), *at, *where, plain("; no control was measured")]
-    held = [*at, *_controls(last.control)]
+    numbers = [*at, *_controls(last.control)]
     past = [one for one in found if one.row["length"] > longest_trained]
     below = next((one for one in past if not one.above), None)
     moved = next((one for one in past if _gain(one) >= MOVED), None)
@@ -112,16 +114,16 @@ def _summary(found: Sequence[CarriedReading], longest_trained: float) -> Pieces:
                 plain(" is not above its controls"),
                 *where,
                 plain(" ("),
-                *held,
+                *numbers,
                 plain(")"),
             ]
         only: Pieces = [plain(" is above its controls"), *where, plain(" only when refitted (")]
-        return [plain("The "), _SUMMARY, *only, number(_of(last.refit)), plain("; frozen "), *held, plain(")")]
-    made: Pieces = [plain("It carries the "), _SUMMARY, *where]
+        return [plain("The "), _SUMMARY, *only, number(_of(last.refit)), plain("; frozen "), *numbers, plain(")")]
+    pieces: Pieces = [plain("It carries the "), _SUMMARY, *where]
     if below is not None:
-        made += [count(last.row, "length", " at "), plain(" ("), *held, plain("), but is not above its controls")]
+        pieces += [count(last.row, "length", " at "), plain(" ("), *numbers, plain("), but is not above its controls")]
         return [
-            *made,
+            *pieces,
             count(below.row, "length", " at "),
             plain(" ("),
             *estimate(below.row),
@@ -129,12 +131,12 @@ def _summary(found: Sequence[CarriedReading], longest_trained: float) -> Pieces:
             plain(")"),
         ]
     if moved is not None:
-        made += [plain(" in a code that moves on the way (refitted "), number(_of(moved.refit)), plain(" against ")]
-        return [*made, number(moved.row), count(moved.row, "length", " at "), plain("; "), *held, plain(")")]
+        pieces += [plain(" in a code that moves on the way (refitted "), number(_of(moved.refit)), plain(" against ")]
+        return [*pieces, number(moved.row), count(moved.row, "length", " at "), plain("; "), *numbers, plain(")")]
     if not past:
-        return [*made, plain(" ("), *held, plain(")")]
-    made += [plain(" in one code at every measured length past "), trained(longest_trained)]
-    return [*made, plain(" ("), *held, plain(")")]
+        return [*pieces, plain(" ("), *numbers, plain(")")]
+    pieces += [plain(" in one code at every measured length past "), trained(longest_trained)]
+    return [*pieces, plain(" ("), *numbers, plain(")")]
 
 
 _SUMMARY: Piece = ("summary", "summary")
@@ -155,8 +157,8 @@ def _position(one: CarriedReading, layers: Sequence[CarriedReading], word: str) 
     name: Piece = (word, "position")
     value = float(one.row["value"])
     where: Pieces = [layer(one.row, " ")]
-    held: Pieces = [plain(" ("), *estimate(one.row), *_controls(one.control)]
-    held += [count(one.row, "length", " at "), plain(")")]
+    numbers: Pieces = [plain(" ("), *estimate(one.row), *_controls(one.control)]
+    numbers += [count(one.row, "length", " at "), plain(")")]
     if one.control is None:
         at = count(one.row, "length", " at ")
         return [name, plain(" reads "), *estimate(one.row), at, *where, plain("; no control was measured")]
@@ -166,15 +168,15 @@ def _position(one: CarriedReading, layers: Sequence[CarriedReading], word: str) 
         before += (
             [] if best.above or best.control is None else [plain(" (controls "), *estimate(best.control), plain(")")]
         )
-        return [*before, plain(", gone" if _nothing(one.row) else ", little left"), *where, *held]
+        return [*before, plain(", gone" if _nothing(one.row) else ", little left"), *where, *numbers]
     if not one.above:
-        return [name, plain(" is not above its controls"), *where, *held]
+        return [name, plain(" is not above its controls"), *where, *numbers]
     if value < LITTLE:
         return [
             plain("little " if word.islower() else "Little "),
             (word.lower(), "position"),
             plain(" is readable"),
             *where,
-            *held,
+            *numbers,
         ]
-    return [name, plain(" is readable" if value >= READABLE else " is partly readable"), *where, *held]
+    return [name, plain(" is readable" if value >= READABLE else " is partly readable"), *where, *numbers]

@@ -73,16 +73,18 @@ def readings(frame: Frame, concept: str, *, step: int, layer: int | None = None)
 
 def _readings(frame: Frame, concept: str, step: int, at: int) -> tuple[CarriedReading, ...]:
     rows = valued(probe_rows(frame, concept, step=step, layer=at)).sort("length").rows()
-    own: dict[str, dict[int, Row]] = {}
+    rows_by_mode: dict[str, dict[int, Row]] = {}
     controls: dict[int, Row] = {}
     for row in rows:
         length = int(row["length"])
         if not row["control"]:
-            own.setdefault(str(row["mode"]), {})[length] = row
+            rows_by_mode.setdefault(str(row["mode"]), {})[length] = row
         elif length not in controls or row["value"] > controls[length]["value"]:
             controls[length] = row
-    refit = own.get("refit", {})
-    return tuple(CarriedReading(row, refit.get(n), controls.get(n)) for n, row in own.get(MODE[concept], {}).items())
+    refit = rows_by_mode.get("refit", {})
+    return tuple(
+        CarriedReading(row, refit.get(n), controls.get(n)) for n, row in rows_by_mode.get(MODE[concept], {}).items()
+    )
 
 
 def at_longest(frame: Frame, step: int) -> dict[str, CarriedReading]:

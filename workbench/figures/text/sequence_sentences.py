@@ -28,37 +28,37 @@ def answers_sentence(found: SequenceReading, query: int) -> list[Piece]:
         query: index of the query on the position axis.
     """
     right = oracle_words(found, query)
-    said: list[Piece] = [asked("prefix", prefix_of(found, query), "At prefix ", " ")]
+    pieces: list[Piece] = [asked("prefix", prefix_of(found, query), "At prefix ", " ")]
     if right:
         told = Claim(right, "plain", [_cite(right, "true", row="outputs", position=query)])
-        said += [plain("the oracle\u2019s answer is "), told, plain("; the model predicts ")]
+        pieces += [plain("the oracle\u2019s answer is "), told, plain("; the model predicts ")]
     else:
-        said.append(plain("the task has no answer; the model predicts "))
-    said += _answer(found, "clean", query)
+        pieces.append(plain("the task has no answer; the model predicts "))
+    pieces += _answer(found, "clean", query)
     if found.edited is not None:
-        said += [plain(", edited "), *_answer(found, "edited", query)]
-    return [*said, plain(".")]
+        pieces += [plain(", edited "), *_answer(found, "edited", query)]
+    return [*pieces, plain(".")]
 
 
 def tally_sentence(found: SequenceReading) -> list[Piece]:
     """At how many prefixes the model is right, as it is and under edits."""
-    answers = [one for one in found.clean.correct if one is not None]
+    answers = [correct for correct in found.clean.correct if correct is not None]
     if not answers:
         return [plain("The task has no answer for any prefix of this sequence.")]
     near = f", {found.within} of the oracle\u2019s" if found.within else ""
-    said: list[Piece] = [
+    pieces: list[Piece] = [
         _count(sum(answers), "right", "Right at "),
         _count(len(answers), "asked", " of ", " prefixes with an answer"),
     ]
     if near:
-        said.append(Claim(near, "plain", [_cite(text, "within") for text in re.findall(r"\d[\d.]*", near)]))
+        pieces.append(Claim(near, "plain", [_cite(text, "within") for text in re.findall(r"\d[\d.]*", near)]))
     if found.edited is None:
-        return [*said, plain(".")]
-    edited = [one for one in found.edited.correct if one is not None]
+        return [*pieces, plain(".")]
+    edited = [correct for correct in found.edited.correct if correct is not None]
     changed = sum(a != b for a, b in zip(answers, edited, strict=True))
-    said.append(_count(sum(edited), "right", ", edited at ", part="edited"))
-    said.append(_count(changed, "changed", "; ", f" answer{' changes' if changed == 1 else 's change'}.", "change"))
-    return said
+    pieces.append(_count(sum(edited), "right", ", edited at ", part="edited"))
+    pieces.append(_count(changed, "changed", "; ", f" answer{' changes' if changed == 1 else 's change'}.", "change"))
+    return pieces
 
 
 def attention_sentence(found: SequenceReading, query: int) -> list[Piece]:
@@ -72,7 +72,7 @@ def attention_sentence(found: SequenceReading, query: int) -> list[Piece]:
         shares[token] = shares.get(token, 0.0) + float(weight)
     top, share = max(shares.items(), key=lambda item: item[1])
     keys = tokens.count(top)
-    here: dict[str, Any] = {"row": "pattern", "position": query}
+    place: dict[str, Any] = {"row": "pattern", "position": query}
     head = "The mean over all heads" if found.head is None else head_name(found.layer, found.head)
     numbers = [] if found.head is None else [_cite(str(found.layer), "layer"), _cite(str(found.head), "head")]
     weight_text, counted, of = proportion(share), whole(keys), whole(len(tokens))
@@ -80,13 +80,13 @@ def attention_sentence(found: SequenceReading, query: int) -> list[Piece]:
     return [
         Claim(head, STRONG, numbers),
         plain(" gives "),
-        Claim(weight_text, "plain", [_cite(weight_text, "sum", **here, key_token=top)]),
+        Claim(weight_text, "plain", [_cite(weight_text, "sum", **place, key_token=top)]),
         plain(" of the query\u2019s attention to "),
-        Claim(top, CODE, [_cite(top, "key_token", **here)]),
+        Claim(top, CODE, [_cite(top, "key_token", **place)]),
         plain(": "),
-        Claim(counted, "plain", [_cite(counted, "rows", **here, key_token=top)]),
-        Claim(f" of {of} keys", "plain", [_cite(of, "rows", **here)]),
-        Claim(f", a share of {part}.", "plain", [_cite(part, "share", **here, key_token=top)]),
+        Claim(counted, "plain", [_cite(counted, "rows", **place, key_token=top)]),
+        Claim(f" of {of} keys", "plain", [_cite(of, "rows", **place)]),
+        Claim(f", a share of {part}.", "plain", [_cite(part, "share", **place, key_token=top)]),
     ]
 
 
@@ -97,22 +97,22 @@ def prefix_of(found: SequenceReading, query: int) -> int:
 
 def _answer(found: SequenceReading, part: PassName, query: int) -> list[Piece]:
     """A class with its probability, or numbers."""
-    output, here = found.of(part).outputs[query], {"row": "outputs", "position": query, "part": part}
+    output, where = found.of(part).outputs[query], {"row": "outputs", "position": query, "part": part}
     if not found.classes:
         parts: list[Piece] = []
         for i, (title, value) in enumerate(zip(titles(found, len(output)), output, strict=True)):
             text = magnitude(float(value))
-            named = [_cite(found.components[i], "name", **here, at=i)] if title else []
+            named = [_cite(found.components[i], "name", **where, at=i)] if title else []
             parts += [plain(", ")] if i else []
             parts += [Claim(title, "plain", named)] if title else []
-            parts.append(Claim(text, "plain", [_cite(text, "value", **here, at=i)]))
+            parts.append(Claim(text, "plain", [_cite(text, "value", **where, at=i)]))
         return parts
     parts = []
     for i, place in enumerate(top_classes(output, TOP if len(found.classes) > MOST_CLASSES else 1)):
         name, share = found.classes[place], proportion(float(output[place]))
         parts += [plain(", then " if i == 1 else ", ")] if i else []
-        parts.append(Claim(name, "plain", [_cite(name, "name", **here, **({"at": place} if i else {}))]))
-        parts.append(Claim(f" ({share})", "plain", [_cite(share, "value", **here, name=name)]))
+        parts.append(Claim(name, "plain", [_cite(name, "name", **where, **({"at": place} if i else {}))]))
+        parts.append(Claim(f" ({share})", "plain", [_cite(share, "value", **where, name=name)]))
     return parts
 
 

@@ -54,16 +54,16 @@ def _of_run(claim: Claim, run: OneRun, choice: str) -> list[Row]:
         by_text(run, f"loss, {kind}", choice) for kind in ("long", "short", "sparse", "random")
     )
     gain = short - long
-    drawn = rng_of(claim, choice, run.seed).integers(0, len(gain), (RESAMPLES, len(gain)))
+    samples = rng_of(claim, choice, run.seed).integers(0, len(gain), (RESAMPLES, len(gain)))
     rows = []
-    for told, function, other in (
+    for label, function, rest_of_name in (
         (CORRELATION, correlations, short - sparse),
         (SLOPE, slopes, short - sparse),
         (CONTROL, slopes, short - random),
     ):
-        value = float(function(gain[None], other[None])[0])
-        low, high = np.percentile(function(gain[drawn], other[drawn]), TAILS)
-        rows.append(run.made(told, f"{run.cell.name}, {choice}", value, float(low), float(high), len(gain)))
+        value = float(function(gain[None], rest_of_name[None])[0])
+        low, high = np.percentile(function(gain[samples], rest_of_name[samples]), TAILS)
+        rows.append(run.made(label, f"{run.cell.name}, {choice}", value, float(low), float(high), len(gain)))
     return rows
 
 

@@ -88,15 +88,15 @@ def few_token_rows(
             one chose, and the choices are compared.
     """
     batch = whole_texts(run, short, texts)
-    own = few_tokens(run.model, run.task, batch, short, CHOSEN)
-    yield from _losses(OWN, own)
+    chosen_here = few_tokens(run.model, run.task, batch, short, CHOSEN)
+    yield from _losses(OWN, chosen_here)
     if other is None:
         return
     model = trained_otherwise(run, other).model
     chosen = few_tokens(model, run.task, batch, short, CHOSEN).chosen
     yield from _losses(OTHERS, few_tokens(run.model, run.task, batch, short, CHOSEN, chosen=chosen))
-    yield from _losses(OF_OTHER, few_tokens(model, run.task, batch, short, CHOSEN, chosen=own.chosen))
-    yield from overlap_rows(own.chosen, chosen, short)
+    yield from _losses(OF_OTHER, few_tokens(model, run.task, batch, short, CHOSEN, chosen=chosen_here.chosen))
+    yield from overlap_rows(chosen_here.chosen, chosen, short)
 
 
 def overlap_rows(one: NDArray[np.int64], other: NDArray[np.int64], tokens: int) -> StatisticRows:

@@ -41,8 +41,8 @@ def vanishing_lead(claim: Claim, table: RunTable, sizes: Sequence[int]) -> list[
                 rows.append(as_it_is(run, told, "copies gone on with, either way", item))
     pairs = pairs_of(claim.cells[0], claim.cells[1], table)
     for size in sizes:
-        here, item = _lead(claim, [one for one, _ in pairs], size)
-        gone = float(here.ends[0] <= 0.0 <= here.ends[1])
+        lead, item = _lead(claim, [one for one, _ in pairs], size)
+        gone = float(lead.ends[0] <= 0.0 <= lead.ends[1])
         shares = [(*_sides(there, size), *_sides(one, size)) for one, there in pairs]
         signs = (1, -1, -1, 1)
         more = contrast_of_shares(shares, signs, rng_of(claim, "there", item))
@@ -50,7 +50,7 @@ def vanishing_lead(claim: Claim, table: RunTable, sizes: Sequence[int]) -> list[
         rows.append(Row("0 within the interval", item, gone, gone, gone, entered=count, planned=count, fewest=count))
         row = about_several("lead there less here", item, more, len(pairs), len(pairs))
         rows.append(replace(row, each=tuple(contrast(pair, signs) for pair in shares)))
-        rows.append(here)
+        rows.append(lead)
     return rows
 
 

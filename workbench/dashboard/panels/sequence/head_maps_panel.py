@@ -263,28 +263,28 @@ def drawn(job: Job, run: RunView, cursor: Cursor, look: Mapping[str, Any], mode:
         return no_update, [], state, "", says, "not computed yet", STATE, no_update
     if job.state != "done":
         return no_update, [], broken(job, run), "", says, "not computed", STATE, None
-    found: HeadMaps = job.result
+    maps: HeadMaps = job.result
     if mode == "table":
-        table = plain_table(figures.head_maps.data(found, costs), PANEL.title)
+        table = plain_table(figures.head_maps.data(maps, costs), PANEL.title)
         return no_update, table, [], no_update, says, no_update, TABLE, no_update
-    figure = figures.head_maps.plain(found, costs, look=Look(look["theme"], look["size"]))
+    figure = figures.head_maps.plain(maps, costs, look=Look(look["theme"], look["size"]))
     made = figure.to_plotly_json()
     meta = made["layout"]["meta"]
-    return made, [], [], meta["slice"], says, meta["alt"], READY, words(run, cursor, found, costs)
+    return made, [], [], meta["slice"], says, meta["alt"], READY, words(run, cursor, maps, costs)
 
 
 def words(run: RunView, cursor: Cursor, found: HeadMaps, costs: Costs) -> dict[str, Any]:
     """What the browser writes around the maps: tokens, what each head costs, and where a click leads."""
     count = len(found.tokens)
-    shown = range(count) if count <= NAMED else range(0, count, found.pool)
+    indices = range(count) if count <= NAMED else range(0, count, found.pool)
     return {
         "run": run.name,
         "step": cursor.step,
         "length": cursor.length,
         "sample": cursor.sample,
-        "tokens": [found.tokens[i] for i in shown],
-        "cells": [i // found.pool for i in shown],
-        "prefix": [i if found.bos else i + 1 for i in shown],
+        "tokens": [found.tokens[i] for i in indices],
+        "cells": [i // found.pool for i in indices],
+        "prefix": [i if found.bos else i + 1 for i in indices],
         "costs": {f"{layer}.{head}": row["text"] for (layer, head), row in costs.items()},
     }
 

@@ -119,9 +119,9 @@ def in_view(found: SequenceReading, beyond: str) -> dict[str, Any]:
     """
     window = window_of(found)
     cells = "every token a cell" if window.pool == 1 else f"{window.pool} \u00d7 {window.pool} positions a cell"
-    said = f"{window.said} \u00b7 {cells}" if window.said else ""
+    text = f"{window.said} \u00b7 {cells}" if window.said else ""
     if beyond and window.whole:
-        said = f"The part {beyond} is not in this sequence. The page shows all tokens."
+        text = f"The part {beyond} is not in this sequence. The page shows all tokens."
     place = {"queries": list(found.queries), "keys": list(found.keys), "whole": window.whole}
     # What is in view stands in the panels' headers; what could not be shown stands beside the buttons.
-    return place | {"said": said, "class": "soft num" if beyond else "sr"}
+    return place | {"said": text, "class": "soft num" if beyond else "sr"}

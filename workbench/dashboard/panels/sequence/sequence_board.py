@@ -239,21 +239,21 @@ class SequenceBoard:
     ) -> Shown:
         read = reading.result if reading is not None and reading.state == "done" else None
         pending = reading is None or reading.pending
-        said = (reading.doing if reading is not None else "") or "fitting probes"
+        progress = (reading.doing if reading is not None else "") or "fitting probes"
         if reading is not None and not pending and read is None:
-            said = reading.error or "cancelled"
+            progress = reading.error or "cancelled"
         query = query_index(found, asked.prefix)
         outputs = [
-            self._panel(p, asked, found, read, f"{said} \u2026" if pending else said, look, m)
+            self._panel(p, asked, found, read, f"{progress} \u2026" if pending else progress, look, m)
             for p, m in zip(self.panels, modes, strict=True)
         ]
         return Shown(
-            figures=[one[0] for one in outputs],
-            tables=[one[1] for one in outputs],
-            states=[one[2] for one in outputs],
-            slices=[one[3] for one in outputs],
-            alts=[one[4] for one in outputs],
-            classes=[one[5] for one in outputs],
+            figures=[output[0] for output in outputs],
+            tables=[output[1] for output in outputs],
+            states=[output[2] for output in outputs],
+            slices=[output[3] for output in outputs],
+            alts=[output[4] for output in outputs],
+            classes=[output[5] for output in outputs],
             tokens=token_data(found, query, look["theme"], asked.cursor.view)
             | pattern_zoom.in_view(found, asked.beyond),
             note=self.note(asked.run, asked, found),

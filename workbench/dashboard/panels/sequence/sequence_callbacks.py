@@ -51,13 +51,13 @@ def _controls(app: Dash, board: SequenceBoard) -> None:
         prevent_initial_call=True,
     )
     def said(view: str, site: str, query: Any, extras: dict[str, str], length: int, _: str, scale: Any) -> Any:
-        made = extras | {"view": view, "site": "" if int(site) == scale["layers"] - 1 else site}
+        extras_now = extras | {"view": view, "site": "" if int(site) == scale["layers"] - 1 else site}
         if query is not None:
             last = query["prefix"] >= query["last"]
-            made["pos"] = "" if last else str(query["prefix"])
-        if made == extras:
+            extras_now["pos"] = "" if last else str(query["prefix"])
+        if extras_now == extras:
             raise PreventUpdate
-        return made
+        return extras_now
 
     @app.callback(
         Output("extras", "data", allow_duplicate=True),
@@ -106,10 +106,10 @@ def _ask(app: Dash, context: Context, board: SequenceBoard) -> None:
 def _show(app: Dash, context: Context, board: SequenceBoard) -> None:
     ids = [panel.id for panel in board.panels]
     outputs = [
-        *[Output(f"{one}-graph", "figure") for one in ids],
-        *[Output(f"{one}-{name}", "children") for name in ("table", "state", "slice") for one in ids],
-        *[Output(f"{one}-figure", "aria-label") for one in ids],
-        *[Output(f"{one}-body", "className") for one in ids],
+        *[Output(f"{panel_id}-graph", "figure") for panel_id in ids],
+        *[Output(f"{panel_id}-{name}", "children") for name in ("table", "state", "slice") for panel_id in ids],
+        *[Output(f"{panel_id}-figure", "aria-label") for panel_id in ids],
+        *[Output(f"{panel_id}-body", "className") for panel_id in ids],
         Output(f"{board.id}-tokens", "data"),
         Output(f"{board.id}-note", "children"),
         Output(f"{board.id}-drawn", "data"),
@@ -151,7 +151,7 @@ def _show(app: Dash, context: Context, board: SequenceBoard) -> None:
             "news": Input(f"{board.id}-news", "data"),
             "extras": Input("extras", "data"),
             "look": LOOK,
-            "modes": [Input(f"{one}-mode", "data") for one in ids],
+            "modes": [Input(f"{panel_id}-mode", "data") for panel_id in ids],
             "drawn": State(f"{board.id}-drawn", "data"),
             "parts": [State(part, "data") for part in PARTS],
             "run": State("run", "data"),
@@ -165,19 +165,19 @@ def _show(app: Dash, context: Context, board: SequenceBoard) -> None:
             raise PreventUpdate
         keys = held["keys"]
         step, length, head = parts
-        asked = asked_at(context, board, run, step, length, head, extras)
+        question = asked_at(context, board, run, step, length, head, extras)
         jobs = {name: context.worker.job(key) for name, key in keys.items()}
         if None in jobs.values():  # forgotten since: newer answers took its place
-            keys = asked.submit(context, session)
+            keys = question.submit(context, session)
             jobs = {name: context.worker.job(key) for name, key in keys.items()}
-        seen = "|".join([state_of(jobs), *keys.values(), str(extras), str(look), *modes])
+        state_key = "|".join([state_of(jobs), *keys.values(), str(extras), str(look), *modes])
         pending = jobs["look"] is not None and jobs["look"].pending
-        if seen == drawn["seen"] and not pending:
+        if state_key == drawn["seen"] and not pending:
             raise PreventUpdate
         if pending and drawn["seen"] and set(modes) == {"figure"} and time.time() - held["since"] < PATIENCE:
             return *Shown.held(board).outputs, no_update
-        shown = board.show(asked, jobs, look, modes)
-        return *shown.outputs, {"seen": seen, "keys": keys, "final": not shown.polls}
+        shown = board.show(question, jobs, look, modes)
+        return *shown.outputs, {"seen": state_key, "keys": keys, "final": not shown.polls}
 
 
 def state_of(jobs: Mapping[str, Job | None]) -> str:

@@ -215,9 +215,9 @@ def check_extras(_: Context | None, run: RunView, extras: Mapping[str, str]) -> 
     """Extras that a page can follow, with a notice for each part of the link that it cannot."""
     good, notices = dict(extras), []
 
-    def drop(key: str, asked: str, shown: str) -> None:
+    def drop(key: str, message: str, shown: str) -> None:
         good[key] = EXTRAS[key]
-        notices.append(Notice(asked, f"The page shows {shown}.", "Keep"))
+        notices.append(Notice(message, f"The page shows {shown}.", "Keep"))
 
     if len(good.get("seq", "")) > IN_LINK:
         drop("seq", f"This link's sequence has more than {IN_LINK:,} characters.", "a sample")
@@ -242,8 +242,8 @@ def check_extras(_: Context | None, run: RunView, extras: Mapping[str, str]) -> 
         drop("zoom", f"This link names the part \u201c{good['zoom'][:40]}\u201d, which cannot be read.", "all tokens")
     sites = [str(layer) for layer in range(-1, run.n_layers)]
     if good.get("site") and good["site"] not in sites:
-        asked = f"This link names layer \u201c{good['site'][:40]}\u201d, which {run.name} does not have."
-        drop("site", asked, "the last layer")
+        message = f"This link names layer \u201c{good['site'][:40]}\u201d, which {run.name} does not have."
+        drop("site", message, "the last layer")
     return good, notices
 
 
