@@ -50,7 +50,7 @@ class Axis:
         self.range = self._range(listed, with_zero)
 
     def number(self, value: Any) -> float:
-        """A value as a number along the axis; NaN where it has no place."""
+        """A value as a number along the axis; NaN if the axis cannot show it."""
         if value in self.categories:
             return self.categories[value]
         try:
@@ -133,7 +133,7 @@ def laid_out(figure: Mapping[str, Any], width: float | None = None, height: floa
 
     Args:
         figure: plotly's figure as a dict, ``figure.to_dict()``.
-        width, height: in pixels; None = as the figure says, else :data:`SIZE`.
+        width, height: in pixels; None = as in the figure, else :data:`SIZE`.
     """
     figure = _decoded(figure)
     layout = figure["layout"]

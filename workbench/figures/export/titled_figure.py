@@ -34,7 +34,7 @@ class TitledFigure(go.Figure):  # type: ignore[misc]  # plotly has no types
     """
 
     def titled(self) -> go.Figure:
-        """A copy with title, a line below it that says where the values are from, and names of both axes."""
+        """A copy with title, a line below it that states where the values are from, and names of both axes."""
         figure = go.Figure(self)
         meta = self.layout.meta or {}
         title = str(meta.get("title", ""))
@@ -112,7 +112,7 @@ def refuse_ending(file: Path) -> None:
 
 
 def counts(ticks: Any) -> bool:
-    """Whether the texts of ticks are numbers. The names of categories say themselves what they are."""
+    """Whether the texts of ticks are numbers. The names of categories need no axis title."""
 
     def is_number(text: str) -> bool:
         return text.strip("+\u2212-0123456789.,kMe") == ""
