@@ -109,7 +109,7 @@ DeviceOption = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help=f"Compute models on this device: {DEVICES}. Only cpu has been tested. Statistics stay on cpu.",
+        help=f"Compute models on this device: {DEVICES}. Tested on cpu and on one cuda GPU, never on mps. Statistics stay on cpu.",
     ),
 ]
 DtypeOption = Annotated[

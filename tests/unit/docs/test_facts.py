@@ -6,6 +6,7 @@ A fact that stands in two places is asked of both.
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import tomllib
 from collections import Counter
@@ -189,22 +190,46 @@ def test_the_readme_says_of_the_bench_whether_its_target_is_missed() -> None:
     assert said.replace("%", " %") in text_of("README.md")
 
 
-# ---- 9: devices that nobody tried --------------------------------------------------------------------
+# ---- 9: devices that were tried --------------------------------------------------------------------
 def commands(group: Any = COMMAND, name: str = "") -> Iterator[tuple[str, Any]]:
     for part, command in getattr(group, "commands", {}).items():
         yield f"{name} {part}".strip(), command
         yield from commands(command, f"{name} {part}")
 
 
-def test_commands_for_a_gpu_say_that_none_was_tried() -> None:
-    assert "Nothing of cuda and mps has been run" in text_of("docs/trust.md")
-    assert "Nothing was ever run on a GPU." in text_of("README.md")
-    lines = [line for line in (ROOT / "docs" / "commands.md").read_text().splitlines() if "--device cuda" in line]
-    assert lines
-    assert [line for line in lines if "never tried" not in line] == []
+def test_pages_state_what_the_report_of_the_gpu_holds() -> None:
+    report = json.loads((ROOT / "docs" / "device_check.json").read_text())
+    measured, trust = report["measure"], text_of("docs/trust.md")
+    counts = measured["cpu and device: in all"]
+    agreement = f"{sum(counts.values()) - counts['differs']:,} of {sum(counts.values()):,}"
+    assert agreement in trust
+    assert agreement in text_of("README.md")
+    assert set(counts) == {"equal", "rounding", "agrees", "differs"}, "no other label, no row of one device only"
+    assert counts["differs"] == 10
+    assert f"in {measured['cpu and control: in all']['differs']} of the same {sum(counts.values()):,} rows" in trust
+    again = measured["device and again: in all"]
+    assert set(again) == {"equal"}
+    assert f"{again['equal']:,} of {again['equal']:,} rows of 4 runs" in trust
+    runs = [facts for name, facts in measured.items() if name.startswith("cpu and device: ") and "rows" in facts]
+    assert f"rows of {len(runs)} runs and {len(measured['cpu and device: by measurement'])} measurements" in trust
+    labels = [sum(facts[name]["labels"] for facts in runs) for name in ("behaviour", "diagnosis")]
+    assert not any(facts[name]["changed"] for facts in runs for name in ("behaviour", "diagnosis"))
+    assert "all {} labels of behavior and all {} of diagnosis".format(*labels) in trust
+    trained = [report["train"][name] for name in ("learned", "rotary", "state_space")]
+    assert all(facts["device and interrupted: bit-identical"] for facts in trained)
+    for key, stated in (("largest_difference_of_loss_to_step_20", 1.8e-7), ("largest_difference_of_loss", 1.8e-5)):
+        assert max(facts["cpu and device"][key] for facts in trained) <= stated
+    repeated = report["speed"]["repeated training"]
+    assert [repeated[f"{dtype}, strict: bit-identical"] for dtype in ("float32", "bfloat16")] == [True, True]
+    for setup, case in (("cuda float32", "medium"), ("cuda bfloat16", "medium"), ("cpu, 16 threads", "medium")):
+        assert f"{report['speed'][setup][case]['steps_per_second']:.2g}" in trust
+    assert f"{report['tests']['passed']} of {report['tests']['passed'] + report['tests']['failed']}" in trust
+
+
+def test_commands_name_the_devices_that_were_tried() -> None:
     options = {name: option for name, command in commands() for option in command.params if option.name == "device"}
     assert {"train", "measure", "open", "app"} <= set(options)
-    assert [name for name, option in options.items() if "Only cpu has been tested" not in option.help] == []
+    assert [name for name, option in options.items() if "never on mps" not in option.help] == []
 
 
 # ---- 10: the verdict of a language model ------------------------------------------------------------
