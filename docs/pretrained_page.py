@@ -422,12 +422,12 @@ CURVES = {"copy": "copying, of 256 words", "long": "copying, of 2,048 words", "p
           "right": "the right neighbour"}  # fmt: skip
 COLOURS = ("#0b4f9c", "#5aa2d8", "#d1660f", "#7a7a7a")
 SHOWN = {
-    ("held", "readers"): "readers held on the answer",
-    ("held", "other heads of their layers"): "other heads held there",
+    ("held", "readers"): "attention of readers forced onto the answer",
+    ("held", "other heads of their layers"): "attention of other heads forced onto the answer",
     ("logn", "all heads"): "all heads, scores times log K / log K₀",
     ("ablated", "readers"): "readers ablated",
 }
-"""Changes in the figure: what holds the readers with its control, what mends most, and what they are needed for."""
+"""Changes in the figure: forced attention with its control, the best label-free change, and the ablation of readers."""
 
 
 def figure(root: Path) -> Any:
@@ -435,7 +435,7 @@ def figure(root: Path) -> Any:
     import plotly.graph_objects as go
     from plotly.subplots import make_subplots
 
-    titles = ["right of all tokens", "attention of the readers on the answer", "gain in accuracy, copying"]
+    titles = ["accuracy among all tokens", "attention of the readers on the answer", "accuracy gain, copying"]
     drawn = make_subplots(rows=1, cols=3, subplot_titles=titles, horizontal_spacing=0.07)
 
     def add(rows: Any, name: str, colour: str, column: int) -> None:
@@ -530,9 +530,9 @@ FIGURE = """
   up to 128 items of the copy among 256 words, and rises again at 192.
 - **Middle:** the four heads that read the answer in this copy task (the *readers*). Their attention on the answer falls
   from 16 to 128 items.
-- **Right:** accuracy minus that of the unedited model, in the copy task. The line `readers held on the answer` is a
-  model in which each reader puts all its attention on the answer. This edit uses the correct answer, so it shows how
-  much accuracy is lost with the attention. It does not show how to recover the accuracy.
+- **Right:** accuracy minus that of the unedited model, in the copy task. In the line `attention of
+  readers forced onto the answer`, each reader puts all its attention on the answer. This edit uses the correct answer,
+  so it shows how much accuracy is lost with the attention. It does not show how to recover the accuracy.
 """
 
 
