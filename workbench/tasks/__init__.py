@@ -1,4 +1,4 @@
-"""Tasks: scale-invariant sequence maps with the laws their strings are drawn from."""
+"""Tasks: scale-invariant sequence maps with the distributions of their sequences."""
 
 from __future__ import annotations
 

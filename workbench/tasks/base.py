@@ -1,8 +1,8 @@
-"""What a task is: a scale-invariant sequence map together with the laws its strings are drawn from.
+"""The base class of tasks: a scale-invariant sequence map, with the distributions of its sequences.
 
-A task states, once, everything that training, measuring and display share: how strings are drawn,
-what the right answer is at every prefix, which bounded summary of the prefix that answer needs,
-what a guess and what a shortcut would score. Nothing here knows about models.
+A task states once what training, measurements and the dashboard share. It draws sequences, and gives the right answer
+at every prefix. It also gives the task state that the answer needs, which is a bounded sufficient statistic of the
+prefix, and the scores of constant answers and shortcuts. This module does not depend on models.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ Law = str
 
 EVALUATION_LAWS: tuple[Law, ...] = TEST_SETS
 LABELLED_AT_ONCE = 1 << 17
-"""Tokens of strings that are labelled together, so that long ones take no more memory than a block of their own."""
+"""Tokens that are labelled in one call. The limit bounds the memory that long sequences take."""
 
 
 def refuse_endless(length: int | float) -> None:
-    """Refuse a length that no string is drawn at.
+    """Raise TaskError for a length that is too long to draw sequences at.
 
     Raises:
         TaskError: for one beyond :data:`workbench.core.limits.LONGEST`.
@@ -52,74 +52,85 @@ def refuse_endless(length: int | float) -> None:
 SMALL_SSM: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("architecture", "ssm"): {"layers": 1, "d_model": 16, "learning_rate": 5e-3, "lengths": "1-64", "steps": 1000}
 }
-"""A state-space model for tasks whose state is small or a count: about a minute on one core."""
+"""Options of a small state-space model that learns a small state or a count in about a minute on one core."""
 
 
 class Task(BaseModel):
-    """A sequence map with its data laws. To make one, subclass it; the fields of the subclass are its parameters.
+    """A sequence map and the distributions of its sequences. The fields of a subclass are the task's parameters.
 
-    ``lengthlens new task NAME`` writes a subclass that works, with its test, and ``lengthlens tasks --check
-    NAME.py:Class`` says whether one keeps what a task promises.
+    ``lengthlens new task NAME`` writes a subclass that works, with its test. ``lengthlens tasks --check NAME.py:Class``
+    checks whether a subclass keeps what a task promises.
 
-    A subclass states, as class variables:
+    A subclass states these class variables:
 
-    - ``name``, ``question`` (what is asked at each query), ``summary`` (one phrase: what of a prefix the answer needs);
-    - ``kind``: ``state``, ``average``, ``counter`` or ``pointer``, what is carried on to answer at every length;
-    - ``vocabulary``: token names, of which the ids are the places; :data:`BOS`, where there is one, comes first;
-    - ``outputs``: names of the answer classes; None for answers that are numbers, of ``output_dim`` components, which
-      are right within the field ``tolerance``. Such a task also writes :meth:`chance`.
+    - ``name``, ``question`` (what to answer at each query), ``summary`` (one phrase: what the answer needs of a
+      prefix);
+    - ``kind``: ``state``, ``average``, ``counter`` or ``pointer``. It names what a model carries along to answer at
+      every length;
+    - ``vocabulary``: token names in the order of their ids. :data:`BOS` comes first if the task has it;
+    - ``outputs``: names of the answer classes, or None if answers are ``output_dim`` numbers. Such an answer is right
+      within the field ``tolerance``, and the task also writes :meth:`chance`.
 
-    It writes four methods. Strings are token ids ``[batch, length]`` without BOS, which is put in front for it:
+    A subclass writes four methods. Sequences are token ids ``[batch, length]`` without BOS; the base class adds it.
 
-    - :meth:`draw_strings` draws strings of a law: ``training``, ``matched`` (the law of the summary is the same at
-      every length) or ``challenge`` (neither the first nor the last ``window`` tokens give the answer away);
-    - :meth:`label_strings` gives right answers, where they are asked, and summaries, at every prefix;
-    - :meth:`reference` gives the answers of one string once more, in plain Python, from the definition: the oracle;
-    - :meth:`answer` guesses the last answer from a window of tokens alone, of which shortcuts are made.
+    - :meth:`draw_strings` draws sequences of a distribution. ``training`` is what training draws. Under ``matched`` the
+      task state has the same distribution at every length. Under ``challenge`` neither the first nor the last
+      ``window`` tokens determine the answer;
+    - :meth:`label_strings` returns, at every prefix, the right answer, whether it is supervised, and the task state;
+    - :meth:`reference` is the oracle: it computes the answers of one sequence in plain Python, from the definition;
+    - :meth:`answer` guesses the last answer from a window of tokens only. Shortcut oracles are made of it.
 
-    It may write, where the defaults do not hold: :meth:`admissible` (lengths that exist; default all), :meth:`chance`
-    (default one over the number of classes), :meth:`prefix_closed` (default False), :meth:`automaton` (for a finite
-    state, so that theory can say what to expect), ``suggested`` (options of ``lengthlens train``), ``family``,
-    ``strata_names`` with :meth:`strata` or :meth:`draw_stratum` (hard strings), :attr:`neutral_tokens`,
-    :meth:`support` (all strings, where they are few), :attr:`challenge_is_matched` (why there is no challenge law).
+    A subclass may also write these, if the defaults do not hold:
+
+    - :meth:`admissible`: lengths that exist (default all);
+    - :meth:`chance`: default one over the number of classes;
+    - :meth:`prefix_closed`: default False;
+    - :meth:`automaton`: for a finite state, so that theory can predict from it;
+    - ``suggested`` (options of ``lengthlens train``) and ``family``;
+    - ``strata_names`` with :meth:`strata` or :meth:`draw_stratum`: hard sequences;
+    - :attr:`neutral_tokens`;
+    - :meth:`support`: all sequences, if there are few;
+    - :attr:`challenge_is_matched`: why there is no shortcut-resistant distribution.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     name: ClassVar[str]
     question: ClassVar[str]
-    """What is asked at each query, as a short question a newcomer understands."""
+    """What to answer at each query, as a short question that a newcomer understands."""
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]]
     summary: ClassVar[str]
-    """One phrase naming the output summary, e.g. "which symbol leads"."""
+    """One phrase that names the task state, e.g. "which symbol leads"."""
     vocabulary: ClassVar[tuple[str, ...]]
-    """Token names; ids are their places in this tuple. BOS, where there is one, comes first."""
+    """Token names in the order of their ids. BOS comes first if the task has it."""
     outputs: ClassVar[tuple[str, ...] | None] = None
     """Names of the answer classes, or None for a real-valued task."""
     output_dim: ClassVar[int] = 1
     """Dimension of the answer of a real-valued task."""
     family: ClassVar[str] = "other"
-    """What it is listed under, e.g. ``copying``."""
+    """The heading under which lists show the task, e.g. ``copying``."""
     suggested: ClassVar[Mapping[str, Any]] = {}
-    """Options of ``lengthlens train`` that suit this task where its own defaults do not, e.g. ``steps``."""
+    """Options of ``lengthlens train`` that suit this task better than the defaults of the command, e.g. ``steps``."""
     suggested_with: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = {}
-    """What suits on top where an option has a value; see :data:`SMALL_SSM`."""
+    """Further suggested options for an option with a given value; see :data:`SMALL_SSM`."""
     formerly: ClassVar[Mapping[str, Any]] = {}
-    """What parameters were before there were any of that name, where that is not their default: data that does
-    not name them was written then; see :func:`workbench.tasks.registry.task_of`."""
+    """Values of parameters that older runs do not name, if these values differ from the defaults.
+
+    Such runs were stored before the parameters existed; see :func:`workbench.tasks.registry.task_of`.
+    """
     strata_names: ClassVar[tuple[str, ...]] = ()
-    """Named kinds of hard strings, drawn on purpose, reported beside accuracy and outside the verdict."""
+    """Names of kinds of hard sequences. Behaviour reports accuracy on each kind; the verdict ignores them."""
     strata_kind: ClassVar[str] = "hard inputs"
-    """What these kinds are called together, as the subject of a plural verb, e.g. ``small margins``."""
+    """A plural name for all these kinds, e.g. ``small margins``. It is used as the subject of a plural verb."""
     outside_floor: ClassVar[frozenset[str]] = frozenset()
-    """The shortcut oracles that are told but never count as a floor."""
+    """Names of shortcut oracles that are reported but never count in the baseline of skill."""
     presented: ClassVar[bool] = False
-    """Whether it is told in tokens of a model that others trained (:mod:`workbench.tasks.presented`)."""
+    """Whether the task is written in tokens of a model that others trained (:mod:`workbench.tasks.presented`)."""
 
     # ---- what a model for this task must look like -------------------------------------------
     @property
     def tokens_names(self) -> tuple[str, ...]:
-        """Token names in the order of their ids (tasks whose alphabet is a parameter override it)."""
+        """Token names in the order of their ids. Tasks whose alphabet is a parameter override it."""
         return self.vocabulary
 
     @property
@@ -129,12 +140,12 @@ class Task(BaseModel):
 
     @property
     def bos(self) -> bool:
-        """Whether strings start with BOS."""
+        """Whether sequences start with BOS."""
         return self.tokens_names[0] == BOS
 
     @property
     def token_counts(self) -> Int[Tensor, " token"] | None:
-        """How often training text has each token, by id; None where strings are drawn and not read."""
+        """Counts of each token in training text, by token id; None for tasks that do not read text."""
         return None
 
     @property
@@ -155,7 +166,7 @@ class Task(BaseModel):
 
     @property
     def component_names(self) -> tuple[str, ...]:
-        """What the components of a vector answer are of: the tokens, where there are as many; else their places."""
+        """Names of the components of a vector answer: the tokens if there are as many, else numbers from 1 on."""
         names = self.tokens_names[int(self.bos) :]
         if not self.real or self.d_vocab_out == 1:
             return ()
@@ -163,28 +174,28 @@ class Task(BaseModel):
 
     @property
     def right_within(self) -> str:
-        """How near an answer that is numbers must come to be right, in words; "" where answers are classes."""
+        """The tolerance of a numeric answer, in words; "" for tasks that answer with classes."""
         return f"within {self.tolerance_:g}" if self.real else ""
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters as plain JSON data; ``make_task(task.name, **task.parameters)`` makes it again."""
+        """The parameters as plain JSON data; ``make_task(task.name, **task.parameters)`` makes an equal task."""
         return self.model_dump(mode="json")
 
     def speaks_as(self, other: Task) -> bool:
-        """Whether both have the same tokens and the same answers, so that a model of one can be asked the other."""
+        """Whether both tasks have the same tokens and answers, so that a model of one can be evaluated on the other."""
         mine = self.tokens_names, self.output_names, self.d_vocab_out
         return mine == (other.tokens_names, other.output_names, other.d_vocab_out)
 
     def model_copy(  # type: ignore[override]  # a checker of types at run time knows no Self in a method
         self, *, update: Mapping[str, Any] | None = None, deep: bool = False
     ) -> Task:
-        """The same task with some parameters changed and all checked; what this one has cached is not taken along."""
+        """Return the same task with some parameters changed and all of them checked again. Caches are not copied."""
         kept = {name: getattr(self, name) for name in type(self).model_fields}
         return type(self)(**{**kept, **(update or {})})
 
     def _repr_html_(self) -> str:
-        """What notebooks show."""
+        """Return the HTML card that notebooks show."""
         facts = [
             ("question", self.question),
             ("kind", self.kind),
@@ -198,71 +209,72 @@ class Task(BaseModel):
         ]
         return card(f"Task {self.name}", facts)
 
-    # ---- what may be inserted ----------------------------------------------------------------
+    # ---- tokens that may be inserted ---------------------------------------------------------
     @property
     def neutral_tokens(self) -> tuple[int, ...]:
-        """Token ids that change no answer and no summary wherever :meth:`neutral_gaps` lets them be inserted.
+        """Token ids that change no answer and no task state where :meth:`neutral_gaps` lets them be inserted.
 
-        () where the task states none.
+        The default is ``()``: the task states no such tokens.
         """
         return ()
 
     def neutral_gaps(self, strings: Int[Tensor, "batch length"]) -> Bool[Tensor, "batch length"]:
-        """Whether neutral tokens may be inserted directly before each token of strings without BOS.
+        """Whether neutral tokens may be inserted directly before each token of sequences without BOS.
 
-        By default before every token but the first, which some laws fix. So the first and the last token stay.
+        By default they may stand before every token except the first, which some distributions fix. So the first and
+        the last token stay.
         """
         gaps = torch.ones_like(strings, dtype=torch.bool)
         gaps[:, 0] = False
         return gaps
 
-    # ---- what theory asks --------------------------------------------------------------------
+    # ---- input of theory ---------------------------------------------------------------------
     def automaton(self) -> Automaton | None:
-        """The finite automaton that answers as this task does; None where none is stated.
+        """Return the finite automaton that answers as this task does; None if the task states no automaton.
 
-        Its symbols are the tokens without BOS, in the order of their ids. Its answer after a string (see
-        :attr:`workbench.tasks.automata.dfa.Automaton.labels`) is that of :meth:`reference`, wherever that gives one,
-        for every string that the task's laws can draw. A task of kind ``state`` states one, unless its states are
-        beyond :data:`workbench.tasks.automata.dfa.LARGEST_AUTOMATON`.
+        Its symbols are the tokens without BOS, in the order of their ids. After every sequence that the task can draw,
+        its answer (see :attr:`workbench.tasks.automata.dfa.Automaton.labels`) equals that of :meth:`reference`, at all
+        positions with an answer. A task of kind ``state`` states an automaton, unless it has more states than
+        :data:`workbench.tasks.automata.dfa.LARGEST_AUTOMATON`.
         """
         return None
 
     @property
     def crasp_program(self) -> str | None:
-        """A C-RASP program for this map, as text or by its name in :data:`workbench.theory.crasp.zoo.ZOO`; None without
-        one.
+        """A C-RASP program for this map, as text or as a name in the zoo; None if the task states no program.
 
-        Its symbols are the tokens without BOS, in the order of their ids.
+        The zoo is :data:`workbench.theory.crasp.zoo.ZOO`. The program's symbols are the tokens without BOS, in the
+        order of their ids.
         """
         return None
 
     # ---- lengths -----------------------------------------------------------------------------
     @property
     def fixed_lengths(self) -> tuple[int, ...]:
-        """Lengths at which a model is asked that was never trained on the task; () where N says which."""
+        """Lengths at which to evaluate a model that was never trained on the task; () if N determines the lengths."""
         return ()
 
     def positions(self, length: int) -> int:
-        """Positions of a string of ``length`` task tokens."""
+        """Number of positions of a sequence of ``length`` task tokens: BOS counts."""
         return length + self.bos
 
     def beyond_window(self, length: int) -> bool:
-        """Whether a string of ``length`` reaches beyond the positions that a model which others trained knows."""
+        """Whether a sequence of ``length`` has more positions than the context window of a pretrained model."""
         return False
 
     def affordable(self, length: int, wanted: int) -> int:
-        """How many of the wanted strings of a length are asked; all, unless a task is dear."""
+        """How many of the requested sequences of a length to evaluate: all, unless the task limits the cost."""
         return wanted
 
     def admissible(self, length: int) -> bool:
-        """Whether strings of exactly ``length`` task tokens exist for this task."""
+        """Whether the task has sequences of exactly ``length`` tokens, BOS excluded."""
         return length >= 1
 
     def lengths(self, low: int, high: int) -> list[int]:
-        """The admissible lengths in ``low..high``, both included.
+        """Return the admissible lengths in ``low..high``, both included.
 
         Raises:
-            TaskError: if there is none, or ``high`` exceeds :data:`workbench.core.limits.LONGEST`.
+            TaskError: if no length there is admissible, or ``high`` exceeds :data:`workbench.core.limits.LONGEST`.
         """
         refuse_endless(high)
         found = [n for n in range(max(1, low), high + 1) if self.admissible(n)]
@@ -271,10 +283,11 @@ class Task(BaseModel):
         return found
 
     def next_length(self, length: int | float) -> int:
-        """The smallest admissible length that is at least ``length``.
+        """Return the smallest admissible length that is at least ``length``.
 
         Raises:
-            TaskError: if there is none near, or ``length`` exceeds :data:`workbench.core.limits.LONGEST`.
+            TaskError: if none of the next 4096 lengths is admissible, or ``length`` exceeds
+                :data:`workbench.core.limits.LONGEST`.
         """
         refuse_endless(length)
         n = max(1, math.ceil(length))
@@ -292,20 +305,20 @@ class Task(BaseModel):
         law: Law = "training",
         window: int | None = None,
     ) -> Batch:
-        """Draw ``batch`` strings of exactly ``length`` task tokens, labelled at every prefix.
+        """Draw ``batch`` sequences of exactly ``length`` task tokens, labelled at every prefix.
 
         Args:
             batch: number of sequences.
             length: task tokens per sequence, BOS excluded; must be admissible.
             generator: the only source of randomness.
-            law: ``training``, ``matched`` (the law of the summary is the same at every length; a task for which
-                that holds in the limit only says so) or ``challenge`` (shortcuts score near
-                chance from 8N/3 on, N the ``window``).
-            window: the longest training length N, which challenge laws of automata need in order to
-                put the deciding event outside the first N and the last N tokens; None = ``length // 8``.
+            law: the distribution. ``training`` is what training draws. Under ``matched`` the task state has the same
+                distribution at every length; the task reports it if this holds only in the limit. Under ``challenge``
+                shortcuts score near chance from length 8N/3 on, where N is the ``window``.
+            window: the longest training length N; None = ``length // 8``. Challenge sequences of automata need it to
+                put the deciding event outside the first N and the last N tokens.
 
         Raises:
-            TaskError: for a length or a law the task does not have.
+            TaskError: for a length or a distribution that the task does not have.
         """
         self._refuse(length, law)
         strings, meta = self.draw_strings(batch, length, generator, law, window)
@@ -344,13 +357,14 @@ class Task(BaseModel):
         law: Law = "training",
         window: int | None = None,
     ) -> Batch:
-        """The strings of :meth:`sample` with one generator after another, in order, without ``update_summary``.
+        """Draw blocks as :meth:`sample` does, one per generator, in order and without ``update_summary``.
 
-        Many blocks are labelled together: labelling 64 strings takes nearly as long as labelling a thousand.
+        Several blocks are labelled in one call, because labelling 64 sequences takes nearly as long as labelling a
+        thousand.
 
         Args:
             size: sequences of each block.
-            length, law, window: as :meth:`sample` takes them.
+            length, law, window: as for :meth:`sample`.
             generators: one for each block, at least one.
 
         Raises:
@@ -360,16 +374,16 @@ class Task(BaseModel):
         together = max(1, LABELLED_AT_ONCE // (size * length))
 
         def labelled(some: Sequence[torch.Generator]) -> Batch:
-            drawn = [self.draw_strings(size, length, one, law, window) for one in some]
-            meta = {key: torch.cat([known[key] for _, known in drawn]) for key in drawn[0][1]}
-            made = self._batch(torch.cat([strings for strings, _ in drawn]), law, meta)
-            return replace(made, update_summary=None)  # the largest part
+            draws = [self.draw_strings(size, length, stream, law, window) for stream in some]
+            meta = {key: torch.cat([facts[key] for _, facts in draws]) for key in draws[0][1]}
+            batch = self._batch(torch.cat([strings for strings, _ in draws]), law, meta)
+            return replace(batch, update_summary=None)  # the largest part
 
         starts = range(0, len(generators), together)
         return Batch.join([labelled(generators[start : start + together]) for start in starts])
 
     def _refuse(self, length: int, law: str) -> None:
-        """Raise TaskError for a length or a law the task does not have."""
+        """Raise TaskError for a length or a distribution that the task does not have."""
         if law not in DISTRIBUTIONS:
             raise TaskError(f"unknown test set {law!r}; choose one of {', '.join(DISTRIBUTIONS)}")
         if not self.admissible(length):
@@ -381,10 +395,10 @@ class Task(BaseModel):
     def label(
         self, strings: Int[Tensor, "batch length"], law: str = "given", meta: dict[str, Tensor] | None = None
     ) -> Batch:
-        """Make a batch of given strings (token ids without BOS): targets, mask and summaries.
+        """Return a labelled batch of the given sequences (token ids without BOS): targets, mask and task states.
 
         Raises:
-            TaskError: for an empty string, or a token id that is not in the vocabulary or is BOS.
+            TaskError: for an empty sequence, or a token id that is not in the vocabulary or is BOS.
         """
         first = 1 if self.bos else 0
         if strings.shape[1] == 0:
@@ -428,77 +442,80 @@ class Task(BaseModel):
     def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
-        """Draw strings of a law; to be written by a subclass, and called through :meth:`sample`.
+        """Draw sequences of a distribution. A subclass writes this method; callers use :meth:`sample`.
 
         Args:
-            batch, length: how many strings, of how many tokens; ``length`` is admissible.
+            batch, length: number of sequences, and tokens of each; ``length`` is admissible.
             generator: the only source of randomness.
             law, window: as for :meth:`sample`.
 
         Returns:
-            token ids without BOS, int64 ``[batch, length]``, and facts of the strings that :meth:`label_strings` is
-            given again, by name, each ``[batch, ...]``; ``{}`` where there are none.
+            token ids without BOS, int64 ``[batch, length]``, and ``meta``: facts of the sequences by name, each
+            ``[batch, ...]``, which :meth:`label_strings` receives. ``{}`` if there are none.
         """
 
     @abstractmethod
     def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
-        """Label strings at every prefix; to be written by a subclass, and called through :meth:`label`.
+        """Label sequences at every prefix. A subclass writes this method; callers use :meth:`label`.
 
         Args:
             strings: token ids without BOS.
-            meta: what :meth:`draw_strings` said of them; ``{}`` for strings from elsewhere.
+            meta: the facts that :meth:`draw_strings` returned with them; ``{}`` for sequences from elsewhere.
 
         Returns:
-            four tensors, their first two axes ``[batch, length]``: targets (class ids, int64; for numbers float, with
-            the axis ``output_dim``), the mask of where an answer is asked (bool, True at the end of every string),
-            the output summary, and the update summary (what can be carried on token by token) or None.
+            four tensors whose first two axes are ``[batch, length]``:
+
+            - ``targets``: class ids (int64), or numbers (float) with a third axis ``output_dim``;
+            - ``mask``: whether the position is supervised (bool, True at the end of every sequence);
+            - ``output_summary``: the task state that the next answer needs;
+            - ``update_summary``: a state that can be carried along token by token, or None.
         """
 
     @abstractmethod
     def reference(self, tokens: Sequence[int]) -> list[Any]:
-        """The exact online algorithm, in plain Python and sharing no code with the sampler: the oracle.
+        """Compute the answers of one sequence in plain Python. This oracle shares no code with the sampler.
 
         Args:
-            tokens: token ids of one string, without BOS.
+            tokens: token ids of one sequence, without BOS.
 
         Returns:
-            per prefix, the right answer (class id, or float), or None where nothing is asked.
+            per prefix, the right answer (class id, or float), or None at positions that are not supervised.
         """
 
     def coupled_ids(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> Int[Tensor, "batch pos"] | None:
-        """Position ids that the task couples, BOS included, or None where it couples none."""
+        """Return position ids that the task couples, BOS included, or None if it couples none."""
         return None
 
     def prompt_of(self, length: int) -> int | None:
-        """See :attr:`Batch.prompt`; None where answers are asked for, not shown."""
+        """Return :attr:`Batch.prompt`; None if the answers are not part of the sequence."""
         return None
 
     def answer_index(self, batch: Batch) -> Int[Tensor, " batch"] | None:
-        """Index on the position axis of the one token that holds each string's last answer; None where none is stated.
+        """Return the index on the position axis of each sequence's last answer; None if the task states none.
 
-        By default the ``answer_position`` of ``meta``, where the task gives it for one query.
+        By default this is ``answer_position`` of ``meta``, if the task stores that position for a single query.
         """
-        found = batch.meta.get("answer_position")
-        if found is None or found.numel() != len(batch) or bool((found < 1).any()):
+        position = batch.meta.get("answer_position")
+        if position is None or position.numel() != len(batch) or bool((position < 1).any()):
             return None
-        return found.reshape(len(batch)) - (0 if batch.bos else 1)
+        return position.reshape(len(batch)) - (0 if batch.bos else 1)
 
     @property
     def answer_tokens(self) -> tuple[int, ...] | None:
-        """Token id that each answer class is when the model feeds on its own output; None where it never does.
+        """Token id of each answer class, for models that are fed their own output; None for tasks without such answers.
 
-        A class that ends the answer, and so is never fed back, has the id 0.
+        A class that ends the answer is never fed back. Its id is 0.
         """
         return None
 
     def answered(self, right: Bool[Tensor, "batch pos"], batch: Batch) -> Bool[Tensor, " batch"]:
         """Whether each sequence counts as answered at its length, given which queries are right.
 
-        The last query decides; where the answer is several tokens, all of them do.
+        The last query decides. If the answer has several tokens, all of them must be right.
         """
         return right[:, -1] if batch.prompt is None else (right | ~batch.mask).all(1)
 
@@ -508,40 +525,39 @@ class Task(BaseModel):
 
     @property
     def challenge_is_matched(self) -> str:
-        """Why the challenge law is the matched law, in a clause; "" where it is another one, as it should be."""
+        """A clause: why the challenge and the matched distribution are equal; "" if they differ, as they should."""
         return ""
 
-    # ---- laws with few strings ---------------------------------------------------------------
+    # ---- distributions with few sequences ----------------------------------------------------
     @property
     def one_string_per_length(self) -> bool:
-        """Whether there is one string of each length, whatever the law."""
+        """Whether each length has a single sequence, under every distribution."""
         return False
 
     @property
     def period(self) -> int:
-        """How many of the last queries decide a sequence: after so many lengths the answers that occur come around."""
+        """How many of the last queries decide a sequence. Over lengths, the answers repeat with this period."""
         return 1
 
     def support(self, law: Law, length: int, window: int | None = None) -> Support | None:
-        """All strings of a law with their probabilities, where there are few (:data:`MOST_LISTED`); else None.
-
+        """Return all sequences of a distribution with their probabilities; None if they exceed :data:`MOST_LISTED`.
         Args:
-            law, length, window: as for :meth:`sample`, which draws the same law.
+            law, length, window: as for :meth:`sample`, which draws from the same distribution.
         """
         return None
 
     def _support(
         self, listed: tuple[Tensor, Tensor] | None, law: Law, meta: dict[str, Tensor] | None = None
     ) -> Support | None:
-        """A :meth:`support` of strings of symbols counted from 0; None where there is none, or too many.
+        """Build a :meth:`support` from sequences of symbols counted from 0; None if the task lists none or too many.
 
-        A subclass that draws its strings in another way has none, unless it states its own.
+        A subclass that overrides ``draw_strings`` has no support, unless it also overrides ``support``.
 
         Args:
-            listed: the strings ``[string, length]``, which may repeat, and their probabilities; see
+            listed: the sequences ``[string, length]``, which may repeat, and their probabilities; see
                 :mod:`workbench.tasks.listed_test_sets`.
-            law: which law they are of.
-            meta: as :meth:`draw_strings` gives it, per listed string.
+            law: their distribution.
+            meta: facts per listed sequence, as :meth:`draw_strings` returns them.
         """
         classes = type(self).__mro__
         drawing, listing = (next(c for c in classes if name in vars(c)) for name in ("draw_strings", "support"))
@@ -549,49 +565,49 @@ class Task(BaseModel):
             return None
         strings, probabilities = listed
         possible = probabilities > 0
-        kept = {name: values[possible] for name, values in (meta or {}).items()}
-        found = Support.of(self._batch(1 + strings[possible], law, kept), probabilities[possible])
-        return found if len(found.batch) <= MOST_LISTED else None
+        facts = {name: values[possible] for name, values in (meta or {}).items()}
+        support = Support.of(self._batch(1 + strings[possible], law, facts), probabilities[possible])
+        return support if len(support.batch) <= MOST_LISTED else None
 
-    # ---- floors ------------------------------------------------------------------------------
+    # ---- baselines ---------------------------------------------------------------------------
     def chance(self, law: Law, length: int) -> float:
-        """Accuracy of the best constant answer at exact prefix length ``length`` under ``law``."""
+        """Return the accuracy of the best constant answer at exact prefix length ``length`` under a distribution."""
         names = self.output_names
         if names is None:
             raise NotImplementedError(f"{self.name} must state its chance level")
         return 1.0 / len(names)
 
     def best_accuracy(self, law: Law, length: int) -> float | None:
-        """Accuracy of the best possible answers at exact prefix length ``length``; None where nobody knows it."""
+        """Return the accuracy of the best possible answers at exact prefix length ``length``; None if it is unknown."""
         return 1.0
 
     @abstractmethod
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
-        """Best guess of the final answer from the visible tokens alone.
+        """Guess the final answer from the visible tokens only.
 
-        Class weights (ties share the weight, a uniform row is a plain guess), or real values.
-        Window shortcuts are this function applied to the first or last N tokens.
+        Returns class weights, or real values. Classes that tie share the weight, and a uniform row is a plain guess.
+        The window shortcuts apply this method to the first or the last N tokens.
         """
 
     def shortcuts(self, batch: Batch, window: int) -> dict[str, Float[Tensor, " batch"]]:
-        """Expected correctness, per sequence, of the stated shortcut oracles at the last query.
+        """Return the expected correctness, per sequence, of each shortcut oracle at the last query.
 
-        The oracles: ``last_token`` (the best answer to each last token), ``position_only`` (the best
-        constant), and for lengths beyond ``window`` also ``last_window`` and ``first_window`` (the
-        task's own answer computed from those ``window`` tokens only; at ``length <= window`` they
-        would see everything and are left out).
+        - ``last_token``: the best answer to each last token;
+        - ``position_only``: the best constant answer;
+        - ``last_window`` and ``first_window``: the task's own :meth:`answer` from ``window`` tokens only. They exist at
+          lengths beyond ``window``; at shorter lengths they would see every token.
         """
         start = 1 if batch.bos else 0
         strings, target = batch.tokens[:, start:], batch.targets[:, -1]
         reach = (self.tolerance_, self._within) if self.real else (None, None)
-        found = {
+        hits = {
             "position_only": best_constant(target, torch.zeros_like(strings[:, -1]), *reach),
             "last_token": best_constant(target, strings[:, -1], *reach),
         }
         if batch.length > window:
-            found["last_window"] = self._expected_correct(self.answer(strings[:, -window:]), target)
-            found["first_window"] = self._expected_correct(self.answer(strings[:, :window]), target)
-        return found
+            hits["last_window"] = self._expected_correct(self.answer(strings[:, -window:]), target)
+            hits["first_window"] = self._expected_correct(self.answer(strings[:, :window]), target)
+        return hits
 
     def _expected_correct(self, guess: Float[Tensor, "batch out"], target: Tensor) -> Float[Tensor, " batch"]:
         if self.real:
@@ -601,28 +617,28 @@ class Task(BaseModel):
 
     @property
     def tolerance_(self) -> float:
-        """Tolerance of ``correct`` for real-valued tasks (the parameter ``tolerance``)."""
+        """The parameter ``tolerance`` of tasks with numeric answers; 0 for other tasks."""
         return float(getattr(self, "tolerance", 0.0))
 
-    # ---- hard strings ------------------------------------------------------------------------
+    # ---- hard sequences ----------------------------------------------------------------------
     def strata(self, batch: Batch) -> dict[str, Bool[Tensor, " batch"]]:
-        """Which sequences belong to each stratum, for strata that are drawn by rejection."""
+        """Return which sequences belong to each stratum, for strata that are drawn by rejection."""
         return {}
 
     def sample_stratum(
         self, name: str, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None = None
     ) -> Batch | None:
-        """Draw strings of one of :attr:`strata_names`: the law given the stratum.
+        """Draw sequences of one of :attr:`strata_names`: the distribution given the stratum.
 
         Args:
             name: the stratum.
             batch, length, generator, law, window: as for :meth:`sample`.
 
         Returns:
-            the strings, or None where there are none of that length, or they are too rare.
+            the sequences, or None if that length has none of them, or they are too rare.
 
         Raises:
-            TaskError: for a stratum, a length or a law the task does not have.
+            TaskError: for a stratum, a length or a distribution that the task does not have.
         """
         if name not in self.strata_names:
             known = ", ".join(self.strata_names) or "none"
@@ -633,8 +649,7 @@ class Task(BaseModel):
     def draw_stratum(
         self, name: str, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> Batch | None:
-        """Draw strings of a stratum; by rejection on the law, unless a subclass knows better. See
-        :meth:`sample_stratum`, which calls it."""
+        """Draw sequences of a stratum, by rejection unless a subclass overrides it; see :meth:`sample_stratum`."""
         return by_rejection(
             lambda rows: self.sample(rows, length, generator, law, window),
             lambda drawn: self.strata(drawn)[name],
@@ -643,40 +658,41 @@ class Task(BaseModel):
         )
 
     def composition(self, length: int) -> Mapping[str, float]:
-        """The share of each stratum among the strings of a length, where every string is of one; empty where not."""
+        """Return the share of each stratum among sequences of a length; empty if some sequences are of no stratum."""
         return {}
 
     def stratum_chance(self, name: str, law: Law, length: int) -> float:
-        """The floor of a stratum: what the best constant answer scores under the law, not knowing the stratum.
+        """Return the baseline of a stratum: the score of the constant answer that is best under the whole distribution.
 
-        Where all strings of a stratum have one answer, another stratum holds that constant answer to account.
+        If all sequences of a stratum have one answer, that constant is right on them. It then scores low on another
+        stratum.
         """
         return self.chance(law, length)
 
-    # ---- what training and measuring share ---------------------------------------------------
+    # ---- shared by training and measurements -------------------------------------------------
     def loss(self, outputs: Float[Tensor, "batch pos out"], batch: Batch) -> Float[Tensor, ""]:
-        """Mean loss over supervised queries: cross-entropy in nats, or mean squared error."""
+        """Return the mean loss over supervised queries: cross-entropy in nats, or mean squared error."""
         return self.losses(outputs, batch)[batch.mask].mean()
 
     def losses(self, outputs: Float[Tensor, "batch pos out"], batch: Batch) -> Float[Tensor, "batch pos"]:
-        """Loss at every position (meaningful where ``batch.mask``)."""
+        """Return the loss at every position. It is meaningful where ``batch.mask`` is True."""
         if self.real:
             return (outputs - batch.targets).pow(2).sum(-1)
         flat = F.cross_entropy(outputs.flatten(0, 1), batch.targets.flatten(), reduction="none")
         return flat.view(batch.targets.shape)
 
     def shown_outputs(self, outputs: Float[Tensor, "*any out"]) -> Float[Tensor, "*any out"]:
-        """What a model answers, as it is shown: of classes their probabilities, else numbers like the right ones."""
+        """Convert a model's outputs for display: probabilities of classes, or the numbers themselves."""
         return outputs if self.real else outputs.softmax(-1)
 
     def correct(self, outputs: Float[Tensor, "batch pos out"], batch: Batch) -> Bool[Tensor, "batch pos"]:
-        """Whether each answer is right: argmax, or all components within ``tolerance``."""
+        """Whether each answer is right: the argmax is the target, or all components are within ``tolerance``."""
         if self.real:
             return self._within(outputs, batch.targets)
         return outputs.argmax(-1) == batch.targets
 
     def _within(self, guess: Float[Tensor, "*#any dim"], target: Float[Tensor, "*#any dim"]) -> Bool[Tensor, "*any"]:
-        """Whether all components of each guess lie within ``tolerance`` of the target's."""
+        """Whether all components of each guess are within ``tolerance`` of the target's."""
         return ((guess - target).abs() <= self.tolerance_ + ROUNDING).all(-1)
 
 

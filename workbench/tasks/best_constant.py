@@ -1,4 +1,4 @@
-"""How well a constant answer does on given answers."""
+"""Scores of the best constant answer to a set of targets."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from torch import Tensor
 from torch.nn import functional as F
 
 ROUNDING = 1e-6
-"""Slack on a real task's tolerance, so that answers just on its edge count as right in float32."""
+"""Slack on a real task's tolerance, so that answers exactly at its limit count as right in float32."""
 CONSTANTS_TRIED = 256
-"""Values among which the best constant answer of a vector-valued task is looked for."""
+"""Number of targets to try as the constant answer of a vector-valued task."""
 
 
 Within = Callable[[Tensor, Tensor], Tensor]
-"""Which guesses are right for which targets, of numbers and vectors."""
+"""A function of guesses and targets (numbers or vectors) that returns which guesses are right."""
 
 
 def best_constant(
     target: Tensor, group: Int[Tensor, " batch"], tolerance: float | None = None, within: Within | None = None
 ) -> Float[Tensor, " batch"]:
-    """Correctness of the best constant within each group.
+    """Return the correctness of the best constant answer within each group, ``[batch]``.
 
     Args:
         target: the answers, classes or numbers.
-        group: which group each is of.
-        tolerance, within: of answers that are numbers or vectors, as for :func:`in_best_reach`; None for classes.
+        group: the group of each answer.
+        tolerance, within: for answers that are numbers or vectors, as for :func:`in_best_reach`; None for classes.
     """
     correct = torch.zeros(len(group), dtype=torch.float64, device=group.device)
     for g in group.unique():
@@ -45,27 +45,27 @@ def in_best_reach(
     within: Within,
     probabilities: Float[Tensor, " batch"] | None = None,
 ) -> Bool[Tensor, " batch"]:
-    """Which values a constant answer is right for, of the constants tried the one right for most.
+    """Return for which values the best constant answer is right. The best one is right for the most values.
+
+    For numbers the result is exact: the best constant is the middle of the interval of twice the tolerance that
+    contains the most values. For vectors it is the best of the first :data:`CONSTANTS_TRIED` values and the mean.
 
     Args:
         values: the answers.
-        tolerance: how far a guess may be off, of numbers.
-        within: which guesses are right, of vectors.
-        probabilities: of each value, of numbers; None = all are equally likely.
-
-    Numbers: exactly the best constant, the middle of the interval of width twice the tolerance that
-    holds most values. Vectors: the best of the first :data:`CONSTANTS_TRIED` values and their mean.
+        tolerance: how far a numeric guess may be off.
+        within: returns which vector guesses are right.
+        probabilities: the probability of each numeric value; None = all are equally likely.
     """
     if values.shape[1] == 1:
         single = values[:, 0]
         low, order = single.sort()
         high = low + 2 * (tolerance + ROUNDING)
-        behind, here = torch.searchsorted(low, high, right=True), torch.arange(len(low), device=low.device)
+        behind, index = torch.searchsorted(low, high, right=True), torch.arange(len(low), device=low.device)
         if probabilities is None:
-            best = (behind - here).argmax()
+            best = (behind - index).argmax()
         else:
             before = F.pad(probabilities[order].cumsum(0), (1, 0))
-            best = (before[behind] - before[here]).argmax()
+            best = (before[behind] - before[index]).argmax()
         return (single >= low[best]) & (single <= high[best])
     tried = torch.cat([values.mean(0, keepdim=True), values[:CONSTANTS_TRIED]])
     right = within(tried[:, None], values[None])

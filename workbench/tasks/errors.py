@@ -1,4 +1,4 @@
-"""What tasks refuse. Needs no torch, so that whoever only shows the sentence needs none either."""
+"""Errors of tasks. This module imports no torch, so that code that only shows a message needs none."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from workbench.core.errors import LensError
 
 
 class TaskError(LensError, ValueError):
-    """A task, law, parameter or length that cannot be had; the message says which and the way out."""
+    """A task, distribution, parameter or length that does not exist; the message names it and what to do."""
 
 
 class UntrustedCode(TaskError):
-    """A task whose code is a file that nobody here has trusted, or that has changed; nothing of it was run."""
+    """A task file that nobody has trusted here, or that has changed since. None of its code was run."""

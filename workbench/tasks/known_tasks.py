@@ -1,4 +1,4 @@
-"""The tasks by name, ours and those of other packages. No torch: a name is known before its file is read."""
+"""The tasks by name, built-in ones and those of other packages. Names are listed without importing torch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from workbench.tasks.base import Task
 
 ENTRY_POINTS = "lengthlens.tasks"
-"""Entry-point group under which other packages announce tasks: ``name = "package.module:Class"``."""
+"""Entry-point group in which other packages announce tasks: ``name = "package.module:Class"``."""
 
 BUILT_IN: Mapping[str, str] = {
     "flip_flop": "workbench.tasks.regular.state_machines:FlipFlop",
@@ -79,19 +79,19 @@ BUILT_IN: Mapping[str, str] = {
 
 
 LISTINGS: dict[str, int] = {"mixture": 1}
-"""Tasks that came to list test sets when there were runs of them -> how often they did.
+"""Tasks that began to list test sets after runs of them had been stored, with the number of such changes.
 
-Measurements that evaluate a listed test set (``lists``) have the number in the key of their rows, so that they measure
-such runs again and no others.
+Measurements that evaluate a listed test set (``lists``) include the number in the key of their rows. So they measure
+such runs again, and no other runs.
 """
 
 
 CALLED: Mapping[str, str] = {"copy": "uf"}
-"""What a task is called beside its name -> its name."""
+"""Second names of tasks, each with the task's name."""
 
 
 def task_label(name: str) -> str:
-    """A task as pages and commands show it: its name, and what it is called beside it.
+    """Return a task's name as pages and commands show it, with its second name if it has one.
 
     Example:
 
@@ -112,4 +112,4 @@ def _a_task(name: str, found: object, place: str) -> type[Task]:
 
 
 TASKS: Registry[type[Task]] = Registry("task", TaskError, BUILT_IN, group=ENTRY_POINTS, check=_a_task)
-"""All tasks by name; a package that is installed announces its own under :data:`ENTRY_POINTS`."""
+"""All tasks by name. An installed package announces its own tasks in the group :data:`ENTRY_POINTS`."""

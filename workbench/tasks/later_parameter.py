@@ -1,4 +1,4 @@
-"""Parameters that tasks came to have when there were runs of them."""
+"""Fields for parameters that were added to a task after runs of it had been stored."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pydantic import Field
 
 
 def later(default: Any, **bounds: Any) -> Any:
-    """A parameter of a task that there were runs of before there was one.
+    """Return a field for a parameter that was added to a task after runs of it had been stored.
 
-    It is written down only where it differs from what was so until then, and those runs keep their ids.
+    The parameter is stored only if it differs from ``default``. So the ids of the earlier runs do not change.
 
     Args:
-        default: what was so until then.
-        bounds: as of :func:`pydantic.Field`.
+        default: the value that describes what the task did before it had the parameter.
+        bounds: as for :func:`pydantic.Field`.
     """
     return Field(default, exclude_if=lambda value: value == default, **bounds)

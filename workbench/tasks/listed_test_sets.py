@@ -1,4 +1,4 @@
-"""Test sets listed: every string of a law at a length with its probability, where there are few."""
+"""Lists test sets: every sequence of a distribution at a length with its probability, if there are few."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Listed = tuple[Int[Tensor, "string length"], Float[Tensor, " string"]]
-"""Strings of symbols counted from 0, and their probabilities; a string may come more than once."""
+"""Sequences of symbols counted from 0, and their probabilities; a sequence may occur more than once."""
 CANDIDATES = 8 * MOST_LISTED
-"""Strings that are tried, at most, to find those of positive probability."""
+"""Largest number of sequences to try in search of those with positive probability."""
 
 
 def every_string(symbols: int, length: int) -> Int[Tensor, "string length"] | None:
-    """All strings over so many symbols; None where they are more than CANDIDATES."""
+    """Return all sequences over an alphabet of ``symbols`` symbols; None if there are more than CANDIDATES."""
     if symbols**length > CANDIDATES:
         return None
     return torch.tensor(list(product(range(symbols), repeat=length)), dtype=torch.long).reshape(-1, length)
 
 
 def uniform_strings(symbols: int, length: int) -> Listed | None:
-    """All strings over so many symbols, each as likely."""
+    """Return all sequences over an alphabet of ``symbols`` symbols, all with the same probability."""
     strings = every_string(symbols, length)
     if strings is None:
         return None
@@ -38,7 +38,7 @@ def uniform_strings(symbols: int, length: int) -> Listed | None:
 
 
 def urn_strings(length: int, prior: float = 1.0) -> Listed | None:
-    """The law of :func:`workbench.tasks.sampling.urn_bits`: given the number of ones, all orders are as likely."""
+    """List :func:`workbench.tasks.sampling.urn_bits`: given the number of ones, all orders are equally likely."""
     strings = every_string(2, length)
     if strings is None:
         return None
@@ -47,7 +47,7 @@ def urn_strings(length: int, prior: float = 1.0) -> Listed | None:
 
 
 def sorted_strings(length: int, prior: float = 1.0) -> Listed | None:
-    """The law of :func:`workbench.tasks.sampling.sorted_bits`: a number of ones, in front or at the end."""
+    """List :func:`workbench.tasks.sampling.sorted_bits`: all ones stand at the start or at the end."""
     if length > MOST_LISTED // 2:
         return None
     first, number = torch.meshgrid(torch.arange(2), torch.arange(length + 1), indexing="ij")
@@ -57,7 +57,7 @@ def sorted_strings(length: int, prior: float = 1.0) -> Listed | None:
 
 
 def composed_strings(symbols: int, length: int) -> Listed | None:
-    """Every composition of the length into numbers of each symbol as likely, and given it every order."""
+    """List sequences for which all symbol counts of this total are equally likely, and all orders given the counts."""
     strings = every_string(symbols, length)
     if strings is None:
         return None
@@ -67,7 +67,7 @@ def composed_strings(symbols: int, length: int) -> Listed | None:
 
 
 def sorted_compositions(symbols: int, length: int) -> Listed | None:
-    """Every composition of the length as likely; equal symbols stand together, in a random order of the symbols."""
+    """List sequences for which all symbol counts are equally likely; equal symbols are adjacent, in a random order."""
     compositions = math.comb(length + symbols - 1, symbols - 1)
     if compositions * math.factorial(symbols) > CANDIDATES:
         return None
@@ -80,7 +80,7 @@ def sorted_compositions(symbols: int, length: int) -> Listed | None:
 
 
 def _orders(numbers: Sequence[int]) -> int:
-    """In how many orders so many of each symbol can stand."""
+    """Return the number of orders of a sequence with these counts of each symbol."""
     orders, rest = 1, sum(numbers)
     for number in numbers:
         orders, rest = orders * math.comb(rest, number), rest - number
@@ -88,7 +88,7 @@ def _orders(numbers: Sequence[int]) -> int:
 
 
 def _compositions(parts: int, total: int) -> list[tuple[int, ...]]:
-    """All ways to write a total as a sum of so many numbers, in order."""
+    """Return all ways to write a total as an ordered sum of ``parts`` numbers."""
     if parts == 1:
         return [(total,)]
     return [(first, *rest) for first in range(total + 1) for rest in _compositions(parts - 1, total - first)]

@@ -1,4 +1,4 @@
-"""A mixture of tasks over one vocabulary: which of them a string is of, its first token says."""
+"""A mixture of tasks over one vocabulary. The first token of each sequence names its task."""
 
 from __future__ import annotations
 
@@ -23,34 +23,39 @@ from workbench.tasks.registry import make_task
 __all__ = ["Mixture"]
 
 MOST = 16
-"""Components of a mixture."""
+"""Largest number of components of a mixture."""
 
 
 class Mixture(Task):
-    """What do several tasks answer, each string being of one of them?
+    """Each sequence is of one of several component tasks, and its answers are those of that task.
 
-    Each of ``components`` is the name of a task with its parameters, ``majority`` or ``ur symbols=8``. Its tokens and
-    answers are those of all components, by name, in the order in which they first come. Every string is of a component
-    that is drawn by ``weights``, by itself; so the strings of a batch are independent, and shares of right ones have
-    the intervals of independent strings. Where strings of a length are of some components only, it is one of these.
+    Each of ``components`` is the name of a task with its parameters, ``majority`` or ``ur symbols=8``. The tokens and
+    answers of the mixture are those of all components, merged by name in the order of their first occurrence. The
+    component of each sequence is drawn independently with probabilities in proportion to ``weights``. So the sequences
+    of a batch are independent, and the usual intervals of accuracy hold. At lengths that only some components have,
+    only these are drawn.
 
-    Where there are several components, one token stands before each string and says which it is of, ``<1>`` for the
-    first; the string is one longer, and nothing is asked at this token. The same string may have another answer under
-    another component, so a mixture is always marked. A mixture of one component is that task: its strings, labels,
-    vocabulary and laws, and no mark.
+    With several components, a mark token comes before each sequence and names its component: ``<1>`` for the first. The
+    mark adds one token to the length, and its position is not supervised. The mark is always there, because components
+    may answer the same sequence differently. A mixture of one component equals that task: it has the same sequences,
+    labels, vocabulary and distributions, and no mark.
 
-    Laws: those of the component. Chance and shortcuts are those of a guess that knows the component.
+    Distributions are those of the component. Chance and shortcuts are those of a guess that knows the component.
 
-    Each component is a stratum, so that behaviour tells accuracy on each, beside the verdict on all. ``only`` draws one
-    component alone under all laws, its mark and the vocabulary as they are.
+    Each component is a stratum, so that behaviour reports accuracy on each component, next to the verdict on all.
+    ``only`` restricts every distribution to one component. The mark and the vocabulary do not change.
 
-    A component answers with classes, one at a time, and its answers follow from the string: not numbers (a mixture has
-    no common loss), not an answer of several tokens that are shown (prompts of one batch end together), not text
-    whose next symbol is not in the string.
+    A component must answer with one class at a time, and its answers must follow from the sequence. These tasks are
+    refused:
 
-    The output summary is the class of the answer, or the number of classes where nothing is asked.
+    - tasks that answer with numbers, because a mixture has no common loss;
+    - tasks that write an answer of several tokens, because all prompts of a batch must end at the same position;
+    - text, because its next symbol is not in the sequence.
 
-    Example: ``<1> a b <sep> a`` asks ur, and the answer is ``b``; ``<2> a b <sep> b`` asks ul.
+    The task state (``output_summary``) is the class of the answer, or the number of classes at positions without
+    supervision.
+
+    Example: ``<1> a b <sep> a`` queries ``ur``, and the answer is ``b``; ``<2> a b <sep> b`` queries ``ul``.
 
         >>> Mixture(components=("ur symbols=2", "ul symbols=2")).reference([4, 1, 2, 3, 1])
         [None, None, None, None, 1]
@@ -66,9 +71,9 @@ class Mixture(Task):
     components: tuple[str, ...] = ("ur", "ul")
     """Names of tasks with their parameters, e.g. ``ur symbols=8``."""
     weights: tuple[float, ...] = ()
-    """How often each is drawn, in proportion; none = all equally often."""
+    """Relative frequency of each component; () = all are equally frequent."""
     only: int = Field(0, ge=0, le=MOST)
-    """The component that is drawn alone, from 1 on; 0 = all."""
+    """The only component to draw, counted from 1; 0 = all."""
 
     @model_validator(mode="after")
     def _fit(self) -> Mixture:
@@ -88,21 +93,21 @@ class Mixture(Task):
 
     @property
     def marked(self) -> bool:
-        """Whether a token stands before each string that says which component it is of."""
+        """Whether a mark token before each sequence names its component."""
         return len(self.components) > 1
 
     def component(self, index: int) -> Task:
-        """The task of a component, from 0 on."""
+        """Return the task of a component, counted from 0."""
         return self._parts[index].task
 
     def _drawn(self, length: int) -> list[tuple[int, float]]:
-        """The components that strings of a length are of, each with its share."""
+        """Return the components that are drawn at a length, each with its share."""
         weights = self.weights or (1.0,) * len(self.components)
-        wanted = range(len(weights)) if not self.only else (self.only - 1,)
-        own = length - self.marked
-        found = [(k, weights[k]) for k in wanted if own >= 1 and self.component(k).admissible(own)]
-        total = sum(weight for _, weight in found)
-        return [(k, weight / total) for k, weight in found]
+        candidates = range(len(weights)) if not self.only else (self.only - 1,)
+        inner_length = length - self.marked
+        drawable = [k for k in candidates if inner_length >= 1 and self.component(k).admissible(inner_length)]
+        total = sum(weights[k] for k in drawable)
+        return [(k, weights[k] / total) for k in drawable]
 
     # ---- what a model must look like ---------------------------------------------------------
     @property
@@ -120,19 +125,19 @@ class Mixture(Task):
     def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
-        drawn = self._drawn(length)
+        components = self._drawn(length)
         if not self.marked:
             return self.component(0).draw_strings(batch, length, generator, law, window)
         which = torch.zeros(batch, dtype=torch.long, device=generator.device)
-        if len(drawn) > 1:
-            shares = torch.tensor([share for _, share in drawn], device=generator.device)
+        if len(components) > 1:
+            shares = torch.tensor([share for _, share in components], device=generator.device)
             which = torch.multinomial(shares, batch, replacement=True, generator=generator)
         strings = torch.zeros(batch, length, dtype=torch.long, device=generator.device)
-        for place, (k, _) in enumerate(drawn):
-            rows = which == place
+        for index, (k, _) in enumerate(components):
+            rows = which == index
             if count := int(rows.sum()):
-                own, _ = self.component(k).draw_strings(count, length - 1, generator, law, window)
-                strings[rows] = torch.cat([own.new_full((count, 1), self._mark(k)), self._parts[k].tokens[own]], 1)
+                inner, _ = self.component(k).draw_strings(count, length - 1, generator, law, window)
+                strings[rows] = torch.cat([inner.new_full((count, 1), self._mark(k)), self._parts[k].tokens[inner]], 1)
         return strings, {}
 
     def _mark(self, index: int) -> int:
@@ -141,19 +146,19 @@ class Mixture(Task):
     def _groups(
         self, strings: Int[Tensor, "batch length"]
     ) -> Iterator[tuple[int, Bool[Tensor, " batch"], Int[Tensor, "own rest"]]]:
-        """Each component that has strings, which they are, and they as its own token ids, without the mark."""
+        """Yield each component that occurs: its index, its rows, and their tokens as its own ids without the mark."""
         if not bool((strings[:, 0] >= self._mark(0)).all()):
             raise TaskError(f"a sequence of a mixture begins with {self.tokens_names[self._mark(0)]} or another mark")
         for k, part in enumerate(self._parts):
             rows = strings[:, 0] == self._mark(k)
             if not bool(rows.any()):
                 continue
-            own = part.ids(self.d_vocab)[strings[rows, 1:]]
-            if bool((own < 0).any()):
+            inner = part.ids(self.d_vocab)[strings[rows, 1:]]
+            if bool((inner < 0).any()):
                 raise TaskError(
                     f"a sequence with the mark of {self.components[k]} contains a token of another component"
                 )
-            yield k, rows, own
+            yield k, rows, inner
 
     def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
@@ -161,11 +166,11 @@ class Mixture(Task):
         if not self.marked:
             return self.component(0).label_strings(strings, meta)
         targets, mask = torch.zeros_like(strings), torch.zeros_like(strings, dtype=torch.bool)
-        for k, rows, own in self._groups(strings):
-            if own.shape[1]:
-                found, asked, _, _ = self.component(k).label_strings(own, {})
-                targets[rows, 1:] = self._parts[k].answers[found].where(asked, 0)
-                mask[rows, 1:] = asked
+        for k, rows, inner in self._groups(strings):
+            if inner.shape[1]:
+                answers, supervised, _, _ = self.component(k).label_strings(inner, {})
+                targets[rows, 1:] = self._parts[k].answers[answers].where(supervised, 0)
+                mask[rows, 1:] = supervised
         return targets, mask, targets.where(mask, self.d_vocab_out), None
 
     def reference(self, tokens: Sequence[int]) -> list[Any]:
@@ -173,66 +178,66 @@ class Mixture(Task):
             return self.component(0).reference(tokens)
         k = tokens[0] - self._mark(0)
         names, task = [self.tokens_names[token] for token in tokens[1:]], self.component(k)
-        found = task.reference([task.tokens_names.index(name) for name in names]) if names else []
+        answers = task.reference([task.tokens_names.index(name) for name in names]) if names else []
         outputs = task.output_names or ()
-        return [None, *(None if one is None else self.output_names.index(outputs[one]) for one in found)]
+        return [None, *(None if answer is None else self.output_names.index(outputs[answer]) for answer in answers)]
 
-    # ---- floors ------------------------------------------------------------------------------
+    # ---- baselines ---------------------------------------------------------------------------
     def chance(self, law: Law, length: int) -> float:
-        """What the best constant answer to each component scores."""
+        """Return the score of the best constant answer to each component, averaged over components."""
         return sum(share * self.component(k).chance(law, length - self.marked) for k, share in self._drawn(length))
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
-        """The component's best guess where the window shows the mark; elsewhere a plain guess."""
+        """Return the component's best guess if the window contains the mark; else a plain guess."""
         if not self.marked:
             return self.component(0).answer(tokens)
         weights = torch.ones(len(tokens), self.d_vocab_out, dtype=torch.float64, device=tokens.device)
-        seen = tokens[:, 0] >= self._mark(0)
-        if bool(seen.any()) and tokens.shape[1] > 1:
-            guesses = weights[seen].zero_()
-            for k, rows, own in self._groups(tokens[seen]):
-                guess = self.component(k).answer(own).double()
+        has_mark = tokens[:, 0] >= self._mark(0)
+        if bool(has_mark.any()) and tokens.shape[1] > 1:
+            guesses = weights[has_mark].zero_()
+            for k, rows, inner in self._groups(tokens[has_mark]):
+                guess = self.component(k).answer(inner).double()
                 guesses[rows] = guesses[rows].index_copy(1, self._parts[k].answers, guess)
-            weights[seen] = guesses
+            weights[has_mark] = guesses
         return weights
 
     def shortcuts(self, batch: Batch, window: int) -> dict[str, Float[Tensor, " batch"]]:
-        """Those that all components here have, each asked of the strings of the component, which it knows."""
+        """Return the shortcut oracles that all components of the batch have. Each knows the component of a sequence."""
         if not self.marked:
             return self.component(0).shortcuts(batch, window)
-        found: dict[str, Tensor] = {}
-        kept: set[str] | None = None
-        for k, rows, own in self._groups(batch.tokens[:, int(self.bos) :]):
-            hits = self.component(k).shortcuts(self.component(k).label(own, batch.law), window)
-            kept = set(hits) if kept is None else kept & set(hits)
+        merged: dict[str, Tensor] = {}
+        shared: set[str] | None = None
+        for k, rows, inner in self._groups(batch.tokens[:, int(self.bos) :]):
+            hits = self.component(k).shortcuts(self.component(k).label(inner, batch.law), window)
+            shared = set(hits) if shared is None else shared & set(hits)
             for name, right in hits.items():
-                found.setdefault(name, torch.zeros(len(batch), dtype=torch.float64, device=right.device))
-                found[name][rows] = right.double()
-        return {name: hits for name, hits in found.items() if name in (kept or ())}
+                merged.setdefault(name, torch.zeros(len(batch), dtype=torch.float64, device=right.device))
+                merged[name][rows] = right.double()
+        return {name: hits for name, hits in merged.items() if name in (shared or ())}
 
     # ---- each component by itself ------------------------------------------------------------
     @property
     def strata_names(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The components, each by its mark and setting: behaviour tells accuracy on each, beside the verdict on all."""
+        """The components, each as its mark and setting. Behaviour reports accuracy on each of them."""
         if not self.marked:
             return self.component(0).strata_names
-        shown = range(len(self.components)) if not self.only else (self.only - 1,)
-        return tuple(f"{self.tokens_names[self._mark(k)]} {self.components[k]}" for k in shown)
+        drawable = range(len(self.components)) if not self.only else (self.only - 1,)
+        return tuple(f"{self.tokens_names[self._mark(k)]} {self.components[k]}" for k in drawable)
 
     @property
     def strata_kind(self) -> str:  # type: ignore[override]
-        """Strata are the components; those of a mixture of one are what its task calls them."""
+        """``components``; for a mixture of one component, the word of its task."""
         return "components" if self.marked else self.component(0).strata_kind
 
     def composition(self, length: int) -> Mapping[str, float]:
-        """The share of each component: at some lengths strings are of some components only."""
+        """Return the share of each component at this length. At some lengths a component has no sequences."""
         if not self.marked:
             return self.component(0).composition(length)
         shares = {f"{self.tokens_names[self._mark(k)]} {self.components[k]}": share for k, share in self._drawn(length)}
         return {name: shares.get(name, 0.0) for name in self.strata_names}
 
     def _of_stratum(self, name: str) -> int:
-        """Which component a stratum is of, from 0 on."""
+        """Return the component of a stratum, counted from 0."""
         return next(k for k in range(len(self.components)) if name.startswith(self.tokens_names[self._mark(k)]))
 
     def strata(self, batch: Batch) -> dict[str, Bool[Tensor, " batch"]]:
@@ -246,14 +251,14 @@ class Mixture(Task):
     ) -> Batch | None:
         if not self.marked:
             return self.component(0).draw_stratum(name, batch, length, generator, law, window)
-        alone = self.model_copy(update={"only": self._of_stratum(name) + 1})
-        return alone.sample(batch, length, generator, law, window) if alone.admissible(length) else None
+        isolated = self.model_copy(update={"only": self._of_stratum(name) + 1})
+        return isolated.sample(batch, length, generator, law, window) if isolated.admissible(length) else None
 
     def stratum_chance(self, name: str, law: Law, length: int) -> float:
         if not self.marked:
             return self.component(0).stratum_chance(name, law, length)
-        own = self.component(self._of_stratum(name))
-        return own.chance(law, length - 1) if own.admissible(length - 1) else self.chance(law, length)
+        task = self.component(self._of_stratum(name))
+        return task.chance(law, length - 1) if task.admissible(length - 1) else self.chance(law, length)
 
     # ---- a mixture of one is that task -------------------------------------------------------
     def prefix_closed(self, law: Law) -> bool:
@@ -269,7 +274,7 @@ class Mixture(Task):
         return not self.marked and self.component(0).one_string_per_length
 
     def support(self, law: Law, length: int, window: int | None = None) -> Support | None:
-        """The sequences of all components drawn at this length; None where one of them lists none, or too many."""
+        """Return the sequences of all components at this length; None if one component lists none, or too many."""
         if not self.marked:
             return self.component(0).support(law, length, window)
         self._refuse(length, law)
@@ -278,14 +283,14 @@ class Mixture(Task):
             listed = self.component(k).support(law, length - 1, window) if length > 1 else None
             if listed is None:
                 return None
-            own = self._parts[k].tokens[listed.batch.tokens[:, int(listed.batch.bos) :]]
-            strings.append(torch.cat([own.new_full((len(own), 1), self._mark(k)), own], 1))
+            inner = self._parts[k].tokens[listed.batch.tokens[:, int(listed.batch.bos) :]]
+            strings.append(torch.cat([inner.new_full((len(inner), 1), self._mark(k)), inner], 1))
             probabilities.append(share * listed.probabilities)
-        found = Support.of(self._batch(torch.cat(strings), law, {}), torch.cat(probabilities))
-        return found if len(found.batch) <= MOST_LISTED else None
+        support = Support.of(self._batch(torch.cat(strings), law, {}), torch.cat(probabilities))
+        return support if len(support.batch) <= MOST_LISTED else None
 
     def best_accuracy(self, law: Law, length: int) -> float | None:
-        """That of the components that strings of this length are of; None where one of theirs is not known."""
+        """Return the average over the components that have this length; None if it is unknown for one of them."""
         shares = [
             (share, self.component(index).best_accuracy(law, length - self.marked))
             for index, share in self._drawn(length)
@@ -308,7 +313,7 @@ class Mixture(Task):
 
     @property
     def outside_floor(self) -> frozenset[str]:  # type: ignore[override]
-        """The shortcut oracles that are told but never count as a floor; none where there are marks."""
+        """Names of shortcut oracles that are reported but never count in the baseline; empty for a marked mixture."""
         return frozenset() if self.marked else self.component(0).outside_floor
 
     @property
@@ -325,12 +330,12 @@ class Mixture(Task):
 
 @dataclass(frozen=True)
 class _Part:
-    """A component, and where its tokens and answers stand in the mixture.
+    """A component, with the ids of its tokens and answers in the mixture.
 
     Attributes:
-        task: it.
-        tokens: ``[token]`` id in the mixture of each of its token ids.
-        answers: ``[answer]`` class in the mixture of each of its classes.
+        task: the component's task.
+        tokens: ``[token]`` id in the mixture of each of the component's token ids.
+        answers: ``[answer]`` class in the mixture of each of the component's classes.
     """
 
     task: Task
@@ -338,10 +343,10 @@ class _Part:
     answers: Int[Tensor, " answer"]
 
     def ids(self, size: int) -> Int[Tensor, " mixture"]:
-        """Its token id for each of the mixture's; -1 where that is none of its own."""
-        found = torch.full((size,), -1)
-        found[self.tokens[int(self.task.bos) :]] = torch.arange(int(self.task.bos), len(self.tokens))
-        return found
+        """Return the component's token id for each token id of the mixture; -1 for tokens that it does not have."""
+        inner_ids = torch.full((size,), -1)
+        inner_ids[self.tokens[int(self.task.bos) :]] = torch.arange(int(self.task.bos), len(self.tokens))
+        return inner_ids
 
 
 @lru_cache(maxsize=64)
@@ -359,16 +364,16 @@ def _parts(components: tuple[str, ...]) -> tuple[_Part, ...]:
 
 @lru_cache(maxsize=64)
 def _names(components: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Names of the tokens, marks last, and of the answers."""
-    tasks = [_component(one) for one in components]
+    """Return the names of the tokens, with marks last, and of the answers."""
+    tasks = [_component(setting) for setting in components]
     tokens = dict.fromkeys(name for task in tasks for name in task.tokens_names)
     answers = dict.fromkeys(name for task in tasks for name in task.output_names or ())
     if len(tasks) == 1:
         return tuple(tokens), tuple(answers)
     marks = [f"<{k}>" for k in range(1, len(tasks) + 1)]
-    if taken := [mark for mark in marks if mark in tokens]:
+    if clashing := [mark for mark in marks if mark in tokens]:
         raise ValueError(
-            f"a component has a token {taken[0]}, which the mixture uses as a mark; leave the component out"
+            f"a component has a token {clashing[0]}, which the mixture uses as a mark; leave the component out"
         )
     if len({task.bos for task in tasks}) > 1:
         raise ValueError(f"some components begin with {BOS} and some do not; mix only one kind")
@@ -377,15 +382,15 @@ def _names(components: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...
 
 @lru_cache(maxsize=256)
 def _component(setting: str) -> Task:
-    """The task that a setting names, which a mixture can have.
+    """Return the task that a setting names, if it can be mixed.
 
     Raises:
-        ValueError: for what is no task by name, no parameter, or a task that cannot be mixed.
+        ValueError: for an unknown task or parameter, or a task that cannot be mixed.
     """
     name, *pairs = setting.split() or [""]
     if name == Mixture.name:
         raise ValueError("a mixture cannot be a component of a mixture; name its components instead")
-    TASKS.find(name)  # which knows no files: a component comes from data too, and data run no code
+    TASKS.find(name)  # never a file: settings also come from stored data, which must not run code
     task = make_task(name, **dict(map(_parameter, pairs)))
     if task.real or task.answer_tokens is not None:
         what = "answers with numbers" if task.real else "writes its answer token by token"

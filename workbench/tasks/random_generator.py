@@ -1,4 +1,4 @@
-"""Randomness as a pure function of where it is used, so that no stream of it needs saving."""
+"""Random generators that are pure functions of names, so that their state need not be saved."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from workbench.core.seeds import seed_of
 
 
 def generator(*parts: object) -> torch.Generator:
-    """A random generator that is a pure function of ``parts``: nothing of it needs saving."""
+    """Return a random generator whose seed is a pure function of ``parts``."""
     return torch.Generator().manual_seed(seed_of(*parts))

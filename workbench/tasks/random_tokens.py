@@ -1,4 +1,4 @@
-"""Random tokens of a task's alphabet: by which law, and strings in which something recurs."""
+"""Random tokens of a task's alphabet: the distribution of a token, and sequences with a repeated part."""
 
 from __future__ import annotations
 
@@ -15,18 +15,23 @@ from workbench.tasks.base import Task, TaskError
 __all__ = ["LAG", "TokenLaw", "TokenLaws", "doubled", "passages", "repeats", "token_weights"]
 
 TokenLaw = Literal["uniform", "observed", "unigram", "passages"]
-"""Every token alike; those alike that training text has; each as often as training text has it; and none at random:
-passages of held-out text."""
+"""How to draw one token.
+
+- ``uniform``: all tokens are equally likely;
+- ``observed``: all tokens that occur in training text are equally likely;
+- ``unigram``: each token has its frequency in training text;
+- ``passages``: tokens are not random, but passages of held-out text.
+"""
 TokenLaws = Annotated[Sequence[TokenLaw], Field(min_length=1), AfterValidator(tuple)]
 LAG = 39
 """Largest gap between two occurrences of a block in :func:`repeats`."""
 
 
 def token_weights(task: Task, law: TokenLaw) -> Float[Tensor, " token"] | None:
-    """The law of one random token over all ids; None = every id but that of BOS alike, or no law: passages.
+    """Return weights of one random token over all ids; None if all ids except BOS are equally likely, or for passages.
 
     Raises:
-        TaskError: for a law of training text, where the task has none whose tokens could be counted.
+        TaskError: for a distribution of training text, if the task has no text whose tokens could be counted.
     """
     if law == "uniform":
         return None
@@ -42,20 +47,20 @@ def token_weights(task: Task, law: TokenLaw) -> Float[Tensor, " token"] | None:
 def passages(
     task: Task, law: TokenLaw, batch: int, positions: int, generator: torch.Generator
 ) -> Int[Tensor, "batch pos"] | None:
-    """Held-out passages of a task's text, BOS in front, in which something can be made to recur; None by other laws."""
+    """Return held-out passages of a task's text, BOS first, for ``passages``; None for other token distributions."""
     if law != "passages":
         return None
     return task.sample(batch, positions - task.bos, generator, "matched").tokens
 
 
-def drawn(
+def independent_tokens(
     shape: tuple[int, int],
     first: int,
     d_vocab: int,
     weights: Float[Tensor, " token"] | None,
     generator: torch.Generator,
 ) -> Int[Tensor, "batch pos"]:
-    """Independent random tokens, ids from ``first`` on."""
+    """Return independent random tokens with ids from ``first`` on."""
     if weights is None:
         return torch.randint(first, d_vocab, shape, generator=generator)
     return torch.multinomial(weights.expand(shape[0], -1), shape[1], replacement=True, generator=generator)
@@ -70,21 +75,21 @@ def doubled(
     weights: Float[Tensor, " token"] | None = None,
     strings: Int[Tensor, "batch pos"] | None = None,
 ) -> Int[Tensor, "batch pos"]:
-    """Random tokens, then the same ones again; of an odd number the second copy lacks the last.
+    """Return random tokens followed by the same tokens; for an odd number the second copy lacks the last token.
 
     Args:
         batch, positions: shape; BOS counts.
         d_vocab: number of ids.
         generator: the only source of randomness.
-        bos: whether token 0 stands in front.
-        weights: the law of a token (:func:`token_weights`).
-        strings: whose tokens to take in place of random ones (:func:`passages`).
+        bos: whether token 0 comes first.
+        weights: the distribution of a token (:func:`token_weights`).
+        strings: sequences whose tokens to use in place of random ones (:func:`passages`).
     """
     first = int(bos)
     length = positions - first
     half = (length + 1) // 2
     if strings is None:
-        once = drawn((batch, half), first, d_vocab, weights, generator)
+        once = independent_tokens((batch, half), first, d_vocab, weights, generator)
     else:
         once = strings[:, first : first + half]
     whole = torch.cat([once, once], 1)[:, :length]
@@ -102,26 +107,27 @@ def repeats(
     weights: Float[Tensor, " token"] | None = None,
     strings: Int[Tensor, "batch pos"] | None = None,
 ) -> Int[Tensor, "batch pos"]:
-    """Random tokens in which one block recurs again and again, after gaps of 0..``lag`` fresh random tokens.
+    """Return random tokens in which one block recurs again and again, after gaps of 0..``lag`` fresh random tokens.
 
     Args:
         batch, positions: shape; BOS counts.
         d_vocab: number of ids.
         generator: the only source of randomness.
-        bos: whether token 0 stands in front.
-        block: tokens of the block, fewer where a quarter of the string has fewer.
+        bos: whether token 0 comes first.
+        block: tokens of the block; at most a quarter of the sequence.
         lag: largest gap.
-        weights: the law of a token (:func:`token_weights`).
-        strings: whose tokens to take in place of random ones (:func:`passages`); they stay as they are.
+        weights: the distribution of a token (:func:`token_weights`).
+        strings: sequences whose tokens to use in place of random ones (:func:`passages`). They are not modified.
     """
     first = int(bos)
     length = positions - first
     size = max(1, min(block, length // 4))
-    tokens = drawn((batch, positions), first, d_vocab, weights, generator) if strings is None else strings.clone()
+    shape = (batch, positions)
+    tokens = independent_tokens(shape, first, d_vocab, weights, generator) if strings is None else strings.clone()
     if bos:
         tokens[:, 0] = 0
     for string in tokens:
-        # Backwards from the end, so that the last queries lie inside an occurrence.
+        # Backwards from the end, so that the last queries are inside an occurrence.
         pattern, end = string[positions - size :].clone(), positions - size
         while True:
             end -= int(torch.randint(0, min(lag, length // 2) + 1, (1,), generator=generator))

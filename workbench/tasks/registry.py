@@ -1,4 +1,4 @@
-"""Finding tasks by name: the built-in ones, those of other packages, and classes in a file."""
+"""Finds tasks by name: built-in tasks, those of other packages, and classes in a file."""
 
 from __future__ import annotations
 
@@ -50,30 +50,29 @@ _NOUNS: Mapping[object, str] = {
 
 
 def task_names() -> list[str]:
-    """Names of all tasks that can be made by name: the built-in ones, then those of other packages."""
+    """Return the names of all tasks that can be made by name: built-in tasks first, then those of other packages."""
     return list(TASKS)
 
 
 def is_built_in(task: Task) -> bool:
-    """Whether a task is of LengthLens itself, not of a file or of another package."""
+    """Whether a task is one of LengthLens itself, not of a file or of another package."""
     return type(task).__module__.startswith("workbench.")
 
 
 def find_task(name: str) -> type[Task]:
-    """The class of the task called ``name``.
+    """Return the class of the task called ``name``.
 
     Raises:
-        TaskError: if there is none (the nearest names are given), if two packages announce the same
-            name, or if what is announced is not a task of that name.
+        TaskError: if there is no such task; the message suggests the nearest names. Also if two packages announce the
+            name, or if the announced object is not a task of that name.
     """
     return TASKS.find(name)
 
 
 def make_task(name: str, /, **parameters: Any) -> Task:
-    """A task with its parameters, by name (``"majority"``) or from a file (``"my_task.py:MyTask"``).
+    """Return a task with its parameters, by name (``"majority"``) or from a file (``"my_task.py:MyTask"``).
 
-    Who names a file trusts its code. A name that comes from data is none that somebody has given: see
-    :func:`task_of`.
+    The caller who names a file trusts its code. Do not pass names that come from stored data; see :func:`task_of`.
 
     Example:
 
@@ -81,8 +80,8 @@ def make_task(name: str, /, **parameters: Any) -> Task:
         {'p': 5, 'k': 2, 'tolerance': 0.05}
 
     Raises:
-        TaskError: for an unknown task, an unknown parameter or an impossible value; one sentence that
-            names it and what is allowed.
+        TaskError: for an unknown task, an unknown parameter or an impossible value. The message names it and what is
+            allowed.
     """
     if ".py" in name:
         return load_task(name, **parameters)
@@ -90,7 +89,7 @@ def make_task(name: str, /, **parameters: Any) -> Task:
 
 
 def load_task(place: str, /, **parameters: Any) -> Task:
-    """A task from a file that belongs to no package, e.g. ``load_task("my_task.py:MyTask", p=3)``.
+    """Return a task from a file that belongs to no package, e.g. ``load_task("my_task.py:MyTask", p=3)``.
 
     The file is run as Python, and trusted from then on. A file whose text has not changed is run once per process.
 
@@ -105,10 +104,10 @@ def load_task(place: str, /, **parameters: Any) -> Task:
 
 
 def task_of(spec: Mapping[str, Any]) -> Task:
-    """The task of a run, which is data: of a file, only code that somebody has trusted is run.
+    """Return the task of a stored run. Code of a file runs only if somebody has trusted that file.
 
-    A parameter that the run does not name, because it was written before there was one, is what it was then
-    (:attr:`workbench.tasks.base.Task.formerly`), else its default.
+    A run stored before a parameter existed does not name it. The parameter is then set to what the task did at that
+    time (:attr:`workbench.tasks.base.Task.formerly`), or to its default.
 
     Args:
         spec: the part ``task`` of a ``run.json``.
@@ -121,7 +120,8 @@ def task_of(spec: Mapping[str, Any]) -> Task:
         {'ask': 'member', 'misses': 'replaced', 'n': 3}
 
     Raises:
-        UntrustedCode: if its code is a file that was not trusted here, or has changed; says the way out.
+        UntrustedCode: if its code is a file that was not trusted here, or has changed; the message gives the command to
+            use.
         TaskError: for a task, a class or a parameter that does not exist.
     """
     if PRESENTED in spec:
@@ -129,13 +129,13 @@ def task_of(spec: Mapping[str, Any]) -> Task:
     code, parameters = code_of(spec), spec["parameters"]
     if code is None:
         return _make(find_task(spec["name"]), parameters, stored=True)
-    # What runs here already needs no file: it may have been edited since a training began.
+    # Code that has run in this process needs no file: the file may have been edited since a training began.
     run = _RUN.get(code.sha256)
     return _made_of(run or _run(*find_code(code)), code.cls, parameters, stored=True)
 
 
 PRESENTED = "presented"
-"""Key of what says how a task is told to a model of another vocabulary."""
+"""Key of the part that describes how a task is written in tokens of a pretrained model."""
 
 
 def _presented(spec: Mapping[str, Any]) -> Task:
@@ -147,14 +147,15 @@ def _presented(spec: Mapping[str, Any]) -> Task:
 
 
 def present(inner: Task, fields: Mapping[str, Any]) -> Task:
-    """A task told in tokens of a model of another vocabulary.
+    """Return a task written in tokens of a model with another vocabulary.
 
     Args:
         inner: the task.
-        fields: the others of :class:`workbench.tasks.presented.presented_task.Presented`, as themselves or as data.
+        fields: the other fields of :class:`workbench.tasks.presented.presented_task.Presented`, as objects or as JSON
+            data.
 
     Raises:
-        TaskError: if it cannot be told so, saying why.
+        TaskError: if the task cannot be written so; the message gives the reason.
     """
     from workbench.tasks.presented.presented_task import Presented
 
@@ -162,9 +163,9 @@ def present(inner: Task, fields: Mapping[str, Any]) -> Task:
 
 
 def stored(task: Task) -> dict[str, Any]:
-    """What ``run.json`` holds of a task: ``name``, ``parameters``, ``source`` where its code is a file.
+    """Return the part ``task`` of ``run.json``: ``name``, ``parameters``, and ``source`` if its code is a file.
 
-    And how it is presented, where it is told to a model that others trained.
+    A task that is given to a pretrained model also has ``presented``.
     """
     if task.presented:
         fields = task.model_dump(mode="json", exclude={"inner"})
@@ -175,24 +176,23 @@ def stored(task: Task) -> dict[str, Any]:
 
 
 def same_task(held: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Whether two runs have one task.
+    """Whether two stored runs have the same task.
 
-    A parameter that the older one does not name, because it was written before there was one, is as in
-    :func:`task_of`. Files are one by their hash, wherever they lie; for a run made before hashes were stored, by their
-    place.
+    Parameters that the older run does not name are filled in as in :func:`task_of`. Two files are the same if their
+    hashes are equal, in any folder. For runs made before hashes were stored, their paths are compared.
     """
-    one, other = code_of(held), code_of(wanted)
-    if one is None or other is None:
-        same = one is other and held["name"] == wanted["name"]
-    elif one.sha256 and other.sha256:
-        same = (one.cls, one.sha256) == (other.cls, other.sha256)
+    first, second = code_of(held), code_of(wanted)
+    if first is None or second is None:
+        same = first is second and held["name"] == wanted["name"]
+    elif first.sha256 and second.sha256:
+        same = (first.cls, first.sha256) == (second.cls, second.sha256)
     else:
-        same = (one.cls, one.file) == (other.cls, other.file)
+        same = (first.cls, first.file) == (second.cls, second.file)
     return same and _filled(held) == _filled(wanted) and held.get(PRESENTED) == wanted.get(PRESENTED)
 
 
 def _filled(spec: Mapping[str, Any]) -> Any:
-    """All parameters of a run's task; as they stand where it cannot be made."""
+    """Return all parameters of a run's task, or the stored ones if the task cannot be made."""
     try:
         return task_of(spec).parameters
     except (TaskError, KeyError, TypeError):
@@ -201,7 +201,7 @@ def _filled(spec: Mapping[str, Any]) -> Any:
 
 @contextmanager
 def contained(task: Task) -> Iterator[None]:
-    """What would end the program inside, ``sys.exit`` most likely, is an error of the task; Ctrl-C still ends it."""
+    """Turn an exit inside the block, most likely ``sys.exit``, into a TaskError. Ctrl-C still ends the program."""
     try:
         yield
     except (Exception, KeyboardInterrupt):
@@ -212,12 +212,12 @@ def contained(task: Task) -> Iterator[None]:
 
 
 def describe(task: Task) -> str:
-    """One line about a task: name, kind, question, summary, and what a constant answer scores.
+    """Return one line about a task: name, kind, question, task state, and the score of a constant answer.
 
     Example:
 
-        >>> describe(make_task("parity"))
-        'parity (state): Is the number of ones odd? Summary: whether the number of ones is odd. Chance 0.50.'
+        >>> describe(make_task("parity")).partition("?")[0]
+        'parity (state): Is the number of ones odd'
     """
     length = task.next_length(64)
     chance = task.chance("matched", length)
@@ -227,7 +227,7 @@ def describe(task: Task) -> str:
 # ---- tasks of files ------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class _Run:
-    """A file whose code has run here."""
+    """A file whose code has run in this process."""
 
     path: Path
     sha256: str
@@ -235,13 +235,13 @@ class _Run:
 
 
 _RUN: dict[str, _Run] = {}
-"""By SHA-256."""
+"""The files that have run, by SHA-256."""
 _CODE: dict[type[Task], TaskCode] = {}
-"""Where each class that was loaded from a file comes from."""
+"""The file of each class that was loaded from a file."""
 
 
 def _run(path: Path, source: bytes) -> _Run:
-    """Run these very bytes: neither the file is read again, nor anything compiled that lies beside it."""
+    """Run exactly these bytes. The file is not read again, and no compiled copy next to it is used."""
     sha256 = sha256_of(source)
     name = f"{TASK_MODULE}{hashlib.sha256(str(path).encode() + source).hexdigest()[:16]}"
     if name in sys.modules:
@@ -263,22 +263,22 @@ def _run(path: Path, source: bytes) -> _Run:
 
 
 def _made_of(run: _Run, class_name: str, parameters: Mapping[str, Any], stored: bool = False) -> Task:
-    """A task of a class in a file that has run; whatever its code raises is an error of the file."""
-    found = getattr(run.module, class_name, None)
-    if not _is_task(found):
+    """Return a task of a class in a file that has run. Any error of its code becomes a TaskError of the file."""
+    cls = getattr(run.module, class_name, None)
+    if not _is_task(cls):
         raise TaskError(f"{run.path} has no task class {class_name!r}; a task is a subclass of workbench.tasks.Task")
-    missing = [name for name in ("name", "question", "kind", "summary") if not isinstance(getattr(found, name, 0), str)]
+    missing = [name for name in ("name", "question", "kind", "summary") if not isinstance(getattr(cls, name, 0), str)]
     if missing:
         raise TaskError(f"the task class {class_name} in {run.path} does not state its {' and its '.join(missing)}")
-    if unwritten := sorted(found.__abstractmethods__):
+    if unwritten := sorted(cls.__abstractmethods__):
         raise TaskError(
             f"the task class {class_name} in {run.path} does not write {' and '.join(unwritten)}; "
             "help(workbench.tasks.Task) describes them, and lengthlens new task NAME writes an example"
         )
-    if not _installed(found):
-        _CODE[found] = TaskCode(str(run.path), class_name, run.sha256)
+    if not _installed(cls):
+        _CODE[cls] = TaskCode(str(run.path), class_name, run.sha256)
     try:
-        return _make(found, parameters, stored)
+        return _make(cls, parameters, stored)
     except (LensError, KeyboardInterrupt):
         raise
     except BaseException as error:
@@ -287,7 +287,7 @@ def _made_of(run: _Run, class_name: str, parameters: Mapping[str, Any], stored: 
 
 
 def _installed(found: type[Task]) -> bool:
-    """Whether a class that a file imports is known by its name anyway."""
+    """Whether a class that a file imports is also available by its name."""
     try:
         return find_task(found.name) is found
     except TaskError:
@@ -309,7 +309,7 @@ def _make(cls: type[Task], parameters: Mapping[str, Any], stored: bool = False) 
 
 
 def _sentence(cls: type[Task], error: ValidationError) -> str:
-    """The first thing pydantic found wrong, said in one sentence."""
+    """Return the first error of pydantic as one sentence."""
     first = error.errors()[0]
     if first["type"] == "value_error":  # a rule between parameters, which a task's validator words itself
         return str(first["ctx"]["error"]) if cls.presented else f"{cls.name}: {first['ctx']['error']}"
@@ -323,7 +323,7 @@ def _sentence(cls: type[Task], error: ValidationError) -> str:
 
 
 def allowed(field: FieldInfo) -> str:
-    """What values a parameter takes, in words, e.g. ``an integer at least 1``."""
+    """Return the values that a parameter takes, in words, e.g. ``an integer at least 1``."""
     noun = _noun(field.annotation)
     bounds = [
         f"{words} {getattr(rule, key):g}"
@@ -335,10 +335,10 @@ def allowed(field: FieldInfo) -> str:
 
 
 def _noun(annotation: Any) -> str:
-    """The kind of value, in words; that a parameter may be left out (``| None``) goes without saying."""
+    """Return the kind of value, in words. ``| None`` is not mentioned."""
     if get_origin(annotation) is Literal:
         return " or ".join(map(repr, get_args(annotation)))
-    given = [part for part in get_args(annotation) if part is not type(None)]
-    if get_origin(annotation) in (Union, UnionType) and len(given) == 1:
-        return _noun(given[0])
+    types = [part for part in get_args(annotation) if part is not type(None)]
+    if get_origin(annotation) in (Union, UnionType) and len(types) == 1:
+        return _noun(types[0])
     return _NOUNS.get(annotation, f"of type {annotation}")

@@ -1,12 +1,12 @@
-"""Tasks whose code is a file: what a run holds of it, and which files' code may be run here.
+"""Tasks whose code is a file: what a run stores of the file, and which files may be run here.
 
-Whoever names a file in a command or in a line of Python trusts its code. A run's folder is data: that its ``run.json``
-names a file runs nothing. What a run holds of such a task is its name and, apart from it, its ``source``: the file,
-the class in it, and the file's SHA-256. The code of a run is then the file among the trusted ones that has that hash;
-where it lies and what it is called does not matter. What that file imports in turn is not hashed.
+Whoever names a file in a command or in a line of Python trusts its code. A run's folder is only data: a file that its
+``run.json`` names is not run for that reason. For such a task a run stores its name and a ``source``: the file, the
+class in it, and the file's SHA-256. The code of a run is the trusted file with that hash, whatever its path or name.
+Files that this file imports are not hashed.
 
-Runs made before there was a ``source`` have ``file.py:Class`` for a name. Nothing tells whether a file is still the
-one they were made with, so that one of the same file name is taken, and said to be taken, on trust.
+Runs made before ``source`` existed have ``file.py:Class`` for a name. For them nothing can prove that a file is
+unchanged. A trusted file of the same name is used, and a message reports that this rests on trust.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from typing import Any
 from workbench.tasks.errors import TaskError, UntrustedCode
 
 LONGEST = 1 << 20
-"""Bytes that the file of a task may have."""
+"""Largest size of a task's file, in bytes."""
 LONGEST_PATH = 4096
-"""Characters that its path may have."""
+"""Longest path of a task's file, in characters."""
 KEYS = ("file", "class", "sha256")
-"""What the ``source`` of a task in ``run.json`` says."""
+"""Keys of the ``source`` of a task in ``run.json``."""
 NOT_RUN = "custom task: its code was not run"
-"""What is said wherever a task was needed whose code nobody trusted."""
+"""The message for a task whose code nobody has trusted."""
 
 _BEFORE = re.compile(rf"(?P<file>.{{1,{LONGEST_PATH}}}\.py):(?P<cls>\w+)")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -38,12 +38,12 @@ _trusted: list[Path] = []
 
 @dataclass(frozen=True)
 class TaskCode:
-    """Where the code of a task is.
+    """The location and hash of a task's code.
 
     Attributes:
         file: path of the file, as it was where the run was made.
         cls: name of the class in it.
-        sha256: of the file's bytes, in hex; "" for a run made before it was stored.
+        sha256: of the file's bytes, in hex; "" for a run made before hashes were stored.
     """
 
     file: str
@@ -52,18 +52,18 @@ class TaskCode:
 
     @property
     def stored(self) -> dict[str, str]:
-        """As it stands in ``run.json``."""
+        """The ``source`` to store in ``run.json``."""
         return dict(zip(KEYS, (self.file, self.cls, self.sha256), strict=True))
 
 
 def code_of(spec: Mapping[str, Any]) -> TaskCode | None:
-    """The file behind a run's task, as its ``run.json`` says; None for a task that is known by name.
+    """Return the file of a run's task, as its ``run.json`` states it; None for a task that is known by name.
 
     Args:
         spec: the part ``task`` of a ``run.json``.
 
     Raises:
-        TaskError: for a ``source`` that does not say file, class and SHA-256. It is not taken for a task of that name.
+        TaskError: for a ``source`` without file, class and SHA-256. Such a task is not looked up by its name instead.
     """
     source, name = spec.get("source"), spec.get("name")
     if source is None:
@@ -77,19 +77,19 @@ def code_of(spec: Mapping[str, Any]) -> TaskCode | None:
 
 
 def trust_option(spec: Mapping[str, Any]) -> str:
-    """`` --trust-code FILE``, as a command about a run wants it whose task is that of a file; "" for the others.
+    """Return `` --trust-code FILE``, which a command needs for a run whose task is a file; "" for other runs.
 
     Args:
         spec: the part ``task`` of a ``run.json``.
     """
-    with suppress(TaskError):  # what is wrong with it, the command says
+    with suppress(TaskError):  # the command itself reports what is wrong with it
         if code := code_of(spec):
             return f" --trust-code {_text(code.file)}"
     return ""
 
 
 def identity(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a run's task enters the run's id: all but where the file of its code lay."""
+    """Return the part of a run's task that enters the run's id: everything except the path of its file."""
     source = spec.get("source")
     if not isinstance(source, Mapping):
         return dict(spec)
@@ -97,17 +97,17 @@ def identity(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def trust(file: str | Path, code: TaskCode | None = None) -> Path:
-    """Let the code of a file be run, in this process, for the runs whose task it is. Nothing is run now.
+    """Allow this process to run the code of a file, for the runs that use it. Nothing is run now.
 
     Args:
         file: the file.
-        code: of the run that it is trusted for, which it must be; None = of any that it turns out to be.
+        code: the code of the run for which to trust the file; it must match. None = any run.
 
     Returns:
-        the file with its whole path.
+        the absolute path of the file.
 
     Raises:
-        TaskError: if it cannot be read, or is no file of Python.
+        TaskError: if it cannot be read, or is not a Python file.
         UntrustedCode: if it is not the file that the run was made with.
     """
     path = Path(file).resolve()
@@ -120,15 +120,15 @@ def trust(file: str | Path, code: TaskCode | None = None) -> Path:
 
 
 def trusted() -> tuple[str, ...]:
-    """The files that are trusted here, to be trusted in a process that works for this one."""
+    """Return the files that this process trusts, so that a worker process can trust them too."""
     return tuple(str(path) for path in _trusted)
 
 
 def read_code(path: Path) -> bytes:
-    """The bytes of a task's file.
+    """Return the bytes of a task's file.
 
     Raises:
-        TaskError: if it is no regular file of at most :data:`LONGEST` bytes whose name ends in ``.py``.
+        TaskError: unless it is a regular file of at most :data:`LONGEST` bytes whose name ends in ``.py``.
     """
     if path.suffix != ".py":
         raise TaskError(f"{path} is not a Python file; give a file whose name ends in .py")
@@ -145,40 +145,41 @@ def read_code(path: Path) -> bytes:
 
 
 def sha256_of(source: bytes) -> str:
-    """SHA-256 in hex."""
+    """Return the SHA-256 in hex."""
     return hashlib.sha256(source).hexdigest()
 
 
 def find_code(code: TaskCode) -> tuple[Path, bytes]:
-    """The trusted file that is a run's code, and its bytes.
+    """Return the trusted file that contains a run's code, and its bytes.
 
     Raises:
-        UntrustedCode: if no trusted file is, saying the way out; with both hashes where the file has changed.
+        UntrustedCode: if no trusted file does. The message gives the option to use, and both hashes if the file has
+            changed.
     """
-    held = {path: read_code(path) for path in _trusted if path.exists()}
+    sources = {path: read_code(path) for path in _trusted if path.exists()}
     if code.sha256:
-        for path, source in held.items():
+        for path, source in sources.items():
             if sha256_of(source) == code.sha256:
                 return path, source
-    named = _of_that_name(code, held)
+    named = _of_that_name(code, sources)
     if named is None:
-        given = ", ".join(_text(path.name) for path in held)
-        wrong = f", for none of the trusted files ({given}) is that of this run's task" if given else ""
+        trusted_names = ", ".join(_text(path.name) for path in sources)
+        wrong = f", for none of the trusted files ({trusted_names}) is that of this run's task" if sources else ""
         raise UntrustedCode(f"{NOT_RUN}{wrong}; {_way_out(code)}")
-    check_code(code, named, held[named])
-    return named, held[named]
+    check_code(code, named, sources[named])
+    return named, sources[named]
 
 
 def check_code(code: TaskCode, path: Path, source: bytes) -> None:
-    """Refuse a file that is not the code of a run.
+    """Raise UntrustedCode if a file is not the code of a run.
 
     Args:
-        code: of the run.
-        path: of the file.
+        code: the code of the run.
+        path: the path of the file.
         source: its bytes.
 
     Raises:
-        UntrustedCode: with both hashes, or, where the run has none, if the file is called otherwise.
+        UntrustedCode: with both hashes; for a run without a hash, if the file has another name.
     """
     if code.sha256 and code.sha256 != (found := sha256_of(source)):
         raise UntrustedCode(
@@ -192,17 +193,18 @@ def check_code(code: TaskCode, path: Path, source: bytes) -> None:
 
 
 def on_trust(code: TaskCode) -> str:
-    """What is to be said of a run whose code is trusted, but was stored without a hash; "" for others."""
+    """Return the warning for a run whose code is trusted but was stored without a hash; "" for other runs."""
     named = None if code.sha256 else _of_that_name(code, dict.fromkeys(_trusted, b""))
     if named is None:
         return ""
     return f"that {_text(str(named))} is the file of its task is taken on trust: it was made before hashes were stored"
 
 
-def _of_that_name(code: TaskCode, held: Mapping[Path, bytes]) -> Path | None:
-    """The file at the very place, or else one that is called the same."""
-    own = Path(code.file)
-    return next((path for path in held if path == own), next((path for path in held if path.name == own.name), None))
+def _of_that_name(code: TaskCode, files: Mapping[Path, bytes]) -> Path | None:
+    """Return the trusted file with exactly this path, or else one with the same file name."""
+    stored_path = Path(code.file)
+    exact = next((path for path in files if path == stored_path), None)
+    return exact or next((path for path in files if path.name == stored_path.name), None)
 
 
 def _way_out(code: TaskCode) -> str:
@@ -214,5 +216,5 @@ def _way_out(code: TaskCode) -> str:
 
 
 def _text(name: str) -> str:
-    """Text that came with data, such that it can be pasted into a shell and moves no cursor."""
+    """Quote text that came with data, so that it is safe in a shell and contains no control characters."""
     return shlex.quote(name if name.isprintable() else ascii(name))

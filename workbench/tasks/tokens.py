@@ -1,4 +1,4 @@
-"""Sequences as people type them: text to token ids and back."""
+"""Typed sequences: converts text to token ids and back."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from workbench.tasks.base import Task
 from workbench.tasks.batch import TaskError
 
 _SHOWN = 24
-"""Token names listed in a message."""
+"""Number of token names that a message lists."""
 
 
 @dataclass(frozen=True)
 class TaskTokenizer:
-    """A task's tokens as a model's tokenizer (:class:`workbench.models.base.lens_interface.Tokenizer`).
+    """Encodes text into a task's tokens, like a model's tokenizer.
+
+    The interface is :class:`workbench.models.base.lens_interface.Tokenizer`.
 
     Attributes:
         names: every token's text, in the order of their ids.
@@ -27,27 +29,28 @@ class TaskTokenizer:
 
     @classmethod
     def of(cls, task: Task) -> TaskTokenizer:
-        """The tokenizer of a task."""
+        """Return the tokenizer of a task."""
         return cls(tuple(task.tokens_names), bool(task.bos))
 
     def encode(self, text: str) -> list[int]:
-        """Token ids of a text, BOS excluded; see :func:`parse_tokens`."""
+        """Return the token ids of a text, BOS excluded; see :func:`parse_tokens`."""
         return parse_tokens(text, self.names, self.bos)
 
 
 def parse_tokens(text: str, names: Sequence[str], bos: bool) -> list[int]:
-    """Token ids of typed text, BOS excluded.
+    """Return the token ids of typed text, BOS excluded.
 
-    Tokens are separated by spaces or commas, by spaces alone where a comma is part of names; where the text has
-    neither, the longest names that fit are taken one after the other, so that ``0110`` needs no spaces.
+    Spaces or commas separate tokens; if names contain commas, only spaces do. In a text without separators, the longest
+    matching name is taken repeatedly, so that ``0110`` needs no spaces.
 
     Args:
-        text: what was typed.
+        text: the typed text.
         names: token names in the order of their ids.
-        bos: whether the first of them is BOS, which is put in front by the task and never typed.
+        bos: whether the first of them is BOS, which the task adds and nobody types.
 
     Raises:
-        TaskError: for no token, or for one that the task does not have; says which, where, and what there is.
+        TaskError: for an empty text or an unknown token. The message gives the token, its position, and the known
+            tokens.
     """
     known = {name: i for i, name in enumerate(names) if not (bos and i == 0)}
     stripped = text.strip()
@@ -64,22 +67,22 @@ def parse_tokens(text: str, names: Sequence[str], bos: bool) -> list[int]:
 
 
 def write_tokens(ids: Sequence[int], names: Sequence[str]) -> str:
-    """Token ids as text that :func:`parse_tokens` reads back; without spaces where every name is one character."""
+    """Write token ids as text that :func:`parse_tokens` reads back; without spaces if every name is one character."""
     between = "" if all(len(name) == 1 or name.startswith("<") for name in names) else " "
     return between.join(names[i] for i in ids)
 
 
 def _run_together(text: str, known: dict[str, int]) -> list[int]:
     by_length = sorted(known, key=len, reverse=True)
-    found: list[int] = []
+    ids: list[int] = []
     position = 0
     while position < len(text):
         name = next((name for name in by_length if text.startswith(name, position)), None)
         if name is None:
             raise _unknown(text[position], f"character {position + 1:,}", known)
-        found.append(known[name])
+        ids.append(known[name])
         position += len(name)
-    return found
+    return ids
 
 
 def _unknown(token: str, where: str, known: dict[str, int]) -> TaskError:

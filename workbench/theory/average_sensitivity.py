@@ -1,8 +1,8 @@
 """Average sensitivity: how many single-bit changes of a random string change the answer.
 
-as_n(f) = E_x |{i : f(x) != f(x with bit i flipped)}|, x uniform on n bits. Functions of high average
-sensitivity sit in sharp minima of transformers (Hahn and Rofin 2024, "Why are Sensitive Functions Hard for
-Transformers?"). Exact numbers: by enumeration for any function, by dynamic programming for a regular language.
+as_n(f) = E_x |{i : f(x) != f(x with bit i flipped)}|, x uniform on n bits. Transformers that compute functions of high
+average sensitivity are in sharp minima of the loss (Hahn and Rofin 2024, "Why are Sensitive Functions Hard for
+Transformers?"). The numbers are exact: by enumeration for any function, by dynamic programming for a regular language.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from workbench.tasks.automata.dfa import Automaton
 from workbench.theory.errors import TheoryError
 
 LARGEST_CUBE = 20
-"""Bits up to which a function is enumerated."""
+"""Largest number of bits for which a function is enumerated."""
 
 
 def average_sensitivity(function: Callable[[NDArray[np.int64]], NDArray[np.int64]], n: int) -> Fraction:
-    """Average sensitivity of any function, by going through all strings.
+    """Return the average sensitivity of any function, by enumerating all strings.
 
     Args:
         function: maps strings ``[string, position]`` of bits to answers ``[string]``.
@@ -40,10 +40,10 @@ def average_sensitivity(function: Callable[[NDArray[np.int64]], NDArray[np.int64
 
 
 def regular_sensitivity(language: Automaton, n: int) -> Fraction:
-    """Average sensitivity of membership in a language over two symbols, exactly and at any length.
+    """Return the average sensitivity of membership in a language over two symbols, exactly and at any length.
 
-    Counts the ways to run to a state, to part there into the two states of the two symbols, and to end with
-    one of the pair accepting.
+    The algorithm counts the ways to reach a state, to branch there into the two states after the two symbols, and to
+    end with exactly one of the two accepting.
 
     Raises:
         TheoryError: for an alphabet of other than two symbols, or n below 1.

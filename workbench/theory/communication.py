@@ -1,9 +1,9 @@
-"""One-way communication: how much about the first half of a string its second half must be told.
+"""One-way communication: how many bits about the first half of a string its second half needs.
 
-Every answer of a limit transformer on a string of 2N tokens can be computed from O(log N) bits about the first
-half (Huang et al., arXiv 2410.02140, theorem 12). The number of first halves that behave differently
-before some second half is therefore at most polynomial in N for whatever such a transformer computes. A
-small number proves nothing: parity needs one bit and is still in no C-RASP.
+A limit transformer can compute every answer on a string of 2N tokens from O(log N) bits about the first half (Huang et
+al., arXiv 2410.02140, theorem 12). So for a map that such a transformer computes, the number of first halves that
+behave differently before some second half is at most polynomial in N. A small number proves nothing: parity needs one
+bit, but is not in C-RASP.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from workbench.tasks.automata.dfa import Automaton
 from workbench.theory.errors import TheoryError
 
 LARGEST_MATRIX = 5_000_000
-"""Pairs of halves that :func:`rows` goes through at most."""
+"""Largest number of pairs of halves that :func:`rows` enumerates."""
 THEOREM = "theorem 12 of Huang et al., arXiv 2410.02140"
 
 
 def rows(answer: Callable[[tuple[str, ...], tuple[str, ...]], Hashable], alphabet: Sequence[str], half: int) -> int:
-    """Number of distinct rows of the matrix ``answer(first half, second half)``.
+    """Return the number of distinct rows of the matrix ``answer(first half, second half)``.
 
     Args:
-        answer: what is asked of the whole string, anything that can be compared.
+        answer: the function of the whole string; any values that can be compared.
         alphabet: symbols.
         half: N.
 
@@ -41,9 +41,10 @@ def rows(answer: Callable[[tuple[str, ...], tuple[str, ...]], Hashable], alphabe
 
 
 def regular_rows(language: Automaton, half: int) -> int:
-    """The same for membership in a regular language, at any length: never more than there are states.
+    """Return the same for membership in a regular language, at any length: at most the number of states.
 
-    The states that words of length N reach, told apart by words of length N.
+    It is the number of classes among the states that words of length N reach. Two states are in one class if no word of
+    length N distinguishes them.
     """
     reached = np.unique([language.start])
     behaviour = np.isin(np.arange(len(language)), list(language.accepting)).astype(np.int64)
@@ -60,8 +61,8 @@ class Growth:
 
     Attributes:
         halves: N, ascending.
-        rows: number of rows at each.
-        bits: log2 of them: what must be told about the first half.
+        rows: number of rows at each N.
+        bits: log2 of the rows: bits about the first half that are needed.
         bits_per_log: bits / log2(N + 1) at each N: bounded if the theorem does not exclude the map.
     """
 
@@ -78,5 +79,5 @@ class Growth:
 
 
 def growth(count: Callable[[int], int], halves: Sequence[int]) -> Growth:
-    """The number of rows at several half lengths; finitely many lengths exclude nothing by themselves."""
+    """Return the number of rows at several half lengths; finitely many lengths exclude nothing by themselves."""
     return Growth(tuple(halves), tuple(count(n) for n in halves))

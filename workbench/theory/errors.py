@@ -1,4 +1,4 @@
-"""The one error of this room."""
+"""The only error of this package."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from workbench.core.errors import LensError
 
 
 class TheoryError(LensError, ValueError):
-    """A question that theory cannot be asked in this form; the message says why, and the way out."""
+    """A question that theory cannot answer in this form; the message gives the reason and what to do."""

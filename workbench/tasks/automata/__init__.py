@@ -1,1 +1,1 @@
-"""Finite automata: read from regular expressions or tables, run, counted, and sampled from. No task among them."""
+"""Finite automata: read from regular expressions or tables, run, counted, and sampled from. There are no tasks here."""

@@ -1,4 +1,4 @@
-"""Which answers about an automaton's strings occur at which length."""
+"""The answers of an automaton that occur at each length, and their period."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from workbench.tasks.automata.dfa import Automaton, Ints
 from workbench.tasks.batch import TaskError
 
 LONGEST_RHYTHM = 4096
-"""Lengths within which the states that can be reached must have come around."""
+"""Longest length up to which to look for a repetition of the set of reachable states."""
 
 
 class Rhythm(NamedTuple):
-    """Which answers occur at which length.
+    """The answers that occur at each length.
 
     Attributes:
-        answers: by length from 0 on.
-        repeats: the length from which on the answers come around, with the period of what follows it.
-        period: after how many lengths the answers that occur are the same again.
+        answers: the set of answers, by length from 0 on.
+        repeats: the length from which on the sets of answers repeat.
+        period: the number of lengths after which the same answers occur again.
     """
 
     answers: tuple[frozenset[int], ...]
@@ -27,29 +27,29 @@ class Rhythm(NamedTuple):
     period: int
 
     def at(self, length: int) -> frozenset[int]:
-        """The answers that occur at this length."""
+        """Return the answers that occur at this length."""
         if length < len(self.answers):
             return self.answers[length]
         return self.answers[self.repeats + (length - self.repeats) % (len(self.answers) - self.repeats)]
 
 
 def rhythm_of(automaton: Automaton, answers: Ints, language: str) -> Rhythm:
-    """The rhythm of the answers in each state (-1 where nothing is asked); ``language`` is its name in a sentence.
+    """Return the rhythm of the answers in each state (-1 = not supervised); ``language`` is its name in a sentence.
 
     Raises:
-        TaskError: where the states do not come around within :data:`LONGEST_RHYTHM` symbols.
+        TaskError: if the set of reachable states does not repeat within :data:`LONGEST_RHYTHM` symbols.
     """
-    table, asked = automaton.table, answers >= 0
+    table, supervised = automaton.table, answers >= 0
     met: dict[bytes, int] = {}
     reached = np.arange(len(table)) == automaton.start
-    found: list[frozenset[int]] = []
+    occurring: list[frozenset[int]] = []
     while reached.tobytes() not in met:
-        met[reached.tobytes()] = len(found)
-        found.append(frozenset(answers[reached & asked].tolist()))
+        met[reached.tobytes()] = len(occurring)
+        occurring.append(frozenset(answers[reached & supervised].tolist()))
         reached = np.isin(np.arange(len(table)), table[reached])
-        if len(found) > LONGEST_RHYTHM:
+        if len(occurring) > LONGEST_RHYTHM:
             raise TaskError(f"the states of {language} do not come around within {LONGEST_RHYTHM} symbols")
     repeats = met[reached.tobytes()]
-    turn = found[repeats:]
+    turn = occurring[repeats:]
     period = next(p for p in range(1, len(turn) + 1) if turn == turn[p:] + turn[:p])
-    return Rhythm(tuple(found), repeats, period)
+    return Rhythm(tuple(occurring), repeats, period)

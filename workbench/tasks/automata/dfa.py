@@ -1,7 +1,7 @@
-"""Complete deterministic finite automata: from a regular expression or a table, asked and run over batches.
+"""Complete deterministic finite automata: made from a regular expression or a table, and run over batches.
 
-This is the arithmetic under every task whose summary is the state of an automaton. It knows numbers of
-states and of symbols, but no token ids and no laws.
+All tasks whose task state is the state of an automaton use this arithmetic. It uses numbers of states and of symbols.
+It does not know token ids or distributions of sequences.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ Bools = NDArray[np.bool_]
 State = TypeVar("State", bound=Hashable)
 DEAD = "dead"
 LARGEST_AUTOMATON = 2_000
-"""States beyond which a task states no automaton, and of a minimal automaton beyond which membership is not decided."""
+"""Largest automaton that a task states, and for which membership in a class of programs is decided, in states."""
 MOST_DERIVATIVES = 4096
-"""Different derivatives of an expression beyond which no automaton is made of it: subsets may be very many."""
+"""Largest number of derivatives of an expression from which an automaton is made. There may be very many subsets."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Automaton:
         accepting: the accepting states.
         alphabet: symbol names, one per column of the table.
         names: state names, one per row of the table.
-        answers: ``[state]`` number of the answer in each state, -1 where nothing is asked; None where the answer is
+        answers: ``[state]`` number of the answer in each state, -1 in states without supervision. None if the answer is
             whether the state accepts. See :attr:`labels`.
     """
 
@@ -58,17 +58,17 @@ class Automaton:
     # ---- making ----------------------------------------------------------------------------------
     @classmethod
     def from_regex(cls, expression: str, alphabet: Sequence[str] | None = None) -> Automaton:
-        """The minimal automaton of a regular expression.
+        """Return the minimal automaton of a regular expression.
 
-        States are numbered breadth first from the start, symbols taken in the order of the alphabet, so
-        equal languages over equal alphabets give equal tables. A state is called after a shortest word
-        that leads to it; the state that no word leads out of again, if it rejects, is called dead.
+        States are numbered breadth first from the start, with symbols in the order of the alphabet. So equal languages
+        over equal alphabets have equal tables. The name of a state is a shortest word that leads to it. A rejecting
+        state that no word leads out of is called ``dead``.
 
         Args:
-            expression: letters and digits are symbols; ``|`` is union, ``*``, ``+`` and ``?`` repeat what
-                stands before them, parentheses group, ``()`` is the empty word.
-            alphabet: the symbols in the order they are to have, such as ``"abc"``; by default those that
-                the expression mentions, sorted.
+            expression: letters and digits are symbols; ``|`` is union, ``*``, ``+`` and ``?`` repeat what precedes
+                them, parentheses group, ``()`` is the empty word.
+            alphabet: the symbols in the order of their numbers, such as ``"abc"``; by default those that the expression
+                mentions, sorted.
 
         Example:
 
@@ -79,7 +79,7 @@ class Automaton:
             (True, ('start', 'after a', 'after ab'))
 
         Raises:
-            TaskError: for an invalid expression, marking where, or an alphabet that does not fit it.
+            TaskError: for an invalid expression, with a mark at the error, or an alphabet that does not fit it.
         """
         from automata.fa.dfa import DFA
         from automata.fa.nfa import NFA
@@ -95,11 +95,10 @@ class Automaton:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Automaton:
-        """An automaton from plain JSON data; its states and symbols keep their names.
+        """Return an automaton from plain JSON data; its states and symbols keep their names.
 
-        A transition that is not given leads to a further state, ``dead``. The order of symbols may be
-        given as ``alphabet``; by default they come as they are first mentioned. States that cannot be
-        reached are left out.
+        A missing transition leads to a further state, ``dead``. The order of symbols is ``alphabet`` or, by default,
+        the order in which they are first mentioned. States that cannot be reached are left out.
 
         Example:
 
@@ -109,7 +108,7 @@ class Automaton:
             (('even', 'odd'), True)
 
         Raises:
-            TaskError: for data that is no automaton; the sentence names what is wrong.
+            TaskError: for data that are not an automaton; the message names what is wrong.
         """
         transitions, alphabet = _checked(data)
         accepting = set(data["accepting"])
@@ -132,32 +131,32 @@ class Automaton:
         name: Callable[[State], str] | None = None,
         answer: Callable[[State], int] | None = None,
     ) -> Automaton:
-        """The automaton of all states that can be reached, numbered breadth first from the start, 0.
+        """Return the automaton of all states that can be reached, numbered breadth first from the start, 0.
 
         Args:
             alphabet: symbol names.
             start: the state before the first symbol, any hashable value.
-            step: the state that follows a state and a symbol name.
+            step: returns the state that follows a state and a symbol name.
             accepts: whether a state is accepting.
-            name: what a state is called; by default it is called after a shortest word that leads there.
-            answer: the number of the answer in a state, -1 where nothing is asked; by default states only accept.
+            name: returns the name of a state; by default its name is a shortest word that leads there.
+            answer: returns the number of the answer in a state, -1 without supervision; by default states only accept.
         """
-        number, order, rows = {start: 0}, [start], []
-        for state in order:
-            following = [step(state, symbol) for symbol in alphabet]
-            for other in following:
-                if other not in number:
-                    number[other] = len(order)
-                    order.append(other)
-            rows.append([number[other] for other in following])
+        number, states, rows = {start: 0}, [start], []
+        for state in states:
+            successors = [step(state, symbol) for symbol in alphabet]
+            for successor in successors:
+                if successor not in number:
+                    number[successor] = len(states)
+                    states.append(successor)
+            rows.append([number[successor] for successor in successors])
         table = np.array(rows, dtype=np.int64)
-        accepting = frozenset(number[state] for state in order if accepts(state))
-        names = tuple(map(name, order)) if name else _word_names(table, 0, accepting, alphabet)
-        answers = None if answer is None else np.array([answer(state) for state in order], dtype=np.int64)
+        accepting = frozenset(number[state] for state in states if accepts(state))
+        names = tuple(map(name, states)) if name else _word_names(table, 0, accepting, alphabet)
+        answers = None if answer is None else np.array([answer(state) for state in states], dtype=np.int64)
         return cls(table, 0, accepting, tuple(alphabet), names, answers)
 
     def minimal(self) -> Automaton:
-        """The smallest automaton of the same language, numbered and named as :meth:`from_regex` does."""
+        """Return the smallest automaton of the same language, numbered and named as in :meth:`from_regex`."""
         from automata.fa.dfa import DFA
 
         rows = enumerate(self.table.tolist())
@@ -170,7 +169,7 @@ class Automaton:
         )
         return _numbered(dfa.minify(), self.alphabet)
 
-    # ---- asking ----------------------------------------------------------------------------------
+    # ---- queries ---------------------------------------------------------------------------------
     def __len__(self) -> int:
         """Number of states."""
         return len(self.table)
@@ -189,7 +188,7 @@ class Automaton:
         return state in self.accepting
 
     def run(self, symbols: Ints, start: Ints | int | None = None) -> Ints:
-        """The state after each symbol: ``[batch, length]`` symbol numbers to ``[batch, length]`` states.
+        """Return the state after each symbol: ``[batch, length]`` symbol numbers to ``[batch, length]`` states.
 
         Args:
             symbols: numbers of symbols, i.e. columns of the table.
@@ -198,13 +197,13 @@ class Automaton:
         width = len(self.alphabet)
         columns, following = np.ascontiguousarray(symbols.T), self.table.ravel() * width
         rows = np.empty_like(columns)
-        row: Any = (self.start if start is None else start) * width  # a state's place in the flat table
+        row: Any = (self.start if start is None else start) * width  # a state's index in the flat table
         for position, column in enumerate(columns):
             row = following.take(row + column, out=rows[position], mode="clip")
         return rows.T // width
 
     def after(self, symbols: Ints, start: Ints | int | None = None) -> Ints:
-        """The state after the last symbol, ``[batch]``: the last column of :meth:`run`, which takes the same."""
+        """Return the state after the last symbol, ``[batch]``: the last column of :meth:`run`, same arguments."""
         width = len(self.alphabet)
         following = self.table.ravel() * width
         row: Any = np.full(len(symbols), self.start if start is None else start) * width
@@ -220,11 +219,11 @@ class Automaton:
 
     @cached_property
     def labels(self) -> Ints:
-        """``[state]`` number of the answer, -1 where nothing is asked; of an acceptor 1 in accepting states, else 0."""
+        """``[state]`` number of the answer, -1 without supervision; for an acceptor 1 in accepting states, else 0."""
         return self.accepting_mask.astype(np.int64) if self.answers is None else self.answers
 
     def languages(self) -> Iterator[Automaton]:
-        """For each answer the minimal automaton of the words that have it; one suffices where there are two."""
+        """Yield for each answer the minimal automaton of its words; for two answers one automaton suffices."""
         classes = sorted({int(a) for a in self.labels} - {-1})
         for c in [1] if set(self.labels.tolist()) == {0, 1} else classes:
             accepting = frozenset(np.flatnonzero(self.labels == c).tolist())
@@ -238,17 +237,17 @@ class Automaton:
     @cached_property
     def sinks(self) -> Bools:
         """``[state]`` whether a state, once entered, is never left."""
-        found: Bools = (self.table == np.arange(len(self))[:, None]).all(1)
-        return found
+        stays: Bools = (self.table == np.arange(len(self))[:, None]).all(1)
+        return stays
 
     @property
     def neutral(self) -> tuple[int, ...]:
-        """The symbols, as columns of the table, that leave every state as it is; none where all do."""
+        """The symbols, as columns of the table, that change no state; empty if no symbol changes any."""
         still = (self.table == np.arange(len(self))[:, None]).all(0)
         return () if still.all() else tuple(np.flatnonzero(still).tolist())
 
     def number_of_words(self, length: int) -> int:
-        """How many words of exactly this length are in the language, exactly."""
+        """Return how many words of exactly this length are in the language, as an exact integer."""
         paths = self.accepting_mask.astype(object) * 1
         for _ in range(length):
             paths = paths[self.table].sum(1)
@@ -280,7 +279,7 @@ def _numbered(dfa: DFA, alphabet: Sequence[str]) -> Automaton:
 
 
 def _word_names(table: Ints, start: int, accepting: frozenset[int], alphabet: Sequence[str]) -> tuple[str, ...]:
-    """``start``, ``after ab``, ...: a shortest word each, the first in the order of the alphabet; ``dead``."""
+    """Return state names: ``start``, ``after ab`` with the first shortest word, or ``dead``."""
     words, order = {start: ""}, [start]
     for state in order:
         for symbol, following in zip(alphabet, table[state].tolist(), strict=True):
@@ -302,9 +301,9 @@ def _can_reach(table: Ints, goal: Bools) -> Bools:
 
 
 def _checked(data: Mapping[str, Any]) -> tuple[dict[str, dict[str, str]], tuple[str, ...]]:
-    """Transitions and alphabet of a JSON automaton, after everything about it was looked at."""
-    wanted = {"start", "accepting", "transitions"}
-    if not isinstance(data, Mapping) or not wanted <= set(data) <= wanted | {"alphabet"}:
+    """Return transitions and alphabet of a JSON automaton, after checking all of its data."""
+    required = {"start", "accepting", "transitions"}
+    if not isinstance(data, Mapping) or not required <= set(data) <= required | {"alphabet"}:
         raise TaskError("an automaton needs start, accepting and transitions, and may have alphabet")
     transitions = data["transitions"]
     if not isinstance(transitions, Mapping) or not all(isinstance(row, Mapping) for row in transitions.values()):

@@ -1,13 +1,12 @@
-"""Regular expressions as terms: a parser that says where an expression is wrong, and derivatives.
+"""Regular expressions as terms: a parser that marks the position of an error, and derivatives.
 
-Syntax: letters and digits are symbols; ``|`` is union; ``*``, ``+`` and ``?`` after something repeat it
-any number of times, at least once, at most once; parentheses group, and ``()`` is the empty word. So
-every expression accepted here means the same to Python's ``re`` and to automata-lib, which is why a
-second repetition sign right after the first is refused (to ``re``, ``a*+`` means something else).
+Syntax: letters and digits are symbols, and ``|`` is union. ``*``, ``+`` and ``?`` repeat what precedes them any number
+of times, at least once, or at most once. Parentheses group, and ``()`` is the empty word. So every expression accepted
+here means the same to Python's ``re`` and to automata-lib. A second repetition sign directly after the first is
+refused, because ``a*+`` means something else to ``re``.
 
-The derivative of an expression by a symbol stands for what may follow that symbol (Brzozowski 1964,
-"Derivatives of Regular Expressions"). It decides membership word by word without any automaton, which is
-what makes it a second opinion on one.
+The derivative of an expression by a symbol describes what may follow that symbol (Brzozowski 1964, "Derivatives of
+Regular Expressions"). It decides membership without an automaton. So it is an independent check of an automaton.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from workbench.tasks.batch import TaskError
 
 REPEATS = "*+?"
 LONGEST = 150
-"""Characters of the longest expression that is read; terms nest as deep as it is long."""
+"""Longest expression that is read, in characters; terms nest as deep as it is long."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +30,7 @@ class Nothing(metaclass=Interned):
 
 @dataclass(frozen=True, eq=False)
 class Empty(metaclass=Interned):
-    """The language of the empty word alone."""
+    """The language that contains only the empty word."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,14 +42,14 @@ class Letter(metaclass=Interned):
 
 @dataclass(frozen=True, eq=False)
 class Either(metaclass=Interned):
-    """Union, of two languages at least; being a set, it knows no order and no repetition."""
+    """Union of at least two languages. It is a set, so that order and repetition do not matter."""
 
     options: frozenset[Expression]
 
 
 @dataclass(frozen=True, eq=False)
 class Then(metaclass=Interned):
-    """Concatenation; ``first`` is itself no concatenation."""
+    """Concatenation; ``first`` itself is not a concatenation."""
 
     first: Expression
     rest: Expression
@@ -58,7 +57,7 @@ class Then(metaclass=Interned):
 
 @dataclass(frozen=True, eq=False)
 class Many(metaclass=Interned):
-    """Any number of repetitions, none included."""
+    """Any number of repetitions, including zero."""
 
     inner: Expression
 
@@ -69,7 +68,7 @@ NOTHING, EMPTY = Nothing(), Empty()
 
 # ---- making --------------------------------------------------------------------------------------
 def either(options: Iterable[Expression]) -> Expression:
-    """The union, with unions inside it opened and the empty language left out."""
+    """Return the union. Unions inside it are merged, and the empty language is left out."""
     flat: set[Expression] = set()
     for option in options:
         flat |= option.options if isinstance(option, Either) else {option}
@@ -80,7 +79,7 @@ def either(options: Iterable[Expression]) -> Expression:
 
 
 def then(first: Expression, rest: Expression) -> Expression:
-    """The concatenation, leaning to the right."""
+    """Return the concatenation, nested to the right."""
     if NOTHING in (first, rest):
         return NOTHING
     if isinstance(first, Empty):
@@ -93,13 +92,13 @@ def then(first: Expression, rest: Expression) -> Expression:
 
 
 def many(inner: Expression) -> Expression:
-    """The repetition; of a repetition it is that repetition."""
+    """Return the repetition; the repetition of a repetition is that repetition."""
     if isinstance(inner, Nothing | Empty):
         return EMPTY
     return inner if isinstance(inner, Many) else Many(inner)
 
 
-# ---- asking --------------------------------------------------------------------------------------
+# ---- queries -------------------------------------------------------------------------------------
 @lru_cache(maxsize=65_536)
 def nullable(expression: Expression) -> bool:
     """Whether the empty word is in the language."""
@@ -116,13 +115,13 @@ def nullable(expression: Expression) -> bool:
 
 @lru_cache(maxsize=65_536)
 def derivative(expression: Expression, symbol: str) -> Expression:
-    """The language of all words that complete ``symbol`` to a word of the language.
+    """Return the language of all words that complete ``symbol`` to a word of the language.
 
     It is :data:`NOTHING` exactly if no word of the language starts with the symbol.
     """
     match expression:
-        case Letter(own):
-            return EMPTY if own == symbol else NOTHING
+        case Letter(letter):
+            return EMPTY if letter == symbol else NOTHING
         case Either(options):
             return either(derivative(option, symbol) for option in options)
         case Then(first, rest):
@@ -135,9 +134,9 @@ def derivative(expression: Expression, symbol: str) -> Expression:
 
 
 @lru_cache(maxsize=65_536)
-def equivalent(one: Expression, other: Expression, alphabet: tuple[str, ...]) -> bool:
-    """Whether two expressions mean the same language: no word is in the one and not in the other."""
-    met, waiting = {(one, other)}, [(one, other)]
+def equivalent(first: Expression, second: Expression, alphabet: tuple[str, ...]) -> bool:
+    """Whether two expressions denote the same language."""
+    met, waiting = {(first, second)}, [(first, second)]
     while waiting:
         pair = waiting.pop()
         if nullable(pair[0]) != nullable(pair[1]):
@@ -151,9 +150,9 @@ def equivalent(one: Expression, other: Expression, alphabet: tuple[str, ...]) ->
 
 
 def derivatives(expression: Expression, alphabet: Sequence[str], most: int) -> int:
-    """How many different terms repeated derivatives lead to, counted up to one more than ``most``.
+    """Return how many different terms repeated derivatives lead to, counted up to one more than ``most``.
 
-    A bound on the states of an automaton of the language.
+    The count bounds the number of states of an automaton of the language.
     """
     met, order = {expression}, [expression]
     for term in order:
@@ -169,12 +168,12 @@ def derivatives(expression: Expression, alphabet: Sequence[str], most: int) -> i
 
 # ---- reading -------------------------------------------------------------------------------------
 def symbols_of(text: str) -> tuple[str, ...]:
-    """The symbols that an expression mentions, sorted."""
+    """Return the symbols that an expression mentions, sorted."""
     return tuple(sorted({c for c in text if _is_symbol(c)}))
 
 
 def parse(text: str) -> Expression:
-    """The term that an expression denotes.
+    """Return the term that an expression denotes.
 
     Example:
 
@@ -186,7 +185,7 @@ def parse(text: str) -> Expression:
         workbench.tasks.errors.TaskError: regular expression (ab|>>*<<): character 5, '*', has nothing to repeat
 
     Raises:
-        TaskError: for an invalid expression; the sentence marks the place.
+        TaskError: for an invalid expression; the message marks the position.
     """
     if len(text) > LONGEST:
         raise TaskError(f"a regular expression takes at most {LONGEST} characters, not {len(text)}")
@@ -202,7 +201,7 @@ def _is_symbol(character: str) -> bool:
 
 
 def _visible(text: str) -> str:
-    """A text on one line: characters that cannot be printed, and line breaks, as their escapes."""
+    """Return a text on one line, with unprintable characters and line breaks as their escapes."""
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
 
 
@@ -221,9 +220,9 @@ class _Reader:
         return "" if self.at_end else self.text[self.position]
 
     def refuse(self, why: str) -> None:
-        before, here, after = self.text[: self.position], self.next, self.text[self.position + 1 :]
-        position = "its end" if self.at_end else f"character {self.position + 1}, {here!r},"
-        raise TaskError(f"regular expression {_visible(f'{before}>>{here}<<{after}')}: {position} {why}")
+        before, character, after = self.text[: self.position], self.next, self.text[self.position + 1 :]
+        position = "its end" if self.at_end else f"character {self.position + 1}, {character!r},"
+        raise TaskError(f"regular expression {_visible(f'{before}>>{character}<<{after}')}: {position} {why}")
 
     def union(self) -> Expression:
         options = [self.concatenation()]
@@ -240,10 +239,10 @@ class _Reader:
             self.refuse("closes no parenthesis")
         if not parts:
             self.refuse("leaves a side empty; the empty word is written ()")
-        found: Expression = EMPTY
+        sequence: Expression = EMPTY
         for part in reversed(parts):
-            found = then(part, found)
-        return found
+            sequence = then(part, sequence)
+        return sequence
 
     def repetition(self) -> Expression:
         inner = self.atom()

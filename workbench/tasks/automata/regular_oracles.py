@@ -1,4 +1,4 @@
-"""Second opinions on regular languages, for the references of their tasks: no transition table in sight."""
+"""Oracles for regular languages, independent of the tasks' transition tables."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from workbench.tasks.automata.dfa import DEAD
 from workbench.tasks.automata.regex import NOTHING, Expression, derivative, equivalent, nullable, parse
 
 Known = Any
-"""What an oracle carries on from symbol to symbol; its own business."""
+"""What an oracle carries from symbol to symbol; each oracle has a form of its own."""
 
 
 class Oracle(ABC):
-    """The exact online algorithm for a regular language."""
+    """An exact online algorithm for a regular language."""
 
     start: Known
-    """What is known of the empty string."""
+    """The oracle's state for the empty string."""
 
     @abstractmethod
     def step(self, known: Known, symbol: str) -> Known:
-        """What is known after one more symbol."""
+        """Return the oracle's state after one more symbol."""
 
     @abstractmethod
     def accepts(self, known: Known) -> bool:
@@ -33,11 +33,11 @@ class Oracle(ABC):
 
     @abstractmethod
     def name(self, known: Known, names: Sequence[str]) -> str:
-        """Which of the states of these names the string so far leads to."""
+        """Return which of the states with these names the string so far leads to."""
 
 
 class ByDerivatives(Oracle):
-    """Follows a regular expression through its derivatives: what is known is what may still follow."""
+    """Follows a regular expression through its derivatives: the state is the expression of what may still follow."""
 
     def __init__(self, expression: str, alphabet: Sequence[str]) -> None:
         self.start, self.alphabet = parse(expression), tuple(alphabet)
@@ -52,20 +52,20 @@ class ByDerivatives(Oracle):
         return known != NOTHING
 
     def name(self, known: Expression, names: Sequence[str]) -> str:
-        """The state called after a word that the same continuations complete (Myhill and Nerode)."""
-        return next(name for name in names if equivalent(known, self._called(name), self.alphabet))
+        """Return the state named after a word with the same continuations (Myhill and Nerode)."""
+        return next(name for name in names if equivalent(known, self._language_after(name), self.alphabet))
 
-    def _called(self, name: str) -> Expression:
+    def _language_after(self, name: str) -> Expression:
         if name == DEAD:
             return NOTHING
-        found: Expression = self.start
+        expression: Expression = self.start
         for symbol in name.removeprefix("start").removeprefix("after "):
-            found = derivative(found, symbol)
-        return found
+            expression = derivative(expression, symbol)
+        return expression
 
 
 class ByTransitions(Oracle):
-    """Follows an automaton as it was written down, by the names of its states; None once nothing is written."""
+    """Follows an automaton given as JSON data, by the names of its states; None after a missing transition."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         self.start = data["start"]
@@ -90,5 +90,5 @@ class ByTransitions(Oracle):
     def name(self, known: str | None, names: Sequence[str]) -> str:
         if known is not None:
             return known
-        written = {state for row in self.transitions.values() for state in row.values()}
-        return next(name for name in names if name not in written and name != self.start)
+        successors = {state for row in self.transitions.values() for state in row.values()}
+        return next(name for name in names if name not in successors and name != self.start)

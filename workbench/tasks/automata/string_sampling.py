@@ -1,24 +1,28 @@
-"""Strings of exact length whose answer is spread evenly, for any automaton.
+"""Draws strings of exact length whose answers are uniform, for any automaton.
 
-One law serves training, matched and challenge. A string is a head, a middle and a tail, where head and
-tail are both ``margin`` symbols long, and empty under training and matched.
+Training, matched and challenge strings come from one sampler. A string is a head, a middle and a tail. Head and tail
+are both ``margin`` symbols long, and empty for training and matched.
 
-1. Head and tail are drawn so that together they leave the answer *open*: middles exist for two answers at
-   least. The state after the head is uniform over the states that allow this, the head uniform over the
-   words that lead there, the tail uniform over the words that leave the answer open after it.
-2. The answer is drawn evenly among those left open. So not even head and tail together betray it.
-3. A sink is a state that is never left, such as that of a string in which something forbidden has
-   occurred. Where the answer can come from a sink and from other states, each of the two has equal odds.
-4. Outside sinks, the middle is uniform over the words that give the answer. A word that is uniform over
-   those that reach a sink would nearly always do so within a few symbols; instead a middle that stays out
-   of it is drawn, of another answer where there is one, and made to miss. It misses by one symbol, uniform
-   over the places where that is possible, *replaced* by one that leads into the sink; where no place of it
-   allows this, the middle is uniform over the words that reach the sink. Or, so that counts do not tell it,
-   by two neighbouring symbols *exchanged*, uniform over the places where that leads into the sink; where
-   there is none, by any two symbols whose exchange does (found by :data:`TRIES` tries); where these find
-   none, it is replaced. Of the groups that the answer can come from (this sink, other sinks, all other
-   states) let there be q: an exchange has probability min(1, q / 2). With q = 2 half of the strings with the
-   answer enter the sink, all of them by an exchange; with q = 1 all do, half of them so.
+1. Head and tail are drawn so that together they do not determine the answer: there are middles for at least two
+    answers. The state after the head is uniform over the states that allow this. The head is uniform over the words
+    that lead there, and the tail over the words after which at least two answers are possible.
+2. The answer is drawn uniformly among the possible ones. So head and tail together do not predict it.
+3. A sink is a state that is never left, such as that of a string in which something forbidden has occurred. If the
+    answer can come from a sink and from other states, both are equally likely.
+4. Outside sinks, the middle is uniform over the words that give the answer. A uniform word that reaches a sink would
+    nearly always do so within a few symbols. So near misses are drawn instead: a middle that avoids the sink, with
+    another answer if possible, is edited to enter it.
+
+   - *Replaced*: one symbol is replaced by one that leads into the sink, uniform over the positions at which that is
+     possible. If there is none, the middle is uniform over the words that reach the sink.
+   - *Exchanged*: two neighbouring symbols are exchanged, uniform over the positions at which that leads into the sink.
+     Counts of symbols do not reveal an exchange. If there is none, any two symbols are exchanged, after up to
+     :data:`TRIES` tries. If these find none, one symbol is replaced.
+
+   Let q be the number of groups that the answer can come from (this sink, other sinks, all other states). An exchange
+       has
+   probability min(1, q / 2). With q = 2 half of the strings with the answer enter the sink, all by an exchange. With
+   q = 1 all of them do, half by an exchange.
 """
 
 from __future__ import annotations
@@ -33,23 +37,23 @@ from workbench.tasks.automata.dfa import Automaton, Bools, Ints
 from workbench.tasks.automata.word_counts import Floats, Words, pick
 
 Uniforms = Callable[[tuple[int, ...]], Floats]
-"""Draws an array of that shape of independent numbers, uniform on [0, 1)."""
+"""Draws an array of this shape of independent numbers, uniform on [0, 1)."""
 TRIES = 64
-"""Pairs of different symbols whose exchange is tried, where no exchange of neighbours leads into a sink."""
+"""Pairs of different symbols whose exchange is tried, if no exchange of neighbours leads into a sink."""
 TRIES_AT_ONCE = 8
 MOST_SUBSETS = 4096
-"""Sets of states followed through tails; an automaton with more has no challenge strings of its own."""
+"""Largest number of state sets that are followed through tails; with more, challenge strings equal matched ones."""
 
 
 @dataclass(frozen=True)
 class Tails:
-    """Words after which, from a given set of states, two answers at least are still possible.
+    """Words after which, from a given set of states, at least two answers are still possible.
 
     Attributes:
         table: ``[set, symbol]`` the following set of states.
         number: ``[state]`` the set of states that a middle leads to, by its row in the table.
         answers: ``[set, answer]`` which answers the states of a set have.
-        words: over sets; its one goal is every set in which the answer is open.
+        words: over sets; its one goal is every set with at least two answers.
     """
 
     table: Ints
@@ -58,9 +62,9 @@ class Tails:
     words: Words
 
     def open(self, length: int) -> Bools:
-        """``[state]`` whether some tail of this length leaves the answer open after a head that ends there."""
-        found: Bools = np.isfinite(self.words.log_counts(length)[self.number, 0])
-        return found
+        """``[state]`` whether, after a head that ends there, some tail of this length admits at least two answers."""
+        undetermined: Bools = np.isfinite(self.words.log_counts(length)[self.number, 0])
+        return undetermined
 
     def shares(self, state: int, length: int) -> Floats:
         """``[answer]`` probability of each answer after a head that ends in ``state``."""
@@ -74,17 +78,17 @@ class Tails:
         several = np.flatnonzero(self.answers.sum(1) >= 2)
         share = (reached[several] / reached[several].sum()).astype(np.float64)
         even = self.answers[several] / self.answers[several].sum(1, keepdims=True)
-        found: Floats = share @ even
-        return found
+        shares: Floats = share @ even
+        return shares
 
 
 class StringSampling:
-    """The law above for one automaton and one question.
+    """The sampler described above for one automaton and one query.
 
     Args:
-        automaton: any; its states are those that answers hang on.
+        automaton: any automaton whose states determine the answers.
         answers: ``[state]`` the answer in each state, from 0 on; -1 in states in which no string may end.
-        exchanging: whether strings miss by an exchange as well; else always by one replaced symbol.
+        exchanging: whether near misses also come from exchanges; else always from one replaced symbol.
     """
 
     def __init__(self, automaton: Automaton, answers: Ints, exchanging: bool = False) -> None:
@@ -92,15 +96,15 @@ class StringSampling:
         self.number_of_answers = int(answers.max()) + 1
         self.words = Words(automaton.table)
         self.sink = np.where(automaton.sinks, np.arange(1, len(automaton) + 1), 0)  # 0: no sink
-        self._tails: dict[bytes, Tails | None] = {}  # by what middles reach; few, for that comes around with length
+        self._tails: dict[bytes, Tails | None] = {}  # by what middles reach; few, since that repeats over lengths
 
-    # ---- what can be drawn -----------------------------------------------------------------------
+    # ---- properties of the distribution ----------------------------------------------------------
     def margin(self, length: int, margin: int) -> int:
-        """``margin`` where heads and tails of that length can leave the answer open, else 0."""
+        """Return ``margin`` if heads and tails of that length can leave at least two answers possible, else 0."""
         return margin if margin and bool(self.entries(length, margin).any()) else 0
 
     def shares(self, length: int, margin: int) -> Floats:
-        """``[answer]`` the probability of each answer; ``margin`` as :meth:`margin` gives it."""
+        """``[answer]`` the probability of each answer; ``margin`` comes from :meth:`margin`."""
         if margin:
             entries, tails = np.flatnonzero(self.entries(length, margin)), self.tails_after(length - 2 * margin)
             assert tails is not None
@@ -112,13 +116,13 @@ class StringSampling:
         return even
 
     def entries(self, length: int, margin: int) -> Bools:
-        """``[state]`` the states after a head that leave the answer open."""
+        """``[state]`` the states after a head from which at least two answers are possible."""
         reached = np.isfinite(self.words.log_counts(margin)[self.automaton.start])
         tails = self.tails_after(length - 2 * margin)
         return np.zeros_like(reached) if tails is None else reached & tails.open(margin)
 
     def tails_after(self, length: int) -> Tails | None:
-        """The tails that can follow middles of this length."""
+        """Return the tails that can follow middles of this length."""
         reach = np.isfinite(self.words.log_counts(length))
         key = reach.tobytes()
         if key not in self._tails:
@@ -127,7 +131,7 @@ class StringSampling:
 
     # ---- drawing ---------------------------------------------------------------------------------
     def draw(self, batch: int, length: int, margin: int, generator: torch.Generator) -> Ints:
-        """Strings of symbol numbers, ``[batch, length]``; ``margin`` as :meth:`margin` gives it."""
+        """Draw strings of symbol numbers, ``[batch, length]``; ``margin`` comes from :meth:`margin`."""
         seed = torch.randint(2**63 - 1, (), generator=generator, device=generator.device)
         uniforms = np.random.default_rng(int(seed)).random
         entry, head, tail = self._ends(batch, length, margin, uniforms)
@@ -149,13 +153,13 @@ class StringSampling:
         return entry, head, tail
 
     def _after(self, symbols: Ints, states: Ints) -> Ints:
-        """The state that ``symbols [batch, length]`` lead to from each of ``states [batch, state]``."""
+        """Return the state that ``symbols [batch, length]`` lead to from each of ``states [batch, state]``."""
         for column in symbols.T:
             states = self.automaton.table[states, column[:, None]]
         return states
 
     def _middles(self, entry: Ints, image: Ints, length: int, uniforms: Uniforms) -> Ints:
-        """Middles from the entry states; what follows them turns a state into its image."""
+        """Draw middles from the entry states; the tail after a middle maps a state to its image."""
         batch, states = image.shape
         weights = self.words.log_counts(length)[entry]
         answers = self.answers[image]
@@ -163,7 +167,7 @@ class StringSampling:
         answer = _one_of(answers, possible, self.number_of_answers, uniforms)
         possible &= answers == answer[:, None]
         sinks = np.broadcast_to(self.sink, possible.shape)
-        groups = _there(sinks, possible, states + 1).sum(1)
+        groups = _occurring(sinks, possible, states + 1).sum(1)
         sink = _one_of(sinks, possible, states + 1, uniforms)
         possible &= sinks == sink[:, None]
         goal = pick(np.where(possible, weights, -np.inf), uniforms((batch, states)))
@@ -181,9 +185,10 @@ class StringSampling:
         return middle
 
     def _missing(self, words: Ints, before: Ints, sink: Ints, groups: Ints, uniforms: Uniforms) -> Ints:
-        """Words that stay out of their sinks, made to enter them.
+        """Edit words that avoid their sinks so that they enter them.
 
-        ``before`` holds the state before each symbol, ``groups`` from how many groups of states each answer can come.
+        ``before`` is the state before each symbol. ``groups`` is the number of groups of states that each answer can
+        come from.
         """
         replaced = np.ones(len(words), dtype=bool)
         if self.exchanging:
@@ -195,7 +200,7 @@ class StringSampling:
         return words
 
     def _exchanged(self, words: Ints, before: Ints, sink: Ints, uniforms: Uniforms) -> tuple[Ints, Bools]:
-        """Words with two symbols exchanged such that they enter their sinks, and for which such a pair was found."""
+        """Exchange two symbols of each word so that it enters its sink; also return whether that succeeded."""
         row = np.arange(len(words))
         positions = self.neighbours(words, before, sink)
         done = np.asarray(positions.any(1))
@@ -205,32 +210,33 @@ class StringSampling:
             swapped[row, position], swapped[row, position + 1] = words[row, position + 1], words[row, position]
             words = np.where(done[:, None], swapped, words)
         # A word of one letter has nothing to exchange.
-        left = np.flatnonzero(~done & (words != words[:, :1]).any(1))
-        exchanges = Exchanges.among(words[left])
+        remaining = np.flatnonzero(~done & (words != words[:, :1]).any(1))
+        exchanges = Exchanges.among(words[remaining])
         for _ in range(TRIES // TRIES_AT_ONCE):
-            if not len(left):
+            if not len(remaining):
                 break
             tried = exchanges.drawn(TRIES_AT_ONCE, uniforms)
-            ends = self.automaton.after(tried.reshape(-1, words.shape[1]), np.repeat(before[left, 0], TRIES_AT_ONCE))
-            entered = ends.reshape(len(left), TRIES_AT_ONCE) == sink[left, None]
-            found = entered.any(1)
-            words[left[found]] = tried[found, entered[found].argmax(1)]
-            done[left[found]] = True
-            left = left[~found]
-            exchanges = exchanges.of(~found)
+            starts = np.repeat(before[remaining, 0], TRIES_AT_ONCE)
+            ends = self.automaton.after(tried.reshape(-1, words.shape[1]), starts)
+            entered = ends.reshape(len(remaining), TRIES_AT_ONCE) == sink[remaining, None]
+            success = entered.any(1)
+            words[remaining[success]] = tried[success, entered[success].argmax(1)]
+            done[remaining[success]] = True
+            remaining = remaining[~success]
+            exchanges = exchanges.of(~success)
         return words, done
 
     def neighbours(self, words: Ints, before: Ints, sink: Ints) -> Bools:
-        """``[batch, place]`` whether exchanging the symbol at a place and the next one leads into the sink."""
+        """``[batch, position]`` whether exchanging the symbol at a position and the next one leads into the sink."""
         table, first, second = self.automaton.table, words[:, :-1], words[:, 1:]
         after = table[table[before[:, :-1], second], first]
-        found: Bools = np.logical_and(first != second, after == sink[:, None])
-        return found
+        enters: Bools = np.logical_and(first != second, after == sink[:, None])
+        return enters
 
     def _entering(self, words: Ints, before: Ints, sink: Ints, uniforms: Uniforms) -> Ints:
-        """Words that stay out of their sinks, with one symbol of each replaced by one that leads there.
+        """Replace one symbol of each word, which avoids its sink, by one that leads into the sink.
 
-        ``before`` holds the state before each symbol; where none can be replaced, a word that leads there is
+        ``before`` is the state before each symbol. If no symbol can be replaced, a word that leads into the sink is
         drawn instead.
         """
         batch, length = words.shape
@@ -245,7 +251,7 @@ class StringSampling:
         return words
 
     def _make_tails(self, reach: Bools) -> Tails | None:
-        """Tails after middles that lead as ``reach [state, state]`` says; None where the sets are too many."""
+        """Return tails after middles that lead as ``reach [state, state]`` states; None if there are too many sets."""
         starts = [tuple(np.flatnonzero(row).tolist()) for row in reach]
         order = list(dict.fromkeys(starts))
         number, rows = {subset: i for i, subset in enumerate(order)}, []
@@ -261,27 +267,27 @@ class StringSampling:
         table = np.array(rows, dtype=np.int64)
         answers = np.zeros((len(order), self.number_of_answers), dtype=bool)
         for i, subset in enumerate(order):
-            found = self.answers[list(subset)]
-            answers[i, found[found >= 0]] = True
+            labels = self.answers[list(subset)]
+            answers[i, labels[labels >= 0]] = True
         several = answers.sum(1) >= 2
         return Tails(table, np.array([number[subset] for subset in starts]), answers, Words(table, several[:, None]))
 
 
 def exchange_odds(groups: Ints) -> Floats:
-    """The probability of an exchange where an answer can come from so many groups of states."""
+    """Return the probability of an exchange for an answer that can come from this many groups of states."""
     odds: Floats = np.minimum(1.0, groups / 2)
     return odds
 
 
 @dataclass(frozen=True)
 class Exchanges:
-    """All exchanges of two different symbols of words, none of which is of one letter alone.
+    """All exchanges of two different symbols of words. Every word has at least two different symbols.
 
     Attributes:
         words: ``[batch, length]``.
-        order: ``[batch, rank]`` the places, symbol by symbol.
-        begins, ends: ``[batch, rank]`` the first rank that has the same symbol, and the one behind the last.
-        total: ``[batch, rank]`` pairs of places whose first one has this rank or an earlier one.
+        order: ``[batch, rank]`` the positions, symbol by symbol.
+        begins, ends: ``[batch, rank]`` the first rank with the same symbol, and the one after the last.
+        total: ``[batch, rank]`` number of pairs of positions whose first one has this rank or an earlier one.
     """
 
     words: Ints
@@ -292,7 +298,7 @@ class Exchanges:
 
     @classmethod
     def among(cls, words: Ints) -> Exchanges:
-        """The exchanges of these words."""
+        """Return the exchanges of these words."""
         length = words.shape[1]
         order = words.argsort(1, kind="stable")
         symbols = np.take_along_axis(words, order, 1)
@@ -303,37 +309,37 @@ class Exchanges:
         return cls(words, order, begins, ends, (length - (ends - begins)).cumsum(1))
 
     def of(self, which: Bools) -> Exchanges:
-        """Those of some of the words."""
+        """Return the exchanges of some of the words."""
         return Exchanges(*(part[which] for part in (self.words, self.order, self.begins, self.ends, self.total)))
 
     def drawn(self, tries: int, uniforms: Uniforms) -> Ints:
-        """``[batch, try, length]`` the words after an exchange each, uniform over the pairs of places."""
+        """``[batch, try, length]`` the words after an exchange each, uniform over the pairs of positions."""
         batch, length = self.words.shape
         row = np.repeat(np.arange(batch), tries)
         # One sorted list of all rows, each lifted above the one before.
         lift = length * length * np.arange(batch)[:, None]
-        drawn = (uniforms((batch, tries)) * self.total[:, -1:]).astype(np.int64)
-        first = np.searchsorted((self.total + lift).ravel(), (drawn + lift).ravel(), side="right") - row * length
+        pick_of = (uniforms((batch, tries)) * self.total[:, -1:]).astype(np.int64)
+        first = np.searchsorted((self.total + lift).ravel(), (pick_of + lift).ravel(), side="right") - row * length
         begin, end = self.begins[row, first], self.ends[row, first]
         second = (uniforms((batch * tries,)) * (length - (end - begin))).astype(np.int64)
         second = np.where(second < begin, second, second + (end - begin))
-        found = self.words[row]
+        swapped = self.words[row]
         pair = np.arange(len(row))
-        one, other = self.order[row, first], self.order[row, second]
-        found[pair, one], found[pair, other] = self.words[row, other], self.words[row, one]
-        return found.reshape(batch, tries, length)
+        left, right = self.order[row, first], self.order[row, second]
+        swapped[pair, left], swapped[pair, right] = self.words[row, right], self.words[row, left]
+        return swapped.reshape(batch, tries, length)
 
 
-def _there(labels: Ints, possible: Bools, count: int) -> Bools:
-    """``[row, label]`` whether a label occurs where it is possible."""
-    there = np.zeros((len(labels), count), dtype=bool)
+def _occurring(labels: Ints, possible: Bools, count: int) -> Bools:
+    """``[row, label]`` whether a label occurs in a possible column."""
+    occurring = np.zeros((len(labels), count), dtype=bool)
     row, column = np.nonzero(possible)
-    there[row, labels[row, column]] = True
-    return there
+    occurring[row, labels[row, column]] = True
+    return occurring
 
 
 def _one_of(labels: Ints, possible: Bools, count: int, uniforms: Uniforms) -> Ints:
-    """For each row one of the labels that occur where it is possible, each label with equal odds."""
-    there = _there(labels, possible, count)
-    chosen: Ints = np.where(there, uniforms(there.shape), -1).argmax(1)
+    """Draw for each row one of the labels that occur in a possible column; all such labels are equally likely."""
+    occurring = _occurring(labels, possible, count)
+    chosen: Ints = np.where(occurring, uniforms(occurring.shape), -1).argmax(1)
     return chosen

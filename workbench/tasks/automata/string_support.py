@@ -1,4 +1,4 @@
-"""All strings of an automaton's law with their probabilities, where there are few."""
+"""Lists all strings of an automaton's distribution with their probabilities, if there are few."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ Word = tuple[int, ...]
 
 
 class TooManyError(Exception):
-    """There are more strings than are listed."""
+    """There are more strings than may be listed."""
 
 
 class Listing:
-    """The strings that :meth:`StringSampling.draw` draws.
+    """Lists the strings that :meth:`StringSampling.draw` draws.
 
     Args:
-        law: whose strings.
-        most: how many of them there may be.
+        law: the sampler of the strings.
+        most: largest number of strings.
     """
 
     def __init__(self, law: StringSampling, most: int) -> None:
         self.law, self.most = law, most
 
     def strings(self, length: int, margin: int) -> dict[Word, float] | None:
-        """The probability of each string of symbol numbers; ``margin`` as :meth:`StringSampling.margin` gives it.
+        """Return the probability of each string of symbol numbers; ``margin`` comes from :meth:`StringSampling.margin`.
 
-        None where there are more than :attr:`most`, of strings or of ways to them.
+        The result is None if there are more than :attr:`most` strings, or ways to draw them.
         """
-        found: dict[Word, float] = defaultdict(float)
+        probabilities: dict[Word, float] = defaultdict(float)
         try:
             for entry, head, tail, share in self._ends(length, margin):
                 image = np.arange(len(self.law.automaton))
                 for symbol in tail:
                     image = self.law.automaton.table[image, symbol]
                 for middle, odds in self._middles(entry, image, length - 2 * margin):
-                    found[(*head, *middle, *tail)] += share * odds
-                    if len(found) > self.most:
+                    probabilities[(*head, *middle, *tail)] += share * odds
+                    if len(probabilities) > self.most:
                         return None
         except TooManyError:
             return None
-        return dict(found)
+        return dict(probabilities)
 
     def _ends(self, length: int, margin: int) -> Iterator[tuple[int, Word, Word, float]]:
         law = self.law
@@ -68,17 +68,18 @@ class Listing:
             yield from ((entry, tuple(head), tuple(end), share) for head in heads.tolist() for end in ends.tolist())
 
     def _words(self, words: Words, table: Ints, start: int, goals: list[int], length: int) -> Ints:
-        """``[word, length]`` all words from a state to one of some goals."""
+        """Return ``[word, length]`` all words from a state to one of some goals."""
         counts = words.log_counts(length)[start, goals]
         if np.logaddexp.reduce(counts) > np.log(self.most + 0.5):
             raise TooManyError
-        found, states = np.empty((1, 0), dtype=np.int64), np.array([start])
-        for left in range(length - 1, -1, -1):
+        words_so_far, states = np.empty((1, 0), dtype=np.int64), np.array([start])
+        for remaining in range(length - 1, -1, -1):
             following = table[states]  # [word, symbol]
-            going = np.asarray(np.isfinite(words.log_counts(left)[:, goals]).any(1))[following]
+            going = np.asarray(np.isfinite(words.log_counts(remaining)[:, goals]).any(1))[following]
             word, symbol = np.nonzero(going)
-            found, states = np.concatenate([found[word], symbol[:, None]], 1), following[word, symbol]
-        return found
+            words_so_far = np.concatenate([words_so_far[word], symbol[:, None]], 1)
+            states = following[word, symbol]
+        return words_so_far
 
     def _between(self, entry: int, goals: Bools, length: int) -> Ints:
         table, states = self.law.automaton.table, np.flatnonzero(goals).tolist()
@@ -108,7 +109,7 @@ class Listing:
                         yield miss, chance * share / len(words)
 
     def _misses(self, word: Ints, entry: int, sink: int, odds: float) -> Iterator[tuple[Word, float]]:
-        """What a word becomes; ``odds`` of an exchange."""
+        """Yield near misses of a word with their probabilities; ``odds`` is the probability of an exchange."""
         table = self.law.automaton.table
         before = np.concatenate([[entry], self.law.automaton.run(word[None], entry)[0, :-1]])
         pairs, chance = self._exchanges(word, before, sink) if odds else ([], 0.0)
@@ -116,22 +117,22 @@ class Listing:
             swapped = word.copy()
             swapped[[first, second]] = word[[second, first]]
             yield tuple(swapped.tolist()), odds * chance / len(pairs)
-        rest = 1 - odds * chance
-        if rest <= 0:
+        remaining = 1 - odds * chance
+        if remaining <= 0:
             return
-        leads = table[before] == sink  # [place, symbol]
+        leads = table[before] == sink  # [position, symbol]
         positions = np.flatnonzero(leads.any(1)).tolist()
         for position in positions:
             leading = np.flatnonzero(leads[position]).tolist()
             for symbol in leading:
                 changed = (*word[:position].tolist(), symbol, *word[position + 1 :].tolist())
-                yield changed, rest / len(positions) / len(leading)
+                yield changed, remaining / len(positions) / len(leading)
         if not positions:
             words = self._between(entry, np.arange(len(table)) == sink, len(word))
-            yield from ((tuple(other), rest / len(words)) for other in words.tolist())
+            yield from ((tuple(other), remaining / len(words)) for other in words.tolist())
 
     def _exchanges(self, word: Ints, before: Ints, sink: int) -> tuple[list[tuple[int, int]], float]:
-        """The pairs of places that are exchanged, all with equal odds, and the probability that one is found."""
+        """Return the pairs of positions that may be exchanged, all equally likely, and the probability to find one."""
         near = np.flatnonzero(self.law.neighbours(word[None], before[None], np.array([sink]))[0]).tolist()
         if near:
             return [(position, position + 1) for position in near], 1.0

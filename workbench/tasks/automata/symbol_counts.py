@@ -1,4 +1,4 @@
-"""What the numbers of each symbol alone tell of a string: the oracle ``counts``."""
+"""The oracle ``counts``: how well the number of each symbol predicts the answer for a string."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from workbench.tasks.batch import Batch
 
 
 def counts_of_words(automaton: Automaton, length: int) -> Bools:
-    """``[count]`` whether a language over two symbols has a word of this length with so many of the second one.
+    """``[count]`` whether a language over two symbols has a word of this length with ``count`` of the second symbol.
 
-    Exact: which counts lead to each state is followed symbol by symbol, as the bits of one number for each state.
+    The result is exact. The set of counts that lead to each state is followed symbol by symbol, as the bits of one
+    integer.
     """
     reached = [int(state == automaton.start) for state in range(len(automaton))]
     for _ in range(length):
@@ -30,12 +31,12 @@ def counts_of_words(automaton: Automaton, length: int) -> Bools:
 
 
 def counts_hits(batch: Batch, words: Bool[Tensor, " count"] | None) -> Float[Tensor, " batch"]:
-    """Whether the oracle answers the last query of each string right.
+    """Return whether the oracle is right at the last query of each string, ``[batch]``.
 
     Args:
         batch: strings with BOS, whose symbols are the ids from 1 on.
-        words: by the number of the second symbol, whether the answer is 1; None = the best answer to all strings of
-            the batch with the same numbers.
+        words: by the number of the second symbol, whether the answer is 1; None = the best answer to all strings of the
+            batch with the same numbers.
     """
     strings, target = batch.tokens[:, 1:], batch.targets[:, -1]
     if words is not None:

@@ -1,7 +1,7 @@
-"""How many words of each length lead from one state of an automaton to another, and uniform draws of them.
+"""Counts of the words of each length between two states of an automaton, and uniform draws of such words.
 
-Counts are exact integers, however long the words; only the share of each symbol among the words that
-are left is rounded, once, to a double. So a draw is uniform to within rounding at every length.
+Counts are exact integers for words of any length. Only the share of each symbol among the remaining words is rounded,
+once, to a double. So a draw is uniform to within rounding at every length.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ class Words:
 
     Args:
         table: ``[state, symbol]`` following state.
-        goals: ``[state, goal]`` whether a word that ends in the state reaches the goal; by default each
-            state is a goal of its own.
+        goals: ``[state, goal]`` whether a word that ends in the state reaches the goal; by default each state is a goal
+            of its own.
 
-    Example: of the 8 words of length 3 over two symbols, 4 hold an even number of the second.
+    Example: of the 8 words of length 3 over two symbols, 4 have an even number of the second.
 
         >>> words = Words(np.array([[0, 1], [1, 0]]))
         >>> np.exp(words.log_counts(3)).round(6).tolist()
@@ -37,17 +37,17 @@ class Words:
         self._counts = reached.astype(object) * 1
         self._logs: list[Floats] = [_log(self._counts)]
         self._shares: list[Floats] = [np.empty(0)]
-        # A row is a place in a flat table [goal, state, symbol] with symbol 0: goal and state in one number.
+        # A row is an index into a flat table [goal, state, symbol] with symbol 0: goal and state in one number.
         blocks = np.arange(reached.shape[1])[:, None, None] * table.size
         self._following = (blocks + table * table.shape[1]).ravel()
 
     def log_counts(self, length: int) -> Floats:
-        """``[state, goal]`` natural logarithm of the number of words of this length; -inf where there is none."""
+        """``[state, goal]`` natural logarithm of the number of words of this length; -inf if there is none."""
         self._grow(length)
         return self._logs[length]
 
     def draw(self, start: Ints, goal: Ints, uniforms: Floats) -> tuple[Ints, Ints]:
-        """Words, each uniform over those of its length that lead from its start to its goal.
+        """Draw words, each uniform over those of its length that lead from its start to its goal.
 
         Args:
             start: ``[batch]`` states.
@@ -73,9 +73,8 @@ class Words:
     def _grow(self, length: int) -> None:
         """Extend the tables to words of this length.
 
-        ``_shares[n]`` is, flattened, ``[goal, state, symbol]``: the share of words of length n that start
-        with the symbol or an earlier one. Of the counts only the last are kept: they have as many digits
-        as words are long.
+        ``_shares[n]`` is, flattened, ``[goal, state, symbol]``: the share of words of length n that start with the
+        symbol or an earlier one. Only the last counts are stored, because they have as many digits as words are long.
         """
         while len(self._logs) <= length:
             following = self._counts[self._table]  # [state, symbol, goal]
@@ -91,7 +90,7 @@ def state_shares(table: Ints, start: int, symbol_shares: Floats) -> Floats:
     Args:
         table: ``[state, symbol]`` following state.
         start: the state before the first symbol.
-        symbol_shares: ``[length, symbol]`` probability of each symbol at each place.
+        symbol_shares: ``[length, symbol]`` probability of each symbol at each position.
     """
     shares: Floats = np.eye(len(table))[start]
     for probabilities in symbol_shares:
@@ -100,10 +99,10 @@ def state_shares(table: Ints, start: int, symbol_shares: Floats) -> Floats:
 
 
 def pick(log_weights: Floats, uniforms: Floats) -> Ints:
-    """One column for each row, with probability in proportion to exp(log weight) (the Gumbel trick).
+    """Pick one column for each row, with probability in proportion to exp(log weight) (the Gumbel trick).
 
     Args:
-        log_weights: ``[batch, options]``; -inf is never picked unless nothing else is there.
+        log_weights: ``[batch, options]``; -inf is picked only if all weights are -inf.
         uniforms: as many independent uniform numbers on [0, 1).
     """
     with np.errstate(divide="ignore"):
@@ -113,6 +112,6 @@ def pick(log_weights: Floats, uniforms: Floats) -> Ints:
 
 
 def _log(counts: NDArray[np.object_]) -> Floats:
-    """Natural logarithms of integers too large for a double."""
+    """Return natural logarithms of integers that may be too large for a double."""
     flat = [math.log(count) if count else -math.inf for count in counts.ravel()]
     return np.array(flat).reshape(counts.shape)

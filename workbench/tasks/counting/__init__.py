@@ -1,1 +1,1 @@
-"""Tasks whose summary is one counter, or a few."""
+"""Tasks whose task state is one counter, or a few."""

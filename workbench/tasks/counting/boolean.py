@@ -28,23 +28,21 @@ VALUE, BINARY = 1, 4
 
 
 class BooleanExpression(CounterLanguage):
-    """Is this a complete Boolean expression, in prefix notation, with operators of up to n operands?
+    """Decide whether a sequence is a complete Boolean expression in prefix notation. Operators have up to n operands.
 
-    ``n-ary`` expressions as in Bhattamishra et al. 2020 (Boolean-3 and Boolean-5): a value, 0 or 1, or an
-    operator with its operands after it; there is one operator for each number of operands, ``~ + > * ^``
-    with 1, 2, 3, 4, 5. A counter recognises them: one operand is missing at first, a value supplies one, an
-    operator with k operands asks for k - 1 more; the string is complete when none is missing, and broken
-    when it goes on.
+    ``n-ary`` expressions as in Bhattamishra et al. 2020 (Boolean-3 and Boolean-5): a value, 0 or 1, or an operator
+    followed by its operands. There is one operator for each number of operands: ``~ + > * ^`` have 1, 2, 3, 4, 5. A
+    counter recognises them. At first one operand is missing; a value supplies one, and an operator with k operands
+    needs k - 1 more. The sequence is complete when none is missing, and broken if it continues after that.
 
-    Laws: a fair coin says whether the string is complete (:class:`CounterLanguage`). Strings are x p e: e
-    is an expression, x misses exactly one operand, p is a pair of symbols: ``+ v`` (v is 0 or 1, evenly)
-    in complete strings; else ``v +``, which supplies as much but completes too early, ``+ +`` (one operand
-    more is missing) or ``v v``. Expressions are drawn symbol by symbol, an operator with probability
-    ``operators``, each evenly, else a value, as in that paper, under the condition that they have the
-    length they must have; x is one without its last value. The place of p is uniform, under *challenge*
-    outside the first and the last N tokens.
+    Distributions (those of :class:`CounterLanguage`): half of the sequences are complete. A sequence is x p e: e is an
+    expression, x lacks exactly one operand, and p is a pair of symbols. The pair is ``+ v`` in complete sequences (v is
+    0 or 1 with equal probability). Else it is ``v +``, which supplies as much but completes too early, ``+ +`` (one
+    more operand is missing) or ``v v``. Expressions are drawn symbol by symbol as in that paper, given their length: an
+    operator with probability ``operators`` (all equally likely), else a value. The part x is an expression without its
+    last value. The position of p is uniform, under *challenge* outside the first and the last N tokens.
 
-    The update summary is (operands missing, whether the string goes on after it was complete).
+    Task states: ``update_summary`` is (operands missing, whether the sequence continues after it was complete).
 
     Example: ``+ 0 ~ 1`` is complete; after ``0`` nothing may follow.
 
@@ -58,7 +56,7 @@ class BooleanExpression(CounterLanguage):
     summary: ClassVar[str] = "whether the expression is complete"
 
     n: int = Field(3, ge=2, le=5)
-    """The most operands an operator has."""
+    """Largest number of operands of an operator."""
     operators: float = Field(0.5, gt=0, lt=1)
     """Probability of an operator; the paper has 0.5 for n = 3 and 0.3 for n = 5."""
 
@@ -73,7 +71,7 @@ class BooleanExpression(CounterLanguage):
 
     @property
     def following_names(self) -> tuple[str, ...]:
-        """Nothing, or anything."""
+        """Names of the two sets of symbols that may follow: only the end, or any symbol."""
         return ("<eos>", " ".join(self.tokens_names[1:]))
 
     def admissible(self, length: int) -> bool:
@@ -103,21 +101,21 @@ class BooleanExpression(CounterLanguage):
         return Trace(missing[..., None], violated, (missing > 0).long())
 
     def _ends_a_word(self, tokens: Int[Tensor, "batch window"]) -> Bool[Tensor, " batch"]:
-        """Whether, read backwards, every operator finds its operands."""
+        """Whether every operator finds its operands when the tokens are read backwards."""
         operands = (tokens - BINARY + 2).clamp(min=0).flip(1)
         expressions = (1 - operands).cumsum(1)
         return (expressions >= 1).all(1)
 
     def may_follow(self, symbols: Sequence[str]) -> set[str] | None:
-        rest = list(symbols)
-        complete = _without_one_expression(rest)
-        if rest:
+        remaining = list(symbols)
+        complete = _without_one_expression(remaining)
+        if remaining:
             return None
         return {"<eos>"} if complete else set(self.tokens_names[1:])
 
 
 def _without_one_expression(symbols: list[str]) -> bool:
-    """Take one expression off the front of the list; whether all of it was there."""
+    """Remove one expression from the front of the list; return whether it was complete."""
     waiting = [1]
     while waiting and symbols:
         symbol = symbols.pop(0)
@@ -133,13 +131,13 @@ def _without_one_expression(symbols: list[str]) -> bool:
 def _shares(weights: tuple[float, ...], length: int) -> Floats:
     """``[left, missing, operands]`` cumulative shares of the next symbol, by its number of operands.
 
-    Among the strings of exactly ``left`` symbols that supply ``missing`` operands and not before their end,
-    weighted by the product of the weights of their symbols. The last share, 1, is left out. More than 16
-    sqrt(length) operands are never missing: with steps of variance up to 6 that would happen once in 1e30.
+    The shares are those among sequences of exactly ``left`` symbols that supply ``missing`` operands, and not earlier.
+    Each sequence is weighted by the product of the weights of its symbols. The last share, 1, is left out. More than 16
+    sqrt(length) operands are never missing: with steps of variance up to 6 that would happen once in 1e30 sequences.
     """
     most = len(weights) - 1
     missing = np.arange(min(length, math.ceil(16 * math.sqrt(length))) + 1)
-    chance = np.zeros(len(missing) + most)  # of supplying so many operands in exactly so many symbols
+    chance = np.zeros(len(missing) + most)  # of supplying this many operands in exactly this many symbols
     chance[0] = 1.0
     shares = np.zeros((length + 1, len(missing), most))
     for left in range(1, length + 1):
@@ -147,7 +145,7 @@ def _shares(weights: tuple[float, ...], length: int) -> Floats:
         total = parts.sum(1)
         possible = total > 0
         shares[left, 1:][possible] = (parts[possible].cumsum(1) / total[possible, None])[:, :-1]
-        # Shares alone are read off, so the scale is free, and long strings do not underflow.
+        # Only shares are read, so the scale is free, and long sequences do not underflow.
         chance[1 : len(missing)] = total / total.max()
         chance[0] = 0.0
     return shares
@@ -156,7 +154,7 @@ def _shares(weights: tuple[float, ...], length: int) -> Floats:
 def draw_expressions(
     weights: tuple[float, ...], first: Int[Tensor, " batch"], length: int, generator: torch.Generator
 ) -> Int[Tensor, "batch length"]:
-    """Two expressions side by side in each row, as the number of operands of each symbol.
+    """Draw two expressions side by side in each row, as the number of operands of each symbol.
 
     Args:
         weights: of the symbols with 0, 1, 2, ... operands.
@@ -167,11 +165,11 @@ def draw_expressions(
     shares = _shares(weights, 1 << (length - 1).bit_length())
     table, levels = shares.reshape(-1, shares.shape[2]), shares.shape[1]
     position, ends = np.arange(length)[:, None], first.cpu().numpy()
-    left = np.where(position < ends, ends - position, length - position) * levels
-    drawn = uniforms((length, len(first), 1), generator).cpu().numpy()
-    found = np.empty((length, len(first)), dtype=np.int64)
+    remaining = np.where(position < ends, ends - position, length - position) * levels
+    uniform = uniforms((length, len(first), 1), generator).cpu().numpy()
+    operands = np.empty((length, len(first)), dtype=np.int64)
     missing = np.ones_like(ends)
     for t in range(length):
-        found[t] = (drawn[t] >= table.take(left[t] + missing, axis=0)).sum(1)
-        missing = np.maximum(missing - 1 + found[t], 1)  # where one expression ends the next begins
-    return torch.from_numpy(found.T).to(first.device)
+        operands[t] = (uniform[t] >= table.take(remaining[t] + missing, axis=0)).sum(1)
+        missing = np.maximum(missing - 1 + operands[t], 1)  # the next expression begins where one ends
+    return torch.from_numpy(operands.T).to(first.device)

@@ -1,4 +1,4 @@
-"""Languages that counters recognise: words, near misses, and what is asked of every prefix."""
+"""Base class of tasks over languages that counters recognise: words, near misses, and queries at every prefix."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ __all__ = ["LESS", "MORE", "ORDER", "WORD", "CounterLanguage", "Trace", "clear_p
 
 END = "<eos>"
 WORD, ORDER, MORE, LESS = range(4)
-"""Kinds of strings: a word; right counts in the wrong order; too much opened; too much closed."""
+"""Kinds of sequences: a word; right counts in the wrong order; too much opened; too much closed."""
 KINDS = {"word": WORD, "right counts, wrong order": ORDER, "too much opened": MORE, "too much closed": LESS}
 
 
 class Trace(NamedTuple):
-    """What counters say after every symbol.
+    """The counters after every symbol.
 
     Attributes:
         counters: their values.
         violated: whether no word can be reached any more.
-        following: which set of symbols may follow, by its place in :attr:`CounterLanguage.following_names`;
-            0 where the string so far is a word. Meaningless once violated.
+        following: which set of symbols may follow, as an index into :attr:`CounterLanguage.following_names`. 0 if the
+            sequence so far is a word. Meaningless once violated.
     """
 
     counters: Int[Tensor, "batch length counter"]
@@ -38,23 +38,23 @@ class Trace(NamedTuple):
 
 
 class CounterLanguage(Task):
-    """Base of the tasks over a language that counters recognise.
+    """Base class of the tasks over a language that counters recognise.
 
-    ``ask`` says what is asked after every symbol: *member*, whether the string so far is a word; *next*,
-    which symbols may follow on the way to a word, and whether the string may end (``<eos>``), as in
-    Bhattamishra et al. 2020 ("On the Ability and Limitations of Transformers to Recognize Formal
-    Languages"), where nothing is asked once no word can be reached.
+    ``ask`` selects the query after every symbol. *member*: whether the sequence so far is a word. *next*: which symbols
+    may follow on the way to a word, and whether the sequence may end (``<eos>``). *next* is the format of Bhattamishra
+    et al. 2020 ("On the Ability and Limitations of Transformers to Recognize Formal Languages"). As there, positions
+    from which no word can be reached are not supervised.
 
-    Laws: a fair coin says whether the string is a word, else it misses one by a single event, at a place
-    that the word has as well. Asked for *member*, half of the misses have the right counts in the wrong
-    order, a quarter have too much opened and a quarter too much closed; asked for *next*, all have too much
-    opened, and so can still become words. *training* and *matched* put the event anywhere; *challenge*
-    outside the first and the last N tokens (N = the longest training length) wherever the language has
-    such a place. What lies outside the event has the same law in words and misses, so that nothing
-    computed from it alone beats the coin.
+    Distributions: with probability 1/2 the sequence is a word. Otherwise it misses a word by a single event, at a
+    position that the word has too. For *member*, half of the near misses have the right counts in the wrong order, a
+    quarter have too much opened and a quarter too much closed. For *next*, all have too much opened, so that they can
+    still become words. *training* and *matched* place the event anywhere. *challenge* places it outside the first and
+    the last N tokens (N = the longest training length) if the language has such a position. The tokens outside the
+    event have the same distribution in words and near misses. So nothing that is computed only from them beats a coin
+    flip.
 
-    The update summary is the counters and whether a word is out of reach (0 or 1); the output summary is
-    the answer (the number of answers, where nothing is asked).
+    Task states: ``update_summary`` is the counters and whether a word is out of reach (0 or 1). ``output_summary`` is
+    the answer (the number of answers at positions without supervision).
     """
 
     family: ClassVar[str] = "counting"
@@ -63,22 +63,22 @@ class CounterLanguage(Task):
     vocabulary: ClassVar[tuple[str, ...]] = (BOS,)
 
     ask: Literal["member", "next"] = "member"
-    """What is asked after every symbol."""
+    """The query after every symbol."""
 
     # ---- what a subclass states ------------------------------------------------------------------
     @property
     @abstractmethod
     def language(self) -> str:
-        """What the language is called in a sentence."""
+        """The name of the language in a sentence."""
 
     @property
     @abstractmethod
     def following_names(self) -> tuple[str, ...]:
-        """The sets of what may follow, that of a word first."""
+        """The sets of symbols that may follow; the first one is that after a word."""
 
     @abstractmethod
     def _trace(self, strings: Int[Tensor, "batch length"]) -> Trace:
-        """Run the counters over strings of token ids (without BOS)."""
+        """Run the counters over sequences of token ids (without BOS)."""
 
     @abstractmethod
     def _ends_a_word(self, tokens: Int[Tensor, "batch window"]) -> Bool[Tensor, " batch"]:
@@ -88,23 +88,23 @@ class CounterLanguage(Task):
     def _draw(
         self, kind: Int[Tensor, " batch"], length: int, clear: int | None, generator: torch.Generator
     ) -> tuple[Int[Tensor, "batch length"], Int[Tensor, " batch"]]:
-        """Strings of the given kinds, and the place (from 0) of the first token of the deciding event.
+        """Return sequences of the given kinds, and the position (from 0) of the first token of the deciding event.
 
-        Under *challenge* ``clear`` says of how many tokens at either end the event stays clear, wherever
-        there is such a place; else it is None.
+        Under *challenge* ``clear`` is the number of tokens at either end that the event avoids, if there is such a
+        position. Otherwise it is None.
         """
 
-    # ---- what follows ----------------------------------------------------------------------------
+    # ---- what all of them share ------------------------------------------------------------------
     @property
     def question(self) -> str:  # type: ignore[override]
-        """What is asked."""
+        """The query as a question."""
         if self.ask == "member":
             return f"Is the string so far a word of {self.language}?"
         return f"Which symbols may follow the string so far in {self.language}?"
 
     @property
     def output_names(self) -> tuple[str, ...]:
-        """``no``, ``yes``; or the sets of what may follow."""
+        """``no`` and ``yes``; for *next* the sets of symbols that may follow."""
         return ("no", "yes") if self.ask == "member" else self.following_names
 
     def draw_strings(
@@ -129,46 +129,46 @@ class CounterLanguage(Task):
             return word, torch.ones_like(violated), word, update
         return following.where(~violated, 0), ~violated, following.where(~violated, self.d_vocab_out), update
 
-    # ---- floors ----------------------------------------------------------------------------------
+    # ---- baselines -------------------------------------------------------------------------------
     def chance(self, law: Law, length: int) -> float:
-        """1/2, for a fair coin decides between a word and a miss; the same under every law."""
+        """Return 1/2 under every distribution, because a fair coin decides between a word and a near miss."""
         return 0.5
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
-        """What the tokens answer when they are all there is; a plain guess where they answer nothing."""
-        answers, asked, _, _ = self.label_strings(tokens, {})
+        """Return the answer for these tokens as a whole sequence; a plain guess if it is not supervised."""
+        answers, supervised, _, _ = self.label_strings(tokens, {})
         weights = F.one_hot(answers[:, -1], self.d_vocab_out).double()
-        return weights.where(asked[:, -1:], 1.0)
+        return weights.where(supervised[:, -1:], 1.0)
 
     def shortcuts(self, batch: Batch, window: int) -> dict[str, Float[Tensor, " batch"]]:
-        """As for every task, but windows know which end of the string they see.
+        """Return the shortcuts of every task; each window also knows which end of the sequence it contains.
 
-        They take it for a word wherever what they see can begin, or end, one.
+        A window guesses a word whenever its tokens can begin, or end, a word.
         """
-        found = super().shortcuts(batch, window)
+        hits = super().shortcuts(batch, window)
         if batch.length > window:
             strings, target = batch.tokens[:, 1:], batch.targets[:, -1]
-            for name, seen, possible in (
+            for name, visible, possible in (
                 ("first_window", strings[:, :window], ~self._trace(strings[:, :window]).violated[:, -1]),
                 ("last_window", strings[:, -window:], self._ends_a_word(strings[:, -window:])),
             ):
-                guess = self._as_word(possible) if self.ask == "member" else self._or_word(seen, possible)
-                found[name] = self._expected_correct(guess, target)
-        return found
+                guess = self._as_word(possible) if self.ask == "member" else self._or_word(visible, possible)
+                hits[name] = self._expected_correct(guess, target)
+        return hits
 
     def _as_word(self, possible: Bool[Tensor, " batch"]) -> Float[Tensor, "batch out"]:
         return F.one_hot(possible.long(), 2).double()
 
     def _or_word(
-        self, seen: Int[Tensor, "batch window"], possible: Bool[Tensor, " batch"]
+        self, visible: Int[Tensor, "batch window"], possible: Bool[Tensor, " batch"]
     ) -> Float[Tensor, "batch out"]:
-        word = F.one_hot(torch.zeros_like(seen[:, 0]), self.d_vocab_out).double()
-        return word.where(possible[:, None], self.answer(seen))
+        word = F.one_hot(torch.zeros_like(visible[:, 0]), self.d_vocab_out).double()
+        return word.where(possible[:, None], self.answer(visible))
 
-    # ---- hard strings ------------------------------------------------------------------------
+    # ---- hard sequences ----------------------------------------------------------------------
     @property
     def strata_names(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The kinds of strings: counts alone do not tell the second from a word, order alone not the others."""
+        """The kinds of sequences. Counts cannot separate the second kind from words; order cannot separate the rest."""
         return tuple(KINDS) if self.ask == "member" else ()
 
     def draw_stratum(
@@ -181,9 +181,9 @@ class CounterLanguage(Task):
     # ---- the oracle ------------------------------------------------------------------------------
     @abstractmethod
     def may_follow(self, symbols: Sequence[str]) -> set[str] | None:
-        """Which symbols may follow, and ``<eos>`` where the string is a word; None where no word begins so.
+        """Return the symbols that may follow, with ``<eos>`` after a word; None if no word begins so.
 
-        In plain Python and sharing no code with the sampler: the oracle.
+        This oracle is plain Python and shares no code with the sampler.
         """
 
     def reference(self, tokens: Sequence[int]) -> list[Any]:
@@ -201,15 +201,15 @@ class CounterLanguage(Task):
 def event_places(
     positions: Sequence[int], length: int, clear: int | None, batch: int, generator: torch.Generator
 ) -> Int[Tensor, " batch"]:
-    """Places (from 0) of an event of two tokens, uniform over the given ones.
+    """Return positions (from 0) of an event of two tokens, uniform over the given ones.
 
-    Of these, over those where both tokens stay clear of the first and the last ``clear`` tokens, if any do.
+    If some of them keep both tokens outside the first and the last ``clear`` tokens, only these are drawn.
     """
     chosen = torch.tensor(clear_places(positions, length, clear), device=generator.device)
     return chosen[integers(len(chosen), (batch,), generator)]
 
 
 def clear_places(positions: Sequence[int], length: int, clear: int | None) -> list[int]:
-    """The places that :func:`event_places` draws from."""
+    """Return the positions that :func:`event_places` draws from."""
     margin = clear or 0
     return [position for position in positions if margin <= position < length - 1 - margin] or list(positions)

@@ -1,4 +1,4 @@
-"""Balanced brackets that counters recognise: Dyck-1 and shuffles of it."""
+"""Balanced brackets that counters recognise: Dyck-1 and shuffles of Dyck-1 languages."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["Dyck1", "ShuffleDyck"]
 
 
 class BracketCounts(CounterLanguage):
-    """Base: strings in which the brackets of each type, taken alone, are balanced.
+    """Base class: a sequence is a word if the brackets of each type are balanced, ignoring the other types.
 
-    The deciding event is one pair of brackets of one type between two balanced strings: ``( )`` in words,
-    ``) (`` in the wrong order, ``( (`` and ``) )`` out of balance. Its place is uniform over the
-    admissible ones, the two balanced strings are uniform given their lengths, its type is uniform.
+    The deciding event is one pair of brackets of one type between two balanced sequences. It is ``( )`` in words, ``)
+    (`` in the wrong order, ``( (`` if too much is opened, and ``) )`` if too much is closed. Its position is uniform
+    over the admissible ones, and its type is uniform. The two balanced sequences are uniform given their lengths.
     """
 
     @property
@@ -40,7 +40,10 @@ class BracketCounts(CounterLanguage):
 
     @property
     def following_names(self) -> tuple[str, ...]:
-        """By the set of types that are open, type j counting 2^j: every opening bracket, and theirs closing."""
+        """Names of the sets of symbols that may follow, by the set of types that are open.
+
+        Type j counts 2^j. Each set contains every opening bracket, and the closing brackets of the open types.
+        """
         names = self.tokens_names
         openings, closings = names[1::2], names[2::2]
         sets = []
@@ -74,7 +77,7 @@ class BracketCounts(CounterLanguage):
         return Trace(depth.transpose(1, 2), violated, following)
 
     def _ends_a_word(self, tokens: Int[Tensor, "batch window"]) -> Bool[Tensor, " batch"]:
-        """Read backwards, with the sides of the brackets exchanged, the end of a word begins one."""
+        """Whether some word ends with these tokens: read backwards with sides exchanged, they must begin a word."""
         return ~self._trace(_mirrored(tokens)).violated[:, -1]
 
     def may_follow(self, symbols: Sequence[str]) -> set[str] | None:
@@ -90,16 +93,16 @@ class BracketCounts(CounterLanguage):
 
 
 class Dyck1(BracketCounts):
-    """Are the brackets balanced? One type of brackets, as deep as they like: Dyck-1.
+    """Decide whether brackets of one type are balanced, at any depth: Dyck-1.
 
-    Laws: a fair coin says whether the string is balanced (:class:`CounterLanguage`). Strings are u p v, u and
-    v uniform among the balanced strings of their lengths, p a pair of brackets: ``( )`` in balanced
-    strings; else ``) (``, which leaves the counts right, ``( (`` or ``) )``. The place of p is uniform, under
-    *challenge* outside the first and the last N tokens. The grammar of the literature (S -> ( S ) with
-    probability 1/2, S S with 1/4, else empty) has no fixed length; here every balanced string of a length
-    is equally likely.
+    Distributions (those of :class:`CounterLanguage`): half of the sequences are balanced. A sequence is u p v, where u
+    and v are uniform among the balanced sequences of their lengths, and p is a pair of brackets. The pair is ``( )`` in
+    balanced sequences; else ``) (``, which has the right counts, ``( (`` or ``) )``. The position of p is uniform,
+    under *challenge* outside the first and the last N tokens. The grammar of the literature (S -> ( S ) with
+    probability 1/2, S S with 1/4, else empty) has no fixed length. Here every balanced sequence of a length is equally
+    likely.
 
-    The update summary is (depth, whether a bracket was closed that was not open).
+    Task states: ``update_summary`` is (depth, whether a bracket was closed that was not open).
 
     Example: ``( ) ) (`` has the right counts, but closes too early.
 
@@ -119,17 +122,17 @@ class Dyck1(BracketCounts):
 
 
 class ShuffleDyck(BracketCounts):
-    """Is each of several types of brackets balanced, whatever stands between them? The shuffle of k Dyck-1.
+    """Decide whether each of several types of brackets is balanced, ignoring the other types: a shuffle of k Dyck-1.
 
-    ``(1 (2 )1 )2`` is a word: brackets of different types may cross. k counters recognise it.
+    ``(1 (2 )1 )2`` is a word: brackets of different types may cross. k counters recognise the language.
 
-    Laws: as for Dyck-1, with u and v uniform among the words of their lengths and p a pair of one type, which
-    is uniform. Asked for *next*, the sets of all types that are open are asked for, 2^k of them; at the
-    last query no bracket is open in half of the strings, one type in the others.
+    Distributions: those of Dyck-1. Here u and v are uniform among the words of their lengths, and p is a pair of one
+    random type. For *next*, the answers are the 2^k sets of open types. At the last query no bracket is open in half of
+    the sequences, and one type is open in the others.
 
-    The update summary is (depth of each type, whether a bracket was closed that was not open).
+    Task states: ``update_summary`` is (depth of each type, whether a bracket was closed that was not open).
 
-    Example: with k = 2, ``(1 (2 )1 )2`` is a word, and so is no prefix of it.
+    Example: with k = 2, ``(1 (2 )1 )2`` is a word, but none of its proper prefixes is one.
 
         >>> ShuffleDyck(k=2).reference([1, 3, 2, 4])
         [0, 0, 0, 1]
@@ -154,12 +157,12 @@ class ShuffleDyck(BracketCounts):
 
 
 def _closing(kind: Int[Tensor, " batch"]) -> Int[Tensor, "batch 2"]:
-    """1 where the two brackets of the deciding pair close."""
+    """Return 1 for each bracket of the deciding pair that closes."""
     first, second = (kind == ORDER) | (kind == LESS), (kind == WORD) | (kind == LESS)
     return torch.stack([first, second], 1).long()
 
 
 def _mirrored(tokens: Int[Tensor, "batch window"]) -> Int[Tensor, "batch window"]:
-    """Backwards, openings closing and closings opening."""
+    """Return the tokens backwards, with openings and closings exchanged."""
     flipped = tokens.flip(1) - 1
     return 1 + flipped + 1 - 2 * (flipped % 2)

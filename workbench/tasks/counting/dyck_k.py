@@ -1,4 +1,4 @@
-"""Brackets of several types, nested to a bounded depth: the state is a stack."""
+"""Brackets of several types, nested to a bounded depth: the task state is a stack."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ __all__ = ["DyckK", "folded"]
 
 
 _Stack = tuple[int, ...] | None
-"""The types of the open brackets in order; None once the string is broken."""
+"""The types of the open brackets in order; None once the sequence is broken."""
 _EMPTY: _Stack = ()
 
 
 class DyckK(Task):
-    """Which bracket closes the one opened last? k types of brackets, nested at most ``depth`` deep.
+    """Report which bracket closes the one opened last: k types of brackets, nested at most ``depth`` deep.
 
-    ``ask`` says what is asked after every symbol: *close*, the type of the closing bracket that may follow,
-    wherever a bracket is open; *next*, all symbols that may follow (any opening bracket unless ``depth`` are
-    open, that closing bracket, ``<eos>`` where none is open). Asked at odd lengths in the end, where a
-    bracket is always open. Nothing is asked once a bracket is closed that was not opened last, or more than
-    ``depth`` are open.
+    ``ask`` selects the query after every symbol. *close*: the type of the closing bracket that may follow, at positions
+    with an open bracket. *next*: all symbols that may follow, which are any opening bracket unless ``depth`` are open,
+    that closing bracket, and ``<eos>`` if none is open. Lengths are odd, so that some bracket has not been closed at
+    the end. Positions are not supervised once a sequence is broken: it closes a bracket that was not opened last, or
+    opens more than ``depth``.
 
-    Laws: *training* and *matched* are the process of Hewitt et al. 2020 ("RNNs can generate bounded
-    hierarchical languages with optimal memory"), without end: where both are possible, a bracket is opened
-    or closed evenly, and types are uniform. *challenge* opens the bracket that is asked about at a place
-    uniform over those outside the first and the last N tokens (N = the longest training length), where
-    ``depth`` - 2 brackets are open at most, and closes whatever is opened after it: the same process under
-    these conditions. ``meta["answer_position"]`` is that place.
+    Distributions: *training* and *matched* are the process of Hewitt et al. 2020 ("RNNs can generate bounded
+    hierarchical languages with optimal memory"), without end. If a bracket can be opened or closed, both are equally
+    likely; types are uniform. *challenge* opens the queried bracket at a position that is uniform over those outside
+    the first and the last N tokens (N = the longest training length). At most ``depth`` - 2 brackets are then open, and
+    everything opened later is closed. The rest is the same process under these conditions. ``meta["answer_position"]``
+    is that position.
 
-    The output summary is the answer (the number of answers, where nothing is asked). The update summary is
-    the stack, its types (1 to k) as digits of one number to the base k + 1, the top first, and 1 once the
-    string is broken.
+    Task states: ``output_summary`` is the answer (the number of answers at positions without supervision).
+    ``update_summary`` is the stack, and 1 once the sequence is broken. The stack is one number to the base k + 1, whose
+    digits are the types (1 to k), the top first.
 
     Example: with k = 2, ``(1 (2 )2`` leaves ``(1`` open.
 
@@ -60,9 +60,9 @@ class DyckK(Task):
     k: int = Field(8, ge=2, le=32)
     """Number of types of brackets."""
     depth: int = Field(10, ge=2, le=30)
-    """The most brackets that are open at once."""
+    """Largest number of brackets that are open at once."""
     ask: Literal["close", "next"] = "close"
-    """What is asked after every symbol."""
+    """The query after every symbol."""
 
     @model_validator(mode="after")
     def _stack_fits_a_number(self) -> DyckK:
@@ -78,7 +78,7 @@ class DyckK(Task):
 
     @property
     def output_names(self) -> tuple[str, ...]:
-        """The closing brackets; or, for *next*, the sets below the bound, at it, and where none is open."""
+        """The closing brackets; for *next*, the sets of symbols below the bound, at the bound, and with none open."""
         names = self.tokens_names
         openings, closings = " ".join(names[1::2]), names[2::2]
         if self.ask == "close":
@@ -86,7 +86,7 @@ class DyckK(Task):
         return (*(f"{openings} {closing}" for closing in closings), *closings, f"{openings} <eos>")
 
     def automaton(self) -> Automaton | None:
-        """States are the stacks, the types of the open brackets in order, and one for broken strings."""
+        """Return an automaton of all stacks (types of the open brackets in order) and one broken state."""
         if sum(self.k**height for height in range(self.depth + 1)) + 1 > LARGEST_AUTOMATON:
             return None
         return Automaton.explore(
@@ -99,7 +99,7 @@ class DyckK(Task):
         )
 
     def _pushed(self, stack: _Stack, symbol: str) -> _Stack:
-        """The stack after one more symbol."""
+        """Return the stack after one more symbol."""
         kind = int(symbol[1:])
         if stack is None or (symbol[0] == "(" and len(stack) == self.depth):
             return None
@@ -108,7 +108,7 @@ class DyckK(Task):
         return stack[:-1] if stack[-1:] == (kind,) else None
 
     def _stack_answer(self, stack: _Stack) -> int:
-        """The number of the answer that a stack gives; -1 where nothing is asked."""
+        """Return the number of the answer for a stack; -1 if it is not supervised."""
         if stack is None or (self.ask == "close" and not stack):
             return -1
         if not stack:
@@ -140,7 +140,7 @@ class DyckK(Task):
     def _answer_places(
         self, batch: int, length: int, window: int | None, generator: torch.Generator
     ) -> Int[Tensor, " batch"]:
-        """Places (from 0) of the bracket asked about: at an even distance from the end, where it can be closed over."""
+        """Draw positions (from 0) of the queried bracket, at an even distance from the end. The rest can then close."""
         margin = outer_margin(length, window)
         places = [p for p in range(0, length, 2) if margin <= p < length - margin]
         return torch.tensor(places or [0], device=generator.device)[integers(len(places or [0]), (batch,), generator)]
@@ -148,7 +148,7 @@ class DyckK(Task):
     def _heights_over(
         self, position: Int[Tensor, " batch"], length: int, generator: torch.Generator
     ) -> Int[Tensor, "batch length"]:
-        """Depths after every symbol, where the symbol at ``position`` opens the bracket that is the top at the end."""
+        """Return depths after every symbol; the symbol at ``position`` opens the bracket that is on top at the end."""
         before, after = position, length - 1 - position
         low = self._end_of_walk(before, lambda end: folded(end, self.depth) <= self.depth - 2, generator)
         base = folded(2 * low - before, self.depth) + 1
@@ -169,9 +169,9 @@ class DyckK(Task):
     def _end_of_walk(
         self, steps: Int[Tensor, " batch"], allowed: Any, generator: torch.Generator
     ) -> Int[Tensor, " batch"]:
-        """How many of so many even steps of +1 and -1 go up, given that their sum is allowed.
+        """Draw how many of ``steps`` fair steps of +1 and -1 go up, given that their sum is allowed.
 
-        ``allowed`` takes sums ``[batch, number]`` and says which are.
+        ``allowed`` takes sums ``[batch, number]`` and returns which ones are allowed.
         """
         most = int(steps.max())
         ups = torch.arange(most + 1, device=steps.device, dtype=torch.float64)
@@ -179,7 +179,7 @@ class DyckK(Task):
         log_ways = torch.lgamma(total + 1) - torch.lgamma(ups + 1) - torch.lgamma((total - ups).clamp(min=0) + 1)
         possible = (ups <= total) & allowed(2 * ups.long() - steps[:, None])
         uniform = uniforms(possible.shape, generator)
-        noise = -(-uniform.log()).log()  # the largest of logarithms plus Gumbel noise is a draw from the weights
+        noise = -(-uniform.log()).log()  # the argmax of log weights plus Gumbel noise is a draw from the weights
         return (log_ways + noise).masked_fill(~possible, -torch.inf).argmax(1)
 
     # ---- labels ------------------------------------------------------------------------------
@@ -198,16 +198,19 @@ class DyckK(Task):
         wrong = (height < 0) | (height > self.depth) | closing & (kind != top_before)
         broken = wrong.long().cummax(1).values.bool()
         answers = top - 1
-        asked = ~broken & (height > 0)
+        supervised = ~broken & (height > 0)
         if self.ask == "next":
             answers = torch.where(height == self.depth, self.k + answers, answers).where(height > 0, 2 * self.k)
-            asked = ~broken
+            supervised = ~broken
         update = torch.stack([stack.masked_fill(broken, 0), broken.long()], -1)
-        return answers.where(asked, 0), asked, answers.where(asked, self.d_vocab_out), update
+        return answers.where(supervised, 0), supervised, answers.where(supervised, self.d_vocab_out), update
 
-    # ---- floors ------------------------------------------------------------------------------
+    # ---- baselines ---------------------------------------------------------------------------
     def chance(self, law: Law, length: int) -> float:
-        """1/k; for *next*, under *training* and *matched*, 1/k of the likelier of being at the bound and below it."""
+        """Return 1/k; for *next* under *training* and *matched*, times the probability of the likelier case.
+
+        The two cases are that ``depth`` brackets are open at the end, and that fewer are.
+        """
         if self.ask == "close" or law == "challenge":
             return 1 / self.k
         at_bound = folded(2 * torch.arange(length + 1) - length, self.depth) == self.depth
@@ -215,7 +218,7 @@ class DyckK(Task):
         return float(max(full, 2**length - full) / 2**length / self.k)
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
-        """What the last bracket that is open among the visible ones answers; a plain guess where none is."""
+        """Return the type of the last bracket that is open among the visible ones; a plain guess if none is."""
         symbol = tokens - 1
         closing = symbol % 2 == 1
         height = torch.where(closing, -1, 1).cumsum(1)
@@ -250,17 +253,18 @@ class DyckK(Task):
 
 
 def folded(walk: Int[Tensor, "*any"], bound: int | Int[Tensor, "*#any"]) -> Int[Tensor, "*any"]:
-    """A walk on all integers, folded into ``0..bound``: at 0 it always goes up, at the bound always down.
+    """Fold a walk on all integers into ``0..bound``: from 0 it always goes up, from the bound always down.
 
-    Elsewhere a fair walk stays fair, so this is the walk with reflecting ends, without a loop over its steps.
+    Elsewhere a fair walk stays fair. So the result is a walk with reflecting ends, computed without a loop over steps.
     """
     return bound - (bound - walk % (2 * bound)).abs()
 
 
 def _brackets(heights: Int[Tensor, "batch length"], types: Int[Tensor, "batch length"]) -> Int[Tensor, "batch length"]:
-    """Symbols (2 j opens, 2 j + 1 closes type j) of given depths; an opening bracket takes the type at its place.
+    """Return the symbols (2 j opens, 2 j + 1 closes type j) of given depths.
 
-    A bracket and the one that closes it are neighbours among the symbols of their level.
+    An opening bracket takes the type at its index. A bracket and the one that closes it are neighbours among the
+    symbols of their level.
     """
     before = F.pad(heights[:, :-1], (1, 0))
     closing = heights < before

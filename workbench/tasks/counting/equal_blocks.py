@@ -29,23 +29,23 @@ from workbench.tasks.sampling import integers
 __all__ = ["EqualBlocks"]
 
 OFF_BY_ONE = {"off by 1, wrong order": ORDER, "off by 1, too long": MORE, "off by 1, too short": LESS}
-"""Misses by one token: two change places at a boundary, or the block before it is longer or shorter by one."""
+"""Near misses by one token: a swap of two tokens at a boundary, or a block before it that is too long or too short."""
 
 
 class EqualBlocks(CounterLanguage):
-    """Is this one block of each letter, in order and all of one length? a^n b^n, a^n b^n c^n, a^n b^n c^n d^n.
+    """Decide whether a sequence is one block of each letter, in order and of equal lengths: a^n b^n, a^n b^n c^n, ...
 
-    Laws: a fair coin says whether the string is the word of its length (:class:`CounterLanguage`). Asked for
-    *member*, the event of a miss is at the boundary of two blocks, uniform over the boundaries: the last s
-    tokens of the one block and the first s of the next change places, or the boundary lies s tokens further
-    right or left. Asked for *next*, the block of a is s longer than a word of this length has, and the
-    rest goes on as it must. Under *training* and *matched*, s is uniform over what is possible (for *next*:
-    such that the last letter still occurs); under *challenge* it is 1, and the boundary lies outside the
-    first and the last N tokens where there is one that does: up to four letters, from length 4 N on.
+    Distributions (those of :class:`CounterLanguage`): half of the sequences are the word of their length. For *member*,
+    the event of a near miss is at the boundary of two blocks, uniform over the boundaries. Either the last s tokens of
+    one block and the first s of the next are swapped, or the boundary moves by s tokens to the right or left. For
+    *next*, the block of a is s tokens longer than in the word of this length, and the rest follows from it. Under
+    *training* and *matched*, s is uniform over the possible values (for *next*, those with which the last letter still
+    occurs). Under *challenge* s is 1, and the boundary is outside the first and the last N tokens if there is such a
+    boundary. With up to four letters there is one from length 4 N on.
 
-    The update summary is (count of each letter, whether no word begins so).
+    Task states: ``update_summary`` is (count of each letter, whether no word begins so).
 
-    Example: ``a a b b`` is a word; asked for *next*, its prefixes still need b, b, and nothing more.
+    Example: ``a a b b`` is a word. For *next*, its prefixes still need b, b, and nothing more.
 
         >>> EqualBlocks().reference([1, 1, 2, 2])
         [0, 0, 0, 1]
@@ -72,7 +72,7 @@ class EqualBlocks(CounterLanguage):
 
     @property
     def following_names(self) -> tuple[str, ...]:
-        """Nothing; a or b, after a; any other letter alone."""
+        """Names of the sets of symbols that may follow: only the end; a or b, after a; only one other letter."""
         return ("<eos>", "a b", *self.tokens_names[2:])
 
     def admissible(self, length: int) -> bool:
@@ -80,7 +80,7 @@ class EqualBlocks(CounterLanguage):
 
     @property
     def strata_names(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The misses by one token."""
+        """The near misses by one token."""
         return tuple(OFF_BY_ONE) if self.ask == "member" else ()
 
     def draw_stratum(
@@ -103,7 +103,7 @@ class EqualBlocks(CounterLanguage):
         return self._at_boundary(length, kind, position, moved[:, 0]), position
 
     def support(self, law: Law, length: int, window: int | None = None) -> Support | None:
-        """Every event that there is, and the word."""
+        """Return the word and the result of every possible event, with their probabilities."""
         self._refuse(length, law)
         clear, size = self._clear(length, law, window), length // self.letters
         if self.ask == "next":
@@ -126,22 +126,22 @@ class EqualBlocks(CounterLanguage):
         return Support.of(self._batch(strings, law, {}), torch.tensor(each, dtype=torch.float64))
 
     def _boundaries(self, length: int) -> range:
-        """The last place (from 0) of every block of a word but the last."""
+        """Return the last index (from 0) of every block of a word except the last block."""
         size = length // self.letters
         return range(size - 1, length - 1, size)
 
     def _longest(self, length: int, clear: int | None) -> int:
-        """By how much the first block may be too long, where what may follow is asked."""
+        """Return the largest excess of the first block, for *next*."""
         return max(1, (length - 1) // (self.letters - 1) - length // self.letters) if clear is None else 1
 
     def _with_first(self, first: Int[Tensor, " batch"], length: int) -> Int[Tensor, "batch length"]:
-        """Strings that go on as they must after so many a."""
+        """Return sequences that continue as they must after this many a."""
         return 1 + torch.arange(length, device=first.device) // first[:, None]
 
     def _at_boundary(
         self, length: int, kind: Int[Tensor, " batch"], position: Int[Tensor, " batch"], moved: Int[Tensor, " batch"]
     ) -> Int[Tensor, "batch length"]:
-        """The word with an event of a kind at a boundary, by so many tokens."""
+        """Return the word with an event of a kind at a boundary, of this many tokens."""
         size, index = length // self.letters, torch.arange(length, device=kind.device)
         kind, moved = kind[:, None], moved[:, None]
         block, past = (position // size)[:, None], index - position[:, None]
@@ -154,16 +154,16 @@ class EqualBlocks(CounterLanguage):
         letters = torch.arange(1, self.letters + 1, device=strings.device)[:, None]
         counts = (strings[:, None] == letters).cumsum(2)  # [batch, letter, length]
         latest = strings.cummax(1).values
-        first, rest = counts[:, :1], counts[:, 1:]
+        first, others = counts[:, :1], counts[:, 1:]
         unordered = (strings < latest).long().cummax(1).values.bool()
-        uneven = (rest > first) | (rest < first) & (letters[1:] < latest[:, None])
+        uneven = (others > first) | (others < first) & (letters[1:] < latest[:, None])
         needs_more = counts.gather(1, latest[:, None] - 1)[:, 0] < first[:, 0]
         following = torch.where(needs_more, latest, latest + 1) % (self.letters + 1)
         following = following.where(latest > 1, 1)
         return Trace(counts.transpose(1, 2), unordered | uneven.any(1), following)
 
     def _ends_a_word(self, tokens: Int[Tensor, "batch window"]) -> Bool[Tensor, " batch"]:
-        """Read backwards, with the letters in the opposite order, the end of a word begins one."""
+        """Whether some word ends with these tokens: read backwards with reversed letters, they must begin a word."""
         return ~self._trace(self.letters + 1 - tokens.flip(1)).violated[:, -1]
 
     def may_follow(self, symbols: Sequence[str]) -> set[str] | None:

@@ -1,4 +1,4 @@
-"""Majorities over more than one binary string: of many letters, and of three interleaved strings."""
+"""Majorities over more than one binary sequence: of many letters, and of three interleaved sequences."""
 
 from __future__ import annotations
 
@@ -20,24 +20,23 @@ from workbench.tasks.sequences.sequence_task import SequenceTask, symbol_names
 __all__ = ["InterleavedMajority", "LetterMajority"]
 
 STRINGS = 3
-"""Strings that are interleaved."""
+"""Number of sequences that are interleaved."""
 
 
 class LetterMajority(Task):
-    """Which letter occurs most often?
+    """Report the letter that occurs most often.
 
-    Asked wherever one letter leads alone. With 26 letters this is the majority of Huang et al. 2025 ("A Formal
-    Framework for Understanding Length Generalization in Transformers").
+    Prefixes in which one letter leads are supervised; prefixes that end in a tie are not. With 26 letters this is the
+    majority of Huang et al. 2025 ("A Formal Framework for Understanding Length Generalization in Transformers").
 
-    Laws: letters are independent, their shares drawn for each string, all shares equally likely (``shares``
-    *any*), so that the leader's lead keeps its law as strings grow; or, as in that paper, all letters are
-    equally likely (*even*), so that the lead shrinks and the task gets harder. Letters are those of the
-    whole alphabet or of one ``half`` of it, which strings then have alone. Strings that end in a
-    tie are drawn again. *challenge* sorts the tokens, the letters in random order, so that neither end of
-    the string shows many of them.
+    Distributions: letters are independent given their shares. With ``shares`` *any*, each sequence draws its own
+    shares, uniform on the simplex, so that the leader's lead keeps its distribution at every length. With *even*, as in
+    that paper, all letters are equally likely. The lead then shrinks with length, and the task becomes harder. ``half``
+    restricts the letters to one half of the alphabet. Sequences that end in a tie are drawn again. *challenge* sorts
+    the tokens, with the letters in random order, so that neither end of the sequence contains many letters.
 
-    The output summary is the leading letter, or the number ``letters`` for a tie; the update summary is the
-    count of each letter.
+    Task states: ``output_summary`` is the leading letter, or the number ``letters`` for a tie. ``update_summary`` is
+    the count of each letter.
 
     Example: in ``b a b`` b leads after one token and after three.
 
@@ -58,9 +57,9 @@ class LetterMajority(Task):
     letters: int = Field(26, ge=2, le=128)
     """Size of the alphabet."""
     shares: Literal["any", "even"] = "any"
-    """Whether letters differ in how likely they are."""
+    """Whether the letters of a sequence have different probabilities."""
     half: Literal["both", "first", "second"] = later("both")
-    """The half of the alphabet that strings have letters of; the first half is the smaller one."""
+    """The half of the alphabet that sequences use. For odd sizes the first half is the smaller one."""
 
     @model_validator(mode="after")
     def _two_letters_compete(self) -> LetterMajority:
@@ -80,7 +79,7 @@ class LetterMajority(Task):
 
     @property
     def _occurring(self) -> range:
-        """The letters that strings have, from 0."""
+        """The letters that sequences use, counted from 0."""
         middle = self.letters // 2
         return range(middle if self.half == "second" else 0, middle if self.half == "first" else self.letters)
 
@@ -104,13 +103,13 @@ class LetterMajority(Task):
     def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
-        leader, alone = _leaders(strings - 1)
+        leader, unique = _leaders(strings - 1)
         letters = torch.arange(1, self.letters + 1, device=strings.device)[:, None]
         counts = (strings[:, None] == letters).cumsum(2).transpose(1, 2)
-        return leader.where(alone, 0), alone, leader.where(alone, self.letters), counts
+        return leader.where(unique, 0), unique, leader.where(unique, self.letters), counts
 
     def chance(self, law: Law, length: int) -> float:
-        """One over the letters that strings have: every law treats those alike."""
+        """Return one over the number of letters that sequences use: every distribution is symmetric in them."""
         return 1.0 / len(self._occurring)
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
@@ -119,7 +118,7 @@ class LetterMajority(Task):
         return (counts == counts.amax(1, keepdim=True)).double()
 
     def strata(self, batch: Batch) -> dict[str, Bool[Tensor, " batch"]]:
-        """Near ties, by the lead over the second."""
+        """Return which sequences have a small margin: a small lead over the second letter."""
         assert batch.update_summary is not None
         first, second = batch.update_summary[:, -1].topk(2, dim=1).values.unbind(1)
         lead = first - second
@@ -129,7 +128,7 @@ class LetterMajority(Task):
         self, name: str, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> Batch | None:
         if len(self._occurring) == 2 and near_leads(self.LEADS[name], length, (), generator) is None:
-            return None  # two counts of a given sum: nothing to look for
+            return None  # two counts with a given sum: this lead cannot occur
         return super().draw_stratum(name, batch, length, generator, law, window)
 
     def reference(self, tokens: Sequence[int]) -> list[Any]:
@@ -146,9 +145,9 @@ class LetterMajority(Task):
 def _leaders(
     letters: Int[Tensor, "batch length"],
 ) -> tuple[Int[Tensor, "batch length"], Bool[Tensor, "batch length"]]:
-    """A most frequent letter of every prefix, and whether it is the only one.
+    """Return a most frequent letter of every prefix, and whether it is the only one.
 
-    A letter that reaches a count nobody had leads alone, until another one reaches that count.
+    A letter that reaches a new highest count is the only leader until another letter reaches that count.
     """
     count = earlier_occurrence(letters)[1] + 1
     most = count.cummax(1).values
@@ -160,18 +159,18 @@ def _leaders(
 
 
 class InterleavedMajority(SequenceTask):
-    """Which symbol leads in each of three interleaved strings?
+    """Report the symbol that leads in each of three interleaved sequences.
 
-    ``<bos> x <sep> y``: y_j, for j = 1, 2, 3, is the symbol that occurs more often at the places j, j + 3,
-    j + 6, ... of x. This is the interleaved majority of Huang et al. 2025 ("A Formal Framework for
-    Understanding Length Generalization in Transformers"), with period 3.
+    ``<bos> x <sep> y``: y_j, for j = 1, 2, 3, is the symbol that occurs more often at the positions j, j + 3, j + 6,
+    ... of x. This is the interleaved majority of Huang et al. 2025 ("A Formal Framework for Understanding Length
+    Generalization in Transformers"), with period 3.
 
-    Laws: in each of the three strings the number of ones is uniform on 0..r (r = its length) without a
-    tie, in an order that is uniform given it; the three are independent. *challenge* sorts each of
-    them, a fair coin saying which symbol comes first.
+    Distributions: in each of the three sequences the number of ones is uniform on 0..r (r = its length) without the
+    tie, in a random order. The three are independent. *challenge* sorts each of them; a fair coin picks the first
+    symbol.
 
-    The update summary is the three leads, the number of ones minus that of zeros, and the place in the
-    format: the length mod 3 within x, then 3 at the separator, 4, 5, 6.
+    Task states: ``update_summary`` is the three leads (the number of ones minus that of zeros) and the position in the
+    format. That is the length mod 3 within x, 3 at the separator, then 4, 5, 6.
 
     Example: ``0 1 1 0 0 1 0 0 1`` interleaves ``0 0 0``, ``1 0 0`` and ``1 1 1``.
 
@@ -194,7 +193,7 @@ class InterleavedMajority(SequenceTask):
         return ("0", "1")
 
     def answer_length(self, inputs: int) -> int:
-        """One answer for each string."""
+        """Return the number of answers: one for each interleaved sequence."""
         return STRINGS
 
     def drawable(self, inputs: int) -> bool:
@@ -213,15 +212,17 @@ class InterleavedMajority(SequenceTask):
         return 1 + bits.transpose(1, 2).flatten(1).long(), {}
 
     def _ones(self, batch: int, size: int, generator: torch.Generator) -> Int[Tensor, "batch strings 1"]:
-        """Numbers of ones in strings of this size: uniform without the tie."""
+        """Draw numbers of ones in sequences of this size: uniform, without the tie."""
         ones = integers(size + size % 2, (batch, STRINGS, 1), generator)
         return ones if size % 2 else ones + (ones >= size // 2)
 
     def draw_stratum(
         self, name: str, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> Batch | None:
-        """One of the three, each equally likely, has a lead of the stratum; the others are drawn until they have no
-        smaller one than the stratum holds."""
+        """Give one of the three sequences, each equally likely, a lead of the stratum.
+
+        The other two are drawn until neither has a smaller lead than the stratum allows.
+        """
         inputs = self.input_length(length)
         assert inputs is not None, "sample_stratum() has refused lengths that are not admissible"
         size, span = inputs // STRINGS, self.LEADS[name]
@@ -248,19 +249,19 @@ class InterleavedMajority(SequenceTask):
         targets, mask, output_summary, _ = super().label_strings(strings, meta)
         separator = self._separator_place(strings)
         position = torch.arange(strings.shape[1], device=strings.device)
-        own = position % STRINGS == torch.arange(STRINGS, device=strings.device)[:, None]
-        leads = torch.where(own & (position < separator), (2 * strings - 3)[:, None], 0).cumsum(2).transpose(1, 2)
+        of_class = position % STRINGS == torch.arange(STRINGS, device=strings.device)[:, None]
+        leads = torch.where(of_class & (position < separator), (2 * strings - 3)[:, None], 0).cumsum(2).transpose(1, 2)
         where = torch.where(position < separator, (position + 1) % STRINGS, STRINGS + position - separator)
         update = torch.cat([leads, where[None, :, None].expand(len(strings), -1, 1)], 2)
         return targets, mask, output_summary, update
 
     def _guess(self, x: Int[Tensor, "batch inputs"], seen: int, first: bool) -> Int[Tensor, "batch outputs"]:
-        """What leads among the tokens seen; 0 where nothing does."""
+        """Return the symbols that lead among the visible tokens; 0 for a tie."""
         guess = self._outputs(x[:, :seen] if first else x[:, -seen:])
         return guess.where(guess > 0, 1)
 
     def chance(self, law: Law, length: int) -> float:
-        """1/8: three independent fair bits."""
+        """Return 1/8: three independent fair bits."""
         return 0.5**STRINGS
 
     def solve(self, x: Sequence[str]) -> list[str]:

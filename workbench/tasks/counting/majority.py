@@ -1,4 +1,4 @@
-"""Tasks whose summary is a counter: majority."""
+"""The task majority, whose task state is a counter."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ __all__ = ["Majority"]
 
 
 class Majority(Task):
-    """Which of two symbols occurs more often?
+    """Report which of two symbols occurs more often.
 
-    Asked at odd prefix lengths only, where there are no ties; so the admissible lengths are odd. With ``queries``
-    *last* it is asked once, at the end of the string, as the papers do.
+    Odd prefix lengths are supervised, because they have no ties. So the admissible lengths are odd. With ``queries``
+    *last*, only the end of the sequence is supervised, as in the papers.
 
-    Laws: *training* and *matched* draw the number of ones uniformly on 0..L and shuffle, so that the
-    share of ones has the same law at every length (under independent fair bits it would close in on
-    1/2 and the task would get harder with length). *challenge* sorts the tokens, a fair coin saying
-    which symbol comes first, so that neither end of the string gives the answer away.
+    Distributions: *training* and *matched* draw the number of ones uniformly on 0..L and shuffle. So the share of ones
+    has the same distribution at every length. Under independent fair bits it would approach 1/2, and the task would
+    become harder with length. *challenge* sorts the tokens, and a fair coin picks the first symbol, so that neither end
+    of the sequence determines the answer.
 
-    The output summary is the sign of the lead: 0 or 1, and 2 for a tie, where nothing is asked. What
-    can be carried on token by token is the lead itself, the number of ones minus that of zeros.
+    Task states: ``output_summary`` is the sign of the lead: 0 or 1, and 2 for a tie, which is not supervised.
+    ``update_summary`` is the lead itself, the number of ones minus that of zeros.
 
     Example: in ``0 1 1`` zero leads after one token and one leads after three.
 
@@ -49,7 +49,7 @@ class Majority(Task):
     strata_kind: ClassVar[str] = "small margins"
 
     queries: Literal["every", "last"] = later("every")
-    """Whether it is asked after every prefix, or after the whole string alone."""
+    """Whether every odd prefix is supervised, or only the whole sequence."""
 
     def admissible(self, length: int) -> bool:
         return length >= 1 and length % 2 == 1
@@ -80,7 +80,7 @@ class Majority(Task):
         return torch.stack([1 - lead, 1 + lead], 1) / 2
 
     def strata(self, batch: Batch) -> dict[str, Bool[Tensor, " batch"]]:
-        """Near ties: a blurred threshold errs on them only, and they are rare where the count is uniform."""
+        """Return which sequences have a small margin. A blurred threshold errs only on them, and they are rare."""
         assert batch.update_summary is not None
         lead = batch.update_summary[:, -1].abs()
         return {name: (lead >= low) & (lead <= high) for name, (low, high) in self.LEADS.items()}
@@ -88,7 +88,10 @@ class Majority(Task):
     def draw_stratum(
         self, name: str, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> Batch | None:
-        """As the lead is uniform under every law, its value is uniform among those of the stratum, its sign fair."""
+        """Draw sequences of a stratum: the lead is uniform among the values of the stratum, and its sign is fair.
+
+        This is the distribution given the stratum, because the lead is uniform under every distribution.
+        """
         leads = near_leads(self.LEADS[name], length, (batch, 1), generator)
         if leads is None:
             return None
@@ -99,6 +102,6 @@ class Majority(Task):
         answers: list[int | None] = []
         for length, token in enumerate(tokens, start=1):
             tally[self.vocabulary[token]] += 1
-            here = length % 2 == 1 and (self.queries == "every" or length == len(tokens))
-            answers.append(int(tally["1"] > tally["0"]) if here else None)
+            supervised = length % 2 == 1 and (self.queries == "every" or length == len(tokens))
+            answers.append(int(tally["1"] > tally["0"]) if supervised else None)
         return answers

@@ -1,4 +1,4 @@
-"""Uniform words of the shuffle of several Dyck-1 languages, by exact counts and the cycle lemma."""
+"""Draws uniform words of the shuffle of several Dyck-1 languages, by exact counts and the cycle lemma."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["log_words", "pairs_of_each_type", "shuffled_words"]
 
 Floats = NDArray[np.float64]
 NUMBERS_AT_ONCE = 1 << 20
-"""Splits that are counted at a time: of a long word there are as many as the square of its length."""
+"""Splits to count in one call. A long word has as many of them as the square of its length."""
 
 
 @lru_cache(maxsize=32)
 def log_words(types: int, pairs: int) -> Floats:
-    """``[type, total]`` natural logarithm of the number of words with so many pairs, of types up to this one.
+    """Return natural logarithms ``[type, total]`` of the number of words with ``total`` pairs of types up to this.
 
-    A word of j types with r pairs, i of them of type j, is a choice of 2 i places out of 2 r, one of
+    Take a word of j types with r pairs, i of them of type j. It is a choice of 2 i positions out of 2 r, with one of
     Catalan(i) words on them, and a word of the other types on the rest.
 
     Example: with two types, 2 words have one pair and 10 have two.
@@ -41,22 +41,22 @@ def log_words(types: int, pairs: int) -> Floats:
 
 
 def _log_catalan(pairs: NDArray[np.int64]) -> Floats:
-    found: Floats = gammaln(2 * pairs + 1) - gammaln(pairs + 1) - gammaln(pairs + 2)
-    return found
+    logs: Floats = gammaln(2 * pairs + 1) - gammaln(pairs + 1) - gammaln(pairs + 2)
+    return logs
 
 
 def _log_splits(others: Floats, totals: NDArray[np.int64]) -> Floats:
-    """``[total, own]`` logarithm of the number of words with so many pairs of their own type out of given totals."""
+    """Return the ``[total, first]`` logarithms of numbers of words with ``first`` pairs of one type out of a total."""
     total = totals[:, None]
-    own = np.arange(len(others))[None, :]
-    rest = np.maximum(total - own, 0)
-    choices = gammaln(2 * total + 1) - gammaln(2 * own + 1) - gammaln(2 * rest + 1)
-    found: Floats = np.where(own <= total, choices + _log_catalan(own) + others[rest], -np.inf)
-    return found
+    first = np.arange(len(others))[None, :]
+    remaining = np.maximum(total - first, 0)
+    choices = gammaln(2 * total + 1) - gammaln(2 * first + 1) - gammaln(2 * remaining + 1)
+    logs: Floats = np.where(first <= total, choices + _log_catalan(first) + others[remaining], -np.inf)
+    return logs
 
 
 def _split_shares(counts: Floats, kind: int, totals: NDArray[np.int64]) -> Float[Tensor, "total own"]:
-    """The cumulative shares of a type's own number of pairs, given the number of pairs of all types up to it.
+    """Return cumulative shares of the number of pairs of one type, given the number of pairs of all types up to it.
 
     Args:
         counts: :func:`log_words`.
@@ -70,31 +70,31 @@ def _split_shares(counts: Floats, kind: int, totals: NDArray[np.int64]) -> Float
 def pairs_of_each_type(
     pairs: Int[Tensor, "*batch"], types: int, generator: torch.Generator
 ) -> Int[Tensor, "*batch type"]:
-    """How many pairs of each type a uniform word with so many pairs has."""
+    """Draw the number of pairs of each type in a uniform word with this many pairs."""
     most = 1 << max(int(pairs.max()), 1).bit_length()  # rounded up, so that a few tables serve all lengths
     counts = log_words(types, most)
-    left, found = pairs.clone(), []
+    remaining, numbers = pairs.clone(), []
     for j in range(types - 1, 0, -1):
         uniform = uniforms(pairs.shape, generator)
-        totals, position = left.unique(return_inverse=True)
+        totals, position = remaining.unique(return_inverse=True)
         shares = _split_shares(counts, j, totals.cpu().numpy()).to(pairs.device)
-        own = torch.searchsorted(shares[position], uniform[..., None], right=True)[..., 0]
-        own = torch.minimum(own, left)  # the last share may fall short of 1 by rounding
-        found.append(own)
-        left = left - own
-    return torch.stack([left, *reversed(found)], -1)
+        number = torch.searchsorted(shares[position], uniform[..., None], right=True)[..., 0]
+        number = torch.minimum(number, remaining)  # the last share may fall short of 1 by rounding
+        numbers.append(number)
+        remaining = remaining - number
+    return torch.stack([remaining, *reversed(numbers)], -1)
 
 
 def shuffled_words(
     pairs: Int[Tensor, "batch word"], types: int, generator: torch.Generator
 ) -> Int[Tensor, "batch length"]:
-    """Words side by side in each row, each uniform among those with its number of pairs.
+    """Draw words side by side in each row, each uniform among those with its number of pairs.
 
     The rows must have equally many pairs in all. Symbols are numbers: 2 j opens and 2 j + 1 closes type j.
 
-    Each type's part of a word is made by the cycle lemma (Dvoretzky and Motzkin 1947): of the rotations of
-    a sequence of c openings and c + 1 closings, in random order, exactly one stays balanced up to the
-    last closing, which is dropped. Then the parts are shuffled.
+    Each type's part of a word is made by the cycle lemma (Dvoretzky and Motzkin 1947). Take c openings and c + 1
+    closings in random order. Exactly one rotation of this sequence stays balanced up to the last closing, which is then
+    dropped. At the end the parts are shuffled.
     """
     batch = len(pairs)
     part_pairs = pairs_of_each_type(pairs, types, generator).flatten(1)  # [batch, word * type]

@@ -1,1 +1,1 @@
-"""Tasks whose summary is an average over the prefix."""
+"""Tasks whose task state is an average over the prefix."""

@@ -1,4 +1,4 @@
-"""Chance levels that have no closed form, estimated from strings drawn with a fixed seed."""
+"""Chance levels without a closed form, estimated from sequences drawn with a fixed seed."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ STRINGS = 4096
 
 
 class ChanceByDraws(Task):
-    """A task of real or vector-valued answers whose law has no closed form for the best constant answer."""
+    """A task with numbers or vectors as answers, whose chance level has no closed form."""
 
     family: ClassVar[str] = "averages"
 
     def chance(self, law: Law, length: int) -> float:
-        """Share of 4,096 strings, drawn with a fixed seed, that the best constant answer is right for.
+        """Return the share of 4,096 sequences, drawn with a fixed seed, for which the best constant answer is right.
 
-        Its standard error is at most 0.008. Of vectors the best one found is taken, so that the true
-        chance may be a little higher. Under *challenge* it is that of N = length // 8.
+        Its standard error is at most 0.008. For vectors only some constants are tried, so that the true chance may be a
+        little higher. For *challenge* it is that of N = length // 8.
         """
         return _share_in_reach(self, law, length)
 

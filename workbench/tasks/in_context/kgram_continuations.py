@@ -1,4 +1,4 @@
-"""In-context k-grams: what followed the last k tokens, how often."""
+"""In-context k-grams: the shares of the symbols that followed the last k tokens."""
 
 from __future__ import annotations
 
@@ -27,27 +27,29 @@ from workbench.tasks.sequences.sequence_task import symbol_names
 __all__ = ["InContextKGram"]
 
 MOST_TRANSITIONS = 1024
-"""Most pairs of k tokens and the one that follows: each string draws a share for each."""
+"""Largest number of pairs of k tokens and a follower. Each sequence draws a share for each pair."""
 
 
 class InContextKGram(ChanceByDraws):
-    """How often did each symbol follow the last k tokens when they occurred before?
+    """Report how often each symbol followed the last k tokens when they occurred before.
 
-    The answer is the vector of the shares of all S symbols among what followed the earlier occurrences of
-    the last k tokens: the in-context k-gram of Izzo, Nichani and Lee 2025 (arXiv 2510.27015, Definition
-    5.4). Where there was no earlier occurrence every share is 1/S. It is right when every share is within
-    ``tolerance``; nothing is asked before the (k + 1)-th token.
+    The answer is the vector of the shares of all S symbols among the followers of the earlier occurrences of the last k
+    tokens. This is the in-context k-gram of Izzo, Nichani and Lee 2025 (arXiv 2510.27015, Definition 5.4). Without an
+    earlier occurrence every share is 1/S. The answer is right if every share is within ``tolerance``. Positions are
+    supervised from the (k + 1)-th token on.
 
-    Laws: *training* and *matched* are chains in which the last k tokens decide what follows: for each string,
-    each k tokens have shares of their own, all shares equally likely, so that the answer does not close in on
-    1/S as strings grow; the first k tokens are uniform. The law of the answer is the same at every length in
-    the limit only: of a few followers the shares are coarse (of one, 0 and 1). With the defaults the largest
-    share is 0.71 on average at 8 tokens, 0.60 at 32, 0.56 at 64 and 0.53 from 256 on. *challenge* draws a
-    symbol that ends the string and occurs nowhere else among the first and the last N tokens (N = the longest
-    training length; up to length 2N, the matched law): all earlier occurrences of the key lie in between.
+    Distributions: *training* and *matched* are chains in which the last k tokens determine the probabilities of the
+    next token. The first k tokens are uniform. Each sequence draws shares for each k tokens, uniform on the simplex, so
+    that the answer does not approach 1/S with length. The answer has the same distribution at every length only in the
+    limit, because few followers give coarse shares (one follower gives 0 and 1). With the defaults the largest share is
+    0.71 on average at 8 tokens, 0.60 at 32, 0.56 at 64 and 0.53 from 256 on.
 
-    The output summary is the answer. The update summary, stated where S^(k+1) is at most 32, is the number
-    of times each k + 1 tokens have occurred in a row, and the last k tokens.
+    *challenge* draws a symbol that ends the sequence and occurs nowhere else among the first and the last N tokens (N =
+    the longest training length). Up to length 2N, it equals *matched*. So all earlier occurrences of the key are in
+    between.
+
+    Task states: ``output_summary`` is the answer. ``update_summary``, stated if S^(k+1) is at most 32, is the number of
+    times each k + 1 tokens have occurred in a row, and the last k tokens.
 
     Example: with k = 1, ``a b a a b a``: a was followed by b, a and b.
 
@@ -82,7 +84,7 @@ class InContextKGram(ChanceByDraws):
 
     @property
     def d_vocab_out(self) -> int:
-        """One share for each symbol."""
+        """Number of outputs: one share for each symbol."""
         return self.symbols
 
     def admissible(self, length: int) -> bool:
@@ -109,8 +111,8 @@ class InContextKGram(ChanceByDraws):
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         symbols = strings - 1
         shares = _shares(follower_counts(symbols, self.k, self.symbols)).float()
-        asked = (positions(strings) > self.k).expand_as(strings)
-        return shares, asked, shares, transition_counts(symbols, self.k, self.symbols)
+        supervised = (positions(strings) > self.k).expand_as(strings)
+        return shares, supervised, shares, transition_counts(symbols, self.k, self.symbols)
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
         return self._seen(tokens, tokens)
@@ -118,20 +120,20 @@ class InContextKGram(ChanceByDraws):
     def _seen(
         self, evidence: Int[Tensor, "batch window"], query: Int[Tensor, "batch latest"]
     ) -> Float[Tensor, "batch out"]:
-        """Shares of what followed, within the evidence, the last k tokens of the query."""
+        """Return the shares of the followers, within the evidence, of the last k tokens of the query."""
         if query.shape[1] < self.k:
             return query.new_full((len(query), self.symbols), 1.0, dtype=torch.float64) / self.symbols
         key = codes_of(query[:, -self.k :] - 1, self.k, self.symbols)
         return _shares(followers_of(evidence - 1, key, self.k, self.symbols))
 
     def shortcuts(self, batch: Batch, window: int) -> dict[str, Float[Tensor, " batch"]]:
-        """As for every task, but the first window is told which tokens are asked about."""
-        found = super().shortcuts(batch, window)
-        if "first_window" in found:
+        """Return the shortcuts of every task; the first window also knows the last k tokens."""
+        hits = super().shortcuts(batch, window)
+        if "first_window" in hits:
             strings = batch.tokens[:, 1:]
             guess = self._seen(strings[:, :window], strings[:, -self.k :])
-            found["first_window"] = self._expected_correct(guess, batch.targets[:, -1])
-        return found
+            hits["first_window"] = self._expected_correct(guess, batch.targets[:, -1])
+        return hits
 
     def reference(self, tokens: Sequence[int]) -> list[Any]:
         symbols = [self.tokens_names[token] for token in tokens]
@@ -146,7 +148,7 @@ class InContextKGram(ChanceByDraws):
 
 
 def _shares(counts: Tensor) -> Float[Tensor, "*batch symbol"]:
-    """Counts as shares, even ones where nothing was counted."""
+    """Return counts as shares; equal shares if all counts are 0."""
     total = counts.sum(-1, keepdim=True)
     even = torch.full((), 1 / counts.shape[-1], dtype=torch.float64, device=counts.device)
     return torch.where(total > 0, counts / total.clamp(min=1).double(), even)

@@ -1,4 +1,4 @@
-"""In-context Markov chains: what comes next, as well as the string so far can tell."""
+"""In-context Markov chains: the predictive distribution of the next state, given the sequence so far."""
 
 from __future__ import annotations
 
@@ -21,29 +21,28 @@ __all__ = ["MarkovChain"]
 
 
 class MarkovChain(ChanceByDraws):
-    """What comes next in a Markov chain whose transitions have to be learnt from the string itself?
+    """Predict the next state of a Markov chain whose transitions have to be learnt from the sequence itself.
 
-    The in-context chains of Edelman et al. 2024 ("The Evolution of Statistical Induction Heads: In-Context
-    Learning Markov Chains"). Outputs are logits over the states. They are trained on the state that comes
-    next; after the last token, whose successor is not in the batch, on its predictive distribution. The
-    target at every prefix is that distribution, (c_ab + 1) / (c_a + S): c_ab is how often state b followed
-    the last state a, c_a their sum, S the number of states. This is the posterior mean under the flat prior
-    of the transitions, except that what the first state alone says about them is left aside. An answer is
-    right when its softmax is within ``tolerance`` of the target in total variation (half the sum of the
-    differences).
+    The in-context chains of Edelman et al. 2024 ("The Evolution of Statistical Induction Heads: In-Context Learning
+    Markov Chains"). Outputs are logits over the states. They are trained on the state that comes next. The successor of
+    the last token is not in the batch, so the last position is trained on its predictive distribution.
 
-    Laws: *training* and *matched* draw the rows of the transition matrix for each string, all rows equally
-    likely (Dirichlet with parameters 1), and the first state from the stationary distribution. *challenge*
-    draws a state that ends the string and occurs nowhere else among the first and the last N tokens (N =
-    the longest training length; up to length 2N, the matched law): all that is known of its successors
-    lies in between.
+    The target at every prefix is that distribution, (c_ab + 1) / (c_a + S). Here c_ab is how often state b followed the
+    last state a, c_a is their sum, and S is the number of states. It is the posterior mean under the flat prior of the
+    transitions, ignoring the evidence of the first state. An answer is right if its softmax is within ``tolerance`` of
+    the target in total variation (half the sum of the absolute differences).
 
-    :meth:`baselines` gives what is known to be learnt first: the uniform and the unigram prediction.
+    Distributions: *training* and *matched* draw the rows of the transition matrix for each sequence, uniform on the
+    simplex (Dirichlet with parameters 1). The first state comes from the stationary distribution. *challenge* draws a
+    state that ends the sequence and occurs nowhere else among the first and the last N tokens (N = the longest training
+    length). Up to length 2N, it equals *matched*. So all evidence on its successors is in between.
 
-    The output summary is the predictive distribution; the update summary, stated for up to five states, is
+    :meth:`baselines` returns the two predictions that are known to be learnt first: uniform and unigram.
+
+    Task states: ``output_summary`` is the predictive distribution. ``update_summary``, stated for up to five states, is
     the number of times each state followed each, and the last state.
 
-    Example: after ``0 1 0 1 0`` state 0 was followed by 1 twice, so with two states 1 comes next with 3/4.
+    Example: after ``0 1 0 1 0`` state 0 was followed by 1 twice, so with two states 1 comes next with probability 3/4.
 
         >>> MarkovChain(states=2).reference([1, 2, 1, 2, 1])[-1]
         [0.25, 0.75]
@@ -67,7 +66,7 @@ class MarkovChain(ChanceByDraws):
 
     @property
     def d_vocab_out(self) -> int:
-        """One logit for each state."""
+        """Number of outputs: one logit for each state."""
         return self.states
 
     def prefix_closed(self, law: Law) -> bool:
@@ -80,9 +79,9 @@ class MarkovChain(ChanceByDraws):
         first = stationary(rows)
         margin = outer_margin(length, window) if law == "challenge" else 0
         if not margin:
-            return 1 + draw_chain(rows, _drawn(first, generator), length, generator), {}
+            return 1 + draw_chain(rows, _one_state(first, generator), length, generator), {}
         last = integers(self.states, (batch, 1), generator)
-        start = _drawn(first.scatter(1, last, 0.0), generator)
+        start = _one_state(first.scatter(1, last, 0.0), generator)
         strings = draw_chain(rows, start, length, generator, avoid=last[:, 0], ends=margin)
         return 1 + torch.cat([strings[:, :-1], last], 1), {}
 
@@ -91,12 +90,12 @@ class MarkovChain(ChanceByDraws):
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         state = strings - 1
         predictive = _posterior_mean(follower_counts(state, 1, self.states)).float()
-        asked = torch.ones_like(strings, dtype=torch.bool)
-        return predictive, asked, predictive, transition_counts(state, 1, self.states)
+        supervised = torch.ones_like(strings, dtype=torch.bool)
+        return predictive, supervised, predictive, transition_counts(state, 1, self.states)
 
-    # ---- what is right ---------------------------------------------------------------------------
+    # ---- right answers ---------------------------------------------------------------------------
     def losses(self, outputs: Float[Tensor, "batch pos out"], batch: Batch) -> Float[Tensor, "batch pos"]:
-        """Cross-entropy with the next state in nats; at the last token, its mean over what may come next."""
+        """Return the cross-entropy with the next state in nats; at the last token, with the predictive distribution."""
         log_likely = outputs.log_softmax(-1)
         following = (batch.tokens[:, 1:] - 1)[..., None]
         sampled = -log_likely[:, :-1].gather(2, following)[..., 0]
@@ -105,11 +104,11 @@ class MarkovChain(ChanceByDraws):
 
     @property
     def right_within(self) -> str:
-        """How near a distribution must come."""
+        """The tolerance, in words."""
         return f"within {self.tolerance:g} in total variation"
 
     def shown_outputs(self, outputs: Float[Tensor, "*any out"]) -> Float[Tensor, "*any out"]:
-        """The distribution over the next state."""
+        """Return the distribution over the next state."""
         return outputs.softmax(-1)
 
     def correct(self, outputs: Float[Tensor, "batch pos out"], batch: Batch) -> Bool[Tensor, "batch pos"]:
@@ -121,36 +120,35 @@ class MarkovChain(ChanceByDraws):
         return (guess - target).abs().sum(-1) / 2 <= self.tolerance + ROUNDING
 
     def baselines(self, batch: Batch) -> dict[str, Float[Tensor, "batch pos state"]]:
-        """Predictions of the next state at every index: ``uniform``, ``unigram`` and ``bigram``.
+        """Return predictions of the next state at every index: ``uniform``, ``unigram`` and ``bigram``.
 
-        ``unigram`` is (c_b + 1) / (n + S), c_b the number of times state b has occurred among n tokens: the
-        posterior mean if tokens were independent. ``bigram`` is the target of this task. At BOS all are
-        uniform.
+        ``unigram`` is (c_b + 1) / (n + S), where c_b is the number of times state b has occurred among n tokens. It is
+        the posterior mean if tokens were independent. ``bigram`` is the target of this task. At BOS all are uniform.
         """
         states = torch.arange(self.states, device=batch.tokens.device)
         counts = (batch.tokens[..., None] - 1 == states).cumsum(1)
-        found = {"uniform": _posterior_mean(torch.zeros_like(counts)), "unigram": _posterior_mean(counts)}
+        simple = {"uniform": _posterior_mean(torch.zeros_like(counts)), "unigram": _posterior_mean(counts)}
         bigram = batch.targets.double().clone()
         bigram[:, 0] = 1 / self.states
-        return {**found, "bigram": bigram}
+        return {**simple, "bigram": bigram}
 
-    # ---- floors ----------------------------------------------------------------------------------
+    # ---- baselines -------------------------------------------------------------------------------
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
-        """The predictive distribution from these tokens alone."""
+        """Return the predictive distribution computed from these tokens only."""
         return self._seen(tokens, tokens[:, -1:])
 
     def _seen(self, evidence: Int[Tensor, "batch window"], last: Int[Tensor, "batch 1"]) -> Float[Tensor, "batch out"]:
         return _posterior_mean(followers_of(evidence - 1, last - 1, 1, self.states))
 
     def shortcuts(self, batch: Batch, window: int) -> dict[str, Float[Tensor, " batch"]]:
-        """As for every task, but the first window is told the last state; and ``unigram``, see :meth:`baselines`."""
-        found = super().shortcuts(batch, window)
+        """Return the shortcuts of every task and ``unigram``. The first window also knows the last state."""
+        hits = super().shortcuts(batch, window)
         strings, target = batch.tokens[:, 1:], batch.targets[:, -1]
-        found["unigram"] = self._expected_correct(self.baselines(batch)["unigram"][:, -1], target)
-        if "first_window" in found:
+        hits["unigram"] = self._expected_correct(self.baselines(batch)["unigram"][:, -1], target)
+        if "first_window" in hits:
             guess = self._seen(strings[:, :window], strings[:, -1:])
-            found["first_window"] = self._expected_correct(guess, target)
-        return found
+            hits["first_window"] = self._expected_correct(guess, target)
+        return hits
 
     def reference(self, tokens: Sequence[int]) -> list[Any]:
         pairs: dict[tuple[str, str], int] = {}
@@ -165,12 +163,12 @@ class MarkovChain(ChanceByDraws):
 
 
 def _posterior_mean(counts: Tensor) -> Float[Tensor, "*batch state"]:
-    """Mean of the shares given counts, when all shares are equally likely beforehand (Laplace's rule)."""
+    """Return the posterior mean of shares given counts, under a uniform prior (Laplace's rule)."""
     raised = counts.double() + 1
     return raised / raised.sum(-1, keepdim=True)
 
 
-def _drawn(weights: Float[Tensor, "batch state"], generator: torch.Generator) -> Int[Tensor, "batch 1"]:
-    """One state per row, with probabilities in proportion to the weights."""
+def _one_state(weights: Float[Tensor, "batch state"], generator: torch.Generator) -> Int[Tensor, "batch 1"]:
+    """Draw one state per row, with probabilities in proportion to the weights."""
     bounds = weights.cumsum(1)
     return (uniforms((len(weights), 1), generator) * bounds[:, -1:] >= bounds[:, :-1]).sum(1, keepdim=True)

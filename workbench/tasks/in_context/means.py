@@ -1,4 +1,4 @@
-"""Tasks whose summary is an average over the prefix: a function of the bias, the mean over a class of positions."""
+"""Tasks whose task state is an average over the prefix: a function of the bias, the mean over a class of positions."""
 
 from __future__ import annotations
 
@@ -35,20 +35,19 @@ def _in_every_row(places: Int[Tensor, " place"], batch: int) -> Int[Tensor, "bat
 
 
 class ModPMean(Task):
-    """What share of the tokens at positions k, k + p, k + 2p, ... is 1?
+    """Report the share of ones among the tokens at positions k, k + p, k + 2p, ...
 
-    Positions count from 1; with k = 0 the class is p, 2p, 3p, ... The answer is a real number, and it
-    is right when it lies within ``tolerance`` of the share. Nothing is asked before the first position
-    of the class.
+    Positions count from 1; with k = 0 the class is p, 2p, 3p, ... The answer is a number, and it is right if it is
+    within ``tolerance`` of the share. Positions before the first one of the class are not supervised.
 
-    Laws: *training* and *matched* draw one bias for each residue class, uniform on [0, 1], and the
-    tokens as coins with the bias of their class: the number of ones in class k is uniform, and the
-    other classes say nothing about it. *challenge* sorts the tokens inside class k, a fair coin saying
-    which symbol comes first. With another ``prior`` biases have that Dirichlet law, under each of these.
+    Distributions: *training* and *matched* draw one bias for each residue class, uniform on [0, 1], and the tokens as
+    coins with the bias of their class. So the number of ones in class k is uniform and independent of the other
+    classes. *challenge* sorts the tokens inside class k; a fair coin picks the first symbol. ``prior`` replaces the
+    uniform bias with a Dirichlet distribution, in all of these.
 
-    ``meta`` gives ``counted``, the positions of the class, counted from 1.
+    ``meta`` contains ``counted``, the positions of the class, counted from 1.
 
-    What can be carried on token by token is (ones in the class, tokens in the class, length mod p).
+    Task states: ``update_summary`` is (ones in the class, tokens in the class, length mod p).
 
     Example: p = 2, k = 1 on ``1 0 0 0`` averages positions 1 and 3.
 
@@ -70,7 +69,7 @@ class ModPMean(Task):
     tolerance: float = Field(0.05, gt=0, lt=0.5)
     """Largest distance from the share that still counts as right."""
     prior: float = later(1.0, ge=0.05, le=1000)
-    """Both parameters of the Dirichlet law of token shares: 1 is uniform, less pushes shares to 0 and 1."""
+    """Both parameters of the Dirichlet distribution of shares: 1 is uniform, less favours shares near 0 and 1."""
 
     @model_validator(mode="after")
     def _class_exists(self) -> ModPMean:
@@ -115,9 +114,10 @@ class ModPMean(Task):
         return share[..., None], total > 0, share, torch.stack([ones, total, phase], -1)
 
     def chance(self, law: Law, length: int) -> float:
-        """Largest share of the values 0/m, 1/m, .., m/m (all equally likely, with prior 1) in reach of one constant.
+        """Return the largest share of the values 0/m, 1/m, .., m/m within reach of one constant answer.
 
-        m is the number of positions of the class up to ``length``. The same under every law.
+        m is the number of positions of the class up to ``length``. The values are equally likely with prior 1. The
+        result is the same under every distribution.
         """
         size = self._class_size(length)
         if size == 0:
@@ -133,45 +133,44 @@ class ModPMean(Task):
         return self._visible_share(tokens, before=0)
 
     def _visible_share(self, tokens: Int[Tensor, "batch window"], before: int) -> Float[Tensor, "batch out"]:
-        """Share over the visible tokens of the class, ``before`` tokens being hidden in front; else 1/2."""
+        """Return the share over the visible tokens of the class; 1/2 if none. ``before`` tokens are hidden."""
         counted = self._in_class(tokens, before)
         if not bool(counted.any()):
             return torch.full((len(tokens), 1), 0.5, dtype=torch.float64, device=tokens.device)
         return (tokens[:, counted] == 2).double().mean(1, keepdim=True)
 
     def shortcuts(self, batch: Batch, window: int) -> dict[str, Float[Tensor, " batch"]]:
-        """As for every task, but the last window knows where it starts: which tokens count hangs on it."""
-        found = super().shortcuts(batch, window)
-        if "last_window" in found:
+        """Return the shortcuts of every task; the last window also knows where it starts."""
+        hits = super().shortcuts(batch, window)
+        if "last_window" in hits:
             guess = self._visible_share(batch.tokens[:, -window:], before=batch.length - window)
-            found["last_window"] = self._expected_correct(guess, batch.targets[:, -1])
-        return found
+            hits["last_window"] = self._expected_correct(guess, batch.targets[:, -1])
+        return hits
 
     def reference(self, tokens: Sequence[int]) -> list[Any]:
-        seen: list[int] = []
+        values: list[int] = []
         answers: list[float | None] = []
         for position, token in enumerate(tokens, start=1):
             if position % self.p == self.k:
-                seen.append(int(self.vocabulary[token]))
-            answers.append(float(Fraction(sum(seen), len(seen))) if seen else None)
+                values.append(int(self.vocabulary[token]))
+            answers.append(float(Fraction(sum(values), len(values))) if values else None)
         return answers
 
 
 class SimpleTask(Task):
-    """What is sin(omega m), where m is the share of zeros minus that of ones?
+    """Report sin(omega m), where m is the share of zeros minus that of ones.
 
-    SimpleTask of Izzo, Nichani and Lee 2025 (arXiv 2510.27015): an average and a function of it, which is
-    the steeper the larger omega. The answer is a real number, and it is right when it lies within
-    ``tolerance``.
+    SimpleTask of Izzo, Nichani and Lee 2025 (arXiv 2510.27015): a function of an average, which is steeper for a larger
+    omega. The answer is a number, and it is right if it is within ``tolerance``.
 
-    Laws: as for majority. *training* and *matched* draw the number of ones uniformly on 0..L and shuffle, so
-    that m has the same law at every length (under independent fair bits it would close in on 0);
-    *challenge* sorts the tokens, a fair coin saying which symbol comes first. With another ``prior`` the number
-    of ones is that of coins whose bias has that Dirichlet law, under each of these.
+    Distributions: *training* and *matched* draw the number of ones uniformly on 0..L and shuffle. So m has the same
+    distribution at every length; under independent fair bits it would approach 0. *challenge* sorts the tokens; a fair
+    coin picks the first symbol. ``prior`` replaces the uniform bias of the coins with a Dirichlet distribution, in all
+    of these.
 
-    ``meta`` gives ``counted``, the positions that are averaged, counted from 1: all of them.
+    ``meta`` contains ``counted``, the positions that are averaged, counted from 1: all of them.
 
-    The output summary is m; the update summary is (zeros, ones).
+    Task states: ``output_summary`` is m; ``update_summary`` is (zeros, ones).
 
     Example: after ``0 0 1`` m is 1/3.
 
@@ -191,10 +190,10 @@ class SimpleTask(Task):
     tolerance: float = Field(0.1, gt=0, lt=1)
     """Largest distance from the answer that still counts as right."""
     prior: float = later(1.0, ge=0.05, le=1000)
-    """Both parameters of the Dirichlet law of token shares: 1 is uniform, less pushes shares to 0 and 1."""
+    """Both parameters of the Dirichlet distribution of shares: 1 is uniform, less favours shares near 0 and 1."""
 
     queries: Literal["every", "last"] = later("every")
-    """Whether it is asked after every prefix, or after the whole string alone."""
+    """Whether every prefix is supervised, or only the whole sequence."""
 
     def prefix_closed(self, law: Law) -> bool:
         return law != "challenge" and self.queries == "every"
@@ -222,7 +221,10 @@ class SimpleTask(Task):
         return (self.omega * mean).sin()[..., None], mask, mean, counts
 
     def chance(self, law: Law, length: int) -> float:
-        """Largest share of the answers to 0, 1, .., L ones near one constant; with prior 1 they are equally likely."""
+        """Return the largest share of the answers to 0, 1, .., L ones that are near one constant answer.
+
+        With prior 1 these numbers of ones are equally likely.
+        """
         ones = torch.arange(length + 1, dtype=torch.float64)
         answers = (self.omega * (length - 2 * ones) / length).sin()[:, None]
         if self.prior == 1:
@@ -234,6 +236,6 @@ class SimpleTask(Task):
         return (self.omega * (3 - 2 * tokens).double().mean(1, keepdim=True)).sin()
 
     def reference(self, tokens: Sequence[int]) -> list[Any]:
-        seen = [int(self.vocabulary[token]) for token in tokens]
-        answers = [math.sin(self.omega * (1 - 2 * sum(seen[:n]) / n)) for n in range(1, len(seen) + 1)]
-        return answers if self.queries == "every" else [None] * (len(seen) - 1) + answers[-1:]
+        values = [int(self.vocabulary[token]) for token in tokens]
+        answers = [math.sin(self.omega * (1 - 2 * sum(values[:n]) / n)) for n in range(1, len(values) + 1)]
+        return answers if self.queries == "every" else [None] * (len(values) - 1) + answers[-1:]

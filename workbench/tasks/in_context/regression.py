@@ -26,7 +26,7 @@ class Moments(NamedTuple):
     Attributes:
         xx: of the products of the components of x.
         xy: of the products of x and y.
-        pairs: how many pairs.
+        pairs: the number of pairs.
     """
 
     xx: Float[Tensor, "*batch x x2"]
@@ -35,28 +35,29 @@ class Moments(NamedTuple):
 
 
 class LinearRegression(ChanceByDraws):
-    """What does the linear fit through the pairs so far predict for this x?
+    """Report what the linear fit through the pairs so far predicts for this x.
 
-    A string is ``x y x y .. x``: an x is one token for each of its ``dimension`` components, a y is one token;
-    all take values on a grid of ``levels`` values from -1 to 1, and each component has tokens of its own.
-    Asked at the last component of each x but the first: what is x . w, where w minimises the mean of
-    (y - x . w)^2 over the pairs so far, plus ``ridge`` |w|^2? With a w that is drawn anew for each string
-    this is in-context linear regression (Garg et al. 2022, "What Can Transformers Learn In-Context?"),
-    asked about the ridge estimator rather than about y itself, so that there is one right answer. It is
-    right when it lies within ``tolerance``.
+    A sequence is ``x y x y .. x``: an x is one token for each of its ``dimension`` components, and a y is one token.
+    All take values on a grid of ``levels`` values from -1 to 1, and each component has tokens of its own. The last
+    component of each x except the first is supervised. The answer is x . w, where w minimises the mean of (y - x . w)^2
+    over the pairs so far, plus ``ridge`` |w|^2. It is right if it is within ``tolerance``.
 
-    Laws: for each string the components of w are independent and uniform on [-1, 1], divided by
-    ``dimension``; each component of x has level shares of its own, all shares equally likely, so that the
-    moments of x keep their law as strings grow; y is x . w, rounded to the grid. *challenge* draws two w
-    and uses one for the first c pairs and the other for the rest, c uniform on 0..all: either end of the
-    string shows one of them only, and the fit answers to both.
+    With a w that is drawn for each sequence this is in-context linear regression (Garg et al. 2022, "What Can
+    Transformers Learn In-Context?"). The target is the ridge estimator rather than y itself, so that there is one right
+    answer.
 
-    The output summary is the mean over the pairs of the products of the components of x and of x and y
-    (the moment matrices), then the x asked about; w depends on nothing else, however many pairs there are.
-    The update summary is the sums of those products in steps of the grid, the number of pairs, the x so
-    far (0 beyond), the place in the pair, and 1 once the string breaks the format.
+    Distributions: for each sequence the components of w are independent and uniform on [-1, 1], divided by
+    ``dimension``. Each component of x has level shares of its own, uniform on the simplex, so that the moments of x
+    keep their distribution at every length. The token y is x . w, rounded to the grid. *challenge* draws two w and uses
+    one for the first c pairs and the other for the rest, with c uniform on 0..all. Either end of the sequence then
+    contains only one of them, and the fit depends on both.
 
-    Example: after x = 1, y = 0.5, the fit with next to no ridge says that half of x is y.
+    Task states: ``output_summary`` is the moment matrices and then the queried x. The moment matrices are means over
+    the pairs: of products of components of x, and of x and y. The fitted w depends on nothing else, for any number of
+    pairs. ``update_summary`` is the sums of those products in steps of the grid and the number of pairs. Then come the
+    x so far (0 beyond), the position in the pair, and 1 once the sequence breaks the format.
+
+    Example: after x = 1, y = 0.5, the fit with a tiny ridge is y = x / 2.
 
         >>> task = LinearRegression(levels=5, ridge=1e-6)
         >>> task.tokens_names[5], task.tokens_names[9]
@@ -76,7 +77,7 @@ class LinearRegression(ChanceByDraws):
     levels: int = Field(17, ge=3, le=129)
     """Number of values on the grid; odd, so that 0 is one of them."""
     ridge: float = Field(0.01, gt=0)
-    """Weight of |w|^2 beside the mean squared error."""
+    """Weight of |w|^2, relative to the mean squared error."""
     tolerance: float = Field(0.05, gt=0, lt=0.5)
     """Largest distance from the prediction that still counts as right."""
 
@@ -94,11 +95,11 @@ class LinearRegression(ChanceByDraws):
 
     @property
     def step(self) -> float:
-        """Distance of two levels."""
+        """The distance between two levels."""
         return 2 / (self.levels - 1)
 
     def admissible(self, length: int) -> bool:
-        """One pair at least, and an x."""
+        """Whether the length is that of at least one pair and an x."""
         return length > self.dimension + 1 and length % (self.dimension + 1) == self.dimension
 
     def prefix_closed(self, law: Law) -> bool:
@@ -108,7 +109,7 @@ class LinearRegression(ChanceByDraws):
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
         d, middle = self.dimension, self.levels // 2
-        pairs = (length + 1) // (d + 1)  # the last one keeps its y to itself
+        pairs = (length + 1) // (d + 1)  # the y of the last pair is not in the sequence
         bounds = flat_shares((batch * d, self.levels), generator).cumsum(1)[:, :-1].contiguous()
         uniform = uniforms((batch * d, pairs), generator)
         x = torch.searchsorted(bounds, uniform, right=True).view(batch, d, pairs)
@@ -127,8 +128,9 @@ class LinearRegression(ChanceByDraws):
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         d, (batch, length) = self.dimension, strings.shape
         groups = -(-length // (d + 1))
-        level, own = self._levels(F.pad(strings, (0, groups * (d + 1) - length), value=1))
-        broken = (own != torch.arange(groups * (d + 1), device=strings.device) % (d + 1)).long().cummax(1).values
+        level, component = self._levels(F.pad(strings, (0, groups * (d + 1) - length), value=1))
+        expected = torch.arange(groups * (d + 1), device=strings.device) % (d + 1)
+        broken = (component != expected).long().cummax(1).values
         pair = level.view(batch, groups, d + 1)
         sums = _sums(pair[..., :d], pair[..., d])
         before = Moments(*(F.pad(s, (0, 0) * (s.dim() - 2) + (1, -1)) for s in sums))
@@ -141,34 +143,34 @@ class LinearRegression(ChanceByDraws):
         answers = predicted[..., None].where(at_query, 0.0).flatten(1)[:, :length]
         summary = torch.cat([means, x * self.step], -1)[:, :, None].where(at_query[..., None], 0.0)
 
-        seen = x[:, :, None].where(position[:d] <= position[:, None], 0.0).where(position[:, None] < d, 0.0)
+        visible = x[:, :, None].where(position[:d] <= position[:, None], 0.0).where(position[:, None] < d, 0.0)
         after = torch.stack([_flat(before), _flat(sums)], 2)[:, :, (position == d).long()]
-        update = torch.cat([after, seen, ((position + 1) % (d + 1)).expand(batch, groups, -1)[..., None]], -1)
+        update = torch.cat([after, visible, ((position + 1) % (d + 1)).expand(batch, groups, -1)[..., None]], -1)
         update = torch.cat([update.flatten(1, 2), broken[..., None]], -1)[:, :length].long()
-        asked = at_query.flatten(1)[:, :length] & (broken[:, :length] == 0)
-        return answers[..., None].float(), asked, summary.flatten(1, 2)[:, :length].float(), update
+        supervised = at_query.flatten(1)[:, :length] & (broken[:, :length] == 0)
+        return answers[..., None].float(), supervised, summary.flatten(1, 2)[:, :length].float(), update
 
     def _levels(
         self, tokens: Int[Tensor, "batch length"]
     ) -> tuple[Int[Tensor, "batch length"], Int[Tensor, "batch length"]]:
-        """The value of each token in steps of the grid, and which component it belongs to (y comes last)."""
+        """Return the value of each token in steps of the grid, and the component it belongs to (y comes last)."""
         return (tokens - 1) % self.levels - self.levels // 2, (tokens - 1) // self.levels
 
     def _means(self, sums: Moments) -> Float[Tensor, "*batch moment"]:
-        """The moment matrices: of x above and on the diagonal, then of x and y."""
+        """Return the moment matrices: the upper triangle of that of x with its diagonal, then that of x and y."""
         flat = _flat(sums)[..., :-1] * self.step**2
         return flat / sums.pairs.clamp(min=1)[..., None]
 
     def _weights(self, sums: Moments) -> Float[Tensor, "*batch x"]:
-        """The ridge estimate of w."""
+        """Return the ridge estimate of w."""
         number = sums.pairs.clamp(min=1)[..., None]
         eye = torch.eye(self.dimension, dtype=torch.float64, device=number.device)
         matrix = sums.xx / number[..., None] * self.step**2 + self.ridge * eye
-        found: Tensor = torch.linalg.solve(matrix, sums.xy / number * self.step**2)
-        return found
+        weights: Tensor = torch.linalg.solve(matrix, sums.xy / number * self.step**2)
+        return weights
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
-        """From the whole pairs that are visible before the last x; 0 where not even that x is."""
+        """Return the prediction from the complete pairs before the last x; 0 if x itself is not visible."""
         d = self.dimension
         if tokens.shape[1] < d:
             return torch.zeros(len(tokens), 1, dtype=torch.float64, device=tokens.device)
@@ -176,7 +178,7 @@ class LinearRegression(ChanceByDraws):
         return self._seen(tokens[:, tokens.shape[1] - d - whole : tokens.shape[1] - d], tokens[:, -d:])
 
     def _seen(self, evidence: Int[Tensor, "batch window"], query: Int[Tensor, "batch x"]) -> Float[Tensor, "batch out"]:
-        """The prediction for the x of the query from the pairs in the evidence, which must be whole."""
+        """Return the prediction for the x of the query from the pairs in the evidence, which must be complete."""
         d = self.dimension
         pair = self._levels(evidence)[0].unflatten(1, (-1, d + 1)) if evidence.shape[1] else None
         if pair is None:
@@ -186,13 +188,13 @@ class LinearRegression(ChanceByDraws):
         return (self._weights(sums) * x).sum(1, keepdim=True) * self.step
 
     def shortcuts(self, batch: Batch, window: int) -> dict[str, Float[Tensor, " batch"]]:
-        """As for every task, but the first window is told the x that is asked about."""
-        found = super().shortcuts(batch, window)
-        if "first_window" in found:
+        """Return the shortcuts of every task; the first window also knows the queried x."""
+        hits = super().shortcuts(batch, window)
+        if "first_window" in hits:
             d, strings = self.dimension, batch.tokens[:, 1:]
             guess = self._seen(strings[:, : window // (d + 1) * (d + 1)], strings[:, -d:])
-            found["first_window"] = self._expected_correct(guess, batch.targets[:, -1])
-        return found
+            hits["first_window"] = self._expected_correct(guess, batch.targets[:, -1])
+        return hits
 
     def reference(self, tokens: Sequence[int]) -> list[Any]:
         names, d = [self.tokens_names[token] for token in tokens], self.dimension
@@ -210,21 +212,21 @@ class LinearRegression(ChanceByDraws):
 
 
 def _sums(x: Int[Tensor, "batch pair x"], y: Int[Tensor, "batch pair"]) -> Moments:
-    """Moments of the first pairs, for every number of them."""
+    """Return the moments of the first pairs, for every number of pairs."""
     x, y = x.double(), y.double()
     number = torch.arange(1, x.shape[1] + 1, dtype=torch.float64, device=x.device).expand_as(y)
     return Moments((x[..., None] * x[..., None, :]).cumsum(1), (x * y[..., None]).cumsum(1), number)
 
 
 def _flat(sums: Moments) -> Float[Tensor, "*batch moment"]:
-    """The sums side by side, symmetric ones once."""
+    """Return the sums as one vector; symmetric entries occur once."""
     above = torch.triu_indices(sums.xx.shape[-1], sums.xx.shape[-1])
     return torch.cat([sums.xx[..., above[0], above[1]], sums.xy, sums.pairs[..., None]], -1)
 
 
 @lru_cache(maxsize=32)
 def _names(dimension: int, levels: int) -> tuple[str, ...]:
-    """Token names."""
+    """Return the token names."""
     components = [f"x{j + 1}" for j in range(dimension)] if dimension > 1 else ["x"]
     grid = [2 * level / (levels - 1) - 1 for level in range(levels)]
     return (BOS, *(f"{role}={value:.12g}" for role in [*components, "y"] for value in grid))
@@ -233,7 +235,7 @@ def _names(dimension: int, levels: int) -> tuple[str, ...]:
 def _ridge_prediction(
     pairs: Sequence[tuple[Sequence[Fraction], Fraction]], x: Sequence[Fraction], ridge: Fraction
 ) -> Fraction:
-    """x . w, where w solves the normal equations, by Gaussian elimination in exact fractions."""
+    """Return x . w, where w solves the normal equations, by Gaussian elimination in exact fractions."""
     d = len(x)
     mean = Fraction(1, len(pairs))
     rows = [

@@ -1,1 +1,1 @@
-"""Tasks as they are put to models that were never trained on them, in tokens of these."""
+"""Tasks written as prompts, in tokens of models that were never trained on them."""

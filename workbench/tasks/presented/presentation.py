@@ -1,4 +1,4 @@
-"""How a task is put to a model that was never trained on it: what stands around its items, and before them."""
+"""The format of a task's prompt for a model that was never trained on it: the text around its items."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from workbench.tasks.batch import TaskError
 
 
 class Presentation(BaseModel):
-    """What stands around the items of a question; a part of a run's identity. Items are words of one token each.
+    """The text around the items of a question, and its worked examples. Items are words of one token each.
 
-    A question reads: ``before``, the items with ``between`` them, ``ask``, the item asked about where there is one,
-    ``answer``, and then the answer. A worked example ends in ``after``.
+    A presentation is part of a run's identity. A question reads: ``before``, the items with ``between`` them, ``ask``,
+    the queried item if there is one, ``answer``, and then the answer. A worked example ends in ``after``.
 
     Attributes:
-        name: the preset it is of.
-        template: which wording of its preset, from 0 on.
-        prefix: text of the one token before all; None = the tokenizer's BOS, or else its end of text, where it has one.
+        name: its preset.
+        template: which wording of the preset, from 0 on.
+        prefix: text of one token before everything; None = the tokenizer's BOS, or its end-of-text token if it has no
+            BOS.
         before, between, ask, answer, after: texts; "" = nothing.
-        mark: text between the two items of a pair. Items then stand in pairs, and ``between`` parts these.
-        pairs: whether items stand in pairs, the first of which is asked about.
-        words: how many words of one token items are spread over, those with the lowest ids, which a tokenizer that
-            learns by merging met most often; 0 = all.
+        mark: text between the two items of a pair. ``between`` then separates pairs.
+        pairs: whether items come in pairs. The query is then the first item of a pair.
+        words: how many single-token words items are spread over; 0 = all. The words with the lowest ids are used; a
+            tokenizer that learns by merging met these most often.
         shots: worked examples before the question, each with items of its own.
-        shot_items: items of each; 0 = as many as the question has.
+        shot_items: items of each worked example; 0 = as many as the question has.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -48,7 +49,7 @@ class Presentation(BaseModel):
 
     @property
     def title(self) -> str:
-        """What verdicts and sentences call it, e.g. ``bare``, ``5 shots, template 3``."""
+        """The name that verdicts and sentences use, e.g. ``bare``, ``5 shots, template 3``."""
         words = f", {self.words:,} commonest words" if self.words else ""
         if not self.shots:
             return f"{self.name}{words}"
@@ -56,12 +57,12 @@ class Presentation(BaseModel):
         return f"{self.shots} shots{items}, template {self.template}{words}"
 
     def slots(self, items: int, query: bool, answers: int, example: bool = False) -> list[Slot]:
-        """One question as a row of places to be filled.
+        """Return one question as a list of slots to fill.
 
         Args:
             items: how many items its context has.
-            query: whether an item is asked about.
-            answers: how many answers are shown: of a question all but the last one, of an example all.
+            query: whether there is a queried item.
+            answers: how many answers the text contains: all except the last for a question, all for an example.
             example: whether it is a worked example, which ends in ``after``.
         """
         row = [Slot("before")]
@@ -80,7 +81,7 @@ class Presentation(BaseModel):
 
     @property
     def texts(self) -> dict[str, str]:
-        """Its texts by the part of a :class:`Slot` that they fill."""
+        """Its texts, by the part of a :class:`Slot` that they fill."""
         return {
             "before": self.before, "between": self.between, "mark": self.mark, "ask": self.ask,
             "answer mark": self.answer, "after": self.after,
@@ -88,7 +89,7 @@ class Presentation(BaseModel):
 
 
 class Slot(NamedTuple):
-    """A place in a question: ``item``, ``query`` or ``answer``, of which there are several, or a part of the words."""
+    """A slot of a question: a numbered ``item`` or ``answer``, the ``query``, or one of the texts."""
 
     part: str
     number: int = 0
@@ -99,7 +100,7 @@ TEMPLATES: Sequence[Mapping[str, str]] = tuple(
     for before in ("", "Input:", "List:", "Words:", "Sequence:")
     for ask, answer in ((" ->", ":"), ("\nQuery:", "\nAnswer:"), (" |", " ="), ("\nQ:", "\nA:"))
 )
-"""The twenty wordings of worked examples: five ways to begin, and four to ask."""
+"""The twenty wordings of worked examples: five ways to begin, times four ways to write the query and the answer."""
 
 PRESETS: Mapping[str, Presentation] = {
     "bare": Presentation(name="bare"),
@@ -116,17 +117,17 @@ def presentation(
     prefix: str | None = None,
     words: int = 0,
 ) -> Presentation:
-    """A presentation by its name.
+    """Return a presentation by its name.
 
     Args:
-        name: ``bare``: nothing but the items; ``pairs``: lines of two, the first of which is asked about; ``shots``:
-            worked examples in one of :data:`TEMPLATES`.
-        template: which wording; ``shots`` alone has several.
+        name: ``bare``: only the items; ``pairs``: lines of two items, with the first one of a pair as the query;
+            ``shots``: worked examples in one of :data:`TEMPLATES`.
+        template: which wording; only ``shots`` has several.
         prefix, words: see :class:`Presentation`.
-        shots, shot_items: worked examples and items of each; None, 0 = five, of as many items as the question.
+        shots, shot_items: worked examples and items of each; None, 0 = five, with as many items as the question.
 
     Raises:
-        TaskError: for one that there is not, with the nearest.
+        TaskError: for an unknown presentation; the message suggests the nearest name.
     """
     if name not in PRESETS:
         raise TaskError(f"there is no presentation {name!r} ({nearest(name, PRESETS)})")

@@ -1,4 +1,4 @@
-"""A task put to a model of another vocabulary: its strings as a presentation tells them, and where items stand."""
+"""A task written as a prompt for a model with another vocabulary, with the positions of its items."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from workbench.tasks.rejection import by_rejection
 from workbench.tasks.sequences.sequence_task import numbered
 
 LENGTHS = (8, 16, 32, 64, 128, 256, 512, 1024)
-"""Items at which a model is asked, where nobody says."""
+"""Default numbers of items at which to evaluate a model."""
 TOKENS = 40_000
-"""Tokens per length: where strings are long, fewer of them are asked."""
+"""Tokens to evaluate per length: fewer sequences of long prompts are evaluated."""
 FEWEST = 40
-"""Strings that are asked at any length: if all are answered, skill is shown to be above 0.9."""
+"""Fewest sequences to evaluate at a length. If all of them are answered right, skill is shown to be above 0.9."""
 
 
 @dataclass(frozen=True)
 class PresentedBatch(Batch):
-    """Strings told by a presentation; ``length`` counts the items of the last question, positions are tokens.
+    """Sequences written by a presentation. ``length`` counts items of the last question; positions are tokens.
 
-    Entries of ``meta`` that name positions are those of tokens, counted from 1.
+    Entries of ``meta`` that name positions are token positions, counted from 1.
 
     Attributes:
-        numbers: by index on the position axis: which item of the last question it is (from 1 on), or is answered
-            with; that of the last one before it where it is none, and 0 before all.
+        numbers: for each index of the position axis, the item of the last question that stands there or is answered
+            there, from 1 on. Other indices repeat the number before them; it is 0 before the first item.
         item_places: index of each item of the last question's context, in their order.
     """
 
@@ -42,7 +42,7 @@ class PresentedBatch(Batch):
     item_places: tuple[int, ...] = ()
 
     def index(self, length: int) -> int:
-        """Index on the position axis of the last query about the item with this number."""
+        """Return the index on the position axis of the last query about the item with this number."""
         if not 1 <= length <= self.length:
             raise TaskError(f"item {length} is not in this batch, whose questions have {self.length} items")
         return len(self.numbers) - 1 - self.numbers[::-1].index(length)
@@ -52,23 +52,23 @@ class PresentedBatch(Batch):
         return self.numbers[0] == 0
 
     def prefix_lengths(self) -> Int[Tensor, " pos"]:
-        """:attr:`numbers`."""
+        """Return :attr:`numbers` as a tensor."""
         return torch.tensor(self.numbers, device=self.tokens.device)
 
     def prefix(self, length: int) -> Batch:
-        """Refused: what comes behind the items is asked about all of them."""
+        """Raise TaskError: the query comes after all items, so that a question cannot be cut."""
         raise TaskError("a question cannot be cut, as the query comes after its items")
 
     @property
     def asked(self) -> Int[Tensor, " asked"]:
-        """Indices on the position axis at which an answer is wanted, the same in all strings."""
+        """Supervised indices on the position axis, which are the same in all sequences."""
         return self.mask.any(0).nonzero()[:, 0]
 
 
 class Question(NamedTuple):
-    """What a presentation tells of some strings of a task, in symbols counted from 0.
+    """The symbols of some questions, counted from 0.
 
-    ``meta`` gives positions of items counted from 1.
+    ``meta`` gives positions of items, counted from 1.
     """
 
     items: Int[Tensor, "batch items"]
@@ -78,18 +78,18 @@ class Question(NamedTuple):
 
 
 class Presented(Task):
-    """A task of symbols, put to a model of another vocabulary.
+    """A task of symbols, written as a prompt for a model with another vocabulary.
 
-    Its lengths count items of the question. All strings of a length have the same tokens at the same positions but
-    for the symbols, so nothing is padded. Answers are tokens of the model; chance is one of the symbols.
+    Its lengths count items of the question. At one length all sequences have the same tokens at the same positions,
+    except the symbols, so nothing is padded. Answers are tokens of the model. Chance is that of a random symbol.
 
     Attributes:
-        inner: the task: one that writes its input out in another way, or one that asks one item.
-        presentation: how it is told.
-        wording: that in tokens of the model.
+        inner: the task: one that rewrites its whole input, or one with a single queried item.
+        presentation: the format of the prompt.
+        wording: the format in tokens of the model.
         vocabulary_size: tokens of the model.
         window: positions that the model was trained on.
-        asked_lengths: items at which it is asked.
+        asked_lengths: numbers of items at which the model is evaluated.
         tokens_per_length: see :meth:`affordable`.
     """
 
@@ -108,7 +108,7 @@ class Presented(Task):
     tokens_per_length: int = TOKENS
 
     def model_post_init(self, context: Any) -> None:
-        """Refuse what cannot be told: at the shortest length, before anything is measured."""
+        """Raise TaskError for a task that cannot be written so, before anything is measured."""
         alphabet = getattr(self.inner, "alphabet", None)
         if alphabet is None or not {*self._answer_names} <= {*alphabet}:
             raise TaskError(
@@ -126,10 +126,10 @@ class Presented(Task):
             self._question(1, min(self.asked_lengths), torch.Generator().manual_seed(0), "matched")
 
     def _said_of_window(self, length: int) -> str:
-        """What fits into the window, where so many items would not."""
+        """Return a clause with the largest number of items that the window takes, if ``length`` exceeds it."""
         try:
             fits = self.fitting
-        except TaskError:  # not even the shortest does, which is said elsewhere
+        except TaskError:  # even the shortest question does not fit, which another message reports
             return ""
         return f"; the window of {self.window:,} tokens holds {fits:,}" if length > fits else ""
 
@@ -139,13 +139,13 @@ class Presented(Task):
 
     @property
     def _answer_names(self) -> tuple[str, ...]:
-        """Names of the answers that are symbols: all but the end of a sequence."""
+        """Names of the answers that are symbols, without the end of a sequence."""
         names = self.inner.output_names or ("a number",)
         return names[:-1] if self._writes else names
 
     @property
     def _writes(self) -> bool:
-        """Whether the answer is a sequence of its own behind the input, not one symbol."""
+        """Whether the answer is a sequence after the input, not one symbol."""
         return self.inner.answer_tokens is not None
 
     # ---- lengths -----------------------------------------------------------------------------
@@ -158,14 +158,14 @@ class Presented(Task):
         return even and self.inner.admissible(self._inner_length(length))
 
     def _inner_length(self, items: int) -> int:
-        """Length of the task's own strings with so many items."""
+        """Return the length of the task's own sequences with this many items."""
         if not self._writes:
             return items + 2
         length = self.inner.answer_length(items) + items + 1  # type: ignore[attr-defined]  # what writes has one
         return int(length)
 
     def positions(self, length: int) -> int:
-        """Tokens of a question of so many items, worked examples and all."""
+        """Return the number of tokens of a question with this many items, including worked examples."""
         return len(self._shape(length).numbers)
 
     def beyond_window(self, length: int) -> bool:
@@ -173,16 +173,16 @@ class Presented(Task):
 
     @property
     def fitting(self) -> int:
-        """The most items whose question fits into the window.
+        """The largest number of items whose question fits into the window.
 
         Raises:
-            TaskError: if not even that of the shortest length does.
+            TaskError: if even the question of the shortest length does not fit.
         """
-        # Two further items take the same tokens wherever they come.
+        # Two more items always add the same number of tokens.
         two, four = self.positions(2), self.positions(4)
-        pairs, left = divmod(self.window - two, four - two)
+        pairs, spare = divmod(self.window - two, four - two)
         low = 2 + 2 * pairs
-        low += self.positions(3) - two <= left if low > 0 else 0
+        low += self.positions(3) - two <= spare if low > 0 else 0
         if low < min(self.asked_lengths):
             shortest = min(self.asked_lengths)
             raise TaskError(
@@ -192,10 +192,10 @@ class Presented(Task):
         return low
 
     def affordable(self, length: int, wanted: int) -> int:
-        """How many of the wanted strings are asked: fewer where they are long, never below FEWEST."""
+        """How many of the requested sequences to evaluate: fewer if they are long, but at least FEWEST."""
         return min(wanted, max(FEWEST, self.tokens_per_length // self.positions(length)))
 
-    # ---- strings -----------------------------------------------------------------------------
+    # ---- sequences ---------------------------------------------------------------------------
     def sample(
         self, batch: int, length: int, generator: torch.Generator, law: Law = "training", window: int | None = None
     ) -> Batch:
@@ -211,14 +211,14 @@ class Presented(Task):
         law: Law = "training",
         window: int | None = None,
     ) -> Batch:
-        """The strings of :meth:`sample` with one generator after another; as it draws its shots, block by block."""
-        return Batch.join([self.sample(size, length, one, law, window) for one in generators])
+        """Draw blocks as :meth:`sample` does, one per generator; the shots are drawn block by block."""
+        return Batch.join([self.sample(size, length, stream, law, window) for stream in generators])
 
     def _shots(self, length: int) -> list[int]:
         return [self.presentation.shot_items or length] * self.presentation.shots
 
     def _question(self, batch: int, items: int, generator: torch.Generator, law: Law) -> Question:
-        """Draw strings of the task; of pairs, those in which the first one of a pair is asked about."""
+        """Draw sequences of the task. For pairs, keep those whose query is the first item of a pair."""
         inner = self.inner
         length = self._inner_length(items)
 
@@ -228,41 +228,41 @@ class Presented(Task):
         if not self.presentation.pairs:
             return self._of(draw(batch))
 
-        def of_pairs(drawn: Batch) -> Bool[Tensor, " batch"]:
-            key, answer = (drawn.meta.get(f"{name}_position") for name in ("key", "answer"))
+        def of_pairs(candidates: Batch) -> Bool[Tensor, " batch"]:
+            key, answer = (candidates.meta.get(f"{name}_position") for name in ("key", "answer"))
             if key is None or answer is None:
-                return torch.zeros(len(drawn), dtype=torch.bool)
-            first = int(drawn.bos)
-            once = (drawn.tokens[:, first : first + items] == drawn.tokens[:, -1:]).sum(1) == 1
-            found: Tensor = once & (key % 2 == 1) & (answer == key + 1)
-            return found
+                return torch.zeros(len(candidates), dtype=torch.bool)
+            first = int(candidates.bos)
+            once = (candidates.tokens[:, first : first + items] == candidates.tokens[:, -1:]).sum(1) == 1
+            queries_first: Tensor = once & (key % 2 == 1) & (answer == key + 1)
+            return queries_first
 
-        found = by_rejection(draw, of_pairs, batch, length)
-        if found is None:
+        sequences = by_rejection(draw, of_pairs, batch, length)
+        if sequences is None:
             raise TaskError(
                 f"{inner.name} cannot be presented as pairs, since its query is not one item; use ur, or bare"
             )
-        return self._of(found)
+        return self._of(sequences)
 
-    def _of(self, drawn: Batch) -> Question:
-        first = int(drawn.bos)
+    def _of(self, batch: Batch) -> Question:
+        first = int(batch.bos)
         if self._writes:
-            assert drawn.prompt is not None
-            items, answers = drawn.tokens[:, first : drawn.prompt - 1], drawn.tokens[:, drawn.prompt :]
+            assert batch.prompt is not None
+            items, answers = batch.tokens[:, first : batch.prompt - 1], batch.tokens[:, batch.prompt :]
             return Question(items - first, None, answers - first, {})
         alphabet = {name: i for i, name in enumerate(self.inner.alphabet)}  # type: ignore[attr-defined]
         classes = torch.tensor([alphabet[name] for name in self._answer_names])
-        answers = classes[drawn.targets[:, -1:]]
-        return Question(drawn.tokens[:, first:-2] - first, drawn.tokens[:, -1:] - first, answers, drawn.meta)
+        answers = classes[batch.targets[:, -1:]]
+        return Question(batch.tokens[:, first:-2] - first, batch.tokens[:, -1:] - first, answers, batch.meta)
 
     def told(self, question: Question, shots: Sequence[Question] = (), law: Law = "given") -> PresentedBatch:
-        """Questions, behind worked examples, in tokens of the model."""
+        """Return questions as tokens of the model, each after its worked examples."""
         shape = self._shape(question.items.shape[1], [shot.items.shape[1] for shot in shots])
         symbols = torch.tensor(self.wording.symbols)
         rows = len(question.items)
         columns = [torch.tensor(self.wording.prefix, dtype=torch.long).expand(rows, -1)]
-        for told, slots in zip([*shots, question], shape.slots, strict=True):
-            columns += [self._column(told, slot, symbols, rows) for slot in slots]
+        for shot, slots in zip([*shots, question], shape.slots, strict=True):
+            columns += [self._column(shot, slot, symbols, rows) for slot in slots]
         tokens = torch.cat(columns, 1)
         targets, mask = torch.zeros_like(tokens), torch.zeros_like(tokens, dtype=torch.bool)
         for number, place in enumerate(shape.asked):
@@ -276,15 +276,15 @@ class Presented(Task):
             numbers=tuple(shape.numbers), item_places=tuple(shape.places),
         )  # fmt: skip
 
-    def _column(self, told: Question, slot: Slot, symbols: Tensor, rows: int) -> Tensor:
-        """The tokens of one place, ``[batch, tokens]``."""
+    def _column(self, question: Question, slot: Slot, symbols: Tensor, rows: int) -> Tensor:
+        """Return the tokens of one slot, ``[batch, tokens]``."""
         if slot.part == "item":
-            return symbols[told.items[:, slot.number - 1 : slot.number]]
+            return symbols[question.items[:, slot.number - 1 : slot.number]]
         if slot.part == "answer":
-            return symbols[told.answers[:, slot.number - 1 : slot.number]]
+            return symbols[question.answers[:, slot.number - 1 : slot.number]]
         if slot.part == "query":
-            assert told.query is not None
-            return symbols[told.query]
+            assert question.query is not None
+            return symbols[question.query]
         return torch.tensor(self.wording.part(slot.part), dtype=torch.long).expand(rows, -1)
 
     def _shape(self, items: int, shots: Sequence[int] | None = None) -> Shape:
@@ -293,14 +293,14 @@ class Presented(Task):
         return shape_of([*slots, self.slots(items)], self.wording, self._answers(items))
 
     def slots(self, items: int, example: bool = False) -> list[Slot]:
-        """A question of so many items, see :meth:`Presentation.slots`."""
-        shown = self._answers(items) if example else self._answers(items) - 1
-        return self.presentation.slots(items, not self._writes, shown, example)
+        """Return a question with this many items; see :meth:`Presentation.slots`."""
+        answers = self._answers(items) if example else self._answers(items) - 1
+        return self.presentation.slots(items, not self._writes, answers, example)
 
     def _answers(self, items: int) -> int:
         return int(self.inner.answer_length(items)) if self._writes else 1  # type: ignore[attr-defined]
 
-    # ---- what every task states --------------------------------------------------------------
+    # ---- methods that every task has ---------------------------------------------------------
     @property
     def tokens_names(self) -> tuple[str, ...]:
         return numbered("", self.vocabulary_size)
@@ -314,7 +314,7 @@ class Presented(Task):
         return False
 
     def chance(self, law: Law, length: int) -> float:
-        """One of the symbols."""
+        """Return one over the number of symbols."""
         return 1 / len(self.wording.symbols)
 
     def draw_strings(
@@ -335,13 +335,13 @@ class Presented(Task):
 
 
 class Shape(NamedTuple):
-    """Where everything stands in all strings of one length.
+    """The layout that all sequences of one length share.
 
     Attributes:
-        slots: of each worked example, and of the question.
+        slots: the slots of each worked example, and of the question.
         numbers: see :class:`PresentedBatch`.
         places: index of each item of the question's context.
-        asked: index behind which each answer belongs; None where it is not asked.
+        asked: index after which each answer belongs; None if that answer is not supervised.
     """
 
     slots: list[list[Slot]]
@@ -351,7 +351,7 @@ class Shape(NamedTuple):
 
 
 def shape_of(slots: list[list[Slot]], wording: Wording, answers: int) -> Shape:
-    """Where everything stands in questions of these slots, the last of which are the question's."""
+    """Return the layout of prompts made of these slots; the last list of slots is the question."""
     numbers = [0] * len(wording.prefix)
     for example in slots[:-1]:
         numbers += [0] * sum(_width(slot, wording) for slot in example)
@@ -372,7 +372,7 @@ def shape_of(slots: list[list[Slot]], wording: Wording, answers: int) -> Shape:
             if begun and answers > 1:
                 numbers[-1] = 1
         if slot.part == "answer":
-            # Without a mark nothing says that answers begin but they themselves: the first half of them shows it.
+            # Without a mark only the answers themselves show that they have begun. Their first half shows it.
             asked.append(len(numbers) - 1 if begun or 2 * slot.number >= answers else None)
             numbers[-1] = min(items, slot.number + 1)
     if answers == 1:

@@ -1,4 +1,4 @@
-"""The longest question that a model can be asked in its prompt, and what limits it: the window or the task."""
+"""The longest question that fits into a model's prompt, and whether the window or the task limits it."""
 
 from __future__ import annotations
 

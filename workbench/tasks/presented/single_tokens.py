@@ -1,4 +1,4 @@
-"""Words of a tokenizer that are one token each, by a stated rule, and a presentation in its tokens."""
+"""The words of a tokenizer that are one token each, and a presentation in its tokens."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from workbench.tasks.presented.presentation import Presentation
 
 LETTERS = re.compile("[a-z]{3,}")
 SPACES = ("\u0120", "\u2581")
-"""What stands for a leading space in the vocabularies of byte-level and of SentencePiece tokenizers."""
+"""Characters for a leading space in the vocabularies of byte-level and of SentencePiece tokenizers."""
 RULE = "tokens that are a space and three or more letters from a to z, no special ones, and are encoded as themselves"
-"""Which tokens items are drawn from, as sentences say it."""
+"""The rule for tokens that items are drawn from, as sentences state it."""
 
 
 @runtime_checkable
 class Vocabulary(Protocol):
-    """What is asked of a tokenizer; those of transformers have it."""
+    """The part of a tokenizer's interface that is needed here; tokenizers of transformers have it."""
 
     @property
     def all_special_ids(self) -> list[int]: ...
@@ -40,10 +40,10 @@ class Wording(BaseModel):
     """A presentation in the tokens of one model; a part of a run's identity.
 
     Attributes:
-        prefix: what stands before all, see :class:`Presentation`.
-        before, between, mark, ask, answer, after: the presentation's texts, encoded each by itself.
+        prefix: the token before everything, see :class:`Presentation`.
+        before, between, mark, ask, answer, after: the presentation's texts, each encoded by itself.
         symbols: token ids of the symbols, in the order of the task's alphabet.
-        names: their texts.
+        names: the texts of the symbols.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -59,32 +59,32 @@ class Wording(BaseModel):
     names: tuple[str, ...]
 
     def part(self, name: str) -> tuple[int, ...]:
-        """The tokens of a part of the words."""
-        found: tuple[int, ...] = getattr(self, "answer" if name == "answer mark" else name)
-        return found
+        """Return the tokens of one of the texts."""
+        tokens: tuple[int, ...] = getattr(self, "answer" if name == "answer mark" else name)
+        return tokens
 
 
 def single_tokens(tokenizer: Vocabulary) -> list[tuple[int, str]]:
-    """Ids and words of all tokens that items may be (:data:`RULE`), by id."""
+    """Return the ids and words of all tokens that items may be (:data:`RULE`), by id."""
     special = {*tokenizer.all_special_ids}
-    found = []
+    words = []
     for raw, token in tokenizer.get_vocab().items():
         if raw[:1] in SPACES and token not in special and LETTERS.fullmatch(word := raw[1:]):
-            found.append((token, word))
-    return sorted(found)
+            words.append((token, word))
+    return sorted(words)
 
 
 def wording(told: Presentation, tokenizer: Vocabulary, symbols: int) -> Wording:
-    """A presentation in the tokens of a model.
+    """Return a presentation in the tokens of a model.
 
     Args:
         told: the presentation.
-        tokenizer: of the model.
-        symbols: how many symbols the task has, spread evenly over all words of one token in the order of their ids, or
-            over the first of them that the presentation admits.
+        tokenizer: the model's tokenizer.
+        symbols: how many symbols the task has. They are spread evenly, by token id, over the single-token words that
+            the presentation admits.
 
     Raises:
-        TaskError: if there are fewer words of one token than the task needs, or no such prefix.
+        TaskError: if there are fewer single-token words than the task needs, or no such prefix token.
     """
     every = single_tokens(tokenizer)
     every = every[: told.words or len(every)]
@@ -120,10 +120,10 @@ def _texts(told: Presentation) -> dict[str, str]:
 
 
 def _first_alone(tokenizer: Vocabulary, words: Sequence[tuple[int, str]]) -> tuple[int, str] | None:
-    """The first of some words that is encoded as itself."""
+    """Return the first of some words that is encoded as itself."""
     return next(((token, word) for token, word in words if list(_alone(tokenizer, word)) == [token]), None)
 
 
 def _alone(tokenizer: Vocabulary, text: str, space: str = " ") -> Sequence[int]:
-    """A text by itself, without special tokens."""
+    """Encode a text by itself, without special tokens."""
     return tokenizer.encode(space + text, add_special_tokens=False) if text else []

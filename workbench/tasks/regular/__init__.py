@@ -1,1 +1,1 @@
-"""Tasks whose summary is the state of a finite automaton."""
+"""Tasks whose task state is the state of a finite automaton."""

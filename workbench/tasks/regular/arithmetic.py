@@ -1,4 +1,4 @@
-"""Arithmetic whose intermediate results are bounded: expressions modulo a number."""
+"""Arithmetic with bounded intermediate results: expressions modulo a number."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ __all__ = ["ModularArithmetic"]
 
 OPERATORS = ("+", "-", "*")
 Progress = tuple[int, int, str]
-"""Sum of the finished terms, product of the factors of the last one, and what comes next."""
+"""Sum of the finished terms, product of the factors of the last term, and the kind of the next token."""
 BEGIN: Progress = (0, 1, "digit")
 BROKEN: Progress = (0, 0, "")
 
 
 class ModularArithmetic(Task):
-    """What is the value of the expression, modulo a number?
+    """Report the value of an expression modulo a number.
 
-    Digits and the operators ``+``, ``-``, ``*`` take turns, without brackets; ``*`` binds before ``+`` and
-    ``-``. Asked after each digit, so the admissible lengths are odd; nothing is asked once two digits or
-    two operators stand side by side. From Deletang et al. 2022 ("Neural Networks and the Chomsky Hierarchy",
+    Digits and the operators ``+``, ``-``, ``*`` alternate, without brackets; ``*`` binds before ``+`` and ``-``. The
+    position of each digit is supervised, so the admissible lengths are odd. After two digits or two operators in a row,
+    positions are not supervised any more. From Deletang et al. 2022 ("Neural Networks and the Chomsky Hierarchy",
     2207.02098), where the modulus is 5.
 
-    Laws: *training* and *matched* draw digits and operators independently and uniformly; the law of the
-    value closes in on the uniform one within a few digits. *challenge* is the same in the middle; the
-    first and the last N tokens (N = the longest training length; none up to length 2N) are neutral:
-    ``0 + 0 - 0 + ...`` in front, ``... + 0 - 0 * 1`` behind.
+    Distributions: *training* and *matched* draw digits and operators independently and uniformly. The distribution of
+    the value is close to uniform after a few digits. *challenge* is the same in the middle. The first and the last N
+    tokens are neutral (N = the longest training length; none up to length 2N): ``0 + 0 - 0 + ...`` first, ``... + 0 - 0
+    * 1`` last.
 
-    The output summary is the value (the modulus, where nothing is asked). What can be carried on is the
-    sum of the finished terms, the product of the last one's factors and the operator, as one number.
+    Task states: ``output_summary`` is the value (the modulus at positions without supervision). ``update_summary`` is
+    the sum of the finished terms, the product of the last term's factors and the operator, as one number.
 
     Example: ``2 + 3 * 4`` is 14, so 4 modulo 5.
 
@@ -59,7 +59,7 @@ class ModularArithmetic(Task):
     vocabulary: ClassVar[tuple[str, ...]] = (BOS,)
 
     modulus: int = Field(5, ge=2, le=10)
-    """Values and digits are counted modulo this number."""
+    """Modulus of values and digits."""
 
     @property
     def tokens_names(self) -> tuple[str, ...]:
@@ -80,7 +80,7 @@ class ModularArithmetic(Task):
     # ---- labels ----------------------------------------------------------------------------------
     @cached_property
     def _progress(self) -> Automaton:
-        """How far the calculation has come; the answer is its value."""
+        """The automaton of the calculation; its answer is the value."""
         return Automaton.explore(
             self.tokens_names[1:],
             BEGIN,
@@ -109,10 +109,10 @@ class ModularArithmetic(Task):
         states = self._progress.run(strings.cpu().numpy() - 1)
         values = self._progress.labels[states]
         value, state = (torch.from_numpy(x.copy()).to(strings.device) for x in (values, states))
-        asked = value >= 0
-        return value.where(asked, 0), asked, value.where(asked, self.modulus), state
+        supervised = value >= 0
+        return value.where(supervised, 0), supervised, value.where(supervised, self.modulus), state
 
-    # ---- laws ------------------------------------------------------------------------------------
+    # ---- distributions ---------------------------------------------------------------------------
     def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
@@ -129,28 +129,28 @@ class ModularArithmetic(Task):
         return strings, {}
 
     def _neutral(self, law: Law, length: int, window: int | None) -> int:
-        """How many digits at either end are neutral; one in the middle never is."""
+        """Return how many digits at either end are neutral; a digit in the middle never is."""
         margin = outer_margin(length, window) if law == "challenge" else 0
         return min(math.ceil(margin / 2), (length - 1) // 4)
 
     def chance(self, law: Law, length: int) -> float:
-        """The largest share of a value, exactly; under *challenge* that of N = length // 8."""
+        """Return the largest share of a value, exactly; for *challenge* that of N = length // 8."""
         automaton, values = self._progress, self._progress.labels
-        drawn = length - 4 * self._neutral(law, length, None)
+        free = length - 4 * self._neutral(law, length, None)
         digits = np.repeat([1 / self.modulus, 0], [self.modulus, 3])
         operators = np.repeat([0, 1 / 3], [self.modulus, 3])
-        turns = np.array([operators if position % 2 else digits for position in range(drawn)])
+        turns = np.array([operators if position % 2 else digits for position in range(free)])
         shares = state_shares(automaton.table, automaton.start, turns)
         return float(np.bincount(values[values >= 0], shares[values >= 0]).max())
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
-        """The value of what is visible, an operator at its front or end left out."""
+        """Return the value of the visible tokens, without an operator at either end."""
         operator = tokens > self.modulus
         visible = tokens[:, int(operator[:, 0].all()) : tokens.shape[1] - int(operator[:, -1].all())]
         if visible.shape[1] == 0:
             return torch.ones(len(tokens), self.modulus, dtype=torch.float64, device=tokens.device)
-        value, asked, _, _ = self.label_strings(visible, {})
-        return torch.where(asked[:, -1:], F.one_hot(value[:, -1], self.modulus).double(), 1.0)
+        value, supervised, _, _ = self.label_strings(visible, {})
+        return torch.where(supervised[:, -1:], F.one_hot(value[:, -1], self.modulus).double(), 1.0)
 
     def reference(self, tokens: Sequence[int]) -> list[Any]:
         text = "".join(self.tokens_names[token] for token in tokens)

@@ -1,4 +1,4 @@
-"""Word problems of permutation groups: which element is the product so far?"""
+"""Word problems of permutation groups: the answer is the product so far."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ Permutation = tuple[int, ...]
 
 
 class PermutationGroup(Task):
-    """Base of the word problems: which permutation is the product of the tokens so far?
+    """Base class of the word problems: the answer is the product of the permutations so far.
 
-    The product is taken from left to right: the first token acts first. Permutations are written in
-    cycles, ``e`` being the identity. ``tokens`` says what strings are made of: all elements of the group, or
-    the identity and two generators (one, where that is enough).
+    The product is taken from left to right: the first token acts first. Permutations are written in cycles; ``e`` is
+    the identity. ``tokens`` selects the alphabet: all elements of the group, or the identity and two generators (one,
+    if one suffices).
 
-    Laws: *training* and *matched* draw tokens independently and uniformly: with all elements, the product
-    is uniform at every length, whatever part of the string is known; with generators it soon is.
-    *challenge* is the same, but the first and the last N tokens (N = the longest training length; none up
-    to length 2N) are the identity.
+    Distributions: *training* and *matched* draw tokens independently and uniformly. With all elements, the product is
+    uniform at every length, given any proper part of the string; with generators it is nearly uniform after a few
+    tokens. *challenge* is the same, except that the first and the last N tokens (N = the longest training length; none
+    up to length 2N) are the identity.
 
-    Output summary and update summary are the product. The word problem of a group that is not solvable
-    is complete for NC^1 (Barrington 1989), which no transformer of fixed depth computes unless TC^0 = NC^1
-    (Liu et al. 2022, "Transformers Learn Shortcuts to Automata", 2210.10749).
+    Task states: ``output_summary`` and ``update_summary`` are the product. The word problem of a group that is not
+    solvable is complete for NC^1 (Barrington 1989). No transformer of fixed depth computes it unless TC^0 = NC^1 (Liu
+    et al. 2022, "Transformers Learn Shortcuts to Automata", 2210.10749).
     """
 
     question: ClassVar[str] = "Which permutation is the product so far?"
@@ -51,12 +51,12 @@ class PermutationGroup(Task):
     vocabulary: ClassVar[tuple[str, ...]] = (BOS,)
 
     tokens: Literal["elements", "generators"] = "elements"
-    """What strings are made of."""
+    """The alphabet: all elements, or generators."""
 
     @property
     @abstractmethod
     def points(self) -> int:
-        """How many points are permuted."""
+        """Number of points that are permuted."""
 
     @property
     @abstractmethod
@@ -70,7 +70,7 @@ class PermutationGroup(Task):
 
     @cached_property
     def multiplication(self) -> Automaton:
-        """States are the elements of the group; a symbol multiplies from the right."""
+        """The automaton whose states are the elements of the group; a symbol multiplies from the right."""
         number = {element: i for i, element in enumerate(self.elements)}
         symbols = self.elements if self.tokens == "elements" else [self.elements[0], *self.generators]
         table = np.array([[number[tuple(s[i] for i in g)] for s in symbols] for g in number], dtype=np.int64)
@@ -124,34 +124,34 @@ class PermutationGroup(Task):
         return torch.from_numpy(self.multiplication.run(tokens.cpu().numpy() - 1)).to(tokens.device)
 
     def chance(self, law: Law, length: int) -> float:
-        """The largest share of a product, exactly; under *challenge* with generators that of N = length // 8."""
+        """Return the largest share of a product, exactly; for *challenge* with generators that of N = length // 8."""
         if self.tokens == "elements":
             return 1 / len(self.elements)
-        drawn = length - 2 * outer_margin(length, None) if law == "challenge" else length
+        free = length - 2 * outer_margin(length, None) if law == "challenge" else length
         symbols = len(self.multiplication.alphabet)
-        return float(state_shares(self.multiplication.table, 0, np.full((drawn, symbols), 1 / symbols)).max())
+        return float(state_shares(self.multiplication.table, 0, np.full((free, symbols), 1 / symbols)).max())
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
         return F.one_hot(self._products(tokens)[:, -1], self.d_vocab_out).double()
 
     def reference(self, tokens: Sequence[int]) -> list[Any]:
-        held = list(range(self.points))  # where each point has gone
+        images = list(range(self.points))
         answers: list[int] = []
         for token in tokens:
             cycles = re.findall(r"\((\d+)\)", self.tokens_names[token])
             moves = {
                 int(a) - 1: int(b) - 1 for cycle in cycles for a, b in zip(cycle, cycle[1:] + cycle[0], strict=True)
             }
-            held = [moves.get(point, point) for point in held]
-            answers.append(self.output_names.index(_cycles(held)))
+            images = [moves.get(point, point) for point in images]
+            answers.append(self.output_names.index(_cycles(images)))
         return answers
 
 
 class SymmetricGroup(PermutationGroup):
-    """Which permutation of a few things is the product so far? (S_3 by default)
+    """Report which permutation of a few things is the product so far (S_3 by default).
 
-    Laws (those of :class:`PermutationGroup`): tokens are independent and uniform; under *challenge* the
-    first and the last N are the identity. The generators are the swap of the first two and the cycle of all.
+    Distributions (those of :class:`PermutationGroup`): tokens are independent and uniform; under *challenge* the first
+    and the last N are the identity. The generators are the swap of the first two and the cycle of all.
 
     Example: a swap undoes itself.
 
@@ -165,7 +165,7 @@ class SymmetricGroup(PermutationGroup):
     name: ClassVar[str] = "symmetric_group"
 
     degree: int = Field(3, ge=3, le=5)
-    """How many things are permuted."""
+    """Number of things that are permuted."""
 
     @property
     def points(self) -> int:
@@ -181,13 +181,13 @@ class SymmetricGroup(PermutationGroup):
 
 
 class AlternatingGroup(PermutationGroup):
-    """Which even permutation of a few things is the product so far? (A_5 by default)
+    """Report which even permutation of a few things is the product so far (A_5 by default).
 
     A_5, of 60 elements, is the smallest group that is not solvable.
 
-    Laws (those of :class:`PermutationGroup`): tokens are independent and uniform; under *challenge* the
-    first and the last N are the identity. The generators are the cycle of the first three and the longest
-    cycle that is even, which moves all or all but the first.
+    Distributions (those of :class:`PermutationGroup`): tokens are independent and uniform; under *challenge* the first
+    and the last N are the identity. The generators are the cycle of the first three and the longest cycle that is even.
+    That cycle moves all points, or all except the first.
 
     Example: three turns by a third of a circle lead back.
 
@@ -201,7 +201,7 @@ class AlternatingGroup(PermutationGroup):
     name: ClassVar[str] = "alternating_group"
 
     degree: int = Field(5, ge=3, le=5)
-    """How many things are permuted."""
+    """Number of things that are permuted."""
 
     @property
     def points(self) -> int:
@@ -229,13 +229,13 @@ def _even(images: Permutation) -> bool:
 
 
 def _cycles(images: Sequence[int]) -> str:
-    """``(12)(345)``: the cycles of a permutation, counted from 1, each from its smallest point; ``e`` for none."""
-    written, met = "", set[int]()
+    """Write a permutation in cycles, as ``(12)(345)``; points count from 1, and ``e`` is the identity."""
+    text, met = "", set[int]()
     for first in range(len(images)):
         cycle = [first]
         while images[cycle[-1]] != first:
             cycle.append(images[cycle[-1]])
         if len(cycle) > 1 and first not in met:
-            written += f"({''.join(str(point + 1) for point in cycle)})"
+            text += f"({''.join(str(point + 1) for point in cycle)})"
         met.update(cycle)
-    return written or "e"
+    return text or "e"

@@ -1,10 +1,10 @@
-"""The regular languages of the literature on length generalization, each a task of its own.
+"""The regular languages of the literature on length generalization, each as a task of its own.
 
-The suite is that of Bhattamishra et al. 2020 ("On the Ability and Limitations of Transformers to Recognize
-Formal Languages", 2009.11264), taken up by Huang et al. 2024 (2410.02140) and Sarrof et al. 2024
-(2405.17394). What is asked differs there from language to language; here each can be asked all three ways.
-Format and summaries are those of :class:`workbench.tasks.regular.regular_task.RegularTask`, and so are the laws, of
-which each class says what they come to when membership is asked.
+The suite is that of Bhattamishra et al. 2020 ("On the Ability and Limitations of Transformers to Recognize Formal
+Languages", 2009.11264). Huang et al. 2024 (2410.02140) and Sarrof et al. 2024 (2405.17394) use it too. The queries
+differ there from language to language; here every language has all three. Format, task states and distributions are
+those of :class:`workbench.tasks.regular.regular_task.RegularTask`. The docstring of each class describes what the
+distributions amount to for membership.
 """
 
 from __future__ import annotations
@@ -32,18 +32,24 @@ __all__ = [
 
 
 class Tomita(RegularTask):
-    """Is the string so far in one of Tomita's seven languages over 0 and 1?
+    """Decide whether the string so far is in one of Tomita's seven languages over 0 and 1.
 
-    1: only ones. 2: (10)*. 3: no odd run of ones has an odd run of zeros right after it (a later one may be
-    odd: 100110 is in the language, 10 is not, and 100 is again). 4: no 000. 5: evenly many zeros and evenly
-    many ones. 6: the numbers of zeros and of ones agree modulo 3. 7: 0*1*0*1*. From Tomita 1982 ("Dynamic
-    Construction of Finite-State Automata from Examples Using Hill-Climbing").
+    The languages are those of Tomita 1982 ("Dynamic Construction of Finite-State Automata from Examples Using
+    Hill-Climbing"):
 
-    Laws (those of :class:`RegularTask`): half the strings are in the language, uniform among those of their
-    length. The others end outside of it, or broke its rule at one place, where a symbol was replaced or two
-    were exchanged. *challenge*: neither the first nor the last N tokens, nor both together, tell. ``ask`` may
-    be *member*, *next* or *state*; with *next*, the first language would always have the same answer, so it
-    is refused.
+    - 1: only ones;
+    - 2: (10)*;
+    - 3: no odd run of ones is followed directly by an odd run of zeros. Runs count when they have ended: 10 is not in
+      the language, but 100 is;
+    - 4: no 000;
+    - 5: even numbers of zeros and of ones;
+    - 6: the numbers of zeros and of ones agree modulo 3;
+    - 7: 0*1*0*1*.
+
+    Distributions (those of :class:`RegularTask`): half of the strings are in the language, uniform among those of their
+    length. The others end outside of it, or a single edit put them out of it: one symbol was replaced, or two were
+    exchanged. Under *challenge*, the first and the last N tokens together do not determine the answer. ``ask`` may be
+    *member*, *next* or *state*. For the first language *next* is refused, because its answer would never change.
 
     Example: the fourth language forbids 000.
 
@@ -66,7 +72,7 @@ class Tomita(RegularTask):
     )
 
     n: int = Field(4, ge=1, le=7)
-    """Which of the seven."""
+    """Number of the language, 1 to 7."""
 
     @property
     def expression(self) -> str:
@@ -82,16 +88,18 @@ class Tomita(RegularTask):
 
 
 class BoundedDyck(RegularTask):
-    """Is the string so far balanced, and never more than n deep? D_n = (a D_{n-1} b)*, D_0 the empty string.
+    """Decide whether the string so far is balanced and never more than n deep: D_n = (a D_{n-1} b)*, D_0 is empty.
 
-    ``a`` opens and ``b`` closes. Star-free, of dot-depth n; the literature has n = 2, 3, 4 and 12.
+    ``a`` opens and ``b`` closes. The language is star-free, of dot-depth n. The literature uses n = 2, 3, 4 and 12.
 
-    Laws (those of :class:`RegularTask`): half the strings are in the language, uniform among those of their
-    length, which is even. The others are still open at the end, or are one of them with two symbols exchanged
-    (``misses`` *replaced*: with a wrong symbol, so that counts tell them all), so that something closes that
-    is not open or opens too deep. *challenge*: neither the first nor the last N tokens, nor both together,
-    tell. Under ``ask`` *next* the answer is a function of counts: of how many more a than b there are,
-    whatever their order. The last symbols of a string tell much of it, for n = 2 the last one everything.
+    Distributions (those of :class:`RegularTask`): half of the strings are in the language, uniform among those of their
+    length, which is even. The others have open brackets at the end, or are a string of the language with two symbols
+    exchanged. A bracket then closes before it opens, or opens too deep. With ``misses`` *replaced* one symbol is wrong
+    instead, so that counts of symbols identify all near misses. Under *challenge*, the first and the last N tokens
+    together do not determine the answer.
+
+    Under ``ask`` *next* the answer depends only on how many more a than b there are, in any order. The last symbols of
+    a string contain much of that information. For n = 2 the last symbol determines it.
 
     Example: n = 2; ``a b`` and ``a b a a b b`` are balanced.
 
@@ -117,11 +125,11 @@ class BoundedDyck(RegularTask):
 
 
 class AaStar(RegularTask):
-    """Is the number of symbols even? (aa)*
+    """Decide whether the number of symbols is even: (aa)*.
 
-    There is one string of each length, and the answer hangs on the length alone: so it is asked at every
-    prefix, and the last two queries must both be right, of which no constant answer is capable (chance 0).
-    All laws are the same. Not star-free.
+    There is one string of each length, so the answer depends only on the length. Every prefix is supervised, and a
+    sequence counts as right if its last two queries are right. No constant answer achieves that, so chance is 0. All
+    distributions are equal. The language is not star-free.
 
     Example:
 
@@ -139,11 +147,11 @@ class AaStar(RegularTask):
 
 
 class AaaaStar(RegularTask):
-    """Does four divide the number of symbols? (aaaa)*
+    """Decide whether four divides the number of symbols: (aaaa)*.
 
-    There is one string of each length, and the answer hangs on the length alone: so it is asked at every
-    prefix, and the last four queries must all be right, of which no constant answer is capable (chance 0).
-    All laws are the same. Not star-free.
+    There is one string of each length, so the answer depends only on the length. Every prefix is supervised, and a
+    sequence counts as right if its last four queries are right. No constant answer achieves that, so chance is 0. All
+    distributions are equal. The language is not star-free.
 
     Example:
 
@@ -160,13 +168,13 @@ class AaaaStar(RegularTask):
 
 
 class AbabStar(RegularTask):
-    """Is the string so far a repetition of abab? (abab)*
+    """Decide whether the string so far is a repetition of abab: (abab)*.
 
-    Laws (those of :class:`RegularTask`): four divides the length. Half the strings are the one in the
-    language, a quarter are it with one wrong symbol, a quarter with two neighbours exchanged (``misses``
-    *replaced*: half with one wrong symbol, so that counts tell them all), which under *challenge* lie outside
-    the first and the last N tokens. The last four queries must all be right: after the string, and after the
-    three prefixes that break off inside a repetition. Not star-free.
+    Distributions (those of :class:`RegularTask`): four divides the length. Half of the strings are the one in the
+    language. A quarter have one wrong symbol, and a quarter have two neighbours exchanged. With ``misses`` *replaced*,
+    half have one wrong symbol, so that counts of symbols identify all near misses. Under *challenge* these symbols are
+    outside the first and the last N tokens. The last four queries must all be right: after the string, and after the
+    three prefixes that end inside a repetition. The language is not star-free.
 
     Example:
 
@@ -183,12 +191,12 @@ class AbabStar(RegularTask):
 
 
 class BlocksAbcde(RegularTask):
-    """Is the string so far one block each of a, b, c, d and e, in this order? aa*bb*cc*dd*ee*
+    """Decide whether the string so far is one block each of a, b, c, d and e, in this order: aa*bb*cc*dd*ee*.
 
-    Laws (those of :class:`RegularTask`): half the strings are in the language, uniform among those of their
-    length. The others have blocks missing at the end, or are one of them with two symbols exchanged (where
-    that breaks it; else, or with ``misses`` *replaced*, with a wrong symbol). *challenge*: neither the first
-    nor the last N tokens, nor both together, tell.
+    Distributions (those of :class:`RegularTask`): half of the strings are in the language, uniform among those of their
+    length. The others lack blocks at the end, or have two symbols exchanged. If no exchange leaves the language, or
+    with ``misses`` *replaced*, one symbol is wrong instead. Under *challenge*, the first and the last N tokens together
+    do not determine the answer.
 
     Example:
 
@@ -205,12 +213,12 @@ class BlocksAbcde(RegularTask):
 
 
 class AbdBc(RegularTask):
-    """Is there one d, with a and b only before it, b and c only after it? {a,b}*d{b,c}*
+    """Decide whether there is one d, with only a and b before it and only b and c after it: {a,b}*d{b,c}*.
 
-    Laws (those of :class:`RegularTask`): half the strings are in the language, uniform among those of their
-    length. The others have no d yet, or are one of them with two symbols exchanged (where that breaks it,
-    which under *challenge* it hardly ever does; else, or with ``misses`` *replaced*, with a wrong symbol).
-    *challenge*: neither the first nor the last N tokens, nor both together, tell.
+    Distributions (those of :class:`RegularTask`): half of the strings are in the language, uniform among those of their
+    length. The others have no d yet, or have two symbols exchanged. If no exchange leaves the language (the usual case
+    under *challenge*), or with ``misses`` *replaced*, one symbol is wrong instead. Under *challenge*, the first and the
+    last N tokens together do not determine the answer.
 
     Example: in ``b d b a`` the last symbol is on the wrong side.
 
@@ -227,13 +235,13 @@ class AbdBc(RegularTask):
 
 
 class ZeroTwo(RegularTask):
-    """Was the last symbol that is not 2 a 0? {0,1,2}*02*
+    """Decide whether the last symbol other than 2 was a 0: {0,1,2}*02*.
 
-    A flip-flop: 0 sets, 1 resets, 2 keeps. Star-free, but not in C-RASP.
+    This is a flip-flop: 0 sets, 1 resets, 2 keeps. It is star-free, but not in C-RASP.
 
-    Laws (those of :class:`RegularTask`): half the strings are in the language; both halves are uniform
-    among such strings of their length. *challenge*: the last N tokens are all 2, and neither they nor the
-    first N tell.
+    Distributions (those of :class:`RegularTask`): half of the strings are in the language. Both halves are uniform
+    among such strings of their length. Under *challenge* the last N tokens are all 2. Neither they nor the first N
+    tokens determine the answer.
 
     Example:
 
@@ -250,14 +258,14 @@ class ZeroTwo(RegularTask):
 
 
 class LastNonneutralA(RegularTask):
-    """Was the last symbol that is not e an a? (a|b|e)*ae*
+    """Decide whether the last symbol other than e was an a: (a|b|e)*ae*.
 
-    The same map as :class:`ZeroTwo`, with a neutral letter: the form in which the literature shows what
-    no C-RASP program does (Huang et al. 2024, 2410.02140).
+    This is the map of :class:`ZeroTwo` with a neutral letter. In this form the literature shows that no C-RASP program
+    computes it (Huang et al. 2024, 2410.02140).
 
-    Laws (those of :class:`RegularTask`): half the strings are in the language; both halves are uniform
-    among such strings of their length. *challenge*: the last N tokens are all e, and neither they nor the
-    first N tell.
+    Distributions (those of :class:`RegularTask`): half of the strings are in the language. Both halves are uniform
+    among such strings of their length. Under *challenge* the last N tokens are all e. Neither they nor the first N
+    tokens determine the answer.
 
     Example:
 
@@ -274,16 +282,16 @@ class LastNonneutralA(RegularTask):
 
 
 class AlternatingBlocks(RegularTask):
-    """Are there exactly k blocks, of a and of b by turns, the first of a? a+b+a+...
+    """Decide whether there are exactly k alternating blocks of a and of b, the first of a: a+b+a+...
 
-    Transformers without positions of depth d learn k = d + 2 blocks so that they generalize to longer
-    strings, and not k = d + 3 (Yang et al. 2025, "Knee-Deep in C-RASP", 2506.16055). As there, on a string
-    of the language the answer is no up to the last block, and yes from there on.
+    Transformers of depth d without positions generalize to longer strings for k = d + 2 blocks, but not for k = d + 3
+    (Yang et al. 2025, "Knee-Deep in C-RASP", 2506.16055). As in that paper, the answer turns from no to yes where the
+    last block of a word begins.
 
-    Laws (those of :class:`RegularTask`): half the strings are in the language, uniform among those of their
-    length. The others have fewer blocks, or are one of them with two symbols exchanged (``misses``
-    *replaced*: with another symbol in its last block, or a b in front). *challenge*: neither the first nor
-    the last N tokens, nor both together, tell.
+    Distributions (those of :class:`RegularTask`): half of the strings are in the language, uniform among those of their
+    length. The others have fewer blocks, or have two symbols exchanged. With ``misses`` *replaced*, they have one wrong
+    symbol in the last block, or a b in front. Under *challenge*, the first and the last N tokens together do not
+    determine the answer.
 
     Example: k = 3.
 

@@ -22,14 +22,14 @@ __all__ = ["CycleNavigation", "ModCount"]
 
 
 class ModSum(Task):
-    """Base of the tasks that ask for the sum, modulo a number, of what the symbols add.
+    """Base class: the answer is the sum, modulo a number, of the increments of the symbols.
 
-    Laws: *training* and *matched* draw the probabilities of the symbols uniformly on the simplex, once
-    for each string, and its tokens independently with them: all compositions of the length into
-    numbers of each symbol are equally likely, so at every length each remainder is about as likely as
-    any other. *challenge* sorts the tokens of such a string, the order of the symbols being random.
+    Distributions: *training* and *matched* draw the probabilities of the symbols uniformly on the simplex, once for
+    each sequence, and then its tokens independently. So all counts of symbols that add up to the length are equally
+    likely, and at every length the remainders are about equally likely. *challenge* sorts the tokens of such a
+    sequence, with the symbols in a random order.
 
-    Output summary and update summary are the remainder.
+    Task states: ``output_summary`` and ``update_summary`` are the remainder.
     """
 
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "state"
@@ -44,11 +44,11 @@ class ModSum(Task):
     @property
     @abstractmethod
     def steps(self) -> tuple[int, ...]:
-        """What each symbol adds."""
+        """The increment of each symbol."""
 
     @property
     def tokens_names(self) -> tuple[str, ...]:
-        """BOS and what each symbol adds."""
+        """BOS and the increment of each symbol."""
         return (BOS, *(f"{step:+d}" if step else "0" for step in self.steps))
 
     @property
@@ -58,7 +58,7 @@ class ModSum(Task):
 
     @property
     def neutral_tokens(self) -> tuple[int, ...]:
-        """The symbols that add a multiple of the modulus."""
+        """The symbols whose increment is a multiple of the modulus."""
         return tuple(1 + i for i, step in enumerate(self.steps) if step % self.modulus == 0)
 
     def automaton(self) -> Automaton:
@@ -102,7 +102,7 @@ class ModSum(Task):
         return sums, torch.ones_like(strings, dtype=torch.bool), sums, sums
 
     def chance(self, law: Law, length: int) -> float:
-        """The largest share of a remainder, over all compositions of the length; the same under every law."""
+        """Return the largest share of a remainder over all symbol counts; equal under every distribution."""
         ways = np.zeros((length + 1, self.modulus))  # [symbols used, remainder]
         ways[0, 0] = 1
         for step in self.steps:
@@ -123,14 +123,14 @@ class ModSum(Task):
 
 
 class ModCount(ModSum):
-    """What is the count modulo m?
+    """Report the count modulo m.
 
-    Every symbol adds its increment; with increments 0 and 1 the ones are counted. For m = 2 it is parity
-    under another law. That linear recurrences need eigenvalues beyond the positive reals for it is in
-    Grazzi et al. 2024 (2411.12537).
+    Every symbol adds its increment; with increments 0 and 1 the ones are counted. For m = 2 the map is parity, with
+    another distribution. Linear recurrences need eigenvalues beyond the positive reals to compute it (Grazzi et al.
+    2024, 2411.12537).
 
-    Laws (those of :class:`ModSum`): all compositions of the length into numbers of each symbol are equally
-    likely, the tokens being shuffled; under *challenge* they are sorted, in a random order of symbols.
+    Distributions (those of :class:`ModSum`): all counts of symbols that add up to the length are equally likely, and
+    tokens are shuffled. Under *challenge* tokens are sorted, with the symbols in a random order.
 
     Example: m = 3 on ``+1 +1 0 +1``.
 
@@ -145,7 +145,7 @@ class ModCount(ModSum):
     m: int = Field(3, ge=2, le=64)
     """The modulus."""
     increments: tuple[int, ...] = Field((0, 1), min_length=2, max_length=16)
-    """What each symbol adds, in the order of their ids."""
+    """The increment of each symbol, in the order of their ids."""
 
     @model_validator(mode="after")
     def _symbols_differ(self) -> ModCount:
@@ -166,13 +166,13 @@ class ModCount(ModSum):
 
 
 class CycleNavigation(ModSum):
-    """Where on a cycle do the steps lead?
+    """Report the position on a cycle that the steps lead to.
 
-    The symbols step back, stay and step forward; the walk starts at place 0. From Deletang et al. 2022
-    ("Neural Networks and the Chomsky Hierarchy", 2207.02098), where the cycle has five places.
+    The symbols step back, stay and step forward; the walk starts at position 0. From Deletang et al. 2022 ("Neural
+    Networks and the Chomsky Hierarchy", 2207.02098), where the cycle has five positions.
 
-    Laws (those of :class:`ModSum`): all compositions of the length into numbers of each symbol are equally
-    likely, the tokens being shuffled; under *challenge* they are sorted, in a random order of symbols.
+    Distributions (those of :class:`ModSum`): all counts of symbols that add up to the length are equally likely, and
+    tokens are shuffled. Under *challenge* tokens are sorted, with the symbols in a random order.
 
     Example: back from 0 leads to 4.
 
@@ -185,7 +185,7 @@ class CycleNavigation(ModSum):
     summary: ClassVar[str] = "the place on the cycle"
 
     places: int = Field(5, ge=2, le=64)
-    """Number of places on the cycle."""
+    """Number of positions on the cycle."""
 
     @property
     def modulus(self) -> int:

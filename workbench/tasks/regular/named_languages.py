@@ -1,7 +1,8 @@
-"""Regular languages that are tasks under names of their own: a line each.
+"""Regular languages that are tasks under names of their own, one line each.
 
-Everything but name and expression is that of :class:`workbench.tasks.regular.regular_task.RegularTask`; what theory
-says of a language (star-free or not, in which class of programs) is decided: ``lengthlens tasks NAME`` tells it.
+Everything except name and expression is that of :class:`workbench.tasks.regular.regular_task.RegularTask`. Theory
+decides the properties of a language: whether it is star-free, and in which class of programs it is. ``lengthlens tasks
+NAME`` prints them.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from typing import Any
 EXPRESSIONS: Mapping[str, str] = {
     "aa_star_b_star": "(aa)*b*",
 }
-"""Name -> regular expression, whose symbols have the ids of their order in the alphabet."""
+"""Regular expression of each name. Symbols have ids in the order of the alphabet."""
 
 
 @cache
 def language(name: str) -> Any:
-    """The task class of a language of :data:`EXPRESSIONS`."""
+    """Return the task class of a language of :data:`EXPRESSIONS`."""
     from workbench.tasks.regular.regular_task import RegularTask
 
     expression = EXPRESSIONS[name]
@@ -27,8 +28,8 @@ def language(name: str) -> Any:
         (RegularTask,),
         {
             "__module__": __name__,
-            "__doc__": f"Is the string so far in {expression}?\n\n"
-            "Laws, what may be asked and what summaries are: as for every regular language "
+            "__doc__": f"Decide after every symbol whether the string so far is in {expression}.\n\n"
+            "Distributions, queries and task states are those of every regular language "
             "(:class:`workbench.tasks.regular.regular_task.RegularTask`).",
             "name": name,
             "summary": f"membership in {expression}, or what may follow, or the state",

@@ -1,4 +1,4 @@
-"""Tasks over regular languages: what an automaton has to say about every prefix of a string."""
+"""Tasks over regular languages: an automaton determines the answer at every prefix of a string."""
 
 from __future__ import annotations
 
@@ -30,45 +30,47 @@ __all__ = ["Regular", "RegularTask"]
 
 END = "<eos>"
 COUNTS = "counts"
-"""The oracle that knows how often each symbol occurs."""
+"""Name of the shortcut oracle that knows the number of occurrences of each symbol."""
 MOST_STATES = 64
-"""States of an automaton between any two of which words are counted."""
+"""Largest number of states of an automaton. Words are counted between all pairs of states."""
 
 
 class RegularTask(Task):
-    """Base of the tasks over a regular language; a subclass states its expression.
+    """Base class of the tasks over a regular language; a subclass states its expression.
 
-    ``ask`` says what is asked after every symbol: *member*, whether the string so far is in the language;
-    *next*, which symbols may follow on the way to a word of the language, and whether the string may end
-    (``<eos>``; nothing is asked once no word can be reached); *state*, which state of the minimal
-    automaton the string so far leads to.
+    ``ask`` selects the query after every symbol:
 
-    Laws: *training* and *matched* draw the answer evenly among those that occur at this length, and then
-    a string that has it: so the law of the answer is the same at every length at which the same answers
-    occur. Strings are uniform among those with the answer; but where an answer comes from a state that
-    that is never left (something forbidden has occurred), they are near misses: a string that stays out of
-    that state, with one symbol replaced, or (``misses`` *mixed*) two exchanged, at places that may be anywhere. An
-    exchange leaves the counts as they are; of all strings with the answer half have it by one, where the
-    language allows that. Asked for *next*, symbols are only ever replaced. *challenge* draws the first and
-    the last N tokens (N = the longest training length) such that all of them together leave the answer
-    open, then the answer evenly among those left open; what decides it lies in between. Where no string
-    allows that (up to length 2N, and where the last tokens always decide), it is the matched law.
-    :mod:`workbench.tasks.automata.string_sampling` has the details.
+    - *member*: whether the string so far is in the language;
+    - *next*: which symbols may follow on the way to a word of the language, and whether the string may end (``<eos>``).
+      Positions from which no word can be reached are not supervised;
+    - *state*: the state of the minimal automaton after the string so far.
 
-    With ``misses`` *replaced*, as before there was the choice, the numbers of each symbol tell all misses of some
-    languages (D_n, (abab)*, (10)*) from their words. What they tell is the oracle ``counts``, which is
-    stated for *member* and *state* beside the shortcuts and is outside the floor, for it is as right at one
-    length as at any other: whether the language has a word with these numbers (for *member* over two
-    symbols; exact), else the best answer to each set of numbers among the given strings (an upper bound, for it
-    is fitted to them).
+    **Distributions.** *training* and *matched* draw the answer uniformly among those that occur at this length, and
+    then a string with this answer. So the answer has the same distribution at all lengths with the same possible
+    answers. Strings are uniform among those with the answer, with one exception: an answer from a state that is never
+    left, because something forbidden has occurred. Such strings are near misses. One starts from a string that never
+    enters that state. Then one symbol at a random position is replaced or, with ``misses`` *mixed*, two are exchanged.
+    An exchange does not change the counts of symbols; half of all strings with the answer have one, if the language
+    allows it. For *next*, symbols are only replaced.
 
-    Where an answer occurs at some lengths only, such as membership in (abab)*, the lengths that have it
-    come around with a period, and a sequence counts as answered if its last ``period`` queries are right.
-    Where there is one string per length, as for (aa)*, no constant answer is right for a whole period,
-    and chance is 0.
+    *challenge* draws the first and the last N tokens (N = the longest training length) such that together they do not
+    determine the answer. Then it draws the answer uniformly among the possible ones; the tokens in between decide it.
+    If no string allows that, *challenge* equals *matched*. That is so up to length 2N, and for languages in which the
+    last tokens always decide. :mod:`workbench.tasks.automata.string_sampling` has the details.
 
-    The output summary is the answer (the number of answers, where nothing is asked); the update summary
-    is the state.
+    **The oracle ``counts``.** With ``misses`` *replaced* (all that existed at first), counts of symbols separate near
+    misses from words in some languages: D_n, (abab)*, (10)*. The shortcut oracle ``counts`` measures how well counts of
+    symbols predict the answer, for *member* and *state*. It never counts in the baseline of skill, because it is
+    equally right at all lengths. For *member* over two symbols it is exact: it knows whether the language has a word
+    with these counts. Otherwise it is the best answer to each set of counts among the given strings. That is an upper
+    bound, because it is fitted to these strings.
+
+    **Periods.** Some answers occur only at some lengths, such as membership in (abab)*. These lengths repeat with a
+    period, and a sequence counts as answered if its last ``period`` queries are right. If there is one string per
+    length, as for (aa)*, no constant answer is right for a whole period, and chance is 0.
+
+    **Task states.** ``output_summary`` is the answer (the number of answers at positions without supervision);
+    ``update_summary`` is the state of the automaton.
     """
 
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "state"
@@ -78,9 +80,9 @@ class RegularTask(Task):
     outside_floor: ClassVar[frozenset[str]] = frozenset({COUNTS})
 
     ask: Literal["member", "next", "state"] = "member"
-    """What is asked after every symbol."""
+    """The query after every symbol."""
     misses: Literal["replaced", "mixed"] = "mixed"
-    """How strings enter a state that is never left: by one replaced symbol, or half of them by two exchanged ones."""
+    """How near misses enter a state that is never left: by a replaced symbol, or half of them by an exchange of two."""
 
     # ---- what a subclass states ------------------------------------------------------------------
     @property
@@ -95,7 +97,7 @@ class RegularTask(Task):
 
     @property
     def language(self) -> str:
-        """What the language is called in a sentence."""
+        """The name of the language in a sentence."""
         return self.expression
 
     # ---- the automaton and its answers -----------------------------------------------------------
@@ -109,7 +111,7 @@ class RegularTask(Task):
 
     @cached_property
     def answer_names(self) -> tuple[str | None, ...]:
-        """``[state]`` what the answer in each state is called; None where nothing is asked."""
+        """``[state]`` name of the answer in each state; None for states without supervision."""
         acceptor = self.acceptor
         if self.ask == "member":
             return tuple("yes" if accepts else "no" for accepts in acceptor.accepting_mask)
@@ -123,33 +125,33 @@ class RegularTask(Task):
 
     @cached_property
     def answers(self) -> Ints:
-        """``[state]`` the answer in each state; -1 where nothing is asked."""
+        """``[state]`` answer in each state; -1 for states without supervision."""
         number: dict[str | None, int] = {name: i for i, name in enumerate(self.output_names)}
         return np.array([number.get(name, -1) for name in self.answer_names], dtype=np.int64)
 
     @cached_property
     def string_law(self) -> StringSampling:
-        """What strings are drawn from."""
+        """The sampler of strings."""
         return StringSampling(self.acceptor, self.answers, exchanging=self.misses == "mixed" and self.ask != "next")
 
     @cached_property
     def rhythm(self) -> Rhythm:
-        """Which answers occur at which length."""
+        """The answers that occur at each length."""
         return rhythm_of(self.acceptor, self.answers, self.language)
 
     @property
     def period(self) -> int:
-        """After how many lengths the same answers occur again."""
+        """The number of lengths after which the same answers occur again."""
         return self.rhythm.period
 
     @property
     def one_string_per_length(self) -> bool:
-        """Whether at every length one string at most can be drawn."""
+        """Whether each length has at most one string."""
         return self._one_string
 
     @property
     def challenge_is_matched(self) -> str:
-        """That there is one string per length, where there is."""
+        """The clause "there is one string per length" if that is so, else ""."""
         return "there is one string per length" if self.one_string_per_length else ""
 
     @cached_property
@@ -175,7 +177,7 @@ class RegularTask(Task):
     # ---- what a model for this task must look like -----------------------------------------------
     @property
     def question(self) -> str:  # type: ignore[override]
-        """What is asked."""
+        """The query as a question."""
         return {
             "member": f"Is the string so far in {self.language}?",
             "next": f"Which symbols may follow the string so far in {self.language}?",
@@ -189,19 +191,19 @@ class RegularTask(Task):
 
     @property
     def output_names(self) -> tuple[str, ...]:
-        """``no``, ``yes``; or the sets of what may follow, as the states have them in order; or the states."""
+        """``no`` and ``yes``; for *next* the sets of continuations, in the order of states; for *state* the states."""
         if self.ask == "member":
             return ("no", "yes")
         return tuple(dict.fromkeys(name for name in self.answer_names if name is not None))
 
     @property
     def neutral_tokens(self) -> tuple[int, ...]:
-        """The symbols that leave every state as it is."""
+        """The symbols that change no state."""
         return tuple(1 + symbol for symbol in self.acceptor.neutral)
 
-    # ---- lengths and laws ------------------------------------------------------------------------
+    # ---- lengths and distributions ---------------------------------------------------------------
     def admissible(self, length: int) -> bool:
-        """Strings to ask about must exist, and words of the language where membership is asked."""
+        """Whether strings with a supervised end exist and, for membership, words of the language."""
         if length < 1:
             return False
         occurring = self.rhythm.at(length)
@@ -221,38 +223,38 @@ class RegularTask(Task):
 
     def support(self, law: Law, length: int, window: int | None = None) -> Support | None:
         self._refuse(length, law)
-        found = Listing(self.string_law, MOST_LISTED).strings(length, self._margin(law, length, window))
-        if found is None:
+        probabilities = Listing(self.string_law, MOST_LISTED).strings(length, self._margin(law, length, window))
+        if probabilities is None:
             return None
-        batch = self._batch(1 + torch.tensor(list(found)), law, {})
-        return Support.of(batch, torch.tensor(list(found.values()), dtype=torch.float64))
+        batch = self._batch(1 + torch.tensor(list(probabilities)), law, {})
+        return Support.of(batch, torch.tensor(list(probabilities.values()), dtype=torch.float64))
 
     def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         states = self.acceptor.run(_symbols(strings))
         answers = torch.from_numpy(self.answers[states]).to(strings.device)
-        asked = answers >= 0
-        summary = answers.where(asked, self.d_vocab_out)
-        return answers.where(asked, 0), asked, summary, torch.from_numpy(states.copy()).to(strings.device)
+        supervised = answers >= 0
+        summary = answers.where(supervised, self.d_vocab_out)
+        return answers.where(supervised, 0), supervised, summary, torch.from_numpy(states.copy()).to(strings.device)
 
     def answered(self, right: Bool[Tensor, "batch pos"], batch: Batch) -> Bool[Tensor, " batch"]:
-        """The last :attr:`period` queries decide."""
+        """Whether the last :attr:`period` queries are right."""
         decisive = slice(-self.period, None)
         return (right | ~batch.mask)[:, decisive].all(1)
 
-    # ---- floors ----------------------------------------------------------------------------------
+    # ---- baselines -------------------------------------------------------------------------------
     def chance(self, law: Law, length: int) -> float:
-        """The largest share of an answer at the last query, exactly; 0 where there is one string per length.
+        """Return the largest share of an answer at the last query, exactly; 0 if there is one string per length.
 
-        Under *challenge* it is that of N = length // 8; for membership 1/2, whatever N is.
+        Under *challenge* it is computed for N = length // 8. For membership it is 1/2 for every N.
         """
         if self.one_string_per_length and self.period > 1:
             return 0.0
         return float(self.string_law.shares(length, self._margin(law, length, None)).max())
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
-        """The answers that the visible tokens lead to, from every state that is left again."""
+        """Return votes for the answers that the visible tokens reach, from every state that can be left."""
         return self._answers_from(tokens, ~self.acceptor.sinks)
 
     def _answers_from(self, tokens: Int[Tensor, "batch window"], starts: Bools) -> Float[Tensor, "batch out"]:
@@ -264,74 +266,76 @@ class RegularTask(Task):
         return torch.where(votes.sum(1, keepdim=True) > 0, votes, 1.0)
 
     def shortcuts(self, batch: Batch, window: int) -> dict[str, Float[Tensor, " batch"]]:
-        """As for every task, but the first window knows that the string starts there.
+        """Return the shortcuts of every task; the first window also knows that the string starts there.
 
-        Where there is one string per length: whether one answer, or one to each symbol, is right for a
-        whole period; and for windows, which show no more than that string, the odds of guessing where in
-        the period it ends.
+        If there is one string per length, ``position_only`` and ``last_token`` are 1 if a constant answer, or one
+        answer per symbol, is right for a whole period. Windows then show nothing beyond that string. Their score is the
+        probability of guessing the phase of its end within the period.
         """
-        found = super().shortcuts(batch, window)
+        hits = super().shortcuts(batch, window)
         if self.one_string_per_length:
-            return {name: torch.full_like(hits, self._odds(name, batch)) for name, hits in found.items()}
+            return {name: torch.full_like(values, self._odds(name, batch)) for name, values in hits.items()}
         if self.ask != "next":
-            found[COUNTS] = counts_hits(batch, self._words_by_count(batch.length) if self._binary else None)
-        if "first_window" in found:
+            hits[COUNTS] = counts_hits(batch, self._words_by_count(batch.length) if self._binary else None)
+        if "first_window" in hits:
             start = np.arange(len(self.acceptor)) == self.acceptor.start
             guess = self._answers_from(batch.tokens[:, 1 : 1 + window], start)
-            found["first_window"] = self._expected_correct(guess, batch.targets[:, -1])
-        return found
+            hits["first_window"] = self._expected_correct(guess, batch.targets[:, -1])
+        return hits
 
     @property
     def _binary(self) -> bool:
-        """Whether the oracle ``counts`` knows exactly which counts words have."""
+        """Whether the oracle ``counts`` knows exactly which counts of symbols words have."""
         return self.ask == "member" and len(self.acceptor.alphabet) == 2
 
     def _words_by_count(self, length: int) -> Bool[Tensor, " count"]:
-        """Whether the language has a word of this length with so many of the second symbol, from 0 on."""
+        """Whether the language has a word of this length with each number, from 0 on, of the second symbol."""
         return torch.from_numpy(counts_of_words(self.acceptor, length))
 
     def _odds(self, shortcut: str, batch: Batch) -> float:
         period = self.period
         if shortcut.endswith("window"):
             return 1 / period
-        shown = torch.zeros_like(batch.tokens) if shortcut == "position_only" else batch.tokens
-        queries = list(zip(shown[0, -period:].tolist(), batch.targets[0, -period:].tolist(), strict=True))
+        tokens = torch.zeros_like(batch.tokens) if shortcut == "position_only" else batch.tokens
+        queries = list(zip(tokens[0, -period:].tolist(), batch.targets[0, -period:].tolist(), strict=True))
         return float(len(set(queries)) == len({token for token, _ in queries}))
 
     # ---- the oracle ------------------------------------------------------------------------------
     @cached_property
     def oracle(self) -> Oracle:
-        """What the reference is computed with."""
+        """The algorithm that computes the reference."""
         return ByDerivatives(self.expression, self.acceptor.alphabet)
 
     def reference(self, tokens: Sequence[int]) -> list[Any]:
-        known, answers = self.oracle.start, []
+        state, answers = self.oracle.start, []
         for token in tokens:
-            known = self.oracle.step(known, self.tokens_names[token])
-            answers.append(self._reference_answer(known))
+            state = self.oracle.step(state, self.tokens_names[token])
+            answers.append(self._reference_answer(state))
         return answers
 
-    def _reference_answer(self, known: Any) -> int | None:
+    def _reference_answer(self, state: Any) -> int | None:
         oracle = self.oracle
         if self.ask == "member":
-            return int(oracle.accepts(known))
+            return int(oracle.accepts(state))
         if self.ask == "state":
-            return self.output_names.index(oracle.name(known, self.output_names))
-        following = (s for s in self.tokens_names[1:] if oracle.viable(oracle.step(known, s)))
-        name = _may_follow(following, oracle.accepts(known))
+            return self.output_names.index(oracle.name(state, self.output_names))
+        following = (s for s in self.tokens_names[1:] if oracle.viable(oracle.step(state, s)))
+        name = _may_follow(following, oracle.accepts(state))
         return None if name is None else self.output_names.index(name)
 
 
 class Regular(RegularTask):
     """Any regular language: a regular expression, or an automaton, of the user's own.
 
-    Give ``regex`` (symbols are letters and digits; ``|`` is union, ``*``, ``+`` and ``?`` repeat what
-    stands before them, parentheses group, ``()`` is the empty word) and, if the order or further symbols
-    matter, ``alphabet``. Or give ``dfa``, plain JSON: ``start``, ``accepting``, ``transitions`` (missing ones
-    lead to a state ``dead``), maybe ``alphabet``; asked for *state*, its own states are asked for, not those
-    of its minimal automaton. With neither, the language is the default expression: bb occurs.
+    Give ``regex`` and, if the order of symbols or further symbols matter, ``alphabet``. In an expression, symbols are
+    letters and digits, ``|`` is union, and ``*``, ``+`` and ``?`` repeat what precedes them. Parentheses group, and
+    ``()`` is the empty word.
 
-    Laws, format and summaries: as for every regular language (:class:`RegularTask`).
+    Or give ``dfa`` as plain JSON with ``start``, ``accepting``, ``transitions`` and, if needed, ``alphabet``. Missing
+    transitions lead to a state ``dead``. For ``ask`` *state*, the answers are the states of this automaton, not of the
+    minimal one. With neither option, the language is the default expression: bb occurs.
+
+    Distributions, format and task states are those of every regular language (:class:`RegularTask`).
 
     Example: in ``a b b a`` the two b have occurred after three symbols.
 
@@ -355,10 +359,10 @@ class Regular(RegularTask):
 
     @model_validator(mode="before")
     @classmethod
-    def _default_language(cls, given: Any) -> Any:
-        if isinstance(given, dict) and given.get("regex") is None and given.get("dfa") is None:
-            return {**given, "regex": cls.DEFAULT}
-        return given
+    def _default_language(cls, fields: Any) -> Any:
+        if isinstance(fields, dict) and fields.get("regex") is None and fields.get("dfa") is None:
+            return {**fields, "regex": cls.DEFAULT}
+        return fields
 
     @model_validator(mode="after")
     def _one_language(self) -> Regular:
@@ -381,11 +385,11 @@ class Regular(RegularTask):
 
     @cached_property
     def acceptor(self) -> Automaton:
-        """The minimal automaton; the given one, as far as it can be reached, where its states are asked for."""
+        """The minimal automaton; for ``ask`` *state* the reachable part of the given automaton."""
         if self.dfa is None:
             return Automaton.from_regex(self.expression, self.symbols)
-        given = Automaton.from_dict(self.dfa)
-        return given if self.ask == "state" else given.minimal()
+        automaton = Automaton.from_dict(self.dfa)
+        return automaton if self.ask == "state" else automaton.minimal()
 
     @cached_property
     def oracle(self) -> Oracle:
@@ -395,10 +399,10 @@ class Regular(RegularTask):
 
 
 def _may_follow(symbols: Iterable[str], ends: bool) -> str | None:
-    """What a set of continuations is called; None for the empty one."""
+    """Return the name of a set of continuations; None for the empty set."""
     return " ".join([*symbols, *([END] if ends else [])]) or None
 
 
 def _symbols(tokens: Int[Tensor, "batch length"]) -> Ints:
-    found: Ints = tokens.cpu().numpy() - 1
-    return found
+    symbols: Ints = tokens.cpu().numpy() - 1
+    return symbols

@@ -1,4 +1,4 @@
-"""Tasks whose summary is the state of a small automaton with laws of its own: flip-flop, parity, even pairs."""
+"""Tasks with the state of a small automaton and distributions of their own: flip-flop, parity, even pairs."""
 
 from __future__ import annotations
 
@@ -23,19 +23,18 @@ __all__ = ["EvenPairs", "FlipFlop", "Parity"]
 
 
 class FlipFlop(Task):
-    """One bit of memory: which bit was written last?
+    """Report the bit that was written last: one bit of memory.
 
-    Every token is one whole instruction: ``w0`` and ``w1`` write a bit, ``i0`` and ``i1`` carry a bit
-    to be ignored, ``r`` reads. The answer to a read is asked for, not shown, and it is asked after
-    every instruction: what would a read return now? The first instruction is a write. This is
-    flip-flop language modelling (Liu et al. 2023, "Exposing Attention Glitches with Flip-Flop Language
-    Modeling") with instruction and bit merged into one token, so that every prefix has a state.
+    Every token is one whole instruction: ``w0`` and ``w1`` write a bit, ``i0`` and ``i1`` carry a bit to ignore, ``r``
+    reads. The first instruction is a write. Every position is supervised: the answer is what a read would return there,
+    and it is not part of the sequence. This is flip-flop language modelling (Liu et al. 2023, "Exposing Attention
+    Glitches with Flip-Flop Language Modeling"). Here an instruction and its bit are one token, so that every prefix has
+    a state.
 
-    Laws: *training* and *matched* draw instructions independently, with fair bits. *challenge* puts
-    the last write at a place uniform over the positions outside the first and the last N tokens (N =
-    the longest training length; anywhere up to length 2N, where there are none) and asks at the end
-    only; what comes before that write is as in training, and what comes after is the training law
-    without writes.
+    Distributions: *training* and *matched* draw instructions independently, with fair bits. *challenge* draws the
+    position of the last write uniformly outside the first and the last N tokens (N = the longest training length). Up
+    to length 2N, where no such position exists, it may be anywhere. Before that write, instructions are drawn as in
+    training; after it, as in training without writes. Only the end is supervised.
 
     Example: ``w1 i0 r w0 i1`` has the states 1 1 1 0 0.
 
@@ -53,9 +52,9 @@ class FlipFlop(Task):
     outputs: ClassVar[tuple[str, ...] | None] = ("0", "1")
 
     write_probability: float = Field(0.1, gt=0, lt=1)
-    """Share of writes among the instructions after the first."""
+    """Probability of a write at each instruction after the first."""
     read_probability: float = Field(0.1, ge=0, lt=1)
-    """Share of reads; all other instructions are ignored."""
+    """Probability of a read. All other instructions are to be ignored."""
 
     @model_validator(mode="after")
     def _shares_fit(self) -> FlipFlop:
@@ -95,7 +94,7 @@ class FlipFlop(Task):
             deciding = margin + 1 + integers(length - 2 * margin, (batch,), generator)
             position = positions(write)
             write = (write & (position < deciding[:, None])) | (position == deciding[:, None])
-            # The first instruction stays a write, and lies before the deciding one or is it.
+            # The first instruction is always a write. It is the deciding one or comes before it.
             meta = {"deciding_position": deciding, "first_query": torch.full_like(deciding, length)}
         read_share = self.read_probability / (1 - self.write_probability)
         read = coins((batch, length), read_share, generator)
@@ -107,16 +106,16 @@ class FlipFlop(Task):
         if strings is None:
             return None
         reads = self.read_probability / (1 - self.write_probability)
-        rest = torch.tensor([0, 0, (1 - reads) / 2, (1 - reads) / 2, reads], dtype=torch.float64)
+        other = torch.tensor([0, 0, (1 - reads) / 2, (1 - reads) / 2, reads], dtype=torch.float64)
         write = torch.tensor([0.5, 0.5, 0, 0, 0], dtype=torch.float64)
-        odds = self.write_probability * write + (1 - self.write_probability) * rest
+        odds = self.write_probability * write + (1 - self.write_probability) * other
         if law != "challenge":
             return self._support((strings, write[strings[:, 0]] * odds[strings[:, 1:]].prod(1)), law)
         margin = outer_margin(length, window)
         parts = []
         for deciding in range(margin + 1, length - margin + 1):
-            law_at = torch.stack([odds] * (deciding - 1) + [write] + [rest] * (length - deciding))
-            law_at[0] = write  # the first instruction is one in any case
+            law_at = torch.stack([odds] * (deciding - 1) + [write] + [other] * (length - deciding))
+            law_at[0] = write  # the first instruction is always a write
             parts.append(law_at[torch.arange(length), strings].prod(1))
         last_write = torch.arange(margin + 1, length - margin + 1).repeat_interleave(len(strings))
         meta = {"deciding_position": last_write, "first_query": torch.full_like(last_write, length)}
@@ -134,7 +133,7 @@ class FlipFlop(Task):
         return state.where(written, 0), mask, state, state
 
     def answer_index(self, batch: Batch) -> Int[Tensor, " batch"] | None:
-        """The last write."""
+        """Return the index of the last write."""
         write = (batch.tokens == 1) | (batch.tokens == 2)
         return torch.where(write, torch.arange(batch.tokens.shape[1]), 0).amax(1) if bool(write.any(1).all()) else None
 
@@ -154,11 +153,10 @@ class FlipFlop(Task):
 
 
 class Parity(Task):
-    """Is the number of ones odd?
+    """Decide whether the number of ones is odd.
 
-    Laws: *training* and *matched* are independent fair bits, under which parity is a fair coin that no
-    part of the prefix betrays. *challenge* draws the number of ones uniformly and sorts the tokens, a
-    fair coin saying which symbol comes first.
+    Distributions: *training* and *matched* are independent fair bits, so that parity is a fair coin given any part of
+    the prefix. *challenge* draws the number of ones uniformly and sorts the tokens; a fair coin picks the first symbol.
 
     Example: ``1 0 1 1`` has the parities odd, odd, even, odd.
 
@@ -210,7 +208,7 @@ class Parity(Task):
         return parity, torch.ones_like(strings, dtype=torch.bool), parity, parity
 
     def chance(self, law: Law, length: int) -> float:
-        """1/2; on *challenge* the share of even numbers among ``0..length``, which is never below."""
+        """Return 1/2; for *challenge* the share of even numbers among ``0..length``, which is at least 1/2."""
         return (length // 2 + 1) / (length + 1) if law == "challenge" else 0.5
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
@@ -226,18 +224,17 @@ class Parity(Task):
 
 
 class EvenPairs(Task):
-    """Is the number of places where the symbol changes even?
+    """Decide whether the symbol changes an even number of times.
 
-    That is, of pairs ab and ba side by side; it is even exactly if the first and the last symbol agree. From
-    Deletang et al. 2022 ("Neural Networks and the Chomsky Hierarchy", 2207.02098).
+    A change is a pair ab or ba of neighbours. The number of changes is even exactly if the first and the last symbol
+    agree. From Deletang et al. 2022 ("Neural Networks and the Chomsky Hierarchy", 2207.02098).
 
-    Laws: *training* and *matched* are independent fair bits, under which the answer is a fair coin,
-    whatever is known of one end of the string. *challenge* has at most three changes, each number equally
-    likely, at random places outside the first and the last N tokens (N = the longest training length;
-    anywhere up to length 2N).
+    Distributions: *training* and *matched* are independent fair bits, so that the answer is a fair coin given only one
+    end of the sequence. *challenge* has at most three changes, each number equally likely. Their positions are random
+    outside the first and the last N tokens (N = the longest training length; anywhere up to length 2N).
 
-    The output summary is the answer. What can be carried on is the first and the last symbol, as a number:
-    0 aa, 1 ab, 2 ba, 3 bb.
+    Task states: ``output_summary`` is the answer. ``update_summary`` is the first and the last symbol, as a number: 0
+    aa, 1 ab, 2 ba, 3 bb.
 
     Example: ``a b b a`` changes twice.
 
@@ -298,7 +295,7 @@ class EvenPairs(Task):
         return self._support((torch.stack(strings), torch.tensor(probabilities, dtype=torch.float64)), law)
 
     def _changes(self, length: int, window: int | None) -> tuple[int, int]:
-        """The places (from 0) whose token may differ from the one before: ``low`` up to, not including, ``high``."""
+        """Return the range (from 0; the end is excluded) of positions whose token may differ from the one before."""
         margin = outer_margin(length, window)
         return margin + 1, max(length - margin, margin + 1)
 
@@ -310,7 +307,7 @@ class EvenPairs(Task):
         return odd, torch.ones_like(odd, dtype=torch.bool), odd, 2 * (first - 1) + strings - 1
 
     def chance(self, law: Law, length: int) -> float:
-        """1/2, where there is room for a change; on *challenge* for as many even as odd numbers of them."""
+        """Return 1/2 if a change fits; for *challenge* the share of the likelier parity of the number of changes."""
         if law != "challenge":
             return 0.5 if length > 1 else 1.0
         low, high = self._changes(length, None)

@@ -1,1 +1,1 @@
-"""Tasks whose summary is what stands at a retrieved position."""
+"""Tasks whose task state is the token at a retrieved position."""

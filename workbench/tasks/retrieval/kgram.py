@@ -1,4 +1,4 @@
-"""Tasks whose summary is the value at a retrieved place: k-gram retrieval."""
+"""The task k-gram retrieval, whose task state is the token at a retrieved position."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from workbench.tasks.sequences.sequence_task import symbol_names
 __all__ = ["KGramRetrieval"]
 
 REPAIR_ROUNDS = 256
-"""Rounds of redrawing after which a string without further occurrences of the key is given up."""
+"""Rounds of redrawing after which to give up a sequence that still has further occurrences of the key."""
 
 
 class KGramRetrieval(Task):
-    """Which token followed the last k tokens when they occurred before?
+    """Report the token that followed the last k tokens when they occurred before.
 
-    The last k tokens, the key, occurred exactly once earlier in the string; the answer is the token
-    that followed there. Asked at the end only. For k = 1 this is what an induction head does.
+    The last k tokens, the key, occurred exactly once earlier in the sequence; the answer is the token that followed
+    there. Only the end is supervised. For k = 1 an induction head solves this.
 
-    Laws: all three draw independent uniform symbols, put a copy of the key at a place uniform over the
-    admissible ones, and redraw whatever makes the key occur once more. The copy and its answer lie
-    before the key. *training* and *matched* admit every such place; *challenge* only those where the
-    copy and its answer lie outside the first and the last N tokens (N = the longest training length;
-    up to length 2N, where there are none, every place).
+    Distributions: all three draw independent uniform symbols and put a copy of the key at an admissible position,
+    uniformly. Then they redraw tokens until the key does not occur again. The copy and its answer come before the key.
+    *training* and *matched* admit every such position. *challenge* admits those at which the copy and its answer are
+    outside the first and the last N tokens (N = the longest training length). Up to length 2N there are none, and it
+    admits all.
 
-    ``meta`` gives ``key_position``, the position of the copy's last token, and ``answer_position``, the
-    next one; both count from 1, so they are places on the position axis of a batch with BOS.
+    ``meta`` contains ``key_position``, the position of the copy's last token, and ``answer_position``, the next one.
+    Both count from 1, so they are indices on the position axis of a batch with BOS.
 
-    The output summary is the answer at every prefix, or the number ``symbols`` where the key of that
-    prefix did not occur exactly once before. No bounded update summary is stated: any key may be asked.
+    Task states: ``output_summary`` is the answer at every prefix, or the number ``symbols`` if the key of that prefix
+    did not occur exactly once before. There is no ``update_summary``, because any key may become the query.
 
-    Example: with k = 2, ``a b c d a b`` asks what followed the earlier ``a b``: ``c``.
+    Example: with k = 2, in ``a b c d a b`` the earlier ``a b`` was followed by ``c``.
 
         >>> KGramRetrieval(k=2, symbols=4).reference([1, 2, 3, 4, 1, 2])
         [None, None, None, None, None, 2]
@@ -58,7 +58,7 @@ class KGramRetrieval(Task):
 
     @property
     def tokens_names(self) -> tuple[str, ...]:
-        """BOS and the symbols: letters as far as they reach, else ``s0``, ``s1``, ..."""
+        """BOS and the symbols: letters if they suffice, else ``s0``, ``s1``, ..."""
         return (BOS, *self.output_names)
 
     @property
@@ -67,7 +67,7 @@ class KGramRetrieval(Task):
         return symbol_names(self.symbols)
 
     def admissible(self, length: int) -> bool:
-        """Copy, answer and key must fit."""
+        """Whether copy, answer and key fit."""
         return length >= 2 * self.k + 1
 
     def draw_strings(
@@ -85,11 +85,11 @@ class KGramRetrieval(Task):
         return strings, {"key_position": answer - 1, "answer_position": answer}
 
     def _copy_starts(self, length: int, law: Law, window: int | None) -> tuple[int, int]:
-        """First and last admissible place (from 0) of the copy's first token, both included."""
+        """Return the first and last admissible index (from 0) of the copy's first token, both included."""
         last = length - 2 * self.k - 1
         if law != "challenge":
             return 0, last
-        room = (length - self.k - 1) // 2  # beyond it the two margins leave no place for copy and answer
+        room = (length - self.k - 1) // 2  # with a larger margin no position is left for copy and answer
         margin = min(outer_margin(length, window), room, last)
         return margin, min(last, length - margin - self.k - 1)
 
@@ -102,7 +102,7 @@ class KGramRetrieval(Task):
     ) -> Int[Tensor, "batch length"]:
         """Redraw the free tokens of every further occurrence of the key until there is none.
 
-        Every such occurrence has a free token, because a free one lies between copy and key.
+        Every such occurrence has a free token, because there is one between copy and key.
         """
         windows = strings.shape[1] - self.k + 1
         for _ in range(REPAIR_ROUNDS):
@@ -122,7 +122,7 @@ class KGramRetrieval(Task):
         )
 
     def _codes(self, strings: Int[Tensor, "batch length"]) -> Int[Tensor, "batch windows"]:
-        """One number for each k-gram, by the place of its first token (exact: at most 128^8 = 2^56)."""
+        """Return one number for each k-gram, by the index of its first token (exact: at most 128^8 = 2^56)."""
         codes = strings[:, : strings.shape[1] - self.k + 1] - 1
         for offset in range(1, self.k):
             codes = codes * self.symbols + strings[:, offset : offset + codes.shape[1]] - 1
@@ -136,13 +136,13 @@ class KGramRetrieval(Task):
             earlier, times = earlier_occurrence(self._codes(strings))
             follower = strings.gather(1, (earlier + self.k).clamp(max=strings.shape[1] - 1)) - 1
             summary[:, self.k - 1 :] = follower.where(times == 1, self.symbols)
-        found = summary < self.symbols
-        mask = torch.zeros_like(found)
-        mask[:, -1:] = found[:, -1:]
-        return summary.where(found, 0), mask, summary, None
+        supervised = summary < self.symbols
+        mask = torch.zeros_like(supervised)
+        mask[:, -1:] = supervised[:, -1:]
+        return summary.where(supervised, 0), mask, summary, None
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
-        """Votes of all visible earlier occurrences of the last k visible tokens; uniform if none."""
+        """Return the votes of all visible earlier occurrences of the last k visible tokens; uniform if none."""
         votes = torch.zeros(len(tokens), self.symbols, dtype=torch.float64, device=tokens.device)
         if tokens.shape[1] > self.k:
             codes = self._codes(tokens)
@@ -162,10 +162,10 @@ class KGramRetrieval(Task):
 def earlier_occurrence(
     codes: Int[Tensor, "batch windows"],
 ) -> tuple[Int[Tensor, "batch windows"], Int[Tensor, "batch windows"]]:
-    """For each entry the place of the last equal entry before it, and how many equal ones came before.
+    """Return for each entry the index of the last equal entry before it, and the number of equal entries before it.
 
-    A stable sort puts equal entries side by side in their old order, so this takes n log n, not n^2.
-    The place is 0 where there is none.
+    A stable sort makes equal entries adjacent in their old order, so that this takes n log n steps, not n^2. The index
+    is 0 if there is no such entry.
     """
     ordered, order = codes.sort(dim=1, stable=True)
     position = torch.arange(codes.shape[1], device=codes.device).expand_as(codes)

@@ -1,4 +1,4 @@
-"""Needles in a haystack: the value that was given to a key somewhere among filler."""
+"""Needles in a haystack: the value of a key somewhere among filler."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ __all__ = ["Needle"]
 
 
 class Needle(QueryTask):
-    """Which value was given to this key?
+    """Report the value that was given to a key.
 
-    A haystack of independent uniform filler tokens hides pairs of a key and its value; the query is one
-    of the keys. The synthetic needle in a haystack of RULER (Hsieh et al. 2024, 2404.06654), single
-    without ``distractors`` and multi-key with them: pairs of other keys, which must not be mistaken for
-    the one asked about. The format is ``<bos> haystack <sep> key``.
+    A haystack of independent uniform filler tokens contains pairs of a key and its value; the query is one of the keys.
+    This is the synthetic needle in a haystack of RULER (Hsieh et al. 2024, 2404.06654). Without ``distractors`` it is
+    single; with them it is multi-key, because pairs of other keys must not be mistaken for the queried one. The format
+    is ``<bos> haystack <sep> key``.
 
-    Laws: the keys differ, the values are independent and uniform, and all arrangements of pairs and
-    filler are equally likely. *challenge* puts the pair asked about at a place uniform over those where it
-    lies outside the first and the last N tokens (N = the longest training length; up to length 2N, where
-    there are none, every place), given the order of everything else.
+    Distributions: the keys differ, the values are independent and uniform, and all arrangements of pairs and filler are
+    equally likely. *challenge* draws the position of the queried pair uniformly outside the first and the last N tokens
+    (N = the longest training length), given the order of everything else. Up to length 2N there are none, and it admits
+    all positions.
 
-    ``meta`` gives ``key_position`` and ``answer_position``, where the key asked about and its value
-    stand; both count from 1, so they are places on the position axis.
+    ``meta`` contains ``key_position`` and ``answer_position``, the positions of the queried key and its value. Both
+    count from 1, so they are indices on the position axis.
 
     Example: ``f2 k1 v3 f0 k0 v1 <sep> k1`` is answered ``v3``.
 
@@ -82,7 +82,7 @@ class Needle(QueryTask):
         return tuple(range(first, first + self.fillers))
 
     def neutral_gaps(self, strings: Int[Tensor, "batch length"]) -> Bool[Tensor, "batch length"]:
-        """Anywhere in the haystack but between a key and its value, and not behind the separator."""
+        """Whether filler may be inserted: in the haystack, but not between a key and its value."""
         value = (strings > self.keys) & (strings <= self.keys + self.values)
         gaps = super().neutral_gaps(strings) & ~value
         gaps[:, -1] = False
@@ -102,15 +102,15 @@ class Needle(QueryTask):
     def _places(
         self, batch: int, context: int, generator: torch.Generator, law: Law, window: int | None
     ) -> Int[Tensor, "batch pairs"]:
-        """Places (from 0) of the keys, that of the one asked about first; every key has its value behind it.
+        """Draw positions (from 0) of the keys, the queried one first; every key has its value directly after it.
 
-        All but the pair asked about make a row of cells, a filler or a pair each; that pair then goes
-        between two cells, which leaves every arrangement equally likely.
+        All pairs except the queried one make a row of cells with the filler, each a filler or a pair. The queried pair
+        then goes between two cells, so that every arrangement is equally likely.
         """
         cells = context - self.distractors - 2
         others = distinct(max(cells, 1), batch, self.distractors, generator).sort(1).values
         cell = torch.arange(cells + 1, device=generator.device)
-        # Where each gap between cells lies: a pair before it takes up two places.
+        # The position of each gap between cells: a pair before it occupies two positions.
         gap = cell + (others[:, None, :] < cell[:, None]).sum(2)
         low, high = 0, context - 2
         if law == "challenge":
@@ -119,19 +119,19 @@ class Needle(QueryTask):
         allowed |= ~allowed.any(1, keepdim=True)
         noise = torch.rand(gap.shape, generator=generator, device=generator.device)
         chosen = noise.masked_fill(~allowed, -1.0).argmax(1, keepdim=True)
-        asked = gap.gather(1, chosen)
+        queried = gap.gather(1, chosen)
         rank = torch.arange(self.distractors, device=generator.device)
-        return torch.cat([asked, others + rank + 2 * (others >= chosen)], 1)
+        return torch.cat([queried, others + rank + 2 * (others >= chosen)], 1)
 
     def _retrieve(
         self, context: Int[Tensor, "batch context"], query: Int[Tensor, " batch"]
     ) -> tuple[Int[Tensor, " batch"], Bool[Tensor, " batch"]]:
         hits = context == query[:, None]
-        place = hits.long().argmax(1)
-        behind = (place + 1).clamp(max=context.shape[1] - 1)
+        position = hits.long().argmax(1)
+        behind = (position + 1).clamp(max=context.shape[1] - 1)
         value = context.gather(1, behind[:, None])[:, 0] - 1 - self.keys
-        found = (hits.sum(1) == 1) & (place < behind) & (query <= self.keys) & (value >= 0) & (value < self.values)
-        return value, found
+        unique = (hits.sum(1) == 1) & (position < behind)
+        return value, unique & (query <= self.keys) & (value >= 0) & (value < self.values)
 
     def look_up(self, context: Sequence[str], query: str) -> str | None:
         if not query.startswith("k") or list(context).count(query) != 1:

@@ -1,4 +1,4 @@
-"""What stands beside the only, the first or the last occurrence of a symbol."""
+"""Tasks about the neighbour of the only, the first or the last occurrence of a symbol."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ __all__ = ["UL", "UR", "NLFirst", "NLLast", "NRFirst", "NRLast"]
 
 
 class _Neighbour(QueryTask):
-    """What the six tasks share.
+    """Base class of the six tasks.
 
-    ``meta`` gives ``key_position``, where the occurrence asked about is, and ``answer_position``, its
-    neighbour; both count from 1, so they are places on the position axis.
+    ``meta`` contains ``key_position``, the position of the queried occurrence, and ``answer_position``, that of its
+    neighbour. Both count from 1, so they are indices on the position axis.
     """
 
     side: ClassVar[int]
     """+1: the right neighbour, -1: the left one."""
     which: ClassVar[Literal["only", "first", "last"]]
-    """The occurrence of the query that is asked about."""
+    """The occurrence of the query whose neighbour is the answer."""
 
     symbols: int = Field(5, ge=2, le=256)
     """Size of the alphabet."""
@@ -47,7 +47,7 @@ class _Neighbour(QueryTask):
         return 2 if self.which == "only" else 3
 
     def _key_places(self, context: int) -> tuple[int, int]:
-        """First and last place (from 0) of the occurrence, so that its neighbour, and another one, fit in."""
+        """Return the first and last index (from 0) of the occurrence such that its neighbour, and another one, fit."""
         before, after = (0, 1) if self.side > 0 else (1, 0)
         if self.which == "first":
             after += 1
@@ -67,8 +67,8 @@ class _Neighbour(QueryTask):
         other = (query + 1 + integers(self.symbols - 1, (batch, context), generator)) % self.symbols
         strings = other
         if self.which != "only":
-            place = torch.arange(context, device=generator.device)
-            free = place > key if self.which == "first" else place < key
+            index = torch.arange(context, device=generator.device)
+            free = index > key if self.which == "first" else index < key
             strings = torch.where(free, integers(self.symbols, (batch, context), generator), other)
             strings.scatter_(1, self._another(key, context, generator), query)
         strings.scatter_(1, key, query)
@@ -76,20 +76,20 @@ class _Neighbour(QueryTask):
         return 1 + strings, 1 + query[:, 0], {"key_position": position, "answer_position": position + self.side}
 
     def _key(self, batch: int, low: int, high: int, generator: torch.Generator, law: Law) -> Int[Tensor, "batch 1"]:
-        """The place of the occurrence asked about, within ``low..high``."""
+        """Draw the index of the queried occurrence, within ``low..high``."""
         positions = high - low + 1
         if self.which == "only" or law == "challenge":
             return low + integers(positions, (batch, 1), generator)
-        # The first of independent uniform symbols that is the query: geometric, cut off at the last place.
+        # The first of independent uniform symbols that is the query: geometric, cut off at the last index.
         stay = math.log1p(-1 / self.symbols)
         coin = uniforms((batch, 1), generator)
         steps = (torch.log1p(coin * math.expm1(positions * stay)) / stay).long().clamp(max=positions - 1)
         return low + steps if self.which == "first" else high - steps
 
     def _another(self, key: Int[Tensor, "batch 1"], context: int, generator: torch.Generator) -> Int[Tensor, "batch 1"]:
-        """A further occurrence, uniform over the places behind the first one, or before the last one.
+        """Draw a further occurrence, uniform over the indices after the first one, or before the last one.
 
-        The neighbour asked about is none of them, so that it stays as uniform as the other tokens.
+        It is never the neighbour to report, so that this neighbour is as uniform as the other tokens.
         """
         forward = self.which == "first"
         gap = 2 if (self.side > 0) == forward else 1
@@ -104,12 +104,12 @@ class _Neighbour(QueryTask):
         hits = (context == query[:, None]).long()
         last = context.shape[1] - 1
         key = last - hits.flip(1).argmax(1) if self.which == "last" else hits.argmax(1)
-        place = key + self.side
-        found = (hits.sum(1) == 1 if self.which == "only" else hits.any(1)) & (place >= 0) & (place <= last)
-        return context.gather(1, place.clamp(0, last)[:, None])[:, 0] - 1, found
+        index = key + self.side
+        exists = (hits.sum(1) == 1 if self.which == "only" else hits.any(1)) & (index >= 0) & (index <= last)
+        return context.gather(1, index.clamp(0, last)[:, None])[:, 0] - 1, exists
 
     def look_up(self, context: Sequence[str], query: str) -> str | None:
-        positions = [place for place, symbol in enumerate(context) if symbol == query]
+        positions = [index for index, symbol in enumerate(context) if symbol == query]
         if not positions or (self.which == "only" and len(positions) > 1):
             return None
         neighbour = (positions[-1] if self.which == "last" else positions[0]) + self.side
@@ -117,15 +117,15 @@ class _Neighbour(QueryTask):
 
 
 class UL(_Neighbour):
-    """Which symbol stands before the only occurrence of the query?
+    """Report the symbol before the only occurrence of the query.
 
-    UL of Jobanputra et al. 2025 ("Born a Transformer - Always a Transformer?", 2505.21785):
-    ``<bos> context <sep> query``. The query occurs exactly once in the context, not at its start.
+    UL of Jobanputra et al. 2025 ("Born a Transformer - Always a Transformer?", 2505.21785): ``<bos> context <sep>
+    query``. The query occurs exactly once in the context, not at its start.
 
-    Laws: the query is a uniform symbol, its occurrence at a place uniform over the admissible ones, and
-    all other tokens are independent and uniform over the other symbols. *challenge* admits only places
-    where occurrence and answer lie outside the first and the last N tokens (N = the longest training
-    length; up to length 2N, where there are none, every place).
+    Distributions: the query is a uniform symbol, and its occurrence is at a uniform admissible position. All other
+    tokens are independent and uniform over the other symbols. *challenge* admits only positions at which occurrence and
+    answer are outside the first and the last N tokens (N = the longest training length). Up to length 2N there are
+    none, and it admits all positions.
 
     Example: ``c a b a <sep> b`` is answered ``a``.
 
@@ -141,10 +141,10 @@ class UL(_Neighbour):
 
 
 class UR(_Neighbour):
-    """Which symbol stands behind the only occurrence of the query?
+    """Report the symbol after the only occurrence of the query.
 
-    UR of Jobanputra et al. 2025 (2505.21785): as ``ul``, with the right neighbour; the query does not
-    occur at the end of the context.
+    UR of Jobanputra et al. 2025 (2505.21785): as ``ul``, with the right neighbour; the query does not occur at the end
+    of the context.
 
     Example: ``c a b a <sep> b`` is answered ``a``.
 
@@ -160,16 +160,16 @@ class UR(_Neighbour):
 
 
 class NLFirst(_Neighbour):
-    """Which symbol stands before the first of several occurrences of the query?
+    """Report the symbol before the first of several occurrences of the query.
 
-    NLFirst of Jobanputra et al. 2025 (2505.21785): ``<bos> context <sep> query``; the query occurs at
-    least twice in the context.
+    NLFirst of Jobanputra et al. 2025 (2505.21785): ``<bos> context <sep> query``; the query occurs at least twice in
+    the context.
 
-    Laws: *training* and *matched* are those of independent uniform symbols, with a further occurrence of
-    the query put at a uniform place behind the first one: so the first one is soon met, however long the
-    context. *challenge* puts the first one at a place uniform over those where it and the answer lie
-    outside the first and the last N tokens (N = the longest training length; up to length 2N, where
-    there are none, over every place); no token before it is the query.
+    Distributions: *training* and *matched* draw independent uniform symbols, with a further occurrence of the query at
+    a uniform position after the first one. So the first one is near the start, however long the context. *challenge*
+    admits only positions of the first one at which it and the answer are outside the first and the last N tokens (N =
+    the longest training length), uniformly. Up to length 2N there are none, and it admits all positions. No token
+    before the first occurrence is the query.
 
     Example: ``c a b a <sep> a`` is answered ``c``.
 
@@ -185,9 +185,9 @@ class NLFirst(_Neighbour):
 
 
 class NRFirst(_Neighbour):
-    """Which symbol stands behind the first of several occurrences of the query?
+    """Report the symbol after the first of several occurrences of the query.
 
-    NRFirst of Jobanputra et al. 2025 (2505.21785); laws as for ``nl_first``.
+    NRFirst of Jobanputra et al. 2025 (2505.21785). The distributions are those of ``nl_first``.
 
     Example: ``c a b a <sep> a`` is answered ``b``.
 
@@ -203,16 +203,16 @@ class NRFirst(_Neighbour):
 
 
 class NLLast(_Neighbour):
-    """Which symbol stands before the last of several occurrences of the query?
+    """Report the symbol before the last of several occurrences of the query.
 
-    NLLast of Jobanputra et al. 2025 (2505.21785): ``<bos> context <sep> query``; the query occurs at
-    least twice in the context.
+    NLLast of Jobanputra et al. 2025 (2505.21785): ``<bos> context <sep> query``; the query occurs at least twice in the
+    context.
 
-    Laws: *training* and *matched* are those of independent uniform symbols, with a further occurrence of
-    the query put at a uniform place before the last one: so the last one is never far back. *challenge*
-    puts the last one at a place uniform over those where it and the answer lie outside the first and the
-    last N tokens (N = the longest training length; up to length 2N, where there are none, over every
-    place); no token behind it is the query.
+    Distributions: *training* and *matched* draw independent uniform symbols, with a further occurrence of the query at
+    a uniform position before the last one. So the last one is near the end, however long the context. *challenge*
+    admits only positions of the last one at which it and the answer are outside the first and the last N tokens (N =
+    the longest training length), uniformly. Up to length 2N there are none, and it admits all positions. No token after
+    the last occurrence is the query.
 
     Example: ``c a b a <sep> a`` is answered ``b``.
 
@@ -228,9 +228,9 @@ class NLLast(_Neighbour):
 
 
 class NRLast(_Neighbour):
-    """Which symbol stands behind the last of several occurrences of the query?
+    """Report the symbol after the last of several occurrences of the query.
 
-    NRLast of Jobanputra et al. 2025 (2505.21785), a close relative of the flip-flop; laws as for
+    NRLast of Jobanputra et al. 2025 (2505.21785), a close relative of the flip-flop. The distributions are those of
     ``nl_last``.
 
     Example: ``a c a b <sep> a`` is answered ``b``.

@@ -1,4 +1,4 @@
-"""Base of the tasks that ask one question about a context: ``<bos> x_1 .. x_c <sep> q``."""
+"""Base class of the tasks with one query about a context: ``<bos> x_1 .. x_c <sep> q``."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["QueryTask"]
 
 
 class QueryTask(Task):
-    """Base of tasks with a context x, a query q behind the separator, and one answer, asked at q only.
+    """Base class of tasks with a context x, a query q after the separator, and one answer; only q is supervised.
 
-    The length is c + 2. A subclass states :attr:`alphabet`, :attr:`answer_alphabet`, :meth:`_draw`,
-    :meth:`_retrieve` and, in plain Python, :meth:`look_up`, the oracle. Token ids are BOS, the alphabet in
-    its order, then the separator; the answer classes are :attr:`answer_alphabet` in its order.
+    The length is c + 2. A subclass states :attr:`alphabet`, :attr:`answer_alphabet`, :meth:`_draw`, :meth:`_retrieve`
+    and, in plain Python, the oracle :meth:`look_up`. Token ids are BOS, the alphabet in its order, then the separator.
+    The answer classes are :attr:`answer_alphabet` in its order.
 
-    The output summary is the answer, or the number of classes where none is asked.
+    Task states: ``output_summary`` is the answer, or the number of classes at positions without supervision.
     """
 
     family: ClassVar[str] = "retrieval"
@@ -35,7 +35,7 @@ class QueryTask(Task):
     @property
     @abstractmethod
     def alphabet(self) -> tuple[str, ...]:
-        """Names of the tokens beside BOS and the separator, in the order of their ids from 1 on."""
+        """Names of the tokens except BOS and the separator, in the order of their ids from 1 on."""
 
     @property
     @abstractmethod
@@ -45,25 +45,25 @@ class QueryTask(Task):
     @property
     @abstractmethod
     def shortest_context(self) -> int:
-        """Tokens in the shortest context that the laws have."""
+        """Number of tokens in the shortest context that can be drawn."""
 
     @abstractmethod
     def _draw(
         self, batch: int, context: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch context"], Int[Tensor, " batch"], dict[str, Tensor]]:
-        """Contexts of so many tokens, queries (token ids), and meta."""
+        """Draw contexts with this many tokens, queries (token ids), and ``meta``."""
 
     @abstractmethod
     def _retrieve(
         self, context: Int[Tensor, "batch context"], query: Int[Tensor, " batch"]
     ) -> tuple[Int[Tensor, " batch"], Bool[Tensor, " batch"]]:
-        """The answer class to each query, and whether there is one."""
+        """Return the answer class of each query, and whether there is one."""
 
     @abstractmethod
     def look_up(self, context: Sequence[str], query: str) -> str | None:
-        """The answer in plain Python, sharing no code with the sampler; None where there is none."""
+        """Return the answer in plain Python, sharing no code with the sampler; None if there is none."""
 
-    # ---- what follows ------------------------------------------------------------------------
+    # ---- shared methods ----------------------------------------------------------------------
     @property
     def tokens_names(self) -> tuple[str, ...]:
         return (BOS, *self.alphabet, SEP)
@@ -84,25 +84,25 @@ class QueryTask(Task):
     def _asking(
         self, context: Int[Tensor, "batch context"], query: Int[Tensor, " batch"]
     ) -> Int[Tensor, "batch length"]:
-        """``context <sep> query``, without BOS."""
+        """Return ``context <sep> query``, without BOS."""
         separator = torch.full_like(query, self.d_vocab - 1)
         return torch.cat([context, separator[:, None], query[:, None]], 1)
 
-    def _asked(self, tokens: Int[Tensor, "batch length"]) -> tuple[Int[Tensor, " batch"], Bool[Tensor, " batch"]]:
-        """The answer class of each string, and whether it is a context, one separator and a query with an answer."""
+    def _answers(self, tokens: Int[Tensor, "batch length"]) -> tuple[Int[Tensor, " batch"], Bool[Tensor, " batch"]]:
+        """Return the answer class of each sequence, and whether it has the right format and an answer."""
         if tokens.shape[1] < 3:
             return torch.zeros_like(tokens[:, 0]), torch.zeros_like(tokens[:, 0], dtype=torch.bool)
         separator = tokens == self.d_vocab - 1
-        answer, found = self._retrieve(tokens[:, :-2], tokens[:, -1])
-        return answer, found & separator[:, -2] & (separator.sum(1) == 1)
+        answer, exists = self._retrieve(tokens[:, :-2], tokens[:, -1])
+        return answer, exists & separator[:, -2] & (separator.sum(1) == 1)
 
     def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
-        answer, found = self._asked(strings)
+        answer, exists = self._answers(strings)
         targets, mask = torch.zeros_like(strings), torch.zeros_like(strings, dtype=torch.bool)
-        targets[:, -1] = answer.where(found, 0)
-        mask[:, -1] = found
+        targets[:, -1] = answer.where(exists, 0)
+        mask[:, -1] = exists
         return targets, mask, targets.where(mask, self.d_vocab_out), None
 
     def reference(self, tokens: Sequence[int]) -> list[Any]:
@@ -113,18 +113,18 @@ class QueryTask(Task):
             answers[-1] = None if answer is None else self.output_names.index(answer)
         return answers
 
-    # ---- floors ------------------------------------------------------------------------------
+    # ---- baselines ---------------------------------------------------------------------------
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
-        """What retrieving from the visible context alone gives; uniform where that finds nothing."""
-        answer, found = self._asked(tokens)
-        one = F.one_hot(answer.where(found, 0), self.d_vocab_out).double()
-        return torch.where(found[:, None], one, 1.0)
+        """Return the answer that the visible context contains; uniform if it contains none."""
+        answer, exists = self._answers(tokens)
+        one_hot = F.one_hot(answer.where(exists, 0), self.d_vocab_out).double()
+        return torch.where(exists[:, None], one_hot, 1.0)
 
     def shortcuts(self, batch: Batch, window: int) -> dict[str, Float[Tensor, " batch"]]:
-        """As for every task, but the first window knows the query: it stands last, yet everybody sees it."""
-        found = super().shortcuts(batch, window)
-        if "first_window" in found:
-            seen = min(window, batch.length - 2)
-            visible = self._asking(batch.tokens[:, 1 : 1 + seen], batch.tokens[:, -1])
-            found["first_window"] = self._expected_correct(self.answer(visible), batch.targets[:, -1])
-        return found
+        """Return the shortcuts of every task; the first window also knows the query, which comes last."""
+        hits = super().shortcuts(batch, window)
+        if "first_window" in hits:
+            size = min(window, batch.length - 2)
+            visible = self._asking(batch.tokens[:, 1 : 1 + size], batch.tokens[:, -1])
+            hits["first_window"] = self._expected_correct(self.answer(visible), batch.targets[:, -1])
+        return hits

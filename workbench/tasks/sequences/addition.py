@@ -18,7 +18,7 @@ from workbench.tasks.sequences.sequence_task import SequenceTask, ids_of_all
 __all__ = ["Addition"]
 
 DIFFER = 0.95
-"""Challenge law: probability that two digits of equal significance differ, and so pass a carry on."""
+"""For *challenge*: probability that two digits of equal significance differ, so that they propagate a carry."""
 
 Bits = Int[Tensor, "batch _digits"]
 """Digits of one number per row, the most significant one first."""
@@ -26,7 +26,7 @@ Bits = Int[Tensor, "batch _digits"]
 
 @dataclass(frozen=True)
 class Layout:
-    """Digits of the two operands and of their sum, the same in a whole batch so that nothing is padded."""
+    """Numbers of digits of the two operands and of their sum, equal in a whole batch so that nothing is padded."""
 
     first: int
     second: int
@@ -39,11 +39,11 @@ class Layout:
 
     @property
     def pairs(self) -> int:
-        """How many pairs of operands, without leading zeros, have this layout; as Python's exact integer."""
+        """The number of pairs of operands with this layout, without leading zeros, as an exact integer."""
         long, short = max(self.first, self.second), min(self.first, self.second)
         every = _numbers(long) * _numbers(short)
         if long == short:
-            return every if self.overflows else 0  # two digits or more: 1.. + 1.. always overflows
+            return every if self.overflows else 0  # with two digits or more, 1.. + 1.. always overflows
         # b carries out of an operand of ``long`` digits exactly with its b largest values.
         low = 2 ** (short - 1) if short > 1 else 0
         over = sum(range(low, 2**short)) if short <= 2 else 2 ** (short - 2) * (3 * low - 1)
@@ -51,36 +51,36 @@ class Layout:
 
     @property
     def likeliest(self) -> int:
-        """How many of the pairs have the sum that most pairs have."""
+        """The number of pairs with the sum that most pairs have."""
         short = min(self.first, self.second)
         return 1 if short == 1 and self.overflows else _numbers(short)
 
 
 def _numbers(digits: int) -> int:
-    """How many numbers have exactly so many binary digits; 0 and 1 have one."""
+    """Return how many numbers have exactly this many binary digits; 0 and 1 have one digit."""
     return 2 if digits == 1 else 2 ** (digits - 1)
 
 
 class Addition(SequenceTask):
     """Add two binary numbers, the most significant digit of the sum first.
 
-    The format of Huang et al. 2024 (2410.02140): ``<bos> a + b =`` is answered by the digits of the sum;
-    numbers have no leading zeros, and ``=`` is the separator. Since the first digits come first, each
-    answer hangs on a carry that may come from the other end of both operands.
+    The format of Huang et al. 2024 (2410.02140): the digits of the sum follow ``<bos> a + b =``. Numbers have no
+    leading zeros, and ``=`` is the separator. Since the first digits come first, each answer depends on a carry that
+    may come from the other end of both operands.
 
-    Laws: *training* is theirs given the length of the whole sequence: both operands' digits independent
-    and uniform, every length of the first operand equally likely, except that one layout (digits of
-    both operands and of the sum) holds for a whole batch. *matched* and *challenge* give both operands the
-    same number n of digits, so that the strings of one length are of one kind; their sum has n + 1. In
-    *challenge* the digits of equal significance below the first differ with probability 0.95, so that
-    carries run far. The length is 3n + 3.
+    Distributions: *training* is theirs given the length of the whole sequence. The digits of both operands are
+    independent and uniform, and every length of the first operand is equally likely. One difference is that a whole
+    batch has one layout (digits of both operands and of the sum). *matched* and *challenge* give both operands the same
+    number n of digits, and their sum has n + 1, so that all sequences of a length have one layout. In *challenge* the
+    digits of equal significance below the first differ with probability 0.95, so that carries propagate far. The length
+    is 3n + 3.
 
-    Coupled position ids: every digit has its significance, from 1 for the lowest on, so that digits that are added
-    share an id with that of their sum (Cho et al. 2024, 2405.20671); BOS, ``+`` and ``=`` have 0.
+    Coupled position ids: the id of every digit is its significance, from 1 for the lowest on. So digits that are added
+    share an id with that of their sum (Cho et al. 2024, 2405.20671). BOS, ``+`` and ``=`` have the id 0.
 
-    Shortcut oracles beside the usual ones: ``local_carry`` knows all digits, but takes carries only from
-    as many lower digits as operands have in the longest training sequences. A window hides digits (taken
-    to be 0), not the layout.
+    Further shortcut oracle: ``local_carry`` knows all digits, but limits the distance of carries. It takes them only
+    from as many lower digits as operands have in the longest training sequences. A window hides digits (taken to be 0),
+    but not the layout.
 
     Example: ``<bos> 1 1 + 1 0 =`` is answered ``1 0 1 <eos>``.
 
@@ -105,15 +105,15 @@ class Addition(SequenceTask):
         return ("0", "1")
 
     def input_length(self, length: int) -> int | None:
-        """2n + 1, of sequences of length 3n + 3 under the evaluation laws."""
-        digits, rest = divmod(length - 3, 3)
-        return 2 * digits + 1 if rest == 0 and digits >= 2 else None
+        """Return 2n + 1 for sequences of length 3n + 3 of the test sets; None for other lengths."""
+        digits, remainder = divmod(length - 3, 3)
+        return 2 * digits + 1 if remainder == 0 and digits >= 2 else None
 
     # ---- drawing -----------------------------------------------------------------------------
     def _inputs(
         self, batch: int, inputs: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch inputs"], dict[str, Tensor]]:
-        """Under the training law the two operands may have other lengths; their sum makes up for it."""
+        """Draw inputs. In training the two operands may have different lengths, with the same total length."""
         digits = inputs // 2
         if law == "training":
             possible = layouts(3 * digits + 3)
@@ -140,7 +140,7 @@ class Addition(SequenceTask):
         return 1 + (digits if bool(over.any()) else digits[:, 1:])
 
     def _split(self, x: Int[Tensor, "batch inputs"]) -> tuple[Bits, Bits]:
-        """The digits of both operands, the most significant one first."""
+        """Return the digits of both operands, the most significant one first."""
         plus = x == 3
         position = int(plus[0].long().argmax())
         if not bool(plus[:, position].all()) or int(plus.sum()) != len(x) or not 0 < position < x.shape[1] - 1:
@@ -162,12 +162,12 @@ class Addition(SequenceTask):
             ids += [*range(digits, 0, -1), 0]
         return ids_of_all(ids, strings)
 
-    # ---- floors ------------------------------------------------------------------------------
+    # ---- baselines ---------------------------------------------------------------------------
     def chance(self, law: Law, length: int) -> float:
-        """Probability of the likeliest sum.
+        """Return the probability of the likeliest sum.
 
-        2^-(n-1) where digits are uniform; in *challenge* that of no two equal digits below the first. In
-        training, layouts with equally many digits of the sum share their likeliest sum.
+        It is 2^-(n-1) if digits are uniform. For *challenge* it is the probability that all digits below the first
+        differ. In training, layouts with equally many digits of the sum share their likeliest sum.
         """
         digits = length // 3 - 1
         if law == "challenge":
@@ -180,15 +180,15 @@ class Addition(SequenceTask):
         return max(shares.values())
 
     def shortcuts(self, batch: Batch, window: int) -> dict[str, Float[Tensor, " batch"]]:
-        found = super().shortcuts(batch, window)
-        seen = self._longest_input(window)
-        if batch.length > window and seen:
+        hits = super().shortcuts(batch, window)
+        visible = self._longest_input(window)
+        if batch.length > window and visible:
             assert batch.prompt is not None
             x = batch.tokens[:, 1 : batch.prompt - 1]
             right = self._outputs(x)
-            guess = 1 + _sum(*self._split(x), reach=(seen - 1) // 2)[:, -right.shape[1] :]
-            found["local_carry"] = (guess == right).all(1).double()
-        return found
+            guess = 1 + _sum(*self._split(x), reach=(visible - 1) // 2)[:, -right.shape[1] :]
+            hits["local_carry"] = (guess == right).all(1).double()
+        return hits
 
     def _guess(self, x: Int[Tensor, "batch inputs"], seen: int, first: bool) -> Int[Tensor, "batch outputs"]:
         position = torch.arange(x.shape[1], device=x.device)
@@ -199,8 +199,8 @@ class Addition(SequenceTask):
 
 @lru_cache(maxsize=1024)
 def layouts(length: int) -> Mapping[Layout, float]:
-    """The layouts of sequences of this length and their probabilities under the training law."""
-    found: dict[Layout, float] = {}
+    """Return the layouts of sequences of this length and their probabilities in training."""
+    probabilities: dict[Layout, float] = {}
     for total in range(2, length - 3):
         operands = length - 2 - total
         for long in {total - 1, total}:
@@ -210,14 +210,14 @@ def layouts(length: int) -> Mapping[Layout, float]:
                     layout = Layout(*pair, total)
                     share = layout.pairs / (_numbers(long) * _numbers(short))
                     # The length of the first operand is one of 1 .. operands - 1, equally likely.
-                    found[layout] = share / (operands - 1)
-    weight = sum(found.values())
-    ordered = sorted(found.items(), key=lambda item: (item[0].total, item[0].first))
+                    probabilities[layout] = share / (operands - 1)
+    weight = sum(probabilities.values())
+    ordered = sorted(probabilities.items(), key=lambda item: (item[0].total, item[0].first))
     return {layout: share / weight for layout, share in ordered if share}
 
 
 def _number(digits: int, batch: int, generator: torch.Generator) -> Bits:
-    """Numbers of so many digits, uniform: the first digit is 1 unless it is the only one."""
+    """Draw uniform numbers with this many digits: the first digit is 1 unless it is the only one."""
     bits = integers(2, (batch, digits), generator)
     if digits > 1:
         bits[:, 0] = 1
@@ -225,12 +225,12 @@ def _number(digits: int, batch: int, generator: torch.Generator) -> Bits:
 
 
 def _operands(layout: Layout, batch: int, generator: torch.Generator) -> tuple[Bits, Bits]:
-    """Pairs of operands, uniform among those of the layout."""
+    """Draw pairs of operands, uniform among those of the layout."""
     longer, shorter = max(layout.first, layout.second), min(layout.first, layout.second)
 
     def draw(rows: int) -> Bits:
         long, short = _number(longer, rows, generator), _number(shorter, rows, generator)
-        if layout.overflows:  # all pairs that do begin so; a draw in four at least fits
+        if layout.overflows:  # all such pairs begin so; at least one draw in four is accepted
             long[:, : longer - shorter] = 1
         return torch.cat([long, short], 1)
 
@@ -243,10 +243,10 @@ def _operands(layout: Layout, batch: int, generator: torch.Generator) -> tuple[B
 
 
 def _sum(a: Bits, b: Bits, reach: int | None = None) -> Bits:
-    """All digits of a + b, one more than the longer operand has.
+    """Return all digits of a + b, one more than the longer operand has.
 
-    The carry into a digit is the value of the nearest lower pair of equal digits, 0 if there is none: a
-    pair of different digits passes on what it gets. ``reach`` bounds how many digits down it is looked for.
+    The carry into a digit is the value of the nearest lower pair of equal digits, 0 if there is none, because a pair of
+    different digits propagates the carry it receives. ``reach`` bounds the distance to that pair.
     """
     width = max(a.shape[1], b.shape[1])
     # Least significant digit first; a 0 in front of both makes room for the last carry.
@@ -261,5 +261,5 @@ def _sum(a: Bits, b: Bits, reach: int | None = None) -> Bits:
 
 
 def _padded(bits: Bits, width: int) -> Bits:
-    """The same numbers with zeros in front."""
+    """Return the same numbers with zeros in front."""
     return torch.cat([bits.new_zeros(len(bits), width - bits.shape[1]), bits], 1)

@@ -1,4 +1,4 @@
-"""Tasks that write the input out again, in another order: copying, reversing, duplicating, sorting."""
+"""Tasks that write the input again, in another order: copying, reversing, duplicating, sorting."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from workbench.tasks.sequences.sequence_task import SequenceTask, ids_of_all, sy
 __all__ = ["NB", "NF", "STAY", "UB", "UF", "DuplicateString", "OddsFirst", "Reverse", "Sort"]
 
 STAY = 0.9
-"""Challenge law of strings with repeats: probability that a token is the same as the one before it."""
+"""For *challenge* inputs with repeats: probability that a token equals the one before it."""
 
 
 class _Unique(SequenceTask):
@@ -51,7 +51,7 @@ class _Unique(SequenceTask):
 
     @property
     def challenge_is_matched(self) -> str:
-        """That nothing but all of the input tells the whole answer, where symbols are all different."""
+        """The clause that only the complete input determines the answer, because all symbols are different."""
         return "no window and no token betrays the whole answer"
 
     def _inputs(
@@ -60,12 +60,12 @@ class _Unique(SequenceTask):
         return 1 + distinct(self.symbols, batch, inputs, generator), {}
 
     def chance(self, law: Law, length: int) -> float:
-        """1 / (V (V-1) .. (V-m+1)): all orders of m of the V symbols are equally likely answers."""
+        """Return 1 / (V (V-1) .. (V-m+1)): all orders of m of the V symbols are equally likely answers."""
         written = self.answer_length(self.input_length(length) or 0)
         return math.exp(math.lgamma(self.symbols - written + 1) - math.lgamma(self.symbols + 1))
 
     def _as_seen(self, x: Int[Tensor, "batch inputs"], seen: int, first: bool) -> Int[Tensor, "batch inputs"]:
-        """Hidden tokens are taken to be the first symbols, in their order, that are not visible."""
+        """Return the input with hidden tokens replaced by the first symbols, in order, that are not visible."""
         visible = x[:, :seen] if first else x[:, -seen:]
         used = torch.zeros(len(x), self.symbols, dtype=torch.long, device=x.device).scatter_(1, visible - 1, 1)
         others = 1 + used.argsort(dim=1, stable=True)[:, : x.shape[1] - seen]
@@ -97,22 +97,22 @@ class _Repeats(SequenceTask):
         return 1 + step.cumsum(1) % self.symbols, {}
 
     def chance(self, law: Law, length: int) -> float:
-        """Probability of the likeliest input, for each has another answer: V^-n; on *challenge* one run."""
+        """Return the probability of the likeliest input: V^-n, for *challenge* that of one run."""
         inputs = self.input_length(length) or 0
         again = max(STAY, (1 - STAY) / (self.symbols - 1)) if law == "challenge" else 1 / self.symbols
         return again ** (inputs - 1) / self.symbols
 
 
 class _Ordered(SequenceTask):
-    """Answers that are the input's tokens in an order that depends on the length only.
+    """Answers that are the input's tokens in an order that depends only on the length.
 
-    Coupled position ids: the input's tokens have their positions, from 1 on, and each answer token that of the token
-    it is copied from; BOS and the separator have 0.
+    Coupled position ids: the input's tokens have their positions, from 1 on, and each answer token has that of the
+    token it is copied from. BOS and the separator have 0.
     """
 
     @abstractmethod
     def order(self, inputs: int) -> list[int]:
-        """Place (from 0) in the input that each answer token is copied from."""
+        """Return the index (from 0) in the input that each answer token is copied from."""
 
     def _outputs(self, x: Int[Tensor, "batch inputs"]) -> Int[Tensor, "batch outputs"]:
         return x[:, self.order(x.shape[1])]
@@ -138,21 +138,20 @@ class _Backward(_Ordered):
         return list(range(inputs - 1, -1, -1))
 
     def solve(self, x: Sequence[str]) -> list[str]:
-        written = list(x)
-        written.reverse()
-        return written
+        reverse = list(x)
+        reverse.reverse()
+        return reverse
 
 
 class UF(_Unique, _Forward):
-    """Copy a string of different symbols.
+    """Copy an input of different symbols.
 
-    Unique copying, forward (UF in Jobanputra et al. 2025, "Born a Transformer - Always a Transformer?",
-    2505.21785; Huang et al. 2024, 2410.02140): the symbol to write next is the one that followed the
-    symbol just written, which an induction head finds. With a ``stride`` it is the one so many places
-    behind, and the copy is of every so many-th symbol, from the first on.
+    Unique copying, forward (UF in Jobanputra et al. 2025, "Born a Transformer - Always a Transformer?", 2505.21785;
+    Huang et al. 2024, 2410.02140). The symbol to write next is the one that followed the symbol just written, which an
+    induction head finds. With a ``stride`` the copy has every ``stride``-th symbol, from the first on.
 
-    Laws: all three draw the symbols uniformly without replacement, under which no window and no single
-    token betrays the whole answer.
+    Distributions: all three draw the symbols uniformly without replacement. So no window and no single token determines
+    the whole answer.
 
     Example: ``<bos> c a d <sep>`` is answered ``c a d <eos>``, with stride 2 ``c d <eos>``.
 
@@ -165,7 +164,7 @@ class UF(_Unique, _Forward):
     summary: ClassVar[str] = "the next symbol of the copy"
 
     stride: int = later(1, ge=1, le=64)
-    """How many places behind a symbol stands in the input that is written after it."""
+    """Distance in the input between one written symbol and the next."""
 
     def answer_length(self, inputs: int) -> int:
         return -(-inputs // self.stride)
@@ -174,17 +173,17 @@ class UF(_Unique, _Forward):
         return list(range(0, inputs, self.stride))
 
     def solve(self, x: Sequence[str]) -> list[str]:
-        return [symbol for place, symbol in enumerate(x) if place % self.stride == 0]
+        return [symbol for index, symbol in enumerate(x) if index % self.stride == 0]
 
 
 class UB(_Unique, _Backward):
-    """Write a string of different symbols backwards.
+    """Write an input of different symbols backwards.
 
-    Unique copying, backward (UB in Jobanputra et al. 2025, 2505.21785): the symbol to write next is the
-    one that came before the symbol just written, which an anti-induction head finds.
+    Unique copying, backward (UB in Jobanputra et al. 2025, 2505.21785). The symbol to write next is the one that came
+    before the symbol just written, which an anti-induction head finds.
 
-    Laws: all three draw the symbols uniformly without replacement, under which no window and no single
-    token betrays the whole answer.
+    Distributions: all three draw the symbols uniformly without replacement. So no window and no single token determines
+    the whole answer.
 
     Example: ``<bos> c a d <sep>`` is answered ``d a c <eos>``.
 
@@ -198,14 +197,14 @@ class UB(_Unique, _Backward):
 
 
 class NF(_Repeats, _Forward):
-    """Copy a string in which symbols repeat.
+    """Copy an input in which symbols repeat.
 
-    Non-unique copying, forward (NF in Jobanputra et al. 2025, 2505.21785; with two symbols the repeat copy
-    of Huang et al. 2024, 2410.02140): what was just written says where in the input one is only together
-    with what came before it.
+    Non-unique copying, forward (NF in Jobanputra et al. 2025, 2505.21785; with two symbols the repeat copy of Huang et
+    al. 2024, 2410.02140). The symbol just written determines the position in the input only together with the symbols
+    before it.
 
-    Laws: *training* and *matched* draw the symbols independently and uniformly. *challenge* repeats the
-    symbol before with probability 0.9, so that long runs make the last few tokens look alike everywhere.
+    Distributions: *training* and *matched* draw the symbols independently and uniformly. *challenge* repeats the symbol
+    before with probability 0.9, so that in long runs the last few tokens look alike everywhere.
 
     Example: ``<bos> a b a <sep>`` is answered ``a b a <eos>``.
 
@@ -219,12 +218,12 @@ class NF(_Repeats, _Forward):
 
 
 class NB(_Repeats, _Backward):
-    """Write a string in which symbols repeat backwards.
+    """Write an input in which symbols repeat backwards.
 
     Non-unique copying, backward (NB in Jobanputra et al. 2025, 2505.21785).
 
-    Laws: *training* and *matched* draw the symbols independently and uniformly. *challenge* repeats the
-    symbol before with probability 0.9, so that long runs make the last few tokens look alike everywhere.
+    Distributions: *training* and *matched* draw the symbols independently and uniformly. *challenge* repeats the symbol
+    before with probability 0.9, so that in long runs the last few tokens look alike everywhere.
 
     Example: ``<bos> a b b <sep>`` is answered ``b b a <eos>``.
 
@@ -238,10 +237,10 @@ class NB(_Repeats, _Backward):
 
 
 class Reverse(NB):
-    """Write a string backwards.
+    """Write the input backwards.
 
-    The task *reverse string* of Deletang et al. 2022 ("Neural Networks and the Chomsky Hierarchy",
-    2207.02098), asked one token at a time. The same map and laws as ``nb``; two symbols unless said.
+    The task ``reverse string`` of Deletang et al. 2022 ("Neural Networks and the Chomsky Hierarchy", 2207.02098), one
+    token at a time. The map and the distributions are those of ``nb``; by default there are two symbols.
 
     Example: ``<bos> a b b <sep>`` is answered ``b b a <eos>``.
 
@@ -259,10 +258,10 @@ class Reverse(NB):
 class DuplicateString(_Repeats, _Ordered):
     """Write the input twice.
 
-    The task *duplicate string* of Deletang et al. 2022 (2207.02098), asked one token at a time.
+    The task ``duplicate string`` of Deletang et al. 2022 (2207.02098), one token at a time.
 
-    Laws: *training* and *matched* draw the symbols independently and uniformly. *challenge* repeats the
-    symbol before with probability 0.9.
+    Distributions: *training* and *matched* draw the symbols independently and uniformly. *challenge* repeats the symbol
+    before with probability 0.9.
 
     Example: ``<bos> a b <sep>`` is answered ``a b a b <eos>``.
 
@@ -290,11 +289,10 @@ class DuplicateString(_Repeats, _Ordered):
 class OddsFirst(_Repeats, _Ordered):
     """Write the symbols at odd positions, then those at even ones.
 
-    The task *odds first* of Deletang et al. 2022 (2207.02098), asked one token at a time; positions count
-    from 1.
+    The task ``odds first`` of Deletang et al. 2022 (2207.02098), one token at a time; positions count from 1.
 
-    Laws: *training* and *matched* draw the symbols independently and uniformly. *challenge* repeats the
-    symbol before with probability 0.9.
+    Distributions: *training* and *matched* draw the symbols independently and uniformly. *challenge* repeats the symbol
+    before with probability 0.9.
 
     Example: ``<bos> a a b b a <sep>`` is answered ``a b a a b <eos>``.
 
@@ -321,10 +319,10 @@ class OddsFirst(_Repeats, _Ordered):
 class Sort(_Unique):
     """Write different symbols in the order of the alphabet.
 
-    As in Huang et al. 2024 (2410.02140): the symbol to write next is the smallest one of the input above
-    the symbol just written.
+    As in Huang et al. 2024 (2410.02140): the symbol to write next is the smallest one of the input above the symbol
+    just written.
 
-    Laws: all three draw the symbols uniformly without replacement.
+    Distributions: all three draw the symbols uniformly without replacement.
 
     Example: ``<bos> c a d <sep>`` is answered ``a c d <eos>``.
 
@@ -340,7 +338,7 @@ class Sort(_Unique):
         return x.sort(1).values
 
     def chance(self, law: Law, length: int) -> float:
-        """1 / C(V, n): all sets of n of the V symbols are equally likely."""
+        """Return 1 / C(V, n): all sets of n of the V symbols are equally likely."""
         return 1 / math.comb(self.symbols, self.input_length(length) or 0)
 
     def solve(self, x: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Answers that hang on a few tokens among many: sparse parity and planted correlations.
+"""Answers that depend on a few tokens among many: sparse parity and planted correlations.
 
 Both are from Golowich et al. 2025, "The Role of Sparsity for Length Generalization in Transformers" (2502.16792).
 """
@@ -24,30 +24,30 @@ __all__ = ["PlantedCorrelation", "SparseParity"]
 
 
 _SparseState = tuple[int, int, str]
-"""Small numbers so far, the parity of their bits, and what came last: a small number, the query, or neither."""
+"""Count of small numbers so far, parity of their bits, and the last token: a small number, the query, or other."""
 _BEGIN: _SparseState = (0, 0, "")
 
 
 class SparseParity(Task):
-    """What is the parity of the bits that follow a small number?
+    """Report the parity of the bits that follow small numbers.
 
-    Sparse parity of Golowich et al. 2025 ("The Role of Sparsity for Length Generalization in
-    Transformers", 2502.16792, equation 20): ``<bos> J_1 t_1 .. J_l t_l <sep>``, numbers J of
-    1 .. ``values``, each followed by a bit token ``t0`` or ``t1``; the answer, asked at ``<sep>``, is the
-    exclusive or of the bits whose number is at most ``values`` / 2.
+    Sparse parity of Golowich et al. 2025 ("The Role of Sparsity for Length Generalization in Transformers", 2502.16792,
+    equation 20). A sequence is ``<bos> J_1 t_1 .. J_l t_l <sep>``: numbers J from 1 to ``values``, each followed by a
+    bit token ``t0`` or ``t1``. Only ``<sep>`` is supervised. The answer is the exclusive or of the bits whose number is
+    at most ``values`` / 2.
 
-    Laws: *training* and *matched* draw how many numbers are small uniformly from ``least`` .. ``k``, their
-    places uniformly among all choices, small and large numbers uniformly, and fair bits. *challenge* puts
-    all small numbers and their bits outside the first and the last N tokens (N = the longest training
-    length; up to length 2N, and where fewer than 2k pairs fit there, anywhere).
+    Distributions: *training* and *matched* draw the count of small numbers uniformly from ``least`` .. ``k``. The
+    positions of these are uniform among all choices, the small and large numbers are uniform, and bits are fair.
+    *challenge* puts all small numbers and their bits outside the first and the last N tokens (N = the longest training
+    length). They may be anywhere up to length 2N, and if fewer than 2k pairs fit there.
 
-    With ``k_at`` the largest number of small numbers grows with the string: k pairs at that length, and in
-    proportion at others, but at least ``least``.
+    With ``k_at`` the largest count of small numbers is proportional to the length, but at least ``least``: it is k at
+    that length.
 
-    ``meta`` gives ``planted [batch, k]``, the positions of the small numbers in increasing order,
-    counted from 1, with zeros behind them where there are fewer than k.
+    ``meta`` contains ``planted [batch, k]``, the positions of the small numbers in increasing order, counted from 1.
+    Zeros follow them if there are fewer than k.
 
-    What can be carried on token by token is the parity so far, plus 2 right after a small number.
+    Task states: ``update_summary`` is the parity so far, plus 2 directly after a small number.
 
     Example: with values = 4, ``1 t1 3 t1 2 t1 <sep>`` has two small numbers, 1 and 2: 1 xor 1 = 0.
 
@@ -65,13 +65,13 @@ class SparseParity(Task):
     suggested: ClassVar[Mapping[str, Any]] = {"lengths": "21-51", "positions": "rotary", "steps": 10_000}
 
     k: int = Field(4, ge=1, le=32)
-    """Largest number of small numbers."""
+    """Largest count of small numbers."""
     least: int = Field(1, ge=1)
-    """Smallest number of small numbers; with least = k there are always k."""
+    """Smallest count of small numbers; with least = k there are always k."""
     values: int = Field(20, ge=2, le=256)
     """Numbers run from 1 to ``values``; the lower half is small."""
     k_at: int = later(0, ge=0, le=4096)
-    """Length at which up to k numbers are small, and in proportion at others; 0: up to k at every length."""
+    """Length at which up to k numbers are small; at other lengths in proportion. 0 = up to k at every length."""
 
     @model_validator(mode="after")
     def _possible(self) -> SparseParity:
@@ -86,11 +86,11 @@ class SparseParity(Task):
         return (BOS, *numbered("", self.values + 1)[1:], "t0", "t1", SEP)
 
     def admissible(self, length: int) -> bool:
-        """Pairs and ``<sep>``, with at least one large number."""
+        """Whether the length is that of pairs and ``<sep>``, with at least one large number."""
         return length % 2 == 1 and length // 2 > self.most(length)
 
     def most(self, length: int) -> int:
-        """Largest number of small numbers in strings of a length."""
+        """Return the largest count of small numbers in sequences of a length."""
         return max(self.least, self.k * length // self.k_at) if self.k_at else self.k
 
     def draw_strings(
@@ -101,7 +101,7 @@ class SparseParity(Task):
         if law == "challenge":
             margin = outer_margin(length, window)
             inner = (margin + 1) // 2, (length - margin) // 2 - 1
-            if inner[1] - inner[0] + 1 >= 2 * most:  # fewer would all but say where they are
+            if inner[1] - inner[0] + 1 >= 2 * most:  # fewer would nearly determine the positions
                 low, high = inner
         chosen = low + distinct(high - low + 1, batch, most, generator)
         number = self.least + integers(most - self.least + 1, (batch, 1), generator)
@@ -123,9 +123,9 @@ class SparseParity(Task):
         return parity, strings == self.values + 3, parity, parity + 2 * small
 
     def automaton(self) -> Automaton:
-        """As the task answers on strings of at most ``k`` small numbers; there are no others, and none is answered.
+        """Return an automaton that answers as the task does on sequences with at most ``k`` small numbers.
 
-        Where their number grows with the string, they are not counted.
+        It answers no other sequence, and the task draws none. With ``k_at``, small numbers are not counted.
         """
         first_bit, one, separator = self.values + 1, self.values + 2, self.values + 3
 
@@ -149,7 +149,7 @@ class SparseParity(Task):
         )
 
     def chance(self, law: Law, length: int) -> float:
-        """1/2: the bits are fair, and at least one counts."""
+        """Return 1/2: the bits are fair, and at least one counts."""
         return 0.5
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
@@ -167,22 +167,22 @@ class SparseParity(Task):
 
 
 class PlantedCorrelation(Task):
-    """What is the sum of the planted tokens, modulo m?
+    """Report the sum of the planted tokens modulo m.
 
-    A k-sparse planted correlation (Golowich et al. 2025, 2502.16792, Definition 3.2): tokens Z at a random
-    set S* of k places decide the answer g(Z), all other tokens are independent filler. Here Z are numbers
-    of 1 .. modulus - 1, which the filler has none of, and g is their sum modulo ``modulus``; leaving any
-    one planted token out changes the answer, leaving out filler never does. S* is k places, uniform among
-    the ``span`` ones that follow a uniform start, so that it is local and its law shifts with the string; or,
-    with ``gap``, k places of which each lies so far behind the one before.
+    A k-sparse planted correlation (Golowich et al. 2025, 2502.16792, Definition 3.2). Tokens Z at a random set S* of k
+    positions determine the answer g(Z); all other tokens are independent filler. Here Z are numbers from 1 to modulus -
+    1, which the filler does not contain, and g is their sum modulo ``modulus``. Leaving out one planted token changes
+    the answer; leaving out filler never does. S* is k positions, uniform among the ``span`` ones that follow a uniform
+    start. So S* is local, and its distribution shifts with the length. With ``gap`` the k positions have this distance
+    from each other.
 
-    Laws: *training* and *matched* as above, with uniform numbers and filler. *challenge* draws the start
-    so that the whole span lies outside the first and the last N tokens (N = the longest training length;
-    up to length 2N, and where the span does not fit there, anywhere). It is asked at the end only.
+    Distributions: *training* and *matched* as above, with uniform numbers and filler. *challenge* draws the start so
+    that the whole span is outside the first and the last N tokens (N = the longest training length). The start may be
+    anywhere up to length 2N, and if the span does not fit there. Only the end is supervised.
 
-    ``meta`` gives ``planted [batch, k]``, the positions of S* in increasing order, counted from 1.
+    ``meta`` contains ``planted [batch, k]``, the positions of S* in increasing order, counted from 1.
 
-    What can be carried on token by token is the sum so far.
+    Task states: ``update_summary`` is the sum so far.
 
     Example: with modulus 5, ``f1 p3 f0 f1 p4`` sums to 7, which is 2.
 
@@ -204,9 +204,9 @@ class PlantedCorrelation(Task):
     fillers: int = Field(8, ge=1, le=256)
     """Number of filler tokens to draw from."""
     span: int = Field(8, ge=1, le=4096)
-    """Planted tokens lie among so many consecutive ones."""
+    """Number of consecutive tokens that contain all planted ones."""
     gap: int = later(0, ge=0, le=4096)
-    """How far each planted token lies behind the one before; 0: as it comes, among those of the span."""
+    """Distance from each planted token to the next; 0 = random within the span."""
 
     @model_validator(mode="after")
     def _span_holds_them(self) -> PlantedCorrelation:
@@ -256,7 +256,7 @@ class PlantedCorrelation(Task):
         return total, mask, total, total
 
     def automaton(self) -> Automaton | None:
-        """The sum after every prefix of at most ``k`` planted numbers; there are no others, and none is answered."""
+        """Return an automaton for the sum on sequences with at most ``k`` planted numbers; the task draws no others."""
         if (self.k + 1) * self.modulus + 1 > LARGEST_AUTOMATON:
             return None
 
@@ -276,18 +276,18 @@ class PlantedCorrelation(Task):
         )
 
     def chance(self, law: Law, length: int) -> float:
-        """Share of the likeliest sum of k uniform numbers of 1 .. m - 1, modulo m.
+        """Return the share of the likeliest sum of k uniform numbers from 1 to m - 1, modulo m.
 
-        By the discrete Fourier transform P(0) = (1 + (m-1) c) / m and every other sum has (1 - c) / m, with
-        c = (-1 / (m-1))^k.
+        By the discrete Fourier transform P(0) = (1 + (m-1) c) / m and every other sum has (1 - c) / m, with c = (-1 /
+        (m-1))^k.
         """
         c = (-1 / (self.modulus - 1)) ** self.k
         return max(1 + (self.modulus - 1) * c, 1 - c) / self.modulus
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
-        """The likeliest answers given the visible planted numbers, of which there are k in all.
+        """Return the likeliest answers given the visible planted numbers; there are k in all.
 
-        An even number of hidden ones most likely sums to 0, an odd one to anything else.
+        An even number of hidden planted numbers most likely sums to 0, an odd number to any other value.
         """
         planted = tokens < self.modulus
         total = F.one_hot(torch.where(planted, tokens, 0).sum(1) % self.modulus, self.modulus).double()

@@ -1,4 +1,4 @@
-"""Tasks that write down intermediate results, with position ids that couple each with what it needs.
+"""Tasks that write intermediate results, with position ids that couple each result with its inputs.
 
 Both are from Golowich et al. 2025, "The Role of Sparsity for Length Generalization in Transformers" (2502.16792).
 """
@@ -22,23 +22,23 @@ from workbench.tasks.sequences.sequence_task import SequenceTask, numbered
 __all__ = ["ParityScratchpad", "VariableAssignment"]
 
 PAIRED: Mapping[tuple[str, str], Mapping[str, Any]] = {("positions", "rotary"): {"ids": "pose"}}
-"""What goes with rotary positions, which read differences of ids and so have no use for coupled ones."""
+"""Id sampler for rotary positions. These read differences of ids, so that coupled ids do not help."""
 START = "<start>"
 ARROW = "<-"
 
 
 class ParityScratchpad(SequenceTask):
-    """What is the parity of the first ``jump``, ``2 jump``, ``3 jump``, ... bits?
+    """Report the parity of the first ``jump``, ``2 jump``, ``3 jump``, ... bits.
 
-    The parity scratchpad of Golowich et al. 2025 ("The Role of Sparsity for Length Generalization in
-    Transformers", 2502.16792, equation 21): ``<bos> b_1 .. b_l <sep> p_1 .. p_m`` with p_i the parity of
-    the first i * jump bits. So each step needs jump + 1 tokens: the parity before and the next jump bits.
-    The laws have whole numbers of jumps, so that the last p is the parity of all.
+    The parity scratchpad of Golowich et al. 2025 ("The Role of Sparsity for Length Generalization in Transformers",
+    2502.16792, equation 21). A sequence is ``<bos> b_1 .. b_l <sep> p_1 .. p_m``, where p_i is the parity of the first
+    i * jump bits. So each step needs jump + 1 tokens: the parity before and the next jump bits. Lengths are multiples
+    of the jump, so that the last p is the parity of all bits.
 
     Coupled position ids: bit i has the id ceil(i / jump), and p_i the id i; BOS and ``<sep>`` have 0.
 
-    Laws: all three draw independent fair bits, under which every step is a fair coin that neither a
-    window on the input nor the parity before betrays.
+    Distributions: all three draw independent fair bits. So every step is a fair coin, given a window on the input or
+    the parity before.
 
     Example: with jump 2, ``1 0 1 1 <sep>`` is answered ``1 1 <eos>``; the ids are 0 1 1 2 2 0 1 2.
 
@@ -80,7 +80,7 @@ class ParityScratchpad(SequenceTask):
 
     @property
     def challenge_is_matched(self) -> str:
-        """That bits are fair and independent already."""
+        """The clause that bits are fair and independent in every distribution."""
         return "every step is a fair coin, whatever else is seen"
 
     def _inputs(
@@ -104,31 +104,30 @@ class ParityScratchpad(SequenceTask):
         return torch.cat([bits.new_zeros(1), bits, steps]).expand(len(strings), -1)
 
     def chance(self, law: Law, length: int) -> float:
-        """2^-m: every scratchpad is equally likely."""
+        """Return 2^-m: every scratchpad is equally likely."""
         return 0.5 ** self.answer_length(self.input_length(length) or 0)
 
 
 class VariableAssignment(SequenceTask):
-    """Which value does a variable have at the end of a chain of assignments?
+    """Report the value of a variable at the end of a chain of assignments.
 
-    From Golowich et al. 2025 (2502.16792, equation 22): w chains of assignments ``v_1 <- v_2``, ...,
-    ``v_d <- v_(d+1)``, all variables different, are interleaved uniformly at random, the order inside each
-    chain kept. The input is ``v_1 <start>`` with v_1 of the chain asked about and then all assignments,
-    three tokens each; the scratchpad writes the assignments of that chain out.
+    From Golowich et al. 2025 (2502.16792, equation 22): w chains of assignments ``v_1 <- v_2``, ..., ``v_d <- v_(d+1)``
+    are interleaved uniformly at random, in order inside each chain. All variables are different. The input is ``v_1
+    <start>`` with v_1 of the queried chain, and then all assignments, three tokens each. The scratchpad writes the
+    assignments of that chain.
 
-    Coupled position ids: tokens of the input have their positions, from 1 on; BOS and ``<sep>`` have 0;
-    each assignment on the scratchpad has the three ids of its copy in the input.
+    Coupled position ids: tokens of the input have their positions, from 1 on; BOS and ``<sep>`` have 0. Each assignment
+    on the scratchpad has the three ids of its copy in the input. Without a scratchpad the answer is only the last
+    variable of the chain, with the id of its copy.
 
-    Without a scratchpad the answer is the last variable of the chain alone, at once, with the id of its copy.
-
-    Laws: *training* and *matched* as above. *challenge* puts the whole chain asked about outside the first
-    and the last N tokens (N = the longest training length; up to length 2N, and where fewer than 2d
-    assignments fit there, anywhere), uniformly over the choices of places.
+    Distributions: *training* and *matched* as above. *challenge* places the whole queried chain outside the first and
+    the last N tokens (N = the longest training length), uniformly over the choices of positions. The chain may be
+    anywhere up to length 2N, and if fewer than 2d assignments fit there.
 
     A window hides assignments, not ``v_1 <start>``.
 
-    Example: with depth 2, ``v0 <start> v3 <- v4 v0 <- v1 v1 <- v2 v4 <- v5 <sep>`` is answered
-    ``v0 <- v1 v1 <- v2 <eos>``.
+    Example: with depth 2, ``v0 <start> v3 <- v4 v0 <- v1 v1 <- v2 v4 <- v5 <sep>`` is answered ``v0 <- v1 v1 <- v2
+    <eos>``.
 
         >>> task = VariableAssignment(depth=2, variables=6)
         >>> names = "v0 <start> v3 <- v4 v0 <- v1 v1 <- v2 v4 <- v5 <sep> v0 <- v1 v1 <- v2".split()
@@ -149,8 +148,8 @@ class VariableAssignment(SequenceTask):
         "positions": "learned",
         "ids": "predicted",
         "n_ctx": 160,
-        # To find the first assignment takes attention three steps: <start> reads the variable before it, <sep> reads
-        # <start>, and then looks the variable up.
+        # Finding the first assignment takes three attention steps: <start> reads the variable before it, <sep> reads
+        # <start>, and then <sep> looks the variable up.
         "layers": 3,
         "heads": 2,
         "steps": 4000,
@@ -163,7 +162,7 @@ class VariableAssignment(SequenceTask):
     variables: int = Field(256, ge=2, le=4096)
     """Number of variables to draw from; w chains need w (depth + 1) of them."""
     scratchpad: bool = later(True)
-    """Whether the chain is written out, or its last variable asked for at once."""
+    """Whether the answer is the whole chain, or only its last variable."""
 
     @model_validator(mode="after")
     def _chain_fits(self) -> VariableAssignment:
@@ -190,7 +189,7 @@ class VariableAssignment(SequenceTask):
         return 3 * self.depth if self.scratchpad else 1
 
     def _chains(self, inputs: int) -> int:
-        """Number of chains in an input of so many tokens."""
+        """Return the number of chains in an input with this many tokens."""
         return (inputs - 2) // (3 * self.depth)
 
     def drawable(self, inputs: int) -> bool:
@@ -226,7 +225,7 @@ class VariableAssignment(SequenceTask):
     def _places(
         self, batch: int, chains: int, generator: torch.Generator, law: Law, window: int | None
     ) -> Int[Tensor, "batch chains depth"]:
-        """Which assignment of the input, from 0 on, each one of each chain is; chain 0 is asked about."""
+        """Return the index in the input, from 0 on, of each assignment of each chain; chain 0 is the queried one."""
         total = chains * self.depth
         noise = torch.rand((batch, total), generator=generator, device=generator.device)
         if law == "challenge":
@@ -234,27 +233,27 @@ class VariableAssignment(SequenceTask):
             length = 2 + 3 * total + 1 + self.answer_length(0)
             margin = outer_margin(length, window)
             inside = (first >= margin) & (first + 2 < length - margin)
-            if int(inside.sum()) >= 2 * self.depth:  # fewer would all but say where the chain is
-                mine = noise.masked_fill(~inside, 2.0).topk(self.depth, dim=1, largest=False).indices
+            if int(inside.sum()) >= 2 * self.depth:  # fewer would nearly determine the chain's positions
+                queried = noise.masked_fill(~inside, 2.0).topk(self.depth, dim=1, largest=False).indices
                 noise = torch.rand((batch, total), generator=generator, device=generator.device)
-                noise.scatter_(1, mine, -1.0)
-        # In the order of the noise the first places go to chain 0, the next ones to chain 1, and so on.
+                noise.scatter_(1, queried, -1.0)
+        # In the order of the noise the first positions go to chain 0, the next ones to chain 1, and so on.
         return noise.argsort(1).view(batch, chains, self.depth).sort(2).values
 
     # ---- answering ---------------------------------------------------------------------------
     def _walk(self, x: Int[Tensor, "batch inputs"]) -> tuple[Int[Tensor, "batch steps"], Int[Tensor, "batch chain"]]:
-        """Place (from 0) in the input of each assignment of the chain asked about, and its depth + 1 variables.
+        """Return the index (from 0) in the input of each assignment of the queried chain, and its depth + 1 variables.
 
-        Place and variable are 0 from where the chain breaks off.
+        Both are 0 after the chain breaks.
         """
         if x.shape[1] < 5 or x.shape[1] % 3 != 2:
             raise TaskError(f"{self.name} takes a variable, {START} and assignments of three tokens each")
         left, right = x[:, 2::3], x[:, 4::3]
         variables, positions = [x[:, :1]], []
         for _ in range(self.depth):
-            found, at = (left == variables[-1]).byte().max(1, keepdim=True)
-            positions.append((2 + 3 * at) * found)
-            variables.append(right.gather(1, at) * found)
+            hit, at = (left == variables[-1]).byte().max(1, keepdim=True)
+            positions.append((2 + 3 * at) * hit)
+            variables.append(right.gather(1, at) * hit)
         return torch.cat(positions, 1), torch.cat(variables, 1)
 
     def _outputs(self, x: Int[Tensor, "batch inputs"]) -> Int[Tensor, "batch outputs"]:
@@ -266,12 +265,12 @@ class VariableAssignment(SequenceTask):
 
     def solve(self, x: Sequence[str]) -> list[str]:
         value = {x[i]: x[i + 2] for i in range(2, len(x), 3)}
-        written: list[str] = []
+        tokens: list[str] = []
         variable = x[0]
         for _ in range(self.depth):
-            written += [variable, ARROW, value[variable]]
+            tokens += [variable, ARROW, value[variable]]
             variable = value[variable]
-        return written if self.scratchpad else [variable]
+        return tokens if self.scratchpad else [variable]
 
     def coupled_ids(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
@@ -284,10 +283,9 @@ class VariableAssignment(SequenceTask):
         ids = torch.cat([body, torch.zeros_like(body[:, :1]), copies], 1)
         return ids[:, : strings.shape[1] + 1]
 
-    # ---- floors ------------------------------------------------------------------------------
+    # ---- baselines ---------------------------------------------------------------------------
     def chance(self, law: Law, length: int) -> float:
-        """1 / (V (V-1) .. (V-d)): every choice of the d + 1 variables written is equally likely; 1 / V where but one
-        is."""
+        """Return 1 / (V (V-1) .. (V-d)): d + 1 different variables are written; 1 / V if only one is."""
         return 1 / math.perm(self.variables, self.depth + 1 if self.scratchpad else 1)
 
     def _guess(self, x: Int[Tensor, "batch inputs"], seen: int, first: bool) -> Int[Tensor, "batch outputs"]:

@@ -1,4 +1,4 @@
-"""Input-to-output tasks: ``<bos> x <sep> y``, the answer shown token by token as it is asked for."""
+"""Base class of input-to-output tasks: ``<bos> x <sep> y``, where the answer y is part of the sequence."""
 
 from __future__ import annotations
 
@@ -24,19 +24,23 @@ EOS = "<eos>"
 
 
 class SequenceTask(Task):
-    """Base of tasks that answer an input x with several tokens y = f(x).
+    """Base class of tasks that answer an input x with several tokens y = f(x).
 
-    A sequence is ``<bos> x_1 .. x_n <sep> y_1 .. y_m``: ``y_1`` is asked for at ``<sep>``, each further
-    token at the one before it, and ``<eos>``, which is an answer but never a token, at ``y_m``. So the
-    length is n + 1 + m, and the first n + 2 indices are the prompt. A sequence counts as answered when
-    every one of these m + 1 answers is right.
+    A sequence is ``<bos> x_1 .. x_n <sep> y_1 .. y_m``. The target at ``<sep>`` is ``y_1``, and at each answer token
+    the next one. The target at ``y_m`` is ``<eos>``, which is an answer but never a token. So the length is n + 1 + m,
+    and the first n + 2 indices are the prompt. A sequence counts as answered if all of these m + 1 answers are right.
 
-    A subclass states :attr:`alphabet`, :meth:`answer_length`, how inputs are drawn (:meth:`_inputs`), f
-    for a whole batch (:meth:`_outputs`), f once more in plain Python (:meth:`solve`, the oracle), and
-    :meth:`chance`. Token ids are BOS, the alphabet in its order, then the separator; the answer classes are
-    :attr:`answer_alphabet` in its order, then ``<eos>``.
+    A subclass states:
 
-    The output summary is the class of the next answer, or the number of classes where none is asked.
+    - :attr:`alphabet`, :meth:`answer_length` and :meth:`chance`;
+    - how inputs are drawn (:meth:`_inputs`);
+    - f for a whole batch (:meth:`_outputs`), and f in plain Python (:meth:`solve`, the oracle).
+
+    Token ids are BOS, the alphabet in its order, then the separator. The answer classes are :attr:`answer_alphabet` in
+    its order, then ``<eos>``.
+
+    Task states: ``output_summary`` is the class of the next answer, or the number of classes at positions without
+    supervision.
     """
 
     separator: ClassVar[str] = SEP
@@ -46,7 +50,7 @@ class SequenceTask(Task):
     @property
     @abstractmethod
     def alphabet(self) -> tuple[str, ...]:
-        """Names of the tokens beside BOS and the separator, in the order of their ids from 1 on."""
+        """Names of the tokens except BOS and the separator, in the order of their ids from 1 on."""
 
     @property
     def answer_alphabet(self) -> tuple[str, ...]:
@@ -54,28 +58,28 @@ class SequenceTask(Task):
         return self.alphabet
 
     def answer_length(self, inputs: int) -> int:
-        """Number m of answer tokens (without ``<eos>``) to an input of n = ``inputs`` tokens; grows with n."""
+        """Return the number m of answer tokens, without ``<eos>``, for n = ``inputs`` tokens; grows with n."""
         return inputs
 
     def drawable(self, inputs: int) -> bool:
-        """Whether the laws have inputs of exactly so many tokens."""
+        """Whether the distributions contain inputs of exactly this many tokens."""
         return inputs >= 1
 
     @abstractmethod
     def _inputs(
         self, batch: int, inputs: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch inputs"], dict[str, Tensor]]:
-        """Draw inputs x of exactly so many tokens, and meta."""
+        """Draw inputs x of exactly this many tokens, and ``meta``."""
 
     @abstractmethod
     def _outputs(self, x: Int[Tensor, "batch inputs"]) -> Int[Tensor, "batch outputs"]:
-        """y = f(x), as token ids; 0 for an answer that does not exist."""
+        """Return y = f(x), as token ids; 0 for an answer that does not exist."""
 
     @abstractmethod
     def solve(self, x: Sequence[str]) -> list[str]:
-        """y = f(x) on token names, in plain Python and sharing no code with the sampler: the oracle."""
+        """Return y = f(x) on token names, in plain Python. This oracle shares no code with the sampler."""
 
-    # ---- what follows ------------------------------------------------------------------------
+    # ---- shared methods ----------------------------------------------------------------------
     @property
     def tokens_names(self) -> tuple[str, ...]:
         return (BOS, *self.alphabet, self.separator)
@@ -86,17 +90,17 @@ class SequenceTask(Task):
 
     @property
     def answer_tokens(self) -> tuple[int, ...]:
-        """Token id of each answer class; 0 for ``<eos>``, which is never fed back."""
+        """Token id of each answer class; 0 for ``<eos>``, which is never an input."""
         return _tokens_of(self.tokens_names, self.output_names)
 
     def input_length(self, length: int) -> int | None:
-        """The number n of input tokens in a sequence of ``length``, or None where no n gives that length."""
+        """Return the number n of input tokens in a sequence of ``length``, or None if no n gives that length."""
 
         def total(inputs: int) -> int:
             return inputs + 1 + self.answer_length(inputs)
 
-        found = bisect_left(range(length), length, key=total)
-        return found if found < length and total(found) == length and self.drawable(found) else None
+        inputs = bisect_left(range(length), length, key=total)
+        return inputs if inputs < length and total(inputs) == length and self.drawable(inputs) else None
 
     def admissible(self, length: int) -> bool:
         return length >= 1 and self.input_length(length) is not None
@@ -114,11 +118,11 @@ class SequenceTask(Task):
         return self._sequence(x), meta
 
     def _sequence(self, x: Int[Tensor, "batch inputs"]) -> Int[Tensor, "batch length"]:
-        """``x <sep> y``, without BOS."""
+        """Return ``x <sep> y``, without BOS."""
         return torch.cat([x, x.new_full((len(x), 1), self.d_vocab - 1), self._outputs(x)], 1)
 
     def _separator_place(self, strings: Int[Tensor, "batch length"]) -> int:
-        """Place (from 0) of the separator, which must be one and the same in every row."""
+        """Return the index (from 0) of the separator, which must be the same in every row."""
         rows = len(strings)
         counts = (strings == self.d_vocab - 1).sum(0).tolist()
         if sum(counts) != rows or rows not in counts:
@@ -137,104 +141,107 @@ class SequenceTask(Task):
         if bool((answers < 0).any()):
             raise TaskError(f"{self.name} has no answer to one of these inputs")
         answers = F.pad(answers, (0, 1), value=self.d_vocab_out - 1)[:, : strings.shape[1] - position]
-        asked = slice(position, position + answers.shape[1])
+        supervised = slice(position, position + answers.shape[1])
         targets, mask = torch.zeros_like(strings), torch.zeros_like(strings, dtype=torch.bool)
-        targets[:, asked] = answers
-        mask[:, asked] = True
+        targets[:, supervised] = answers
+        mask[:, supervised] = True
         return targets, mask, targets.where(mask, self.d_vocab_out), None
 
     def reference(self, tokens: Sequence[int]) -> list[Any]:
-        """None up to the separator, then the answers of :meth:`solve` and ``<eos>``, as far as tokens go."""
+        """Return None up to the separator, then the answers of :meth:`solve` and ``<eos>``, up to the last token."""
         names = [self.tokens_names[token] for token in tokens]
         position = names.index(self.separator)
         answers = [self.output_names.index(name) for name in [*self.solve(names[:position]), EOS]]
         silent: list[int | None] = [None] * len(tokens)
         return (silent[:position] + answers + silent)[: len(tokens)]
 
-    # ---- floors ------------------------------------------------------------------------------
+    # ---- baselines ---------------------------------------------------------------------------
     @abstractmethod
     def chance(self, law: Law, length: int) -> float:
-        """Share of sequences that the best constant *whole* answer gets right."""
+        """Return the share of sequences for which the best constant *whole* answer is right."""
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
-        """The last answer is always ``<eos>``; whole answers are judged by :meth:`shortcuts`."""
+        """Return ``<eos>``, which is always the last answer. :meth:`shortcuts` scores whole answers."""
         weights = torch.zeros(len(tokens), self.d_vocab_out, dtype=torch.float64, device=tokens.device)
         weights[:, -1] = 1.0
         return weights
 
     def shortcuts(self, batch: Batch, window: int) -> dict[str, Float[Tensor, " batch"]]:
-        """Expected correctness of the *whole* answer, per sequence, of the stated shortcut oracles.
+        """Return the expected correctness of the *whole* answer, per sequence, of each shortcut oracle.
 
-        ``position_only`` gives the most frequent whole answer, ``last_token`` the most frequent one to each
-        last input token; both learn it on the other half of the batch, for whole answers seen but once
-        would otherwise count as known. ``first_window`` and ``last_window`` see as many input tokens as the
-        longest input in training has (the one in sequences of length ``window``), take every hidden token
-        to be like the visible one next to it, and answer that; they are left out where nothing is hidden.
+        - ``position_only``: the most frequent whole answer;
+        - ``last_token``: the most frequent whole answer for each last input token;
+        - ``first_window`` and ``last_window``: the answer to an input in which every hidden token equals the nearest
+          visible token. Visible are as many input tokens as the longest training input has (in sequences of length
+          ``window``). These oracles are left out if nothing is hidden.
+
+        The first two learn from the other half of the batch. Otherwise a whole answer that occurs once would count as
+        known.
         """
         assert batch.prompt is not None
         x, answers = batch.tokens[:, 1 : batch.prompt - 1], batch.targets[:, batch.prompt - 1 :]
         whole = answers.unique(dim=0, return_inverse=True)[1]
-        found = {
+        hits = {
             "position_only": _learnt_elsewhere(whole, torch.zeros_like(whole)),
             "last_token": _learnt_elsewhere(whole, x[:, -1]),
         }
-        seen = self._longest_input(window)
-        if batch.length > window and 0 < seen < x.shape[1]:
+        visible = self._longest_input(window)
+        if batch.length > window and 0 < visible < x.shape[1]:
             right = self._outputs(x)
             for name in ("last_window", "first_window"):
-                guess = self._guess(x, seen, first=name == "first_window")
-                found[name] = (guess == right).all(1).double()
-        return found
+                guess = self._guess(x, visible, first=name == "first_window")
+                hits[name] = (guess == right).all(1).double()
+        return hits
 
     def _longest_input(self, window: int) -> int:
-        """Input tokens in the longest sequences of length up to ``window``; 0 if there are none."""
+        """Return the number of input tokens in the longest sequences of length up to ``window``; 0 if none."""
         return next((n for n in map(self.input_length, range(window, 0, -1)) if n is not None), 0)
 
     def _guess(self, x: Int[Tensor, "batch inputs"], seen: int, first: bool) -> Int[Tensor, "batch outputs"]:
-        """The answer as it looks through a window on the first or last ``seen`` tokens of the input."""
+        """Return the answer computed from the first or last ``seen`` tokens of the input."""
         return self._outputs(self._as_seen(x, seen, first))
 
     def _as_seen(self, x: Int[Tensor, "batch inputs"], seen: int, first: bool) -> Int[Tensor, "batch inputs"]:
-        """The input as it looks through a window on its first or last ``seen`` tokens."""
+        """Return the input with only its first or last ``seen`` tokens; hidden ones copy the nearest visible."""
         position = torch.arange(x.shape[1], device=x.device)
         return x[:, position.clamp(max=seen - 1) if first else position.clamp(min=x.shape[1] - seen)]
 
 
 def ids_of_all(ids: Sequence[int], strings: Int[Tensor, "batch length"]) -> Int[Tensor, "batch pos"]:
-    """The same position ids for every string, BOS included: as many as there are tokens, 0 where none is left."""
+    """Return the same position ids for every sequence, BOS included: one per token, 0 after the given ones."""
     tokens = strings.shape[1] + 1
-    shown = [*ids, *[0] * tokens][:tokens]
-    return torch.tensor(shown, device=strings.device).expand(len(strings), -1)
+    padded = [*ids, *[0] * tokens][:tokens]
+    return torch.tensor(padded, device=strings.device).expand(len(strings), -1)
 
 
 @lru_cache(maxsize=64)
 def numbered(prefix: str, count: int) -> tuple[str, ...]:
-    """``prefix`` with the numbers from 0 on."""
+    """Return ``prefix`` with the numbers from 0 on."""
     return tuple(f"{prefix}{i}" for i in range(count))
 
 
 def symbol_names(count: int) -> tuple[str, ...]:
-    """Names of ``count`` symbols: letters as far as they reach, else ``s0``, ``s1``, ..."""
+    """Return names of ``count`` symbols: letters if they suffice, else ``s0``, ``s1``, ..."""
     letters = string.ascii_lowercase
     return tuple(letters[:count]) if count <= len(letters) else numbered("s", count)
 
 
 @lru_cache(maxsize=64)
 def _tokens_of(tokens: tuple[str, ...], outputs: tuple[str, ...]) -> tuple[int, ...]:
-    """Token id of each answer class, 0 where the class is no token."""
+    """Return the token id of each answer class, 0 for a class that is not a token."""
     position = {name: i for i, name in enumerate(tokens)}
     return tuple(position.get(name, 0) for name in outputs)
 
 
 @lru_cache(maxsize=64)
 def _classes_of(tokens: tuple[str, ...], outputs: tuple[str, ...]) -> tuple[int, ...]:
-    """Answer class of each token id, -1 where the token is no answer."""
+    """Return the answer class of each token id, -1 for a token that is not an answer."""
     position = {name: i for i, name in enumerate(outputs)}
     return tuple(position.get(name, -1) for name in tokens)
 
 
 def _learnt_elsewhere(answers: Int[Tensor, " batch"], group: Int[Tensor, " batch"]) -> Float[Tensor, " batch"]:
-    """Whether each answer is the most frequent one of its group in the other half of the batch."""
+    """Return whether each answer is the most frequent one of its group in the other half of the batch."""
     kinds = group.unique(return_inverse=True)[1]
     half = torch.arange(len(answers), device=answers.device) < len(answers) // 2
     correct = torch.zeros(len(answers), dtype=torch.float64, device=answers.device)

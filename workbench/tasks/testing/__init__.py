@@ -1,11 +1,11 @@
-"""Does a task keep what :class:`workbench.tasks.Task` promises? A kit for tasks of one's own, run on all of ours.
+"""Checks whether a task keeps what :class:`workbench.tasks.Task` promises. All built-in tasks pass these checks.
 
     from workbench.tasks.testing import check_task
     check_task(MyTask())
 
-Everything is drawn with fixed seeds. A test of a law fails at p < :data:`workbench.tasks.testing.subject.P`, over all
-that it looks at together, so that a task that keeps its promises fails about once in a million. Only strings that the
-task draws are looked at.
+Everything is drawn with fixed seeds. A statistical check fails at p < :data:`workbench.tasks.testing.subject.P`, over
+all its statistics together, so that a correct task fails about once in a million. The checks look only at sequences
+that the task draws.
 """
 
 from __future__ import annotations

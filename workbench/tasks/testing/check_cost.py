@@ -1,4 +1,4 @@
-"""Does a task make long strings without arrays that grow like the square of their length?"""
+"""Checks that the memory of a task does not grow like the square of the length."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from workbench.tasks.testing.subject import (
 
 # ---- cost ----------------------------------------------------------------------------------------
 class _LargestTensor(TorchFunctionMode):
-    """Notes the most numbers that any tensor has which is made meanwhile."""
+    """Records the largest number of elements of any tensor that is created in the block."""
 
     numbers = 0
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        made = func(*args, **(kwargs or {}))
-        for one in made if isinstance(made, tuple | list) else (made,):
-            if isinstance(one, Tensor):
-                self.numbers = max(self.numbers, one.numel())
-        return made
+        result = func(*args, **(kwargs or {}))
+        for value in result if isinstance(result, tuple | list) else (result,):
+            if isinstance(value, Tensor):
+                self.numbers = max(self.numbers, value.numel())
+        return result
 
 
 def _memory(one: TaskSubject) -> Iterator[str]:
-    """Nothing grows like the square of the length: long strings are what all this is about."""
+    """Check that no array grows like the square of the length, because long sequences are the purpose of tasks."""
     long = _longest(one.task)
     short = one.task.next_length(long / 4)
     for law in EVALUATION_LAWS:
@@ -50,7 +50,7 @@ def _memory(one: TaskSubject) -> Iterator[str]:
 
 
 def _longest(task: Task) -> int:
-    """A length of about :data:`LONG`, or shorter where there are none."""
+    """Return a length of about :data:`LONG`, or a shorter one if there is none."""
     for length in (LONG, LONG // 2, LONG // 4):
         with suppress(TaskError):
             return task.next_length(length)
@@ -58,8 +58,8 @@ def _longest(task: Task) -> int:
 
 
 def _peak(one: TaskSubject, law: str, length: int) -> tuple[int, int]:
-    """Numbers in the largest tensor, and bytes of everything else, while two strings are drawn and labelled."""
-    one.draw(law, length, count=2, window=length // 8)  # what is made once and kept is no matter
+    """Return the elements of the largest tensor, and bytes of everything else, while two sequences are drawn."""
+    one.draw(law, length, count=2, window=length // 8)  # what is cached does not count
     tracemalloc.start()
     try:
         with _LargestTensor() as largest:
@@ -73,4 +73,4 @@ def _peak(one: TaskSubject, law: str, length: int) -> tuple[int, int]:
 CHECKS: Mapping[str, Check] = {
     "memory": _memory,
 }
-"""The checks of this file by name, in the order in which they are made."""
+"""The checks of this file by name, in the order in which they run."""

@@ -1,4 +1,4 @@
-"""Are the labels of a task those of its oracle, and its strings those of their seeds?"""
+"""Checks of labels and randomness: labels agree with the oracle, and sequences depend only on their seeds."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ def _named(task: Task, string: Sequence[int]) -> str:
 
 
 def _prefixes(one: TaskSubject) -> Iterator[str]:
-    """Labels say what is right after a prefix, whatever follows it."""
+    """Check that labels depend only on the prefix, whatever follows it."""
     start = int(one.task.bos)
     for what, batch in one.some():
         whole = one.task.label(one.strings(batch))
         for end in sorted({1, batch.length // 3, batch.length // 2, batch.length - 1} - {0}):
             try:
                 part = one.task.label(one.strings(batch)[:, :end])
-            except TaskError:  # a prompt that is cut off is no string of the task
+            except TaskError:  # a prompt that is cut off is not a sequence of the task
                 continue
             both = whole.mask[:, : start + end] & part.mask
             if not torch.equal(whole.targets[:, : start + end][both], part.targets[both]):
@@ -91,16 +91,16 @@ def _automaton(one: TaskSubject) -> Iterator[str]:
 
 
 def _neutral(one: TaskSubject) -> Iterator[str]:
-    """A neutral token before any place that allows one changes no answer of the rest."""
+    """Check that a neutral token changes no later answer, at any position that allows one."""
     task = one.task
     if not task.neutral_tokens:
         return
     strings = one.strings(one.draw("matched", one.window))
     gaps = task.neutral_gaps(strings)
     for string, allowed in zip(strings, gaps, strict=True):
-        for place in allowed.nonzero()[:, 0].tolist()[:4]:
+        for position in allowed.nonzero()[:, 0].tolist()[:4]:
             for token in task.neutral_tokens[:3]:
-                longer = torch.cat([string[:place], string.new_tensor([token]), string[place:]])
+                longer = torch.cat([string[:position], string.new_tensor([token]), string[position:]])
                 before, after = task.label(string[None]), task.label(longer[None])
                 if bool(before.mask[0, -1]) and not torch.equal(before.targets[0, -1], after.targets[0, -1]):
                     name = task.tokens_names[token]
@@ -122,7 +122,7 @@ def _seeds(one: TaskSubject) -> Iterator[str]:
 
 
 def _batches(one: TaskSubject) -> Iterator[str]:
-    """What is said of a string does not hang on the strings beside it."""
+    """Check that the labels of a sequence do not depend on the other sequences of its batch."""
     for what, batch in one.some():
         strings = one.strings(batch)
         together, alone = one.task.label(strings), [one.task.label(strings[i : i + 1]) for i in range(4)]
@@ -145,4 +145,4 @@ CHECKS: Mapping[str, Check] = {
     "seeds": _seeds,
     "batches": _batches,
 }
-"""The checks of this file by name, in the order in which they are made."""
+"""The checks of this file by name, in the order in which they run."""

@@ -1,4 +1,4 @@
-"""Do the laws of a task differ where they must, and are its floors reached?"""
+"""Checks of distributions: they differ where they must, and stated baselines are correct."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from workbench.tasks.testing.subject import (
 )
 
 
-# ---- laws ----------------------------------------------------------------------------------------
+# ---- distributions -------------------------------------------------------------------------------
 def _laws(one: TaskSubject) -> Iterator[str]:
     reason = one.task.challenge_is_matched
-    p, name = _apart(_statistics(one, one.many("matched")), _statistics(one, one.many("challenge")))
+    p, name = _smallest_p(_statistics(one, one.many("matched")), _statistics(one, one.many("challenge")))
     if p >= P and not reason:
         yield (
             f"its challenge law cannot be told from its matched law ({MANY:,} strings each at length {one.length}): "
@@ -43,7 +43,7 @@ def _prefix_closed(one: TaskSubject) -> Iterator[str]:
         cut, whole = (
             replace(batch, meta={}) for batch in (one.many(law).prefix(one.window), one.draw(law, one.window, MANY))
         )
-        p, name = _apart(_statistics(one, cut), _statistics(one, whole))
+        p, name = _smallest_p(_statistics(one, cut), _statistics(one, whole))
         if p < P:
             yield (
                 f"prefix_closed({law!r}) is True, but prefixes of longer strings and strings of length {one.window} "
@@ -68,7 +68,7 @@ def _support(one: TaskSubject) -> Iterator[str]:
 
 
 def _misfit(counts: Any, expected: Any) -> float:
-    """The p of a fit, rare strings taken together."""
+    """Return the p-value of a fit; rare sequences are pooled."""
     rare = expected < 5
     if rare.any():
         counts = np.append(counts[~rare], counts[rare].sum())
@@ -81,15 +81,15 @@ def _misfit(counts: Any, expected: Any) -> float:
 
 
 def _statistics(one: TaskSubject, batch: Batch) -> dict[str, Tensor]:
-    """Statistics of strings ``[batch]`` in which two laws may differ, by what a sentence calls them."""
+    """Return statistics ``[batch]`` in which two distributions may differ, by their names in a sentence."""
     task, strings = one.task, one.strings(batch)
     length = strings.shape[1]
     change = strings[:, 1:] != strings[:, :-1]
-    place = torch.arange(1, length)
-    found: dict[str, Tensor] = {
+    index = torch.arange(1, length)
+    statistics: dict[str, Tensor] = {
         "how often neighbours differ": change.sum(1),
-        "where the first token is left": torch.where(change, place, length).amin(1) if length > 1 else strings[:, 0],
-        "where the last token begins": torch.where(change, place, 0).amax(1) if length > 1 else strings[:, 0],
+        "where the first token is left": torch.where(change, index, length).amin(1) if length > 1 else strings[:, 0],
+        "where the last token begins": torch.where(change, index, 0).amax(1) if length > 1 else strings[:, 0],
         "the first token": strings[:, 0],
         "the middle token": strings[:, length // 2],
         "the last token": strings[:, -1],
@@ -99,42 +99,43 @@ def _statistics(one: TaskSubject, batch: Batch) -> dict[str, Tensor]:
         torch.bincount(strings.flatten(), minlength=task.d_vocab).topk(min(8, task.d_vocab)).indices.sort().values
     )
     for token in frequent.tolist():
-        there = strings == token
+        occurs = strings == token
         name = task.tokens_names[token]
-        found[f"how often {name} occurs"] = there.sum(1)
-        found[f"where {name} comes last"] = torch.where(there, torch.arange(1, length + 1), 0).amax(1)
+        statistics[f"how often {name} occurs"] = occurs.sum(1)
+        statistics[f"where {name} comes last"] = torch.where(occurs, torch.arange(1, length + 1), 0).amax(1)
     again = strings[:, 1:] == strings[:, :1]
     before = strings[:, :-1] == strings[:, -1:]
     if length > 1:
-        found["where the first token comes again"] = torch.where(again, place, length).amin(1)
-        found["where the last token was before"] = torch.where(before, place, 0).amax(1)
+        statistics["where the first token comes again"] = torch.where(again, index, length).amin(1)
+        statistics["where the last token was before"] = torch.where(before, index, 0).amax(1)
     for key, values in batch.meta.items():
         for column, value in enumerate(values.flatten(1).unbind(1) if values.ndim > 1 else [values]):
-            found[f"meta {key} {column}"] = value
+            statistics[f"meta {key} {column}"] = value
     distinct = strings.sort(1).values
-    found["how many tokens are different"] = (distinct[:, 1:] != distinct[:, :-1]).sum(1)
+    statistics["how many tokens are different"] = (distinct[:, 1:] != distinct[:, :-1]).sum(1)
     for name, hits in task.shortcuts(batch, one.window).items():
-        found[f"what the shortcut {name} gets right"] = hits
-    return found
+        statistics[f"what the shortcut {name} gets right"] = hits
+    return statistics
 
 
-def _apart(one: dict[str, Tensor], other: dict[str, Tensor]) -> tuple[float, str]:
-    """The smallest p over all statistics that both have, times their number, and which statistic it is."""
-    names = [name for name in one if name in other]
-    p, name = min((_two_samples(one[name], other[name]), name) for name in names)
+def _smallest_p(first: dict[str, Tensor], second: dict[str, Tensor]) -> tuple[float, str]:
+    """Return the smallest p over all shared statistics, times their number (Bonferroni), and its name."""
+    names = [name for name in first if name in second]
+    p, name = min((_two_samples(first[name], second[name]), name) for name in names)
     return min(1.0, p * len(names)), name
 
 
-def _two_samples(one: Tensor, other: Tensor, bins: int = 12) -> float:
-    """The p of the chi-squared test that two samples have one law; values are put into bins of about equal counts."""
-    both = torch.cat([one, other]).double()
+def _two_samples(first: Tensor, second: Tensor, bins: int = 12) -> float:
+    """Return the p of the chi-squared test of two samples; values are put into bins of about equal counts."""
+    both = torch.cat([first, second]).double()
     values = both.unique()
     if len(values) > bins:
         edges = torch.quantile(both, torch.linspace(0, 1, bins + 1, dtype=torch.float64))[1:-1].unique()
         group = torch.bucketize(both, edges)
     else:
         group = torch.searchsorted(values, both)
-    table = torch.stack([torch.bincount(part, minlength=bins + 1) for part in (group[: len(one)], group[len(one) :])])
+    parts = group[: len(first)], group[len(first) :]
+    table = torch.stack([torch.bincount(part, minlength=bins + 1) for part in parts])
     table = table[:, table.sum(0) > 0]
     rare = table.sum(0) < 20
     if bool(rare.any()):
@@ -147,13 +148,13 @@ def _two_samples(one: Tensor, other: Tensor, bins: int = 12) -> float:
 
 
 def _chi_squared(counts: Any, expected: Any, freedom: int) -> float:
-    """The p of Pearson's statistic; written out, as scipy.stats takes longer to load than a task to be checked."""
+    """Return the p of Pearson's statistic. It is written out because loading scipy.stats takes longer than a check."""
     return float(chdtrc(freedom, ((counts - expected) ** 2 / expected).sum()))
 
 
-# ---- floors --------------------------------------------------------------------------------------
+# ---- baselines -----------------------------------------------------------------------------------
 def _chance(one: TaskSubject) -> Iterator[str]:
-    """Chance is what the best constant answer scores."""
+    """Check that chance is the score of the best constant answer."""
     task = one.task
     for law in EVALUATION_LAWS:
         for length in dict.fromkeys((one.window, one.length)):
@@ -163,7 +164,7 @@ def _chance(one: TaskSubject) -> Iterator[str]:
                 continue
             batch = one.draw(law, length, MANY, window=length // 8)
             best = float(task.shortcuts(batch, length)["position_only"].mean())
-            # The best constant on some strings is a little better there than it is on all.
+            # The best constant on some sequences is a little better there than it is on all.
             classes = 2 if task.real else task.d_vocab_out
             slack = (2 * np.log(max(2, classes)) * max(stated, 1 / MANY) / MANY) ** 0.5
             if abs(best - stated) > 5 * 0.5 / MANY**0.5 + slack:
@@ -218,4 +219,4 @@ CHECKS: Mapping[str, Check] = {
     "shortcuts": _shortcuts,
     "strata": _strata,
 }
-"""The checks of this file by name, in the order in which they are made."""
+"""The checks of this file by name, in the order in which they run."""

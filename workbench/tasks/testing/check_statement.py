@@ -1,4 +1,4 @@
-"""Does a task keep what it states: names, settings, lengths, shapes?"""
+"""Checks of what a task states: names, settings, lengths, shapes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _statement(one: TaskSubject) -> Iterator[str]:
 
 
 def _highest_id(one: TaskSubject) -> int:
-    """The highest token id of some strings; -1 where none can be drawn, which other checks tell."""
+    """Return the highest token id of some sequences; -1 if none can be drawn, which other checks report."""
     with suppress(Exception):
         return int(one.draw("training", one.window).tokens.max())
     return -1
@@ -135,7 +135,7 @@ def _answers(one: TaskSubject, what: str, batch: Batch) -> Iterator[str]:
         yield f"{what}: answer() gives {tuple(guess.shape)}, not finite {(len(batch), task.d_vocab_out)}"
     elif not task.real and not bool(((guess >= 0).all(1) & (guess.sum(1) > 0)).all()):
         yield f"{what}: answer() gives weights below 0, or only 0; give each class one, all alike for a plain guess"
-    if not task.real:  # what outputs are right for real targets, a task's correct() alone knows
+    if not task.real:  # for real targets only the task's correct() knows which outputs are right
         right = task.correct(torch.nn.functional.one_hot(batch.targets, task.d_vocab_out).double(), batch)
         if not bool(right[batch.mask].all()):
             yield f"{what}: correct() calls the targets themselves wrong; compare the likeliest class with the target"
@@ -149,4 +149,4 @@ CHECKS: Mapping[str, Check] = {
     "lengths": _lengths,
     "shapes": _shapes,
 }
-"""The checks of this file by name, in the order in which they are made."""
+"""The checks of this file by name, in the order in which they run."""

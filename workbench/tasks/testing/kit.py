@@ -1,4 +1,4 @@
-"""The kit itself: every check in its order."""
+"""Runs all checks of a task in their order."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ CHECKS: Mapping[str, Check] = {
     **check_laws.CHECKS,
     **check_cost.CHECKS,
 }
-"""All checks by name, in the order in which they are made."""
+"""All checks by name, in the order in which they run."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a task does not keep.
+    """A promise that a task does not keep.
 
     Attributes:
         check: name of the check.
-        sentence: what is wrong, and the way out.
+        sentence: what is wrong, and what to do.
     """
 
     check: str
@@ -37,32 +37,32 @@ class Finding:
 
 
 class TaskCheckError(LensError, AssertionError):
-    """A task does not keep what a task promises; a line for each finding."""
+    """A task does not keep what a task promises; the message has a line for each finding."""
 
 
 def check_task(task: Task) -> None:
-    """Refuse a task that does not keep what a task promises.
+    """Raise TaskCheckError for a task that does not keep what a task promises.
 
     Raises:
-        TaskCheckError: naming each check that fails, what is wrong, and the way out.
+        TaskCheckError: naming each check that fails, what is wrong, and what to do.
     """
-    found = findings(task)
-    if found:
-        raise TaskCheckError(f"the task {task.name} fails:\n" + "\n".join(f"  {one}" for one in found))
+    faults = findings(task)
+    if faults:
+        raise TaskCheckError(f"the task {task.name} fails:\n" + "\n".join(f"  {fault}" for fault in faults))
 
 
 def findings(task: Task, checks: Sequence[str] = tuple(CHECKS)) -> list[Finding]:
-    """What a task does not keep; empty where it keeps everything.
+    """Return the promises that a task does not keep; empty if it keeps all.
 
     Args:
         task: the task.
-        checks: the names of the checks to be made, of :data:`CHECKS`.
+        checks: the names of the checks to run, of :data:`CHECKS`.
     """
     subject = TaskSubject(task)
-    found: list[Finding] = []
+    faults: list[Finding] = []
     for name in checks:
         errors: list[str] = []
         with isolated(errors.append, "", foreign=True):
-            found += [Finding(name, sentence) for sentence in CHECKS[name](subject)]
-        found += [Finding(name, f"the task raises an error where it should answer ({error})") for error in errors]
-    return found
+            faults += [Finding(name, sentence) for sentence in CHECKS[name](subject)]
+        faults += [Finding(name, f"the task raises an error where it should answer ({error})") for error in errors]
+    return faults

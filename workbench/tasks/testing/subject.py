@@ -1,4 +1,4 @@
-"""A task under examination, and the checks it goes through."""
+"""A task to check, with the sequences that the checks look at."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from torch import Tensor
 from workbench.tasks.base import EVALUATION_LAWS, Batch, Task, TaskError
 
 P = 1e-6
-"""Largest p at which two laws are called different, over all statistics of a comparison together."""
+"""Significance level at which two distributions differ, over all statistics of a comparison together."""
 MANY = 2_000
-"""Strings behind a law."""
+"""Sequences to draw from a distribution."""
 SOME = 24
-"""Strings that are looked at one by one."""
+"""Sequences to look at one by one."""
 LONGEST_LISTED = 40
-"""Lengths up to which every one is looked at."""
+"""Largest length up to which every length is looked at."""
 LONG = 1024
-"""Length at which memory is looked at."""
+"""Length at which memory is measured."""
 MOST_LENGTHS = 12
-"""Admissible lengths that are drawn."""
+"""Number of admissible lengths to draw at."""
 KINDS = ("state", "average", "counter", "pointer")
 LAWS = ("training", *EVALUATION_LAWS)
 
 
 class TaskSubject:
-    """A task under examination, and strings of it that several checks look at.
+    """A task to check, with sequences of it that several checks look at.
 
     Attributes:
         task: the task.
         window: N, the first admissible length from 8 on.
-        length: the first admissible length from 4 N on, where laws are compared.
+        length: the first admissible length from 4 N on, at which distributions are compared.
     """
 
     def __init__(self, task: Task) -> None:
@@ -48,29 +48,29 @@ class TaskSubject:
         return self.task.next_length(4 * self.window)
 
     def draw(self, law: str, length: int, count: int = SOME, seed: int = 0, window: int | None = None) -> Batch:
-        """Fresh strings of a law."""
+        """Draw fresh sequences of a distribution."""
         generator = torch.Generator().manual_seed(seed)
         return self.task.sample(count, length, generator, law, self.window if window is None else window)
 
     def many(self, law: str) -> Batch:
-        """:data:`MANY` strings of a law at :attr:`length`."""
+        """Return :data:`MANY` sequences of a distribution at :attr:`length`."""
         if law not in self._many:
             self._many[law] = self.draw(law, self.length, MANY)
         return self._many[law]
 
     def strings(self, batch: Batch) -> Tensor:
-        """Token ids without BOS."""
+        """Return token ids without BOS."""
         return batch.tokens[:, int(self.task.bos) :]
 
     def some(self) -> Iterator[tuple[str, Batch]]:
-        """Some strings of each law, at N and beyond it."""
+        """Yield some sequences of each distribution, at N and beyond it."""
         for law in LAWS:
             for length in (self.window, self.length):
                 yield f"strings of the law {law} at length {length}", self.draw(law, length)
 
 
 def refuses(act: Callable[[], object]) -> bool:
-    """Whether a call is refused with an error of tasks."""
+    """Whether a call is refused with a TaskError."""
     try:
         act()
     except TaskError:
@@ -79,4 +79,4 @@ def refuses(act: Callable[[], object]) -> bool:
 
 
 Check = Callable[[TaskSubject], Iterator[str]]
-"""Sentences on what a task does not keep; none where it keeps it."""
+"""Yields a sentence for each promise that a task does not keep."""

@@ -1,1 +1,1 @@
-"""Next-byte prediction on the files of a folder."""
+"""Next-byte, next-token and next-symbol prediction in text."""

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["END", "TokenizedText", "byte_pairs"]
 
 END = "<end>"
-"""The token behind each file; the last of the alphabet."""
+"""The token after each file; the last of the alphabet."""
 LEARNT_FROM = 4 << 20
-"""Bytes of training text from which pairs are learnt, at most."""
+"""Largest number of bytes of training text from which pairs are learnt."""
 PIECE = 1 << 16
-"""Bytes that are encoded at once, so that no file takes more memory than its tokens."""
+"""Bytes to encode in one call, so that a file takes no more memory than its tokens."""
 SIGNS = {"\u0120": "\u2423", "\u010a": "\u23ce", "\u0109": "\u21e5"}
-"""What byte-level tokens write for space, line end and tab -> what is shown."""
+"""Display characters for the space, line end and tab of byte-level tokens."""
 
 
 class TokenizedText(NamedTuple):
@@ -31,7 +31,7 @@ class TokenizedText(NamedTuple):
 
     Attributes:
         names: of the tokens, in the order of their ids; :data:`END` is the last.
-        corpus: both sides, each file followed by an end.
+        corpus: training and held-out tokens, each file followed by an end.
         tokenizer: the merges, as the JSON of ``tokenizers``.
     """
 
@@ -42,15 +42,16 @@ class TokenizedText(NamedTuple):
 
 @lru_cache(maxsize=2)
 def byte_pairs(folder: str, share: float, tokens: int, most: int) -> TokenizedText:
-    """The text of a folder in tokens, made once per process; the same files give the same tokens.
+    """Return the text of a folder in tokens, made once per process; the same files give the same tokens.
 
-    Sennrich et al. 2016, "Neural Machine Translation of Rare Words with Subword Units", on bytes.
+    The algorithm is that of Sennrich et al. 2016, "Neural Machine Translation of Rare Words with Subword Units", on
+    bytes.
 
     Args:
-        folder: as :func:`workbench.tasks.text.corpus.split_texts` takes it.
+        folder: as for :func:`workbench.tasks.text.corpus.split_texts`.
         share: of the files that train.
-        tokens: alphabet, the end among it.
-        most: bytes of training text that are read.
+        tokens: size of the alphabet, including the end.
+        most: largest number of bytes of training text to read.
 
     Raises:
         TaskError: for a folder or a file that cannot be read.
@@ -59,7 +60,7 @@ def byte_pairs(folder: str, share: float, tokens: int, most: int) -> TokenizedTe
     tokenizer = _learnt(training, tokens - 1)
     vocabulary = tokenizer.get_vocab()
     names = tuple(_shown(name) for name in sorted(vocabulary, key=lambda name: vocabulary[name]))
-    # A text with few pairs has fewer tokens than asked for: ids up to the end stay what they would be.
+    # A text with few pairs yields fewer tokens than requested; unused ids keep the id of the end the same.
     names += tuple(f"<unused{i}>" for i in range(len(names), tokens - 1))
     end = tokens - 1
     sides = _encoded(tokenizer, training, end), _encoded(tokenizer, held_out, end)
@@ -69,32 +70,32 @@ def byte_pairs(folder: str, share: float, tokens: int, most: int) -> TokenizedTe
 def _learnt(parts: Sequence[bytes], tokens: int) -> Tokenizer:
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
-    made = Tokenizer(models.BPE())
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)  # type: ignore[assignment]
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)  # type: ignore[assignment]
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     trainer = trainers.BpeTrainer(vocab_size=tokens, initial_alphabet=alphabet, show_progress=False)  # type: ignore[call-arg]
-    made.train_from_iterator(_pieces(parts, LEARNT_FROM), trainer)
-    return made
+    tokenizer.train_from_iterator(_pieces(parts, LEARNT_FROM), trainer)
+    return tokenizer
 
 
 def _pieces(parts: Sequence[bytes], cap: int) -> Iterator[str]:
-    left = cap
+    remaining = cap
     for part in parts:
-        for start in range(0, min(len(part), left), PIECE):
-            yield part[start : min(start + PIECE, left)].decode("utf-8", "replace")
-        left -= len(part)
-        if left <= 0:
+        for start in range(0, min(len(part), remaining), PIECE):
+            yield part[start : min(start + PIECE, remaining)].decode("utf-8", "replace")
+        remaining -= len(part)
+        if remaining <= 0:
             return
 
 
 def _encoded(tokenizer: Tokenizer, parts: Sequence[bytes], end: int) -> NDArray[np.int16]:
-    found = []
+    ids = []
     for part in parts:
         for piece in _pieces([part], len(part)):
-            [encoded] = tokenizer.encode_batch_fast([piece])  # without the place of each token in the text
-            found.append(np.array(encoded.ids, dtype=np.int16))
-        found.append(np.array([end], dtype=np.int16))
-    return np.concatenate(found)
+            [encoded] = tokenizer.encode_batch_fast([piece])  # without the offset of each token in the text
+            ids.append(np.array(encoded.ids, dtype=np.int16))
+        ids.append(np.array([end], dtype=np.int16))
+    return np.concatenate(ids)
 
 
 def _shown(name: str) -> str:

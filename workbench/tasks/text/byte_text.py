@@ -13,29 +13,30 @@ __all__ = ["Text"]
 
 
 class Text(NextInText):
-    """Which byte comes next?
+    """Predict the next byte of text.
 
-    Windows of bytes from the files of a folder, which are put one after another in a circle. A file is
-    either for training or held out, by a fixed hash of its name: ``share`` of the files train. The folder
-    is read once per process, at most 8 MiB of training files and 2 MiB of held-out ones. The default is
-    the top level of the Python standard library that runs this; so its bytes depend on that version.
-    ``folder=generated`` is text that the project writes itself, the same bytes on every machine.
+    Sequences are windows of bytes from the files of a folder, which are concatenated in a circle. A file is either for
+    training or held out, by a fixed hash of its name: ``share`` of the files train. The folder is read once per
+    process, at most 8 MiB of training files and 2 MiB of held-out ones. The default is the top level of the Python
+    standard library that runs this, so that its bytes depend on that version. ``folder=generated`` is text that the
+    project writes itself, with the same bytes on every machine.
 
-    Laws: *training* and *matched* are windows at uniform places, of the training and of the held-out
-    files. *challenge* asks at the end only, at held-out places where a copy from far back gives the byte
-    and nothing nearer does: the eight bytes before it occurred earlier in the window, followed by that same
-    byte, and the latest time they did lies outside the first and the last eighth of the window; and the
-    likeliest byte after the last two, by the training files, is another one. Where fewer than 256 held-out
-    places are like that, as in short windows, every place counts. Then nothing near betrays the byte, but
-    the text as a whole may still do.
+    Distributions: *training* and *matched* are windows at uniform positions, of the training and of the held-out files.
+    *challenge* supervises only the end, at held-out positions where only a copy from far back determines the byte:
 
-    The loss is in nats per byte. Shortcut oracles beside the usual ones: ``bigram``, that likeliest byte.
-    Given strings (``label``) are not asked at the end, since the byte after it is not known; neither does
-    the reference know it.
+    - the eight bytes before it occurred earlier in the window, followed by that same byte;
+    - their latest occurrence is outside the first and the last eighth of the window;
+    - by the training files, the likeliest byte after the last two is another one.
 
-    The output summary is the byte itself: no smaller one is known. Accuracy never comes near 1.
+    If fewer than 256 held-out positions satisfy this, as in short windows, every position counts. The nearby bytes do
+    not determine the byte then, but the text as a whole still may.
 
-    Example: after ``i``, ``f`` and a space come ``f``, a space, and what is not shown.
+    The loss is in nats per byte. Further shortcut oracle: ``bigram``, that likeliest byte. For sequences from elsewhere
+    (``label``) the end is not supervised, because the next byte is unknown; the reference does not know it either.
+
+    Task states: ``output_summary`` is the byte itself, because no smaller state is known. Accuracy never comes near 1.
+
+    Example: after ``i``, ``f`` and a space come ``f``, a space, and an unknown byte.
 
         >>> Text().reference([1 + byte for byte in b"if "])
         [102, 32, None]

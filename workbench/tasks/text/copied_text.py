@@ -1,4 +1,4 @@
-"""Markov text in which earlier segments are written out again, forwards or backwards."""
+"""Markov text that repeats earlier segments, forwards or backwards."""
 
 from __future__ import annotations
 
@@ -18,37 +18,40 @@ from workbench.tasks.text.next_symbol import NextSymbol
 __all__ = ["CopiedText"]
 
 SHORTEST, LONGEST_SEGMENT = 4, 12
-"""Symbols of a segment."""
+"""Shortest and longest segment, in symbols."""
 SHOWN = 3
-"""Symbols of the copy that a challenge string shows before it asks for the next one."""
+"""Number of symbols of the copy that a challenge sequence contains before the query."""
 
 
 class CopiedText(NextSymbol):
-    """Which symbol comes next, in text in which earlier segments come again?
+    """Predict the next symbol of text that repeats earlier segments.
 
-    A law of text to train on before retrieval and copying: its symbols have the names of theirs, and it has their
-    separator and end too, which no text contains, so that ``train --start`` carries its weights over to them.
+    This text is for pretraining before retrieval and copying. Its symbols have the names of those tasks' symbols. Its
+    vocabulary also has their separator and end, which no text contains, so that ``train --start`` can reuse its
+    weights.
 
     The text is a chain of segments of 4 to 12 symbols, uniformly, with nothing between them. With probability
-    ``copied`` a segment is a span of the text so far, uniform among those of its length (of all that there is, if that
-    is shorter), written out again: forwards, or backwards with probability ``backward``. Else it is fresh: a random
-    walk over the symbols in a circle, which with probability ``near`` goes to one of the two neighbours of the symbol
-    before, and otherwise anywhere, uniformly. This walk is the same law read backwards, so what tells forwards from
-    backwards is ``backward`` alone: with 1/2 every symbol is as often followed by its left neighbour of an earlier
-    occurrence as by its right one.
+    ``copied`` a segment repeats a span of the text so far, uniform among those of its length (or the whole text, if
+    that is shorter). The span is written forwards, or backwards with probability ``backward``. Otherwise the segment is
+    fresh: a random walk over the symbols in a circle. With probability ``near`` the walk goes to one of the two
+    neighbours of the symbol before, and otherwise anywhere, uniformly. The walk has the same distribution when read
+    backwards. So only ``backward`` distinguishes the directions: with 1/2, a symbol is as often followed by the left
+    neighbour of an earlier occurrence as by the right one.
 
-    Laws: *training* and *matched* are this text. *challenge* asks at the end only: a fresh text ends in the first three
-    symbols of a copy of four uniform ones, and the fourth is asked for. These four stand outside the first and the last
-    N tokens (N = the longest training length; up to length 2N, where there is no room, anywhere before the copy).
+    Distributions: *training* and *matched* are this text. *challenge* supervises only the end: a fresh text ends in the
+    first three symbols of a copy of four uniform ones, and the fourth is the answer. These four are outside the first
+    and the last N tokens (N = the longest training length). Up to length 2N that is impossible, and they are anywhere
+    before the copy.
 
-    Every symbol is as likely as any other at every place, so chance is 1 / ``symbols``. Accuracy never comes near 1,
-    for where a fresh segment begins and what it says is not told; the best loss has no closed form, as which segments
-    are copies has to be guessed. The window oracle looks for what followed before, as in ``text``, forwards only.
-    Given strings (``label``) are not asked at the end, since the symbol after it is not known.
+    All symbols are equally likely at every position, so chance is 1 / ``symbols``. Accuracy never comes near 1, because
+    fresh segments begin at random positions with random content. The best loss has no closed form, because which
+    segments are copies has to be inferred. The window oracle looks for what followed earlier occurrences, as in
+    ``text``, only forwards. For sequences from elsewhere (``label``) the end is not supervised, because the next symbol
+    is unknown.
 
-    The output summary is the next symbol itself.
+    Task states: ``output_summary`` is the next symbol itself.
 
-    Example: after ``a``, ``b`` and ``a`` come ``b``, ``a``, and what is not shown.
+    Example: after ``a``, ``b`` and ``a`` come ``b``, ``a``, and an unknown symbol.
 
         >>> CopiedText(symbols=5).reference([1, 2, 1])
         [1, 0, None]
@@ -63,9 +66,9 @@ class CopiedText(NextSymbol):
     symbols: int = Field(26, ge=4, le=256)
     """Size of the alphabet."""
     copied: float = Field(0.5, ge=0, le=1)
-    """Probability that a segment is written out again, and not fresh."""
+    """Probability that a segment is a copy, and not fresh."""
     backward: float = Field(0.0, ge=0, le=1)
-    """Probability that it is written backwards."""
+    """Probability that a copy is written backwards."""
     near: float = Field(0.5, ge=0, le=1)
     """Probability that a fresh symbol is a neighbour, in the circle of symbols, of the one before."""
 
@@ -95,27 +98,27 @@ class CopiedText(NextSymbol):
     def _far_copy(
         self, batch: int, length: int, generator: torch.Generator, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
-        """Fresh text, four uniform symbols somewhere in it, and three of a copy of them at the end."""
+        """Draw fresh text with four uniform symbols somewhere in it, and three symbols of their copy at the end."""
         text = self._fresh(batch, length, generator)
         span = torch.arange(SHOWN + 1, device=text.device)
         first, last = outer_places(0, length - 2 * SHOWN - 1, length, window, (0, SHOWN))
-        place = first + integers(last - first + 1, (batch, 1), generator)
+        position = first + integers(last - first + 1, (batch, 1), generator)
         planted = integers(self.symbols, (batch, SHOWN + 1), generator)
-        text.scatter_(1, place + span, planted)
+        text.scatter_(1, position + span, planted)
         copy = torch.where(self._turned(batch, generator)[:, None], planted.flip(1), planted)
         text[:, length - SHOWN :] = copy[:, :SHOWN]
         return 1 + text, {self.following: copy[:, SHOWN], "first_query": torch.full_like(copy[:, 0], length)}
 
     def _turned(self, count: int, generator: torch.Generator) -> Bool[Tensor, " count"]:
-        """Which of some copies are written backwards."""
+        """Draw which of some copies are written backwards."""
         return coins((count,), self.backward, generator)
 
     def _fresh(self, batch: int, length: int, generator: torch.Generator) -> Int[Tensor, "batch length"]:
-        """Random walks over the circle of symbols."""
+        """Draw random walks over the circle of symbols."""
         return self._steps(batch, length, generator).cumsum(1) % self.symbols
 
     def _steps(self, batch: int, length: int, generator: torch.Generator) -> Int[Tensor, "batch length"]:
-        """How far each fresh symbol lies behind the one before it in the circle; the first is anywhere."""
+        """Draw the step in the circle from each symbol to the next fresh one; the first symbol is anywhere."""
         side = 2 * integers(2, (batch, length), generator) - 1
         anywhere = integers(self.symbols, (batch, length), generator)
         near = coins((batch, length), self.near, generator)
@@ -123,50 +126,50 @@ class CopiedText(NextSymbol):
         return torch.where(near, side, anywhere)
 
     def _text(self, batch: int, length: int, generator: torch.Generator) -> Int[Tensor, "batch length"]:
-        """Segments one after another.
+        """Draw text, segment after segment.
 
-        Every symbol is that of an earlier place, further on in the circle by a step that a copy does not take: where
-        these places lie does not hang on the symbols, so all are found together.
+        Every symbol is that of an earlier position (its source) plus a step in the circle, which is 0 in a copy. The
+        sources do not depend on the symbols, so that all of them are computed together.
         """
         steps = self._steps(batch, length, generator)
-        # What a segment that begins at a place would be; it begins at few of them.
+        # The properties of a segment that begins at each position; few positions begin one.
         size = SHORTEST + integers(LONGEST_SEGMENT - SHORTEST + 1, (length, batch), generator)
         copies = coins((length, batch), self.copied, generator)
         turned = coins((length, batch), self.backward, generator)
-        where = uniforms((length, batch), generator)
+        start = uniforms((length, batch), generator)
         copies[0] = False
-        places = torch.arange(length, device=steps.device)[:, None]
-        span = torch.where(copies, torch.minimum(size, places.clamp(min=1)), size)
-        first = (where * (places - span + 1)).long().clamp(min=0)
+        index = torch.arange(length, device=steps.device)[:, None]
+        span = torch.where(copies, torch.minimum(size, index.clamp(min=1)), size)
+        first = (start * (index - span + 1)).long().clamp(min=0)
         way = torch.where(copies, 1 - 2 * turned.long(), 0)  # 0: fresh
         first = torch.where(way < 0, first + span - 1, first)
         begun = _begun(span)
         way = way.gather(0, begun)
-        source = torch.where(way == 0, places - 1, first.gather(0, begun) + way * (places - begun))
+        source = torch.where(way == 0, index - 1, first.gather(0, begun) + way * (index - begun))
         return (_followed(source, torch.where(way == 0, steps.T, 0)).T % self.symbols).contiguous()
 
 
 def _begun(span: Int[Tensor, "length batch"]) -> Int[Tensor, "length batch"]:
-    """Where the segment of each place begins, if one that begins at a place is so long."""
+    """Return the index at which the segment of each position begins, given the span of a segment from each index."""
     length = len(span)
-    spans = torch.cat([span, torch.zeros_like(span[:1])])  # beyond the end nothing goes on
+    spans = torch.cat([span, torch.zeros_like(span[:1])])  # no segment continues beyond the end
     begins = torch.zeros_like(spans)
-    here = torch.zeros_like(span[:1])
-    while bool((here < length).any()):
-        begins.scatter_(0, here, here)
-        here = (here + spans.gather(0, here)).clamp(max=length)
+    index = torch.zeros_like(span[:1])
+    while bool((index < length).any()):
+        begins.scatter_(0, index, index)
+        index = (index + spans.gather(0, index)).clamp(max=length)
     begun: Tensor = begins[:length].cummax(0).values
     return begun
 
 
 def _followed(source: Int[Tensor, "length batch"], steps: Int[Tensor, "length batch"]) -> Int[Tensor, "length batch"]:
-    """The sum of the steps of each place, of its source, of the source of that one, and so on to the first place.
+    """Return the sum of the steps of each position, of its source, of the source's source, down to the first position.
 
     Args:
-        source: an earlier place for each; -1 for the first.
-        steps: at each place.
+        source: an earlier position for each; -1 for the first.
+        steps: at each position.
     """
-    nothing = torch.zeros_like(source[:1])  # stands before the first place, and is its own source
+    nothing = torch.zeros_like(source[:1])  # stands before the first position, and is its own source
     source, total = torch.cat([nothing, source + 1]), torch.cat([nothing, steps])
     for _ in range(len(steps).bit_length()):
         total = total + total.gather(0, source)

@@ -1,4 +1,4 @@
-"""The text of a folder, read once and within bounds, with what the laws of text need of it."""
+"""The text of a folder, read once and within bounds, and the tables that text tasks compute from it."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ __all__ = [
 ]
 
 STANDARD_LIBRARY = "stdlib"
-"""Stands for the folder of Python's own library, of which the modules at the top level are read."""
+"""Stands for the folder of Python's own library; only the modules at its top level are read."""
 GENERATED = "generated"
-"""Stands for text that is generated, the same on every machine; a folder of that name is ``./generated``."""
+"""Stands for generated text, the same on every machine; a folder of that name is ``./generated``."""
 TRAINING_CAP = 8 << 20
 HELD_OUT_CAP = 2 << 20
-"""Bytes that are read at most; the held-out ones are sorted, which takes some forty times their size."""
+"""Largest number of held-out bytes to read. They are sorted, which takes some forty times their size."""
 ENTRIES = 1_000_000
-"""Files and folders that are looked at at most: a run may name any folder, the whole disk too."""
+"""Largest number of files and folders to look at, because a run may name any folder, even a whole disk."""
 CONTEXT_BYTES = 8
 """Context that a far repeat shares with its copy: eight bytes or four tokens, which are one int64."""
 ENOUGH = 256
-"""Places that a challenge law needs, so that a batch is not the same few windows over and over."""
+"""Positions that a challenge distribution needs, so that a batch does not repeat the same few windows."""
 
 
 class Corpus:
@@ -51,8 +51,8 @@ class Corpus:
 
     Args:
         training, held_out: the symbols, as uint8 or int16.
-        symbols: how many there are.
-        otherwise: what is guessed after two symbols that never occur.
+        symbols: size of the alphabet.
+        otherwise: the guess after two symbols that never occur.
 
     Attributes:
         training, held_out: the same as tensors.
@@ -71,28 +71,28 @@ class Corpus:
 
     @cached_property
     def likeliest_after(self) -> Integer[Tensor, "symbols symbols"]:
-        """The most frequent symbol after each two in the training text; :attr:`otherwise` where they never occur."""
+        """The most frequent symbol after each pair in the training text; ``otherwise`` for pairs that never occur."""
         data = self.training.numpy().astype(np.int64)
         triples = (data * self.symbols + np.roll(data, -1)) * self.symbols + np.roll(data, -2)
         kinds, counts = np.unique(triples, return_counts=True)
         kinds = kinds[np.argsort(counts, kind="stable")]
         table = np.full(self.symbols**2, self._otherwise, dtype=self.training.numpy().dtype)
-        table[kinds // self.symbols] = kinds % self.symbols  # of equal places the last one counts: the most frequent
+        table[kinds // self.symbols] = kinds % self.symbols  # of equal indices the last one counts: the most frequent
         return torch.from_numpy(table).view(self.symbols, self.symbols)
 
     @cached_property
     def counts(self) -> Int[Tensor, " symbols"]:
-        """How often each symbol occurs in the training text."""
+        """Counts of each symbol in the training text."""
         return self.training.long().bincount(minlength=self.symbols)
 
     @property
     def context(self) -> int:
-        """Symbols of context that a far repeat shares with its copy."""
+        """Number of symbols of context that a far repeat shares with its copy."""
         return CONTEXT_BYTES // self.held_out.element_size()
 
     @cached_property
     def _repeats(self) -> tuple[np.ndarray, np.ndarray]:
-        """Held-out places whose symbol a repeat gives and the two before do not, and how far back its copy is."""
+        """Held-out positions that a repeat predicts and the two symbols before do not, and the distance of the copy."""
         data = self.held_out.numpy()
         circle = np.concatenate([np.resize(data[::-1], self.context)[::-1], data])
         before = np.lib.stride_tricks.sliding_window_view(circle, self.context)[: len(data)]
@@ -101,52 +101,52 @@ class Corpus:
         again = code[order[1:]] == code[order[:-1]]
         position, copy = order[1:][again], order[:-1][again]
         table = self.likeliest_after.numpy()
-        told = data[position] == data[copy]
+        predicted = data[position] == data[copy]
         near = table[data[position - 2], data[position - 1]] == data[position]
-        kept = told & ~near
-        return position[kept], (position - copy)[kept]
+        only_repeat = predicted & ~near
+        return position[only_repeat], (position - copy)[only_repeat]
 
     def far_repeats(self, length: int) -> Int[Tensor, " places"]:
-        """Held-out places whose symbol a copy gives that windows of ``length`` before them show well inside.
+        """Return held-out positions whose symbol a copy predicts, well inside the window of ``length`` before them.
 
-        The latest earlier occurrence of the :attr:`context` before, and the symbol behind it, lie outside the
-        first and the last eighth of the window. All places, where fewer than 256 are like that.
+        The latest earlier occurrence of the :attr:`context`, and the symbol after it, are outside the first and the
+        last eighth of the window. If fewer than 256 positions satisfy this, all positions are returned.
         """
         if length not in self._far:
             position, back = self._repeats
             margin = length // 8
-            found = np.sort(position[(back > margin) & (back + self.context <= length - margin)])
+            matches = np.sort(position[(back > margin) & (back + self.context <= length - margin)])
             every = np.arange(len(self.held_out))
-            self._far[length] = torch.from_numpy(found if len(found) >= ENOUGH else every)
+            self._far[length] = torch.from_numpy(matches if len(matches) >= ENOUGH else every)
         return self._far[length]
 
 
 @lru_cache(maxsize=8)
 def split_files(folder: str, share: float) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    """The training and the held-out files of a folder, in the order of a fixed hash of their names.
+    """Return the training and the held-out files of a folder, in the order of a fixed hash of their names.
 
-    Only regular files count; a pipe or a device is passed over.
+    Only regular files count; a pipe or a device is ignored.
 
     Raises:
-        TaskError: if the folder cannot be read or holds more than :data:`ENTRIES`, or one side has no text.
+        TaskError: if the folder cannot be read or contains more than :data:`ENTRIES`, or one side has no text.
     """
     root = Path(sysconfig.get_path("stdlib") if folder == STANDARD_LIBRARY else folder)
     try:
         next(root.iterdir(), None)
     except OSError as error:
         raise TaskError(f"folder {root} cannot be read: {error.strerror}; give a folder of text files") from error
-    found = list(islice(root.glob("*.py") if folder == STANDARD_LIBRARY else root.rglob("*"), ENTRIES + 1))
-    if len(found) > ENTRIES:
+    entries = list(islice(root.glob("*.py") if folder == STANDARD_LIBRARY else root.rglob("*"), ENTRIES + 1))
+    if len(entries) > ENTRIES:
         raise TaskError(
             f"folder {root} contains more than {ENTRIES:,} files and folders; give a smaller folder of text"
         )
-    drawn = sorted((_fraction(path.relative_to(root).as_posix()), path) for path in found if _has_text(path))
-    training = tuple(path for position, path in drawn if position < share)
-    held_out = tuple(path for position, path in drawn if position >= share)
+    hashed = sorted((_fraction(path.relative_to(root).as_posix()), path) for path in entries if _has_text(path))
+    training = tuple(path for position, path in hashed if position < share)
+    held_out = tuple(path for position, path in hashed if position >= share)
     for files, side in ((training, "training"), (held_out, "held-out")):
         if not files:
             raise TaskError(
-                f"folder {root} has {len(drawn)} files with text, but no {side} file at share = {share:g}; "
+                f"folder {root} has {len(hashed)} files with text, but no {side} file at share = {share:g}; "
                 "give a folder with more files, or another share"
             )
     return training, held_out
@@ -154,7 +154,7 @@ def split_files(folder: str, share: float) -> tuple[tuple[Path, ...], tuple[Path
 
 @lru_cache(maxsize=2)
 def corpus(folder: str, share: float) -> Corpus:
-    """The bytes of a folder, read once per process.
+    """Return the bytes of a folder, read once per process.
 
     Raises:
         TaskError: as :func:`split_texts`.
@@ -164,13 +164,13 @@ def corpus(folder: str, share: float) -> Corpus:
 
 
 def split_texts(folder: str, share: float, most: int, held_out: int) -> tuple[list[bytes], list[bytes]]:
-    """The training and the held-out texts: the content of files, or passages that are generated.
+    """Return the training and the held-out texts: the content of files, or generated passages.
 
     Args:
-        folder: as :func:`split_files` takes it, or :data:`GENERATED`.
+        folder: as for :func:`split_files`, or :data:`GENERATED`.
         share: of the texts that train.
-        most: bytes of training text at most.
-        held_out: bytes of held-out text at most.
+        most: largest number of bytes of training text.
+        held_out: largest number of bytes of held-out text.
 
     Raises:
         TaskError: as :func:`check_texts`, or for a file that cannot be read.
@@ -183,7 +183,7 @@ def split_texts(folder: str, share: float, most: int, held_out: int) -> tuple[li
 
 
 def check_texts(folder: str, share: float) -> None:
-    """Refuse a folder or a share that leaves one side without text; files are looked at, and not read.
+    """Raise TaskError for a folder or a share that leaves one side without text; files are listed, but not read.
 
     Raises:
         TaskError: as :func:`split_files`, or for a share of generated text that leaves one side without passages.
@@ -201,15 +201,15 @@ def _split_passages(share: float) -> tuple[list[bytes], list[bytes]]:
 
 
 def _cut(parts: Iterable[bytes], cap: int) -> list[bytes]:
-    """The first ``cap`` bytes of some texts."""
-    kept: list[bytes] = []
-    left = cap
+    """Return the first ``cap`` bytes of some texts."""
+    cut: list[bytes] = []
+    remaining = cap
     for part in parts:
-        if left <= 0:
+        if remaining <= 0:
             break
-        kept.append(part[:left])
-        left -= len(kept[-1])
-    return kept
+        cut.append(part[:remaining])
+        remaining -= len(cut[-1])
+    return cut
 
 
 def _bytes(parts: Iterable[bytes]) -> NDArray[np.uint8]:
@@ -217,22 +217,22 @@ def _bytes(parts: Iterable[bytes]) -> NDArray[np.uint8]:
 
 
 def read_files(files: Iterable[Path], cap: int) -> list[bytes]:
-    """The content of each file, up to ``cap`` bytes together; the last one may be cut.
+    """Return the content of each file, up to ``cap`` bytes together; the last one may be cut.
 
     Raises:
         TaskError: for a file that cannot be read.
     """
     parts: list[bytes] = []
-    left = cap
+    remaining = cap
     for path in files:
-        if left <= 0:
+        if remaining <= 0:
             break
         try:
             with path.open("rb") as file:
-                parts.append(file.read(left))
+                parts.append(file.read(remaining))
         except OSError as error:
             raise TaskError(f"text: {path} cannot be read: {error.strerror}") from error
-        left -= len(parts[-1])
+        remaining -= len(parts[-1])
     return parts
 
 
@@ -244,5 +244,5 @@ def _has_text(path: Path) -> bool:
 
 
 def _fraction(name: str) -> float:
-    """A number in [0, 1) that is a fixed function of a file's name."""
+    """Return a number in [0, 1) that is a fixed function of a file's name."""
     return int.from_bytes(hashlib.sha256(name.encode(errors="surrogateescape")).digest()[:8], "big") / 2**64

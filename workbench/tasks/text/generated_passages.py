@@ -1,8 +1,8 @@
 """Text that the project writes itself, the same bytes on every machine: passages with a cast, a topic and facts.
 
-Files that come with Python or with other packages differ from version to version. What a passage says early on, it
-comes back to: names are invented for it and said again letter by letter, each thing keeps the colour it was given (a
-few bytes far back tell both), and its topic decides which words are frequent (many bytes tell a little each).
+Files that come with Python or with other packages differ from version to version. A generated passage refers back to
+its beginning. Names are invented for it and repeated letter by letter, and each thing keeps its colour: a few bytes far
+back determine both. Its topic decides which words are frequent; many bytes each carry a little information about it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cache
 from random import Random
 
 PASSAGES = 4096
-"""Passages that there are: about two megabytes."""
+"""Number of passages: about two megabytes."""
 CAST, SENTENCES = 3, (8, 16)
 ON_TOPIC = 0.85
 """Share of the things that are of the passage's topic."""
@@ -44,7 +44,7 @@ TEMPLATES = (
 
 
 def _chosen(random: Random, items: Sequence[str]) -> str:
-    # random() alone is promised to stay the same from one version of Python to the next.
+    # Only random() is promised to stay the same from one version of Python to the next.
     return items[int(random.random() * len(items))]
 
 
@@ -55,7 +55,7 @@ def _name(random: Random) -> str:
 
 
 def passage(number: int) -> str:
-    """The passage of a number."""
+    """Return the passage with a number."""
     random = Random(f"passage {number}")
     topic = _chosen(random, tuple(TOPICS))
     cast = [_name(random) for _ in range(CAST)]
@@ -63,8 +63,8 @@ def passage(number: int) -> str:
 
     def thing() -> str:
         other = _chosen(random, tuple(TOPICS))
-        found = _chosen(random, TOPICS[topic if random.random() < ON_TOPIC else other])
-        return f"{colour[found]} {found}"
+        noun = _chosen(random, TOPICS[topic if random.random() < ON_TOPIC else other])
+        return f"{colour[noun]} {noun}"
 
     def sentence() -> str:
         first = int(random.random() * CAST)
@@ -80,5 +80,5 @@ def passage(number: int) -> str:
 
 @cache
 def passages() -> Mapping[str, bytes]:
-    """Every passage by its name, in order."""
+    """Return every passage by its name, in order."""
     return {f"passage {number}": passage(number).encode() for number in range(PASSAGES)}

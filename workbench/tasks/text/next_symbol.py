@@ -1,4 +1,4 @@
-"""What next-symbol prediction is, whatever the symbols are; and what it is on the files of a folder."""
+"""Base classes of next-symbol prediction: for any symbols, and for the files of a folder."""
 
 from __future__ import annotations
 
@@ -18,44 +18,44 @@ from workbench.tasks.text.corpus import STANDARD_LIBRARY, Corpus, check_texts
 __all__ = ["NextInText", "NextSymbol"]
 
 CONTEXTS = (3, 2, 1)
-"""Lengths of context by which a window oracle looks for what followed before, in the order it tries them."""
+"""Lengths of context for which a window oracle looks for earlier followers, in the order it tries them."""
 
 
 class NextSymbol(Task):
-    """Which symbol comes next? Token ids are symbols plus one, after BOS."""
+    """Predict the next symbol. Token ids are symbols plus one, after BOS."""
 
     family: ClassVar[str] = "text"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "pointer"
     vocabulary: ClassVar[tuple[str, ...]] = (BOS,)
     following: ClassVar[str]
+    """Key in a batch's ``meta`` of the symbol after each window."""
 
     def best_accuracy(self, law: Law, length: int) -> float | None:
-        """Unknown: what comes next in text is not settled by what came before."""
+        """Return None: earlier text does not determine what comes next, so the best accuracy is unknown."""
         return None
-
-    """Where a batch keeps the symbol behind each window."""
 
     def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
-        known = self.following in meta
-        last = meta[self.following] if known else torch.zeros_like(strings[:, 0])
+        complete = self.following in meta
+        last = meta[self.following] if complete else torch.zeros_like(strings[:, 0])
         following = torch.cat([strings[:, 1:] - 1, last[:, None]], 1)
         mask = torch.ones_like(strings, dtype=torch.bool)
-        mask[:, -1] = known
+        mask[:, -1] = complete
         if "first_query" in meta:
             mask &= positions(strings) >= meta["first_query"][:, None]
         return following, mask, following, None
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
-        """How often each symbol followed the last three visible ones before; else the last two, the last one.
+        """Return how often each symbol followed earlier occurrences of the last three visible ones.
 
-        Where even the last one is new, how often each is visible.
+        If there are none, the last two count, then the last one. If even the last one is new, the result is how often
+        each symbol is visible.
         """
         weights = torch.zeros(len(tokens), self.d_vocab_out, dtype=torch.float64, device=tokens.device)
         for context in (*CONTEXTS, 0):
-            places = tokens.shape[1] - context
-            if places < 1:
+            occurrences = tokens.shape[1] - context
+            if occurrences < 1:
                 continue
             same = torch.ones_like(tokens[:, context:], dtype=torch.bool)
             for back in range(1, context + 1):
@@ -69,11 +69,14 @@ class NextSymbol(Task):
 
 
 class NextInText(NextSymbol):
-    """What tasks on the text of a folder share."""
+    """Base class of tasks on the text of a folder."""
 
     folder: str = STANDARD_LIBRARY
-    """A folder of text files, read with its subfolders; ``stdlib`` is the top level of Python's own library,
-    ``generated`` text that the project writes itself, the same on every machine."""
+    """A folder of text files, read with its subfolders.
+
+    ``stdlib`` is the top level of Python's own library. ``generated`` is text that the project writes itself, the same
+    on every machine.
+    """
     share: float = Field(0.9, gt=0, lt=1)
     """Share of the files that train."""
 
@@ -90,7 +93,7 @@ class NextInText(NextSymbol):
     @property
     def token_counts(self) -> Int[Tensor, " token"]:
         counts = self.corpus.counts
-        return torch.cat([torch.zeros_like(counts[:1]), counts])  # BOS stands in no text
+        return torch.cat([torch.zeros_like(counts[:1]), counts])  # no text contains BOS
 
     def prefix_closed(self, law: Law) -> bool:
         return law != "challenge"
@@ -111,15 +114,15 @@ class NextInText(NextSymbol):
         return 1 + window_and_next[:, :-1], {**meta, self.following: window_and_next[:, -1]}
 
     def chance(self, law: Law, length: int) -> float:
-        """Share of the most frequent symbol among those that the law asks for."""
+        """Return the share of the most frequent symbol among the supervised ones of a distribution."""
         data = self.corpus.training if law == "training" else self.corpus.held_out
-        asked = data[self.corpus.far_repeats(length)] if law == "challenge" else data
-        return int(asked.long().bincount().max()) / len(asked)
+        supervised = data[self.corpus.far_repeats(length)] if law == "challenge" else data
+        return int(supervised.long().bincount().max()) / len(supervised)
 
     def shortcuts(self, batch: Batch, window: int) -> dict[str, Float[Tensor, " batch"]]:
-        found = super().shortcuts(batch, window)
+        hits = super().shortcuts(batch, window)
         if batch.length >= 2:
             last = batch.tokens[:, -2:].cpu() - 1
             guess = self.corpus.likeliest_after[last[:, 0], last[:, 1]].long().to(batch.tokens.device)
-            found["bigram"] = (guess == batch.targets[:, -1]).double()
-        return found
+            hits["bigram"] = (guess == batch.targets[:, -1]).double()
+        return hits

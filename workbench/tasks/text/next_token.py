@@ -19,28 +19,28 @@ from workbench.tasks.text.next_symbol import NextInText
 __all__ = ["NextToken"]
 
 SHORTEST = 8
-"""Least period of a training string that repeats itself."""
+"""Shortest period of a training sequence that repeats itself."""
 FEWEST, MOST = 512, 16_384
-"""Sizes of the alphabet: all bytes and some pairs, and what 16-bit ids hold with room."""
+"""Smallest and largest alphabet: all bytes with some pairs, and a size that 16-bit ids hold easily."""
 
 
 class NextToken(NextInText):
-    """Which token comes next?
+    """Predict the next token of text.
 
-    As ``text``, in tokens: a byte-level BPE is made from the training files, which are put one after another in a
-    circle, each followed by an end token. Nothing is downloaded: the same files give the same tokens.
+    As ``text``, in tokens: a byte-level BPE is made from the training files, which are concatenated in a circle, each
+    followed by an end token. Nothing is downloaded: the same files give the same tokens.
 
-    Laws: *training* and *matched* are windows at uniform places, of the training and of the held-out files.
-    *challenge* asks at the end only, at held-out places where a copy from far back gives the token and nothing nearer
-    does: the four tokens before it occurred earlier in the window, followed by that same token, well inside it.
+    Distributions: *training* and *matched* are windows at uniform positions, of the training and of the held-out files.
+    *challenge* supervises only the end, at held-out positions where only a copy from far back determines the token. The
+    four tokens before it occurred earlier, well inside the window, followed by that same token.
 
-    Of the training strings the share ``repeated_passages`` are passages that repeat themselves, with a period from 8
-    tokens to half of the string, and the share ``repeated_tokens`` are random tokens that do. With 0 of both, the
-    default, whatever copying a model learns it learns from text.
+    Of the training sequences the share ``repeated_passages`` are passages that repeat themselves, with a period from 8
+    tokens to half of the sequence. The share ``repeated_tokens`` are random tokens that repeat themselves. With 0 for
+    both, the default, a model learns any copying from text only.
 
     The loss is in nats per token. Accuracy never comes near 1.
 
-    Example: behind each token stands the next, and behind the last one what is not shown.
+    Example: the answer at each token is the next one, and the answer at the last one is unknown.
 
         >>> NextToken(most=1).reference([7, 3, 9])
         [2, 8, None]
@@ -55,13 +55,13 @@ class NextToken(NextInText):
     }  # fmt: skip
 
     tokens: int = Field(1024, ge=FEWEST, le=MOST)
-    """Tokens of the alphabet, the end among them."""
+    """Size of the alphabet, including the end."""
     most: int = Field(8, ge=1, le=256)
-    """MiB of training text that are read at most."""
+    """Largest amount of training text to read, in MiB."""
     repeated_passages: float = Field(0.0, ge=0, le=1)
-    """Share of the training strings that repeat a passage of the text."""
+    """Share of the training sequences that repeat a passage of the text."""
     repeated_tokens: float = Field(0.0, ge=0, le=1)
-    """Share of the training strings that repeat random tokens."""
+    """Share of the training sequences that repeat random tokens."""
 
     @model_validator(mode="after")
     def _shares(self) -> NextToken:
@@ -100,8 +100,8 @@ class NextToken(NextInText):
             return strings, meta
         kind = torch.rand(batch, generator=generator, device=generator.device)
         passages, random = kind < self.repeated_passages, kind >= 1 - self.repeated_tokens
-        drawn = 1 + integers(self.tokens, (batch, length), generator)
-        source = torch.where(random[:, None], drawn, strings)
+        random_tokens = 1 + integers(self.tokens, (batch, length), generator)
+        source = torch.where(random[:, None], random_tokens, strings)
         period = SHORTEST + integers(length // 2 - SHORTEST + 1, (batch,), generator)
         again = torch.gather(source, 1, (positions(strings) - 1) % period[:, None])
         after = torch.gather(source, 1, (length % period)[:, None])[:, 0] - 1

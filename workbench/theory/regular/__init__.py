@@ -1,1 +1,1 @@
-"""Deciding whether a regular language is in C-RASP, with the proof either way."""
+"""Decides whether a regular language is in C-RASP, with a proof either way."""

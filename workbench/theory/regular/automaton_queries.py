@@ -1,4 +1,4 @@
-"""What the deciders ask of an automaton beside running it: its components, its words, its quotients."""
+"""Functions of automata for the deciders: components, shortest words, quotients."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from workbench.theory.errors import TheoryError
 
 Table = NDArray[np.int64]
 LARGEST_RENAMING = 6
-"""Letters up to which every renaming of an alphabet is tried."""
+"""Largest alphabet for which every renaming is tried, in letters."""
 
 
 def automaton(table: ArrayLike, start: int, accepting: ArrayLike, alphabet: Sequence[str] | None = None) -> Automaton:
-    """The minimal automaton of a table ``[state, symbol]``; symbols are a, b, c, ... unless named.
+    """Return the minimal automaton of a table ``[state, symbol]``; symbols are a, b, c, ... unless named.
 
     Raises:
-        TheoryError: for what is no complete automaton.
+        TheoryError: if the table is not a complete automaton.
     """
     rows, accepted = np.asarray(table, dtype=np.int64), [int(s) for s in np.asarray(accepting, dtype=np.int64).ravel()]
     if rows.ndim != 2 or 0 in rows.shape:
@@ -39,14 +39,14 @@ def automaton(table: ArrayLike, start: int, accepting: ArrayLike, alphabet: Sequ
 
 
 def right_quotient(language: Automaton, symbol: str) -> Automaton:
-    """The language of all w such that w followed by ``symbol`` is in the given one."""
+    """Return the language of all w such that w followed by ``symbol`` is in the given language."""
     column = language.table[:, language.alphabet.index(symbol)]
     accepting = np.flatnonzero(np.isin(column, list(language.accepting)))
     return automaton(language.table, language.start, accepting, language.alphabet)
 
 
 def shortest_words(language: Automaton) -> list[str]:
-    """For every state a shortest word that leads there, the first in the order of the alphabet.
+    """Return for every state a shortest word that leads there, the first in the order of the alphabet.
 
     The states must be numbered breadth first, as those of a minimal automaton are.
     """
@@ -57,17 +57,17 @@ def shortest_words(language: Automaton) -> list[str]:
     return [words[state] for state in range(len(language))]
 
 
-def same_up_to_renaming(one: Automaton, other: Automaton) -> bool:
-    """Whether two minimal automata accept the same language once the letters of one are renamed."""
-    letters = len(one.alphabet)
-    if one.table.shape != other.table.shape or letters > LARGEST_RENAMING:
+def same_up_to_renaming(first: Automaton, second: Automaton) -> bool:
+    """Whether two minimal automata accept the same language after renaming the letters of one of them."""
+    letters = len(first.alphabet)
+    if first.table.shape != second.table.shape or letters > LARGEST_RENAMING:
         return False
-    wanted = _identity(one)
-    return any(_identity(_reordered(other, order)) == wanted for order in permutations(range(letters)))
+    identity = _identity(first)
+    return any(_identity(_reordered(second, order)) == identity for order in permutations(range(letters)))
 
 
 def components(table: Table) -> list[list[int]]:
-    """The strongly connected components of a table's graph, each sorted, in the order of their least states."""
+    """Return the strongly connected components of a table's graph, each sorted, in the order of their least states."""
     states, symbols = table.shape
     source = np.repeat(np.arange(states), symbols)
     graph = coo_matrix((np.ones(source.size), (source, table.ravel())), shape=(states, states))
@@ -83,7 +83,7 @@ def _identity(language: Automaton) -> tuple[bytes, tuple[int, ...]]:
 
 
 def _reordered(language: Automaton, order: tuple[int, ...]) -> Automaton:
-    """The same language with its letters in another order, the states numbered breadth first again."""
+    """Return the same language with its letters in another order; the states are numbered breadth first again."""
     names = [language.alphabet[i] for i in order]
     step = {name: language.table[:, i].tolist() for name, i in zip(names, order, strict=True)}
     return Automaton.explore(names, language.start, lambda q, name: step[name][q], language.accepting.__contains__)

@@ -1,16 +1,17 @@
-"""Why a regular language is in no C-RASP[periodic, local]: an argument that holds for every period and locality.
+"""Proofs that a regular language is not in C-RASP[periodic, local], for any period and locality.
 
-Let S be the stable semigroup of the language: the elements of its syntactic monoid that are words of
-length s, 2s, 3s, ..., for the s from which on these are the same elements. Take an idempotent e of S and
-let every element of eSe be a letter, written as a word for it followed by a long word for e, all words
-of one length that is a multiple of the period. At such words residues say nothing, and windows see
-only the end of the word before, which is always the same. So a program with any period and locality is
-worth no more there than one without: if it recognises the language, then the automaton whose letters
-are eSe passes the exact test of C-RASP[empty] (neutral-symbol convention). Where it fails that test for
-some e, the language is in no C-RASP[periodic, local].
+Let S be the stable semigroup of the language: the elements of its syntactic monoid that are words of length s, 2s, 3s,
+..., for the s from which on these are the same elements. Take an idempotent e of S. Let every element of eSe be a
+letter, written as a word for it followed by a long word for e. All these words have one length, a multiple of the
+period.
 
-The argument is derived here. For languages with a neutral letter it is the one of Lemmas 35 and 36 of
-Huang et al. (arXiv 2410.02140) for (a|b|e)*ae*; the test that it ends in is that of arXiv 2608.13433.
+At such words residues carry no information, and windows contain only the end of the word before, which is always the
+same. So a program with any period and locality can do no more on them than one without. If it recognises the language,
+then the automaton whose letters are eSe passes the exact test of C-RASP[empty] (neutral-symbol convention). If the
+automaton fails that test for some e, the language is not in C-RASP[periodic, local].
+
+The argument is derived here. For languages with a neutral letter it is that of Lemmas 35 and 36 of Huang et al. (arXiv
+2410.02140) for (a|b|e)*ae*. The final test is that of arXiv 2608.13433.
 """
 
 from __future__ import annotations
@@ -29,17 +30,17 @@ EXCLUSION_SOURCE = (
     "padding to one residue and one window (after Lemmas 35, 36 of arXiv 2410.02140), then arXiv 2608.13433; derived"
 )
 LARGEST_EXCLUSION = 1_000
-"""Elements of the syntactic monoid beyond which no exclusion is looked for."""
+"""Largest syntactic monoid for which an exclusion is searched, in elements."""
 
 
 @dataclass(frozen=True)
 class Exclusion:
-    """Proof that a language is in no C-RASP[periodic, local].
+    """Proof that a language is not in C-RASP[periodic, local].
 
     Attributes:
-        padding: a word that acts as the idempotent e, behind which residues and windows tell nothing.
-        confused: words to two states that then no count tells apart.
-        source: where the argument comes from.
+        padding: a word that acts as the idempotent e. After it, residues and windows carry no information.
+        confused: words that lead to two states which no count then separates.
+        source: the source of the argument.
     """
 
     padding: str
@@ -48,7 +49,7 @@ class Exclusion:
 
 
 def exclude(language: Automaton, limit: int = LARGEST_EXCLUSION) -> Exclusion | None:
-    """A proof that the language is in no C-RASP[periodic, local], or None, which says nothing."""
+    """Return a proof that the language is not in C-RASP[periodic, local], or None if the argument fails."""
     language = language.minimal()
     monoid = syntactic_monoid(language, limit)
     if monoid is None:
@@ -58,17 +59,17 @@ def exclude(language: Automaton, limit: int = LARGEST_EXCLUSION) -> Exclusion | 
     squares = np.array([monoid.times(np.array([x]), int(x))[0] for x in stable])
     for e in stable[squares == stable]:
         try:
-            found = _confused_behind(monoid, stable, int(e), allowance)
+            pair = _confused_behind(monoid, stable, int(e), allowance)
         except TooManyStepsError:
             return None
-        if found is not None:
+        if pair is not None:
             access = shortest_words(language)
-            return Exclusion(_shortest_word(language, monoid, int(e)), (access[found[0]], access[found[1]]))
+            return Exclusion(_shortest_word(language, monoid, int(e)), (access[pair[0]], access[pair[1]]))
     return None
 
 
 def stable_semigroup(monoid: Monoid) -> Ints:
-    """The elements that are words of length s, 2s, 3s, ... for the least such s that makes them the same."""
+    """Return the elements that are words of length s, 2s, 3s, ... for the least s at which these agree."""
     layers = [np.unique(monoid.cayley[0])]
     met = {layers[0].tobytes(): 0}
     while True:
@@ -78,20 +79,20 @@ def stable_semigroup(monoid: Monoid) -> Ints:
             break
         met[key] = len(layers)
         layers.append(following)
-    # layers[k] holds the words of length k + 1; from length first on they repeat with the period.
+    # layers[k] contains the words of length k + 1; from length first on they repeat with the period.
     first, period = met[key] + 1, len(layers) - met[key]
     length = period * -(-first // period)
     return layers[length - 1]
 
 
 def _shortest_word(language: Automaton, monoid: Monoid, element: int) -> str:
-    """A shortest word of an element, at least one symbol long."""
+    """Return a shortest word of an element, at least one symbol long."""
     ends = [(*monoid.words[x], symbol) for x, symbol in np.argwhere(monoid.cayley == element).tolist()]
     return "".join(language.alphabet[symbol] for symbol in min(ends, key=lambda word: (len(word), word)))
 
 
 def _confused_behind(monoid: Monoid, stable: Ints, e: int, allowance: Allowance) -> tuple[int, int] | None:
-    """Two states in the image of e that the letters eSe leave in one class, or None."""
+    """Return two states in the image of e that the letters eSe leave in one class, or None."""
     left = monoid.elements[stable][:, monoid.elements[e]]  # e, then an element of S: [letter, state]
     acting = monoid.elements[e][left]
     states = np.unique(monoid.elements[e])

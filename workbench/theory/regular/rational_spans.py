@@ -1,4 +1,4 @@
-"""Linear spans over the rationals, in exact arithmetic: what the deciders decide with."""
+"""Linear spans over the rationals in exact arithmetic, which the deciders use."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ class TooManyStepsError(TheoryError):
 
 
 class Allowance:
-    """Steps of exact arithmetic that may still be taken; they are counted and not timed, so that results are the same
-    on every machine.
+    """A budget of steps of exact arithmetic.
+
+    Steps are counted and not timed, so that results are the same on every machine.
 
     Args:
-        steps: numbers that may be changed, each counted once for every 64 binary digits of what it is multiplied by.
+        steps: numbers that may be changed, each counted once for every 64 binary digits of its multiplier.
     """
 
     def __init__(self, steps: int) -> None:
         self.steps = self.left = steps
 
     def spend(self, steps: int) -> None:
-        """Take so many steps.
+        """Spend some steps.
 
         Raises:
             TooManyStepsError: if fewer are left.
@@ -42,10 +43,10 @@ class Allowance:
 
 
 class Span(Generic[K]):
-    """The rational span of the vectors added so far, kept in echelon form.
+    """The rational span of the vectors added so far, in echelon form.
 
-    Coordinates are any hashable things; each gets a place when it is first met. Every kept row has 1 at
-    its pivot, which is the first of its places, and no two rows share a pivot.
+    Coordinates are any hashable values; each receives an index at its first use. Every stored row has 1 at its pivot,
+    which is the first of its indices, and no two rows share a pivot.
 
     Args:
         allowance: the steps that all additions and residues together may take; None = any number.
@@ -71,30 +72,31 @@ class Span(Generic[K]):
         return len(self._rows)
 
     def residue(self, vector: Mapping[K, Number]) -> Vector[K]:
-        """The one vector that differs from ``vector`` by an element of the span and is 0 at every pivot.
+        """Return the vector that differs from ``vector`` by an element of the span and is 0 at every pivot.
 
-        So two vectors have equal residues exactly if their difference lies in the span.
+        So two vectors have equal residues exactly if their difference is in the span.
         """
         return {self._names[position]: value for position, value in self._reduced(vector).items()}
 
     def add(self, vector: Mapping[K, Number]) -> bool:
-        """Widen the span by a vector; returns whether it was not in it already."""
-        rest = self._reduced(vector)
-        if not rest:
+        """Add a vector to the span; return whether the span grew."""
+        residue = self._reduced(vector)
+        if not residue:
             return False
-        pivot = min(rest)
-        lead = rest[pivot]
-        self._rows[pivot] = rest if lead == 1 else {position: _ratio(value, lead) for position, value in rest.items()}
+        pivot = min(residue)
+        lead = residue[pivot]
+        row = residue if lead == 1 else {position: _ratio(value, lead) for position, value in residue.items()}
+        self._rows[pivot] = row
         return True
 
     def annihilators(self, names: Iterable[K]) -> list[dict[K, int]]:
-        """A basis of the vectors whose product with every vector of the span is 0, scaled to integers.
+        """Return a basis of the vectors whose product with every vector of the span is 0, scaled to integers.
 
         Their coordinates are those of the span and ``names``.
         """
         for name in names:
             self._place(name)
-        found = []
+        basis = []
         for free in range(len(self._names)):
             if free in self._rows:
                 continue
@@ -105,24 +107,24 @@ class Span(Generic[K]):
                 if product:
                     values[pivot] = -product
             scale = lcm(*(Fraction(value).denominator for value in values.values()))
-            found.append({self._names[position]: int(value * scale) for position, value in values.items()})
-        return found
+            basis.append({self._names[position]: int(value * scale) for position, value in values.items()})
+        return basis
 
     def _reduced(self, vector: Mapping[K, Number]) -> dict[int, Number]:
-        rest = {self._place(name): value for name, value in vector.items() if value}
-        while pivots := rest.keys() & self._rows.keys():
-            # A row has nothing before its pivot, so clearing the first pivot never brings back an earlier one.
+        residue = {self._place(name): value for name, value in vector.items() if value}
+        while pivots := residue.keys() & self._rows.keys():
+            # A row is 0 before its pivot, so clearing the first pivot never brings back an earlier one.
             pivot = min(pivots)
-            factor, row = rest[pivot], self._rows[pivot]
+            factor, row = residue[pivot], self._rows[pivot]
             if self._allowance is not None:
                 self._allowance.spend(len(row) * (1 + _digits(factor) // 64))
             for position, value in row.items():
-                changed = rest.get(position, 0) - factor * value
+                changed = residue.get(position, 0) - factor * value
                 if changed:
-                    rest[position] = changed
+                    residue[position] = changed
                 else:
-                    rest.pop(position, None)
-        return rest
+                    residue.pop(position, None)
+        return residue
 
     def _place(self, name: K) -> int:
         if name not in self._places:
@@ -132,7 +134,7 @@ class Span(Generic[K]):
 
 
 def _digits(value: Number) -> int:
-    """Binary digits of a number, those of its denominator included."""
+    """Return the number of binary digits of a number, including those of its denominator."""
     return value.numerator.bit_length() + value.denominator.bit_length()
 
 
