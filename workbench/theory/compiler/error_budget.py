@@ -1,4 +1,4 @@
-"""What rounding does to a compiled program, and which precision it needs."""
+"""Rounding errors of a compiled program, and the precision that it needs."""
 
 from __future__ import annotations
 
@@ -16,23 +16,24 @@ __all__ = ["ErrorBudget", "error_budget"]
 SPACING = {"float32": 2.0**-23, "float64": 2.0**-52}
 """Distance from 1 to the next number."""
 TOLERANCE = 0.25
-"""By how much a Boolean may be off for the next step to make it 0 or 1 again."""
+"""Largest error of a Boolean that the next step still rounds to 0 or 1."""
 
 
 @dataclass(frozen=True)
 class ErrorBudget:
-    """Rounding against margins, for prefixes of up to ``n_max`` symbols.
+    """Rounding errors against margins, for prefixes of up to ``n_max`` symbols.
 
-    A comparison of counts reads y = gain * (d + 1/2) / K from means, with K = n + 1 keys. d is an integer,
-    so y is at least 2 or at most -2, and 1 of error to either side does no harm. The size of y is what
-    costs: |y| is at most gain * magnitude, and a coarse Boolean, the difference of relu(y) and relu(y - 1),
-    is off by as much as numbers of that size are apart. The next step forgives 1/4.
+    A comparison of counts reads y = gain * (d + 1/2) / K from means, with K = n + 1 keys. Here d is an integer, so that
+    y is at least 2 or at most -2, and an error of 1 to either side does not matter.
+
+    Errors grow with the size of y: |y| is at most gain * magnitude. A coarse Boolean is the difference of relu(y) and
+    relu(y - 1), so that its error is up to the spacing of numbers of that size. The next step tolerates 1/4.
 
     Attributes:
         n_max: longest prefix.
         magnitude: the greatest sum of absolute coefficients among comparisons of counts over the prefix.
-        depth: nesting of such counts. A count over n positions multiplies the error of what it counts by
-            up to n in units of one occurrence, so it reads cleaned Booleans, whose error is 0.
+        depth: nesting of such counts. A count over n positions multiplies the error of its operand by up to n, in units
+            of one occurrence. So it reads cleaned Booleans, whose error is 0.
         gain: factor from means to y, 4 (n_max + 1).
         margin: half an occurrence in a mean, 1 / (2 (n_max + 1)).
     """
@@ -50,14 +51,14 @@ class ErrorBudget:
         return 0.5 / (self.n_max + 1)
 
     def coarse_error(self, dtype: Literal["float32", "float64"] = "float32") -> float:
-        """Bound on the error of a coarse Boolean: gain * magnitude * spacing."""
+        """Return a bound on the error of a coarse Boolean: gain * magnitude * spacing."""
         return self.gain * self.magnitude * SPACING[dtype]
 
     @property
     def dtype(self) -> Literal["float32", "float64"]:
         """The cheapest precision whose coarse error is within the tolerance.
 
-        bfloat16 and float16 never are: 1 / K is below their resolution from lengths of 2^8 and 2^11 on.
+        It is never bfloat16 or float16: 1 / K is below their resolution from lengths of 2^8 and 2^11 on.
         """
         return "float32" if self.coarse_error("float32") <= TOLERANCE else "float64"
 
@@ -68,7 +69,7 @@ class ErrorBudget:
 
 
 def error_budget(program: Program, n_max: int) -> ErrorBudget:
-    """The budget of a program compiled for prefixes of up to ``n_max`` symbols.
+    """Return the budget of a program compiled for prefixes of up to ``n_max`` symbols.
 
     Raises:
         CraspError: for an ``n_max`` below 1, and for factors for which not even float64 suffices.

@@ -1,4 +1,4 @@
-"""Programs as transformers: weights that compute a C-RASP program exactly at every prefix.
+"""Compiles programs to transformers: weights that compute a C-RASP program exactly at every prefix.
 
     >>> from workbench.theory.compiler.pipeline import compile
     >>> from workbench.theory.crasp.programs import dyck_1
@@ -6,16 +6,14 @@
     >>> compiled.sizes
     Sizes(layers=4, d_model=15, mlp=(6, 2, 2, 2), heads=(('uniform',), (), ('uniform',), ()))
 
-The construction is in :mod:`workbench.theory.compiler.placement`, what rounding does to it in
-:mod:`workbench.theory.compiler.error_budget`. Three options make twins of a program, which agree with it on short
-prefixes and not on all long ones:
+The construction is in :mod:`workbench.theory.compiler.placement`, its rounding errors in
+:mod:`workbench.theory.compiler.error_budget`. Three options make broken variants of a program, which agree with it on
+short prefixes and not on all long ones:
 
-*small gain*: a program compiled for ``n_max`` and run beyond it. A comparison errs exactly where
-0 <= d and (d + 1/2) * 4 (n_max + 1) / (n + 1) <= 1/2, on near ties.
-
-*first keys*: ``first_keys=N`` hides all keys after position N from every head.
-
-*weak score*: with a small ``score`` offset heads disperse as soon as log K nears it.
+- *small gain*: a program compiled for ``n_max`` and run beyond it. A comparison errs exactly if 0 <= d and (d + 1/2) *
+  4 (n_max + 1) / (n + 1) <= 1/2, on small-margin inputs;
+- *first keys*: ``first_keys=N`` hides all keys after position N from every head;
+- *weak score*: with a small ``score`` offset heads disperse as soon as log K is near it.
 """
 
 from __future__ import annotations
@@ -59,14 +57,13 @@ BLOCK = 1 << 16
 
 @dataclass(frozen=True)
 class Sizes:
-    """What a program needs; a model may have more, because all its blocks have equally many heads.
+    """The sizes that a program needs. A model may have more, because all its blocks have equally many heads.
 
     Attributes:
         layers: blocks.
         d_model: dimensions of the residual stream.
         mlp: hidden units per block.
-        heads: per block the heads that do something: ``uniform``, or ``offset t``. The further heads of a
-            model are 0.
+        heads: per block the heads that are used: ``uniform``, or ``offset t``. The further heads of a model are 0.
     """
 
     layers: int
@@ -79,17 +76,17 @@ class Sizes:
 class Compiled:
     """A program and the transformer that computes it.
 
-    Token ids are BOS 0 and the symbols from 1 on in the order of the alphabet. The model's answers are
-    ``reject`` and ``accept`` for a program with one output; else one per output, in order. A logit is
-    positive exactly where that answer is right.
+    Token ids are BOS 0 and the symbols from 1 on in the order of the alphabet. The model's answers are ``reject`` and
+    ``accept`` for a program with one output; else one per output, in order. A logit is positive exactly if that answer
+    is right.
 
     Attributes:
-        program: what is computed.
+        program: the program.
         model: the transformer, in evaluation mode.
         n_max: the longest prefix for which it is exact.
         dims: names of the residual dimensions, in order (see :mod:`workbench.theory.compiler.placement`).
-        meaning: for the dimensions beside tokens, residues and constants, the kind and the expression.
-        sizes: what the program needs.
+        meaning: for all dimensions except tokens, residues and constants, the kind and the expression.
+        sizes: the sizes that the program needs.
         budget: rounding errors against margins.
     """
 
@@ -159,21 +156,21 @@ def compile(
     score: float | None = None,
     dtype: Literal["float32", "float64"] | None = None,
 ) -> Compiled:
-    """The transformer of a program, exact at every prefix of up to ``n_max`` symbols.
+    """Return the transformer of a program, exact at every prefix of up to ``n_max`` symbols.
 
-    Programs without periodic and local predicates need no positions; the others get limit positions.
+    Programs without periodic and local predicates need no positions; the others have limit positions.
 
     Args:
-        program: what to compute.
-        n_max: longest prefix; a small one makes the small-gain twin.
-        log_scaled: multiply each row of scores by the log of the number of keys it sees.
-        first_keys: hide all keys after this position: the first-keys twin. It reads absolute positions, up
-            to ``n_max`` of them.
-        score: what offset heads give their lag; None = 60, or 40 with log scaling.
-        dtype: precision of the weights; None = what the error budget asks for.
+        program: the program.
+        n_max: longest prefix; a small value makes the small-gain variant.
+        log_scaled: multiply each row of scores by the log of the number of visible keys.
+        first_keys: hide all keys after this position: the first-keys variant. It reads absolute positions, up to
+            ``n_max`` of them.
+        score: the score that offset heads give their lag; None = 60, or 40 with log scaling.
+        dtype: precision of the weights; None = the precision that the error budget requires.
 
     Raises:
-        CraspError: for sizes that make no sense, and a program that is too large.
+        CraspError: for impossible sizes, and a program that is too large.
     """
     try:
         return _compiled(program, n_max, log_scaled, first_keys, score, dtype)

@@ -1,25 +1,25 @@
-"""From a program to the dimensions, heads and hidden units of a transformer that computes it.
+"""Maps a program to the dimensions, heads and hidden units of a transformer that computes it.
 
-The construction behind Huang et al. 2024 (2410.02140, Theorem 9: every C-RASP[periodic, local] program has
-a limit transformer), made concrete for softmax attention in floating point. A BOS token stands in front;
-at prefix length n a query sees K = n + 1 keys. There is no normalization and no bias: the dimension
-``one`` holds 1 everywhere. Each quantity has a named dimension of the residual stream:
+The construction behind Huang et al. 2024 (2410.02140, Theorem 9: every C-RASP[periodic, local] program has a limit
+transformer), made concrete for softmax attention in floating point. A BOS token comes first; at prefix length n a query
+sees K = n + 1 keys. There is no normalization and no bias: the dimension ``one`` is 1 everywhere. Each quantity has a
+named dimension of the residual stream:
 
-    one  bos  real          1; 1 at BOS; 1 elsewhere
-    tok:a  pos:r            the token is a; the position is r modulo Delta
-    u                       1 / K: what one occurrence adds to a mean
-    m:P                     mean of P over the visible keys, which is count(P) / K
-    l@t:P                   P at t positions before
-    b:C  c:C                the comparison C, coarse (off by a rounding error) and clean (0 or 1)
-    g:B                     a conjunction or disjunction
-    ul:C  q:C               u times a local count; u times a conditional
+- ``one``, ``bos``, ``real``: 1; 1 at BOS; 1 elsewhere;
+- ``tok:a``, ``pos:r``: the token is a; the position is r modulo Delta;
+- ``u``: 1 / K, which one occurrence adds to a mean;
+- ``m:P``: mean of P over the visible keys, which is count(P) / K;
+- ``l@t:P``: P at t positions before;
+- ``b:C``, ``c:C``: the comparison C, coarse (with a rounding error) and clean (0 or 1);
+- ``g:B``: a conjunction or disjunction;
+- ``ul:C``, ``q:C``: u times a local count; u times a conditional.
 
 **Invariant**: every Boolean is an affine expression in these dimensions that is 0 or 1, and 0 at BOS.
 
-Attention sub-layer l runs at time 2l, its MLP at 2l + 1; everything goes into the first sub-layer of its
-kind after what it reads. A Boolean steps through S(y) = relu(y) - relu(y - 1), two hidden units, with y
-at least 1 where it is true and at most 0 where not. For a comparison of means y is the difference times
-the gain 4 (n_max + 1), so that a difference of one occurrence is 2 or more at every n <= n_max.
+Attention sub-layer l runs at time 2l, its MLP at 2l + 1. Every quantity goes into the first sub-layer of its kind after
+its inputs. A Boolean uses S(y) = relu(y) - relu(y - 1), two hidden units, with y at least 1 if it is true and at most 0
+if not. For a comparison of means y is the difference times the gain 4 (n_max + 1). So a difference of one occurrence is
+2 or more at every n <= n_max.
 """
 
 from __future__ import annotations

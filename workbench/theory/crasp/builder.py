@@ -26,7 +26,7 @@ __all__ = ["MOD", "TRUE", "Predicate", "Q", "Term", "all_of", "any_of", "count",
 
 
 class _Expression:
-    """What Booleans and counts share: no truth value of their own."""
+    """Base class of Booleans and counts, which have no truth value in Python."""
 
     def __bool__(self) -> bool:
         raise CraspError(
@@ -106,56 +106,56 @@ TRUE = Predicate(ast.Truth())
 
 
 def Q(symbol: str) -> Predicate:
-    """The symbol at this position is ``symbol``."""
+    """Return the Boolean that the symbol at this position is ``symbol``."""
     return Predicate(ast.Symbol(symbol))
 
 
 def MOD(remainder: int, modulus: int) -> Predicate:
-    """The position, counted from 1, leaves ``remainder`` when divided by ``modulus``."""
+    """Return the Boolean that the position, counted from 1, leaves ``remainder`` when divided by ``modulus``."""
     return Predicate(ast.Residue(remainder, modulus))
 
 
 def count(operand: Predicate, offsets: Collection[int] | None = None) -> Term:
-    """In how many positions j of the prefix does ``operand`` hold?
+    """Return the count of positions j of the prefix at which ``operand`` is true.
 
     Args:
-        operand: what is counted.
-        offsets: if given, only positions with i - j among them: ``{1}`` is the previous position alone.
+        operand: the Boolean to count.
+        offsets: if given, only positions with i - j among them count: ``{1}`` is only the previous position.
 
     Raises:
-        CraspError: for offsets that are unbounded, negative or empty, or an operand that is no Boolean.
+        CraspError: for offsets that are unbounded, negative or empty, or an operand that is not a Boolean.
     """
     # The node checks the offsets and puts them in order.
     return Term(ast.Counting(_boolean(operand), offsets))  # type: ignore[arg-type]
 
 
 def where(condition: Predicate, then: Term | int, otherwise: Term | int) -> Term:
-    """``then`` where ``condition`` holds, ``otherwise`` elsewhere."""
+    """Return the count ``then`` at positions at which ``condition`` is true, and ``otherwise`` elsewhere."""
     return Term(ast.Conditional(_boolean(condition), _count(then), _count(otherwise)))
 
 
 def all_of(operands: Iterable[Predicate]) -> Predicate:
-    """True where all of them are: ``a & b & c`` as one conjunction of three."""
+    """Return the conjunction of all operands: ``a & b & c`` as one conjunction of three."""
     return _joined(ast.And, operands)
 
 
 def any_of(operands: Iterable[Predicate]) -> Predicate:
-    """True where any of them is."""
+    """Return the disjunction of all operands."""
     return _joined(ast.Or, operands)
 
 
 def program(
     alphabet: Sequence[str], lines: Mapping[str, Predicate | Term], outputs: Sequence[str] | None = None
 ) -> Program:
-    """A program of named lines, the last of which is its output unless ``outputs`` names others.
+    """Return a program of named lines. The last line is its output unless ``outputs`` names others.
 
     Args:
-        alphabet: its symbols; text stands for its letters.
+        alphabet: its symbols; a text stands for its letters.
         lines: name and expression, in order. Only named lines appear in a trace.
         outputs: names of the lines that are the answer.
 
     Raises:
-        CraspError: for anything that is no program, e.g. a symbol outside the alphabet.
+        CraspError: for anything that is not a program, e.g. with a symbol outside the alphabet.
     """
     nodes = []
     for name, line in lines.items():

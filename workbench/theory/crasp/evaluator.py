@@ -1,8 +1,8 @@
-"""The values of a C-RASP program at every position of many strings at once.
+"""Evaluates a C-RASP program at every position of many strings at once.
 
-Every expression is computed once per block of strings, as one array over strings and positions: counts
-are cumulative sums, local counts are shifted copies. A block is small enough to stay in the processor's
-cache, which makes this several times faster than whole arrays and bounds the memory.
+Every expression is computed once per block of strings, as one array over strings and positions. Counts are cumulative
+sums, and local counts are shifted copies. A block is small enough for the CPU's cache. That is several times faster
+than whole arrays, and bounds the memory.
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ Values = NDArray[Any]
 
 
 def evaluate(program: Program, strings: ArrayLike) -> dict[str, Values]:
-    """The outputs of a program at every prefix.
+    """Return the outputs of a program at every prefix.
 
     Args:
-        program: what to evaluate.
-        strings: token ids ``[batch, pos]`` without BOS, as ``program.ids`` gives them: the id of a symbol is
-            its place in the alphabet, counted from 1.
+        program: the program to evaluate.
+        strings: token ids ``[batch, pos]`` without BOS, as from ``program.ids``: the id of a symbol is its index in the
+            alphabet, counted from 1.
 
     Returns:
         per output name, Booleans ``[batch, pos]``: entry i is the value on the prefix of i + 1 symbols.
 
     Raises:
-        CraspError: for strings that are no ids of the program's alphabet.
+        CraspError: for strings that are not ids of the program's alphabet.
     """
     return _lines(program, strings, program.outputs)
 
 
 def trace(program: Program, strings: ArrayLike) -> dict[str, Values]:
-    """Every line of a program at every prefix: Booleans or integers ``[batch, pos]`` (see :func:`evaluate`)."""
+    """Return every line of a program at every prefix: Booleans or integers ``[batch, pos]`` (see :func:`evaluate`)."""
     return _lines(program, strings, tuple(name for name, _ in program.lines))
 
 
 def accepts(program: Program, strings: ArrayLike) -> NDArray[np.bool_]:
-    """Whether each string is accepted: the program's one output at the last position, ``[batch]``.
+    """Return whether each string is accepted: the program's only output at the last position, ``[batch]``.
 
     Raises:
         CraspError: for a program with several outputs, and for empty strings.
@@ -67,7 +67,7 @@ def accepts(program: Program, strings: ArrayLike) -> NDArray[np.bool_]:
 
 
 def trace_table(program: Program, string: str) -> pd.DataFrame:
-    """Every line (rows) at every position (columns, named by position and symbol) of one string."""
+    """Return every line (rows) at every position (columns, named by position and symbol) of one string."""
     import pandas as pd
 
     values = trace(program, [program.ids(string)])
@@ -76,7 +76,7 @@ def trace_table(program: Program, string: str) -> pd.DataFrame:
 
 
 def every_string(letters: int, length: int) -> NDArray[np.int64]:
-    """All strings of exactly ``length`` over the ids 1..letters, ``[letters ** length, length]``, in order."""
+    """Return all strings of exactly ``length`` over the ids 1..letters, ``[letters ** length, length]``, in order."""
     number = np.arange(letters**length)[:, None]
     return number // letters ** np.arange(length - 1, -1, -1) % letters + 1
 
@@ -85,12 +85,12 @@ def _lines(program: Program, strings: ArrayLike, names: tuple[str, ...]) -> dict
     ids = _checked(program, strings)
     needed = ast.subterms(program[name] for name in names)
     kinds = {name: np.bool_ if isinstance(program[name], ast.Boolean) else np.int64 for name in names}
-    found: dict[str, Values] = {name: np.empty(ids.shape, kinds[name]) for name in names}
+    lines: dict[str, Values] = {name: np.empty(ids.shape, kinds[name]) for name in names}
     for rows in _blocks(ids):
         values = _values(program, needed, ids[rows])
         for name in names:
-            found[name][rows] = values[program[name]]
-    return found
+            lines[name][rows] = values[program[name]]
+    return lines
 
 
 def _checked(program: Program, strings: ArrayLike) -> NDArray[np.int16]:
@@ -109,7 +109,7 @@ def _blocks(ids: NDArray[np.int16]) -> Iterator[slice]:
 
 
 def _values(program: Program, needed: list[Node], ids: NDArray[np.int16]) -> dict[Node, Values]:
-    """The value of each node, which stands in ``needed`` after those it is made of."""
+    """Return the value of each node; in ``needed`` it comes after the nodes it is made of."""
     values: dict[Node, Values] = {}
     position = np.arange(1, ids.shape[1] + 1)
     whole = _whole(needed, ids.shape[1])
@@ -168,7 +168,7 @@ def _local(inner: Values, offsets: tuple[int, ...], whole: type[np.signedinteger
 
 
 def _whole(needed: list[Node], length: int) -> type[np.signedinteger[Any]]:
-    """int32, which is twice as fast, where no count of a string of that length can leave it; else int64."""
+    """Return int32, which is twice as fast, if no count of a string of that length can overflow it; else int64."""
     largest: dict[Node, int] = {}
     for node in needed:
         below = [largest[c] for c in node.children if isinstance(c, ast.Count)]

@@ -1,8 +1,8 @@
-"""Long strings that are just in a language or just outside it.
+"""Long strings that are just inside or just outside a language.
 
-Random long strings prove nothing about a recogniser: nearly all are outside Dyck-1, (aa)* or a^n b^n c^n, so
-one that always rejects is right about them. Each function here gives strings of one exact length, which
-must be a multiple of 12, as tuples of symbols; :func:`variants` then changes one symbol at a time.
+Random long strings prove nothing about a recogniser. Nearly all are outside Dyck-1, (aa)* or a^n b^n c^n, so that a
+recogniser that always rejects is right about them. Each function here returns strings of one exact length, which must
+be a multiple of 12, as tuples of symbols. :func:`variants` then changes one symbol at a time.
 """
 
 from __future__ import annotations
@@ -16,46 +16,46 @@ __all__ = ["Strings", "variants"]
 
 String = tuple[str, ...]
 Strings = Callable[[int], list[String]]
-"""Strings of the length that is given."""
+"""Returns strings of a given length."""
 
 
 def variants(strings: Sequence[String], alphabet: Sequence[str]) -> list[String]:
-    """The strings, and each with one symbol replaced: the first, the last, at one third and at two thirds.
+    """Return the strings, and each with one symbol replaced: the first, the last, at one third and at two thirds.
 
     The replacement is the next symbol of the alphabet, in a circle.
     """
     following = dict(zip(alphabet, [*alphabet[1:], alphabet[0]], strict=True))
-    found: dict[String, None] = dict.fromkeys(strings)
+    distinct: dict[String, None] = dict.fromkeys(strings)
     for string in strings:
         for position in (0, len(string) // 3, 2 * len(string) // 3, len(string) - 1):
-            found[(*string[:position], following[string[position]], *string[position + 1 :])] = None
-    return list(found)
+            distinct[(*string[:position], following[string[position]], *string[position + 1 :])] = None
+    return list(distinct)
 
 
 def repeated(*patterns: str) -> Strings:
-    """Each pattern again and again; its length divides 12."""
+    """Return strings that repeat each pattern, whose length divides 12."""
     return _checked(lambda n: [pattern * (n // len(pattern)) for pattern in patterns])
 
 
 def parts(*patterns: str) -> Strings:
-    """Each pattern's symbols as equal blocks: ``ab`` is a^(n/2) b^(n/2); a remainder goes to the last block."""
+    """Return each pattern's symbols as equal blocks: ``ab`` is a^(n/2) b^(n/2); the last block takes a remainder."""
     return _checked(lambda n: [_blocks(pattern, n) for pattern in patterns])
 
 
 def several(*groups: Strings) -> Strings:
-    """All strings of several functions."""
+    """Return all strings of several functions."""
     return lambda n: [string for group in groups for string in group(n)]
 
 
-def renamed(made: Strings, names: Mapping[str, str]) -> Strings:
-    """The strings of another function, with other symbols."""
-    return lambda n: [tuple(names[symbol] for symbol in string) for string in made(n)]
+def renamed(strings: Strings, names: Mapping[str, str]) -> Strings:
+    """Return the strings of another function, with other symbols."""
+    return lambda n: [tuple(names[symbol] for symbol in string) for string in strings(n)]
 
 
 def balanced(opening: str, closing: str) -> Strings:
-    """Balanced words; one that dips below zero in the middle; one whose only violation is its first symbol."""
+    """Return balanced words, one that dips below zero in the middle, and one that violates only its first symbol."""
 
-    def made(n: int) -> Iterable[str]:
+    def words(n: int) -> Iterable[str]:
         half, quarter = n // 2, n // 4
         word = _random_balanced(half - 1, opening, closing)
         left = _random_balanced(quarter, opening, closing)
@@ -66,13 +66,13 @@ def balanced(opening: str, closing: str) -> Strings:
         yield left + closing + opening + right
         yield closing + word + opening
 
-    return _checked(made)
+    return _checked(words)
 
 
 def bounded(depth: int, opening: str, closing: str) -> Strings:
-    """Balanced words that stay at or under ``depth``, and one that exceeds it once, in the middle."""
+    """Return balanced words that stay at or under ``depth``, and one that exceeds it once, in the middle."""
 
-    def made(n: int) -> Iterable[str]:
+    def words(n: int) -> Iterable[str]:
         tooth = opening * depth + closing * depth
         within = (tooth * n)[: n // len(tooth) * len(tooth)]
         within += (opening + closing) * ((n - len(within)) // 2)
@@ -81,36 +81,36 @@ def bounded(depth: int, opening: str, closing: str) -> Strings:
         yield within
         yield half + peak + (opening + closing) * ((n - len(peak) - len(half)) // 2)
 
-    return _checked(made)
+    return _checked(words)
 
 
 def marked(separator: str, *patterns: tuple[str, str]) -> Strings:
-    """Strings ``first ^ k  separator  second ^ m`` with the separator past the middle, patterns cut to fit."""
+    """Return strings ``first ^ k  separator  second ^ m`` with the separator past the middle, patterns cut to fit."""
 
-    def made(n: int) -> Iterable[String]:
+    def words(n: int) -> Iterable[String]:
         for first, second in patterns:
             yield (*(first * n)[: n // 2], separator, *(second * n)[: n - n // 2 - 1])
 
-    return _checked(made)
+    return _checked(words)
 
 
 def planted(*cases: tuple[Sequence[str], str, Sequence[str]]) -> Strings:
-    """Strings ``start  filler ^ k  end``: something that occurs once, far away from the end."""
+    """Return strings ``start  filler ^ k  end``: a part that occurs once, far away from the end."""
 
-    def made(n: int) -> Iterable[String]:
+    def words(n: int) -> Iterable[String]:
         for start, filler, end in cases:
             yield (*start, *(filler * n)[: n - len(start) - len(end)], *end)
 
-    return _checked(made)
+    return _checked(words)
 
 
-def _checked(made: Callable[[int], Iterable[str | String]]) -> Strings:
+def _checked(words: Callable[[int], Iterable[str | String]]) -> Strings:
     def strings(n: int) -> list[String]:
         if n < 12 or n % 12:
             raise CraspError(f"near misses are made for lengths that are multiples of 12, not {n}")
-        found = [tuple(string) for string in made(n)]
-        assert all(len(string) == n for string in found)
-        return found
+        tuples = [tuple(word) for word in words(n)]
+        assert all(len(string) == n for string in tuples)
+        return tuples
 
     return strings
 
@@ -121,10 +121,10 @@ def _blocks(symbols: str, n: int) -> str:
 
 
 def _random_balanced(pairs: int, opening: str, closing: str) -> str:
-    """A uniformly random balanced word, the same at every call (cycle lemma, Dvoretzky and Motzkin 1947).
+    """Return a uniformly random balanced word, the same at every call (cycle lemma, Dvoretzky and Motzkin 1947).
 
-    Of the rotations of a shuffled word with one more opening bracket exactly one keeps every prefix
-    positive: the one that starts after the last minimum. Without its first bracket it is balanced.
+    Shuffle a word with one more opening bracket. Exactly one of its rotations has only positive prefixes: the one that
+    starts after the last minimum. Without its first bracket that rotation is balanced.
     """
     steps = [1] * (pairs + 1) + [-1] * pairs
     random.Random(pairs).shuffle(steps)

@@ -1,9 +1,11 @@
 """The normal form from which programs are compiled.
 
-It is itself a program's syntax, so it can be printed and evaluated: every comparison is ``d >= 0`` with d a
-linear combination of counts over positions and conditionals; conjunctions and disjunctions are flat and
-free of repetitions; and what is true or false at every position of every string, as far as the ranges of
-counts tell, is gone: ``count(P) = 0`` becomes ``-1 * count(P) >= 0`` alone, because no count is negative.
+A program in normal form is an ordinary program, so that it can be printed and evaluated:
+
+- every comparison is ``d >= 0``, where d is a linear combination of counts over positions and conditionals;
+- conjunctions and disjunctions are flat and free of repetitions;
+- parts that the ranges of counts prove constant are removed: ``count(P) = 0`` becomes ``-1 * count(P) >= 0``, because
+  no count is negative.
 """
 
 from __future__ import annotations
@@ -49,16 +51,16 @@ class Linear:
         return all(isinstance(atom, ast.Counting) and atom.offsets is not None for _, atom in self.terms)
 
     def expression(self) -> ast.Count:
-        """The same as an expression, equal for equal combinations."""
+        """Return the same as an expression, equal for equal combinations."""
         ordered = sorted(self.terms, key=lambda term: expression_text(term[1]))
         parts = [*ordered, *([(self.constant, ast.Constant(1))] if self.constant else [])]
         if not parts:
             return ast.Constant(0)
-        found = _times(*parts[0])
+        total = _times(*parts[0])
         for coefficient, atom in parts[1:]:
             join = ast.Add if coefficient > 0 else ast.Subtract
-            found = join(found, _times(abs(coefficient), atom))
-        return found
+            total = join(total, _times(abs(coefficient), atom))
+        return total
 
 
 def _times(factor: int, atom: ast.Count) -> ast.Count:
@@ -68,7 +70,7 @@ def _times(factor: int, atom: ast.Count) -> ast.Count:
 
 
 def linear(node: ast.Count) -> Linear:
-    """A count as a linear combination of its atoms, which are taken as they are."""
+    """Return a count as a linear combination of its atoms, which are not changed."""
     match node:
         case ast.Constant(value):
             return Linear(value, ())
@@ -82,7 +84,7 @@ def linear(node: ast.Count) -> Linear:
 
 
 def bounds(combination: Linear) -> tuple[float, float]:
-    """Least and greatest value it could have, taking each atom's range by itself."""
+    """Return the least and the greatest possible value, taking each atom's range by itself."""
     low = high = float(combination.constant)
     for coefficient, atom in combination.terms:
         ends = [coefficient * end if end else 0.0 for end in _range(atom)]
@@ -103,9 +105,9 @@ def _range(atom: ast.Count) -> tuple[float, float]:
 
 
 def magnitude(count: Linear | ast.Count) -> int:
-    """Largest absolute value of a count divided by n + 1, over all prefixes (n their length): |c| + sum |coefficient|.
+    """Return the largest absolute value of a count divided by n + 1, over all prefixes (n their length).
 
-    Counts divided by n + 1 are at most 1, and conditionals at most the greater of their branches.
+    It is |c| + sum |coefficient|: counts divided by n + 1 are at most 1, and conditionals at most the greater branch.
     """
     if isinstance(count, ast.Counting):
         return 1
@@ -116,7 +118,7 @@ def magnitude(count: Linear | ast.Count) -> int:
 
 
 def normal_program(program: Program) -> Program:
-    """The program with each Boolean line in normal form; lines that are counts are left out."""
+    """Return the program with each Boolean line in normal form; lines that are counts are left out."""
     normal = Normal()
     lines = [(name, normal.boolean(node)) for name, node in program.lines if isinstance(node, ast.Boolean)]
     return Program(program.alphabet, tuple(lines), program.outputs)
@@ -129,7 +131,7 @@ class Normal:
         self._known: dict[ast.Node, Any] = {}
 
     def boolean(self, node: ast.Boolean) -> ast.Boolean:
-        """The normal form of a Boolean."""
+        """Return the normal form of a Boolean."""
         if node not in self._known:
             self._known[node] = self._boolean(node)
         found: ast.Boolean = self._known[node]
@@ -165,7 +167,7 @@ class Normal:
         return _negated(self._comparison("=", d))
 
     def count(self, node: ast.Count) -> Linear:
-        """A count as a linear combination of atoms in normal form."""
+        """Return a count as a linear combination of atoms in normal form."""
         if node not in self._known:
             total = Linear(0, ())
             combination = linear(node)

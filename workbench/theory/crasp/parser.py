@@ -1,15 +1,16 @@
-"""Reading C-RASP programs from text.
+"""Reads C-RASP programs from text.
 
     alphabet a b
     V := count(Q(a)) < count(Q(b))                            // some prefix closed more than it opened
     accept := count(V) = 0 and count(Q(a)) = count(Q(b))
 
-One definition per line; a line goes on while a parenthesis is open; ``//`` starts a comment. The last line
-is the output unless a line ``outputs NAME NAME ..`` names others. Expressions, tightest first:
+There is one definition per line. A line continues until its parentheses are closed, and ``//`` starts a comment. The
+last line is the output unless a line ``outputs NAME NAME ..`` names others. Expressions, tightest first:
 
-    Q(a)  Q("(")  MOD(r, m)  true  NAME  ( .. )                Booleans (a name may be a count)
-    7  -7  count(P)  count[1](P)  count[0, 2](P)  count[1..3](P)  where(P, c, d)         counts
-    3 * c          c + d   c - d          < <= > >= = !=          not P          P and Q          P or Q
+- Booleans: ``Q(a)``, ``Q("(")``, ``MOD(r, m)``, ``true``, ``NAME`` (which may also be a count), ``( .. )``;
+- counts: ``7``, ``-7``, ``count(P)``, ``count[1](P)``, ``count[0, 2](P)``, ``count[1..3](P)``, ``where(P, c, d)``;
+- ``3 * c``, then ``c + d`` and ``c - d``, then ``< <= > >= = !=``;
+- ``not P``, then ``P and Q``, then ``P or Q``.
 
 ``count[..]`` looks only at positions j with i - j among the listed offsets.
 """
@@ -32,9 +33,9 @@ __all__ = ["parse"]
 Made = TypeVar("Made")
 
 LARGEST_CONSTANT = 1_000_000
-"""Beyond the longest strings there are no counts to compare with."""
+"""Largest constant. There are no counts above the longest strings to compare with."""
 LARGEST_REACH = 4096
-"""Moduli and offsets have a table of that size in a model."""
+"""Largest modulus and offset; a model has a table of that size."""
 
 _TOKEN = re.compile(
     r'(?P<space>[ \t\r]+|//[^\n]*)|(?P<newline>\n)|(?P<word>\w+)|(?P<string>"[^"\n]*")|(?P<sign>:=|<=|>=|!=|==|\.\.|\S)'
@@ -44,7 +45,7 @@ _SIGNS = frozenset((":=", "<=", ">=", "!=", "==", "=", "<", ">", "..", "+", "-",
 
 @dataclass(frozen=True)
 class Token:
-    """A piece of text and where it stands; ``kind`` is word, string, sign, newline or end."""
+    """A piece of text and its position; ``kind`` is word, string, sign, newline or end."""
 
     kind: str
     text: str
@@ -53,10 +54,10 @@ class Token:
 
 
 def parse(text: str) -> Program:
-    """The program that ``text`` spells.
+    """Return the program that ``text`` spells.
 
     Raises:
-        CraspError: one sentence that begins with line and column and says what is wrong there.
+        CraspError: one sentence that begins with line and column and states what is wrong there.
     """
     parser = _Parser(_tokens(text))
     try:
@@ -141,16 +142,16 @@ class _Parser:
         return self.next
 
     def words(self, head: Token, what: str) -> dict[str, Token]:
-        """The distinct words up to the end of the line, and where they stand."""
-        found: dict[str, Token] = {}
+        """Return the distinct words up to the end of the line, with their tokens."""
+        words: dict[str, Token] = {}
         while self.next.kind in ("word", "string"):
             token = self.take()
-            if token.text.strip('"') in found:
+            if token.text.strip('"') in words:
                 _fail(token, f"the {what} {token.text:.80} is listed twice")
-            found[token.text.strip('"')] = token
-        if not found:
+            words[token.text.strip('"')] = token
+        if not words:
             _fail(self.next, f"{head.text} is followed by at least one {what}, but {_shown(self.next)} was found")
-        return found
+        return words
 
     def definition(self, head: Token) -> None:
         if head.kind != "word" or not head.text.isidentifier() or head.text in RESERVED:
@@ -182,10 +183,10 @@ class _Parser:
         op = "=" if self.next.text == "==" else self.next.text
         if op not in ast.COMPARISONS:
             return left
-        made = self.build(self.take(), ast.Compare, left, op, self.total())
+        comparison = self.build(self.take(), ast.Compare, left, op, self.total())
         if self.next.text in (*ast.COMPARISONS, "=="):
             _fail(self.next, "comparisons do not chain; join two of them by `and`")
-        return made
+        return comparison
 
     def total(self) -> Node:
         left = self.product()
@@ -274,7 +275,7 @@ class _Parser:
         return self.build(head, ast.Conditional, condition, then, otherwise)
 
     def offsets(self) -> tuple[int, ...]:
-        found: list[int] = []
+        offsets: list[int] = []
         while self.next.text in ("[", ","):
             self.take()
             low = high = self.integer(LARGEST_REACH)
@@ -289,9 +290,9 @@ class _Parser:
                 high = self.integer(LARGEST_REACH)
                 if high < low:
                     _fail(dots, f"the range {low}..{high} is empty")
-            found += range(low, high + 1)
+            offsets += range(low, high + 1)
         self.expect("]")
-        return tuple(found)
+        return tuple(offsets)
 
     # ---- tokens --------------------------------------------------------------------------------
     @property
@@ -319,7 +320,7 @@ class _Parser:
         return sign * _number(token, largest)
 
     def build(self, token: Token, cls: Callable[..., Made], *parts: Any) -> Made:
-        """Make a node; what it refuses is said to be wrong at ``token``."""
+        """Make a node; an error of the node is reported at ``token``."""
         try:
             return cls(*parts)
         except CraspError as error:

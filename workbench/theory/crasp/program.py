@@ -15,9 +15,9 @@ from workbench.theory.crasp.syntax import Boolean, Counting, CraspError, Node, R
 __all__ = ["RESERVED", "Program"]
 
 RESERVED = frozenset(("alphabet", "outputs", "Q", "MOD", "true", "not", "and", "or", "count", "where"))
-"""Words that name no line, because they mean something in program text."""
+"""Words that cannot name a line, because they mean something else in program text."""
 DEEPEST = 250
-"""Levels of expressions inside expressions; printer, evaluator and compiler recurse over them."""
+"""Deepest nesting of expressions; printer, evaluator and compiler recurse over it."""
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,10 @@ class Program:
     """Straight-line definitions over an alphabet.
 
     Attributes:
-        alphabet: the symbols; the token id of a symbol is its place in it, counted from 1 (0 is BOS).
+        alphabet: the symbols; the token id of a symbol is its index, counted from 1 (0 is BOS).
         lines: names and expressions, in order; a later line uses an earlier one by containing it.
-        outputs: the lines that are the answer. One output is an acceptor: a string is accepted iff it
-            is true at the last position. Several are the predicates "the next token is ..." of a
+        outputs: the lines that are the answer. A program with one output is an acceptor: it accepts a string exactly if
+            the output is true at the last position. Several outputs are the predicates "the next token is ..." of a
             sequence-to-sequence task.
     """
 

@@ -1,11 +1,15 @@
 """C-RASP programs of languages and tasks from the literature on length generalization.
 
-Acceptors have one output, ``accept``: whether the prefix is in the language. Programs for tasks that write
-an answer have one output ``NEXT_a`` per symbol a and, where the answer has several tokens, ``NEXT_end``:
-whether that is what comes next.
+Acceptors have one output, ``accept``: whether the prefix is in the language. Programs for tasks that write an answer
+have one output ``NEXT_a`` per symbol a: whether a comes next. If the answer has several tokens, they also have
+``NEXT_end``.
 
-Sources: Huang et al. 2024 (2410.02140), Jobanputra et al. 2025 (2505.21785), Bhattamishra et al. 2020
-("On the Ability and Limitations of Transformers to Recognize Formal Languages", 2009.11264), Tomita 1982.
+Sources:
+
+- Huang et al. 2024 (2410.02140);
+- Jobanputra et al. 2025 (2505.21785);
+- Bhattamishra et al. 2020 ("On the Ability and Limitations of Transformers to Recognize Formal Languages", 2009.11264);
+- Tomita 1982.
 """
 
 from __future__ import annotations
@@ -21,17 +25,17 @@ SEP = "<sep>"
 
 
 def previous(operand: Predicate) -> Predicate:
-    """``operand`` held at the previous position (false at the first)."""
+    """Return the Boolean that ``operand`` was true at the previous position (false at the first)."""
     return count(operand, offsets={1}) == 1
 
 
 def exists(operand: Predicate) -> Predicate:
-    """``operand`` holds at some position of the prefix."""
+    """Return the Boolean that ``operand`` is true at some position of the prefix."""
     return count(operand) >= 1
 
 
 def never(operand: Predicate) -> Predicate:
-    """``operand`` holds at no position of the prefix."""
+    """Return the Boolean that ``operand`` is true at no position of the prefix."""
     return count(operand) == 0
 
 
@@ -155,12 +159,12 @@ def _after_a_later_one(letters: str) -> Iterable[Predicate]:
 
 # ---- retrieval -----------------------------------------------------------------------------------
 def unique_right(letters: Sequence[str], separator: str | None = None) -> Program:
-    """UR: the letter after the one place where the last letter occurred (after any such place)."""
+    """UR: the letter after the only occurrence of the last letter (after any occurrence, if there are several)."""
     return _retrieval(letters, separator, lambda asked, answer: Q(answer) & previous(Q(asked)))
 
 
 def unique_left(letters: Sequence[str], separator: str | None = None) -> Program:
-    """UL: the letter before the one place where the last letter occurred (before any such place)."""
+    """UL: the letter before the only occurrence of the last letter (before any occurrence, if there are several)."""
     return _retrieval(letters, separator, lambda asked, answer: Q(asked) & previous(Q(answer)))
 
 
@@ -179,7 +183,7 @@ def _first(letter: str) -> Predicate:
 
 
 def _retrieval(letters: Sequence[str], separator: str | None, pair: Callable[[str, str], Predicate]) -> Program:
-    """NEXT_a: the last letter is some s, and ``pair(s, a)`` held somewhere."""
+    """NEXT_a: the last letter is some s, and ``pair(s, a)`` was true somewhere."""
     found = {a: any_of(Q(s) & exists(pair(s, a)) for s in letters) for a in letters}
     return _answers([*letters, *([separator] if separator else [])], found)
 
@@ -241,7 +245,7 @@ def most_frequent(letters: Sequence[str]) -> Program:
 def interleaved_majority(strings: int = 3) -> Program:
     """After ``x <sep>`` write, for each of several interleaved strings, which of 0 and 1 it has more of.
 
-    x is as long as a multiple of their number, so the position tells whose turn it is.
+    The length of x is a multiple of their number, so that the position determines the string.
     """
     inside = never(Q(SEP))
     turn = [MOD((k + 1) % strings, strings) for k in range(strings)]

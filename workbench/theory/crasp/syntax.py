@@ -1,26 +1,28 @@
 """The syntax of C-RASP[periodic, local]: Booleans and counts over positions.
 
-C-RASP (Yang and Chiang 2024, "Counting Like Transformers: Compiling Temporal Counting Logic Into Softmax
-Transformers", 2404.04393) counts how many positions of the prefix satisfy a Boolean and compares such
-counts. Huang et al. (2410.02140) add *periodic* predicates, which read the position modulo a number, and
-*local* ones, by which a count looks at boundedly many recent positions only.
+C-RASP counts how many positions of the prefix satisfy a Boolean, and compares such counts. It is the language of Yang
+and Chiang (2024, "Counting Like Transformers: Compiling Temporal Counting Logic Into Softmax Transformers",
+2404.04393). Huang et al. (2410.02140) add *periodic* predicates, which read the position modulo a number. They also add
+*local* ones, by which a count looks at boundedly many recent positions.
 
-At position i (1, 2, ..) of a string every expression has a value that depends on the first i symbols alone:
+At position i (1, 2, ..) of a string the value of every expression depends only on the first i symbols. Booleans:
 
-    Symbol(a)                   the i-th symbol is a                                  Boolean
-    Residue(r, m)               i mod m = r                                           Boolean
-    Truth()                     true                                                  Boolean
-    Not, And, Or                                                                      Boolean
-    Compare(c, op, d)           c op d, with op one of <= < >= > = !=                 Boolean
-    Counting(p)                 in how many j <= i does p hold?                       count
-    Counting(p, offsets)        in how many j <= i with i - j in offsets?             count
-    Conditional(p, c, d)        c where p holds at i, else d                          count
-    Constant, Add, Subtract, Scale                                                    count
+- ``Symbol(a)``: the i-th symbol is a;
+- ``Residue(r, m)``: i mod m = r;
+- ``Truth()``: true;
+- ``Not``, ``And``, ``Or``;
+- ``Compare(c, op, d)``: c op d, with op one of ``<= < >= > = !=``.
 
-Nodes are immutable, and equal ones are one object: a shared subterm is shared wherever it came from, so
-every table over nodes can be a plain dict. A program is a list of named expressions
-(:mod:`workbench.theory.crasp.program`), easier to write with :mod:`workbench.theory.crasp.builder` or as
-text (:mod:`workbench.theory.crasp.parser`).
+Counts:
+
+- ``Counting(p)``: number of j <= i at which p is true;
+- ``Counting(p, offsets)``: number of such j with i - j in offsets;
+- ``Conditional(p, c, d)``: c if p is true at i, else d;
+- ``Constant``, ``Add``, ``Subtract``, ``Scale``.
+
+Nodes are immutable, and equal ones are one object, so that any table over nodes can be a plain dict. A program is a
+list of named expressions (:mod:`workbench.theory.crasp.program`). It is easier to write with
+:mod:`workbench.theory.crasp.builder` or as text (:mod:`workbench.theory.crasp.parser`).
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ COMPARISONS = ("<=", "<", ">=", ">", "=", "!=")
 
 
 class CraspError(TheoryError):
-    """A program that is not one; the message is one sentence, with line and column where it came from text."""
+    """An invalid program; the message is one sentence, with line and column if the program came from text."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +48,10 @@ class Node(metaclass=Interned):
     @property
     def children(self) -> tuple[Node, ...]:
         """The expressions it is made of, in order."""
-        found: list[Node] = []
+        nodes: list[Node] = []
         for value in field_values(self):
-            found += [value] if isinstance(value, Node) else [v for v in _sequence(value) if isinstance(v, Node)]
-        return tuple(found)
+            nodes += [value] if isinstance(value, Node) else [v for v in _sequence(value) if isinstance(v, Node)]
+        return tuple(nodes)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), field_values(self)
@@ -158,10 +160,10 @@ class Constant(Count):
 
 @dataclass(frozen=True, eq=False)
 class Counting(Count):
-    """In how many positions j <= i does ``operand`` hold?
+    """The number of positions j <= i at which ``operand`` is true.
 
-    With ``offsets`` only the positions with i - j among them are looked at (a local count): a tuple of
-    distinct integers from 0 in ascending order, or None for the whole prefix.
+    With ``offsets`` only the positions with i - j among them count (a local count). ``offsets`` is a tuple of distinct
+    integers from 0 in ascending order, or None for the whole prefix.
     """
 
     operand: Boolean
@@ -227,7 +229,7 @@ class Scale(Count):
 
 # ---- over nodes -----------------------------------------------------------------------------------
 def subterms(roots: Iterable[Node]) -> list[Node]:
-    """Every distinct node below ``roots`` once, each after its children (without recursion, however deep)."""
+    """Return every distinct node below ``roots`` once, each after its children (without recursion)."""
     ordered: dict[Node, None] = {}
     for root in roots:
         stack: list[tuple[Node, Iterator[Node]]] = [(root, iter(root.children))]
@@ -243,16 +245,16 @@ def subterms(roots: Iterable[Node]) -> list[Node]:
 
 
 def written_out(roots: Iterable[Node]) -> int:
-    """How many nodes expressions have that are written out in full, each part as often as it is used."""
+    """Return the number of nodes of expressions written out in full, each part as often as it is used."""
     sizes: dict[Node, int] = {}
-    found = list(roots)
-    for node in subterms(found):
+    expressions = list(roots)
+    for node in subterms(expressions):
         sizes[node] = 1 + sum(sizes[child] for child in node.children)
-    return sum(sizes[root] for root in found)
+    return sum(sizes[root] for root in expressions)
 
 
 def kind(value: object) -> str:
-    """What a value is, in words for error messages."""
+    """Return what a value is, in words for error messages."""
     if isinstance(value, Boolean):
         return "a Boolean"
     if isinstance(value, Count):
@@ -288,7 +290,7 @@ def _several(operator: str, terms: tuple[Boolean, ...]) -> None:
 
 
 def _bounded(offsets: object) -> tuple[int, ...]:
-    """Offsets in ascending order, refused where the local predicate they stand for is not bounded."""
+    """Return offsets in ascending order; raise CraspError if they are not finitely many."""
     if not isinstance(offsets, Collection) or isinstance(offsets, str):
         raise CraspError(
             "a local predicate is given by finitely many offsets i - j, such as {1} or range(4), "

@@ -1,1 +1,1 @@
-"""Limit transformers: their heads, their precision, and the training lengths that theorems ask for."""
+"""Limit transformers: their heads, their precision, and the training lengths that theorems require."""

@@ -1,11 +1,10 @@
-"""Training lengths that suffice by theorem, from stated parameters; each result lists what entered it.
+"""Training lengths that suffice by theorem, from stated parameters; each result lists its inputs.
 
-"Quantitative Bounds for Length Generalization in Transformers" (Izzo, Nichani, Lee, arXiv 2510.27015),
-theorems 4.1, 4.2 and 5.2, and theorem 4.3 of "The Role of Sparsity for Length Generalization in Transformers"
-(Golowich et al., arXiv 2502.16792). The theorems are asymptotic: constants and some composite quantities
-are not stated, are taken as 1 or as described, and are listed in :attr:`Bound.unknown`. So a bound is good
-for comparing, and for saying how a length must grow, not for choosing a length. Values can exceed any float:
-they are kept as log10.
+Theorems 4.1, 4.2 and 5.2 are those of "Quantitative Bounds for Length Generalization in Transformers" (Izzo, Nichani,
+Lee, arXiv 2510.27015). Theorem 4.3 is that of "The Role of Sparsity for Length Generalization in Transformers"
+(Golowich et al., arXiv 2502.16792). The theorems are asymptotic. Constants and some composite quantities are not
+stated; they are taken as 1 or as described, and :attr:`Bound.unknown` lists them. So use a bound to compare models, or
+to see how a length must grow, not to choose a length. Values can exceed any float; they are stored as log10.
 """
 
 from __future__ import annotations
@@ -26,22 +25,22 @@ PAPERS: Mapping[str, str] = {
     "theorem 4.3": SPARSITY,
     "theorem 5.2": QUANTITATIVE,
 }
-"""The paper of each theorem. Rows of the measurement ``bound`` store the theorem alone."""
+"""The paper of each theorem. Rows of the measurement ``bound`` store only the theorem."""
 NO_CONSTANT = "the constant of the O(.), taken as 1"
 Reading = Literal["inside", "outside"]
 
 
 @dataclass(frozen=True)
 class Bound:
-    """One theorem with numbers in it.
+    """One theorem with its numbers.
 
     Attributes:
         theorem: e.g. ``theorem 4.1``.
         source: the paper.
-        quantity: what the value is.
-        log10: log10 of the value; infinite where the theorem gives no finite one.
-        parts: every quantity that entered, by name.
-        unknown: what the source does not state, and what was taken instead.
+        quantity: the quantity of the value.
+        log10: log10 of the value; infinite if the theorem gives no finite one.
+        parts: every input quantity, by name.
+        unknown: quantities that the source does not state, and the values taken instead.
     """
 
     theorem: str
@@ -53,7 +52,7 @@ class Bound:
 
     @property
     def value(self) -> float:
-        """The value; infinite where it exceeds all floats."""
+        """The value; infinite if it exceeds all floats."""
         return 10.0**self.log10 if self.log10 < 308 else math.inf
 
 
@@ -71,16 +70,16 @@ def cited(theorem: str) -> str:
 def one_layer_worst_case(
     *, lipschitz: float, period: int, alphabet: int, locality: int, epsilon: float, gamma: float, bits: float
 ) -> Bound:
-    """Theorem 4.1: one layer, finite precision, every string.
+    """Return the bound of theorem 4.1: one layer, finite precision, every string.
 
-    Two limit transformers that agree to epsilon up to this length agree to O(epsilon) at all lengths:
+    Two limit transformers that agree to epsilon up to this length agree to O(epsilon) at all lengths. The bound is
     max(2^(p/gamma), L^2 Delta^7 |Sigma|^6 tau^2 / epsilon^2).
 
     Args:
         lipschitz: L, a composite of the parameter norms of both; 0 = attention does not reach the output.
         period: Delta.
         alphabet: number of symbols.
-        locality: tau; 0 is counted as 1, without which the bound would be 0.
+        locality: tau; 0 counts as 1, because the bound would be 0 otherwise.
         epsilon: accuracy.
         gamma: the smaller of the two margins, per log K; infinite if all scores always tie.
         bits: p, precision.
@@ -121,10 +120,10 @@ def one_layer_worst_case(
 
 
 def one_layer_average_case(*, epsilon: float, prior: float) -> Bound:
-    """Theorem 4.2: one layer, strings whose token frequencies are drawn from a Dirichlet distribution.
+    """Return the bound of theorem 4.2: one layer, strings whose token frequencies are Dirichlet-distributed.
 
-    epsilon^(-2 - 2/alpha_0), up to logarithms; the conclusion is O(sqrt(epsilon)), not O(epsilon). The long
-    strings' law must be covered by the short strings': on disjoint supports no bound exists.
+    It is epsilon^(-2 - 2/alpha_0), up to logarithms; the conclusion is O(sqrt(epsilon)), not O(epsilon). The
+    distribution of the short strings must cover that of the long strings. On disjoint supports no bound exists.
 
     Args:
         epsilon: accuracy.
@@ -142,16 +141,16 @@ def one_layer_average_case(*, epsilon: float, prior: float) -> Bound:
 
 
 def two_layers(*, log10_complexity: float, epsilon: float, gamma: float, reading: Reading = "inside") -> Bound:
-    """Theorem 5.2: two layers, infinite precision, local term scaled by log i.
+    """Return the bound of theorem 5.2: two layers, infinite precision, local term scaled by log i.
 
-    (max(C(f), C(g)) / epsilon)^max(1/gamma, 3) (reading ``inside``). One summary of the paper has C outside
-    the power, max(C) epsilon^-max(1/gamma, 3) (reading ``outside``); the rate n^(-1/3) of lemma 5.3, solved
-    for n, gives the first.
+    It is (max(C(f), C(g)) / epsilon)^max(1/gamma, 3) (reading ``inside``). One statement in the paper has C outside the
+    power, max(C) epsilon^-max(1/gamma, 3) (reading ``outside``). The rate n^(-1/3) of lemma 5.3, solved for n, gives
+    the first.
 
     Args:
         log10_complexity: log10 of max(C(f), C(g)), which is exponential in the first layer's weights.
         epsilon: accuracy.
-        gamma: the smaller position margin; infinite where the local terms set none.
+        gamma: the smaller position margin; infinite if the local terms set none.
         reading: see above.
     """
     if reading not in ("inside", "outside"):
@@ -177,16 +176,16 @@ def two_layers(*, log10_complexity: float, epsilon: float, gamma: float, reading
 def sparse_attention_error(
     *, length: int, longest: int, local: int, coverage: float, coverage_longest: float, realizability: float
 ) -> Bound:
-    """Theorem 4.3 of the sparsity paper: the error at length ``longest`` after fitting lengths up to ``length``.
+    """Return theorem 4.3 of the sparsity paper: the error at ``longest`` after fitting lengths up to ``length``.
 
-    eta_L eta_Lbar L Lbar^2 delta, for sparse functional attention that is local and relative.
+    It is eta_L eta_Lbar L Lbar^2 delta, for sparse functional attention that is local and relative.
 
     Args:
         length: L; fitted on lengths L/2..L.
         longest: Lbar.
-        local: L_local, the span of what an answer depends on.
-        coverage: eta_L: how much likelier a set of places can be at one length than, shifted, at another.
-        coverage_longest: eta_Lbar. A fixed law shifted uniformly has eta_l = l.
+        local: L_local, the span of the tokens that an answer depends on.
+        coverage: eta_L: the largest ratio of the probabilities of a set of positions at two lengths, after a shift.
+        coverage_longest: eta_Lbar. A fixed distribution shifted uniformly has eta_l = l.
         realizability: delta, the loss of the best hypothesis at every length.
 
     Raises:
@@ -218,7 +217,7 @@ def sparse_attention_error(
     )
 
 
-def _positive(**given: float) -> None:
-    for name, value in given.items():
+def _positive(**parameters: float) -> None:
+    for name, value in parameters.items():
         if not value > 0:
             raise TheoryError(f"{name} must be positive, not {value}")

@@ -1,4 +1,4 @@
-"""What the theorems ask of a checkpoint's actual weights: norms, composites of them, and margins."""
+"""Inputs of the theorems from a checkpoint's actual weights: norms, composites of them, and margins."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COMPLEXITY = "C(f) as exp(2 max_h |K^T Q|_h r^2) times the norms of everything e
 
 @dataclass(frozen=True)
 class NotCovered:
-    """Why no theorem speaks about an architecture.
+    """Why no theorem is about an architecture.
 
     Attributes:
         theorem: the nearest one.
@@ -35,9 +35,9 @@ class NotCovered:
 
 
 def coverage(cfg: ModelConfig) -> NotCovered | None:
-    """Whether a theorem of arXiv 2510.27015 is about this architecture; None = it is."""
+    """Return why no theorem of arXiv 2510.27015 is about this architecture; None if one is."""
     theorem = "theorem 4.1" if cfg.n_layers == 1 else "theorem 5.2"
-    wanted = ("all", "learned") if cfg.n_layers == 1 else ("local",)
+    covered = ("all", "learned") if cfg.n_layers == 1 else ("local",)
     why = ""
     if cfg.n_layers > 2:
         why = f"the theorems are about one and two layers, not {cfg.n_layers}"
@@ -47,18 +47,20 @@ def coverage(cfg: ModelConfig) -> NotCovered | None:
         why = f"they are about periodic and local positions ({limit_positions()}), not {cfg.positions.name}"
     elif cfg.normalization_type is not None:
         why = "they are about models without LayerNorm"
-    elif cfg.attention == "softmax" and cfg.log_scaling not in wanted:
+    elif cfg.attention == "softmax" and cfg.log_scaling not in covered:
         scaled = "scores" if cfg.n_layers == 1 else "the local term"
         why = f"it multiplies {scaled} by log K, and log_scaling is {cfg.log_scaling}"
     return NotCovered(theorem, why) if why else None
 
 
 def norms(model: HookedTransformer) -> dict[str, float]:
-    """Operator norms of a model's parts, in nats where scores are meant.
+    """Return operator norms of a model's parts; those of scores are in nats.
 
-    ``residual`` is the largest norm of a first-layer input; per layer l: ``scores_l`` the largest |W_Q W_K^T| of a
-    head over the attention scale, ``values_l`` the sum over heads of |W_V W_O|, ``mlp_l`` 1 + slope |W_in| |W_out|.
-    ``unembedding`` is |W_U|.
+    ``residual`` is the largest norm of a first-layer input, and ``unembedding`` is |W_U|. Per layer l:
+
+    - ``scores_l``: the largest |W_Q W_K^T| of a head over the attention scale;
+    - ``values_l``: the sum over heads of |W_V W_O|;
+    - ``mlp_l``: 1 + slope |W_in| |W_out|.
     """
     import torch
 
@@ -70,20 +72,20 @@ def norms(model: HookedTransformer) -> dict[str, float]:
     terms = cfg.positions.limit_terms(model, 0)
     if terms is not None:
         inputs = inputs + terms.vectors[None]
-    found = {"residual": float(inputs.norm(dim=-1).max()), "unembedding": largest(model.W_U)}
+    sizes = {"residual": float(inputs.norm(dim=-1).max()), "unembedding": largest(model.W_U)}
     for layer in range(cfg.n_layers):
         block: Any = model.blocks[layer]
         attn = block.attn
-        found[f"scores_{layer + 1}"] = largest(attn.W_Q @ attn.W_K.transpose(1, 2)) / cfg.attn_scale
-        found[f"values_{layer + 1}"] = sum(largest(v @ o) for v, o in zip(attn.W_V, attn.W_O, strict=True))
-        found[f"mlp_{layer + 1}"] = 1.0
+        sizes[f"scores_{layer + 1}"] = largest(attn.W_Q @ attn.W_K.transpose(1, 2)) / cfg.attn_scale
+        sizes[f"values_{layer + 1}"] = sum(largest(v @ o) for v, o in zip(attn.W_V, attn.W_O, strict=True))
+        sizes[f"mlp_{layer + 1}"] = 1.0
         if not cfg.attn_only:
-            found[f"mlp_{layer + 1}"] += SLOPES[cfg.act_fn] * largest(block.mlp.W_in) * largest(block.mlp.W_out)
-    return found
+            sizes[f"mlp_{layer + 1}"] += SLOPES[cfg.act_fn] * largest(block.mlp.W_in) * largest(block.mlp.W_out)
+    return sizes
 
 
 def composite(found: Mapping[str, float]) -> float:
-    """L of one layer: how far the output moves, at most, when attention weights move by 1 in l1.
+    """Return L of one layer: the largest change of the output when attention weights change by 1 in l1.
 
     The paper's composite is not stated; this is the product residual x values x mlp x unembedding.
     """
@@ -91,7 +93,7 @@ def composite(found: Mapping[str, float]) -> float:
 
 
 def log10_complexity(found: Mapping[str, float]) -> float:
-    """log10 of C(f) for two layers: exponential in the first layer's scores, a product of all other norms.
+    """Return log10 of C(f) for two layers: exponential in the first layer's scores, a product of all other norms.
 
     The paper's polynomials are not stated; every exponent and constant here is 1.
     """
@@ -103,25 +105,25 @@ def log10_complexity(found: Mapping[str, float]) -> float:
 def checkpoint_bound(
     model: HookedTransformer, bos: int | None, *, epsilon: float, bits: float, reading: Reading = "inside"
 ) -> tuple[Bound | NotCovered, dict[str, float]]:
-    """The theorem that covers a model, on its weights; and every part of it that can be had in any case.
+    """Return the bound of the theorem that covers a model, computed from its weights, and all of its parts.
 
     Returns:
-        the bound, or why there is none, and named quantities of the weights: the norms, and where the first
-        layer is a limit transformer's also period, locality, gamma_top, gamma_pair and position_margin
-        (infinite where no score differs from another).
+        the bound, or why there is none, and named quantities of the weights. These are the norms; if the first layer
+        is that of a limit transformer, also period, locality, gamma_top, gamma_pair and position_margin. Margins are
+        infinite if no score differs from another.
     """
     refused = coverage(model.cfg)
     parts = norms(model)
     heads: list[LimitHead] = []
     if model.cfg.attention != "linear" and model.cfg.positions.limit:
         heads = limit_heads(model, bos)
-        found = [margins(head) for head in heads]
+        head_margins = [margins(head) for head in heads]
         parts |= {
             "period": heads[0].period,
             "locality": heads[0].locality,
             "alphabet": len(heads[0].tokens),
-            "gamma_top": min(m.top for m in found),
-            "gamma_pair": min(m.pair for m in found),
+            "gamma_top": min(m.top for m in head_margins),
+            "gamma_pair": min(m.pair for m in head_margins),
             "position_margin": position_margin([head.phi for head in heads]),
         }
     if refused is not None:

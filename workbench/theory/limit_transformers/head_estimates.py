@@ -1,12 +1,12 @@
-"""Reading a trained first layer as a limit transformer: period, locality, local term, margins, and what is left over.
+"""Fits a trained first layer by a limit transformer: period, locality, local term, margins, and the residual.
 
 The scores of a limit transformer's first layer are, up to one free constant per query,
 
     token x token + token x residue + residue x token + residue x residue + phi(lag), lag <= tau,
 
-the first factor being the query's. That form is fitted to measured scores by least squares, one constant
-per query included, and the share of variance it leaves on other strings is reported. A small share says
-that the layer works like a limit transformer; nothing here assumes that it does.
+where the first factor is the query's. That form is fitted to measured scores by least squares, with one constant per
+query. The share of variance that the fit leaves on other strings is reported. A small share means that the layer works
+like a limit transformer; the fit does not assume it.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ LARGEST_LAG = 12
 QUERIES = 8
 """Queries taken from the end of each string."""
 LOCAL_SHARE = 0.01
-"""Share of the squared local term that may lie beyond the locality."""
+"""Share of the squared local term that may be beyond the locality."""
 NEGLIGIBLE = 1e-3
-"""A local term below this part of the spread of the scores is none, and so is a gap below its thousandth."""
+"""A local term below this part of the spread of the scores counts as none, and so does a gap below its thousandth."""
 NO_PERIOD = 0.01
-"""With less than this share left by period 1 no longer period is looked for."""
+"""If period 1 leaves less than this share, no longer period is tried."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,13 +48,13 @@ class HeadEstimate:
     Attributes:
         head: index of the head.
         period: Delta, the least period that explains nearly as much as the best of those tried.
-        locality: tau, the lag after which the local term is negligible; None if it reaches beyond the
-            largest lag that was fitted, so that the head is not local.
+        locality: tau, the lag after which the local term is negligible; None if it reaches beyond the largest lag that
+            was fitted, so that the head is not local.
         limit: the fitted head; its tables are defined up to one constant per query.
-        residual_share: variance of the scores within queries that the fit leaves, on strings it was not
-            fitted to; 0 = exactly a limit transformer, 1 = nothing explained.
-        residual_rms: the same as a root mean square, in nats (per log K where scores are log-scaled).
-        margins: of the fitted head; gaps that are no larger than ``residual_rms`` count as ties.
+        residual_share: variance of the scores within queries that the fit leaves, on strings that it was not fitted to;
+            0 = exactly a limit transformer, 1 = nothing explained.
+        residual_rms: the same as a root mean square, in nats (per log K if scores are log-scaled).
+        margins: of the fitted head; gaps up to ``residual_rms`` count as ties.
         shares: ``{period: residual share}`` of every period tried.
     """
 
@@ -90,7 +90,7 @@ class Measured:
     d_vocab: int
 
     def rows(self, chosen: NDArray[np.bool_]) -> Measured:
-        """Some of the rows; groups are numbered anew."""
+        """Return some of the rows, with the groups renumbered."""
         _, group = np.unique(self.group[chosen], return_inverse=True)
         return Measured(
             score=self.score[chosen],
@@ -108,9 +108,9 @@ def estimate_heads(model: HookedTransformer, tokens: Ints, bos: int | None) -> l
     """Fit every head of a model's first layer.
 
     Args:
-        model: any model of the house, with whatever positions.
-        tokens: ``[string, position]`` probe strings, BOS included where the task has one. Every pair of
-            tokens should occur; half of the strings are fitted, the other half is what the residual is of.
+        model: any model of LengthLens, with any positions.
+        tokens: ``[string, position]`` probe strings, BOS included if the task has it. Every pair of tokens should
+            occur. The fit uses half of the strings, and the residual is measured on the others.
         bos: the token that stands first and nowhere else, or None.
 
     Raises:
@@ -140,7 +140,7 @@ def _estimate(fitted: Measured, other: Measured, head: int, bos: int | None, sca
 
 
 def measure_scores(model: HookedTransformer, tokens: Ints) -> Measured:
-    """Scores of the last :data:`QUERIES` queries of every string.
+    """Return scores of the last :data:`QUERIES` queries of every string.
 
     Raises:
         TheoryError: for linear attention, which has no scores.
@@ -156,8 +156,8 @@ def measure_scores(model: HookedTransformer, tokens: Ints) -> Measured:
     string, query, key = np.meshgrid(
         np.arange(len(tokens)), np.arange(length - QUERIES, length), np.arange(length), indexing="ij"
     )
-    seen = key <= query
-    string, query, key = string[seen], query[seen], key[seen]
+    visible = key <= query
+    string, query, key = string[visible], query[visible], key[visible]
     scores = cache[name].double().numpy().transpose(0, 2, 3, 1)[string, query, key]
     log_keys = np.log(query + 1.0)
     scaling = model.cfg.log_scaling
@@ -174,7 +174,7 @@ def measure_scores(model: HookedTransformer, tokens: Ints) -> Measured:
 
 
 def _fit(data: Measured, head: int, period: int, locality: int) -> LimitHead:
-    """The least-squares limit head with this period and locality, of least norm where there are several."""
+    """Return the least-squares limit head with this period and locality, of least norm if there are several."""
     v, p = data.d_vocab, period
     lag = data.query_id - data.key_id
     near = lag <= locality
@@ -196,23 +196,23 @@ def _fit(data: Measured, head: int, period: int, locality: int) -> LimitHead:
 
 
 def _residual(data: Measured, limit: LimitHead, head: int) -> tuple[float, float]:
-    """Share of the variance within queries that a fitted head leaves, and its root mean square."""
+    """Return the share of the variance within queries that a fitted head leaves, and its root mean square."""
     p, lag = limit.period, data.query_id - data.key_id
     phi = np.where(lag <= limit.locality, limit.phi[np.minimum(lag, limit.locality)], 0.0)
-    said = limit.content[data.query, data.query_id % p, data.key, data.key_id % p] + data.local_factor * phi
-    left, whole = _within(data.score[:, head] - said, data.group), _within(data.score[:, head], data.group)
+    predicted = limit.content[data.query, data.query_id % p, data.key, data.key_id % p] + data.local_factor * phi
+    residual, whole = _within(data.score[:, head] - predicted, data.group), _within(data.score[:, head], data.group)
     total = float(whole @ whole)
-    share = float(left @ left) / total if total > 0 else 0.0
-    return share, float(np.sqrt(left @ left / len(left)))
+    share = float(residual @ residual) / total if total > 0 else 0.0
+    return share, float(np.sqrt(residual @ residual / len(residual)))
 
 
 def _within(values: Floats, group: Ints) -> Floats:
-    """Values less the mean of their query."""
+    """Return values minus the mean of their query."""
     return np.asarray(values - (np.bincount(group, values) / np.bincount(group))[group])
 
 
 def _least_period(shares: dict[int, float]) -> int:
-    """The smallest period within a tenth of what the best of them gains over period 1."""
+    """Return the smallest period within a tenth of the best gain over period 1."""
     first, best = shares[1], min(shares.values())
     if first < NO_PERIOD:
         return 1
@@ -220,7 +220,7 @@ def _least_period(shares: dict[int, float]) -> int:
 
 
 def _locality(phi: Floats, negligible: float) -> int | None:
-    """The lag after which the local term is negligible, or None if it is not before the largest lag."""
+    """Return the lag after which the local term is negligible, or None if it is not before the largest lag."""
     squares = phi**2
     beyond = squares.sum() - np.cumsum(squares)
     tau = int(np.argmax(beyond <= max(LOCAL_SHARE * squares.sum(), negligible**2)))

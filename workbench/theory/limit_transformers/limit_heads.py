@@ -135,7 +135,7 @@ def limit_heads(model: HookedTransformer, bos: int | None) -> list[LimitHead]:
     """The heads of a model's first layer as tables, computed from its weights.
 
     Exact for positions that are a limit transformer's (none, limit, relative) with softmax or hardmax attention,
-    LayerNorm included: it acts on token and residue alone there. A learned gain of log K is multiplied into the table,
+    LayerNorm included: there it acts only on token and residue. A learned gain of log K is multiplied into the table,
     and what an encoding adds to every score of a query is part of the content.
 
     Raises:

@@ -29,9 +29,9 @@ class NormRegularizer:
         precision: bits of a number.
         weights: the operator norms of all weight matrices of tokens, attention, MLPs and answers, summed, with the
             Euclidean norms of biases and gains.
-        position_vectors: the longest position vector; 0 where none is added.
-        position_products: what attention reads from positions alone, squared: for added vectors
-            :func:`positional_penalty`, for a bias by lag the sum of its squares over the lags there are.
+        position_vectors: the longest position vector; 0 if none is added.
+        position_products: the square of what attention reads only from positions. For added vectors it is
+            :func:`positional_penalty`; for a bias by lag it is the sum of its squares over the existing lags.
     """
 
     layers: float
@@ -99,10 +99,10 @@ def positional_penalty(
     w_q: Float[Tensor, "head d_model d_head"],
     w_k: Float[Tensor, "head d_model d_head"],
 ) -> Float[Tensor, ""]:
-    """What the heads of one layer read from position vectors alone, as the paper's experiments have it.
+    """Return the penalty on what the heads of one layer read only from position vectors, as in the paper's experiments.
 
-    With M = (p W_Q)(p W_K)^T, without biases, scale or LayerNorm, the squares of the lower triangle of M (query i >=
-    key j) are summed over queries and averaged over keys; heads add up.
+    Let M = (p W_Q)(p W_K)^T, without biases, scale or LayerNorm. The squares of the lower triangle of M (query i >= key
+    j) are summed over queries and averaged over keys. The penalties of heads are summed.
     """
     products = (table @ w_q) @ (table @ w_k).transpose(1, 2)
     return products.tril().pow(2).sum(1).mean(1).sum()

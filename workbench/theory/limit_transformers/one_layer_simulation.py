@@ -1,14 +1,13 @@
 """One layer: a short string z on which a limit transformer answers nearly as on a long string x.
 
-At the last query a head averages over keys, and what it averages depends on each key's class (token and
-residue) alone. With hardmax attention only the keys of the best score that are there take part, the tie
-set. So z must have nearly the frequencies of x *inside every head's tie set*. Keeping overall frequencies is
-not enough: a class that occurs once in a million may be alone in its tie set. z keeps BOS and the last
-tau + 1 tokens, at their residues; how many keys of each class come before them is found by an integer
-program that makes z as short as can be.
+At the last query a head averages over keys. The average depends only on each key's class (token and residue). With
+hardmax attention only the keys with the best score count, the tie set. So z must have nearly the frequencies of x
+*inside every head's tie set*. Overall frequencies are not enough: a class that occurs once in a million may be the only
+member of its tie set. The string z contains BOS and the last tau + 1 tokens, at their residues. An integer program
+finds how many keys of each class come before them, so that z is as short as possible.
 
-Theorem 4.1 of arXiv 2510.27015 rests on such a z of epsilon^-2 tokens. Its proof was not available; this solves
-the problem that it states. A chain of m tie sets that overlap needs about epsilon^-(m-1) tokens.
+Theorem 4.1 of arXiv 2510.27015 rests on such a z of epsilon^-2 tokens. Its proof was not available; this solves the
+problem that it states. A chain of m tie sets that overlap needs about epsilon^-(m-1) tokens.
 """
 
 from __future__ import annotations
@@ -37,10 +36,10 @@ class Simulation:
     """A short string in place of a long one.
 
     Attributes:
-        tokens: ``[position]`` z, with BOS where x has one; its last position has the residue of x's.
-        epsilon: what was asked for.
+        tokens: ``[position]`` z, with BOS if x has it; its last position has the residue of x's.
+        epsilon: the requested accuracy.
         error: largest difference, over heads and key classes, between the weight of a class in x and in z.
-        optimal: whether no shorter z keeps what must be kept; False where time ran out first.
+        optimal: whether no shorter z satisfies the constraints; False if time ran out first.
     """
 
     tokens: Ints
@@ -65,19 +64,19 @@ class Slots:
 def simulate(
     heads: Sequence[LimitHead], tokens: Ints, epsilon: float, attention: Attention = "hardmax", tie: float = 1e-9
 ) -> Simulation:
-    """The shortest string on which all heads weigh the key classes, at the last query, within epsilon.
+    """Return the shortest string on which all heads weigh the key classes, at the last query, within epsilon.
 
     Args:
-        heads: heads of one layer with the same period and BOS; those of a second function as well, if z is to
-            serve both.
-        tokens: x, ``[position]`` token ids, BOS included where the heads have one.
+        heads: heads of one layer with the same period and BOS; those of a second function as well, if z is to serve
+            both.
+        tokens: x, ``[position]`` token ids, BOS included if the heads have it.
         epsilon: largest change of the weight of any class in any head.
         attention: ``hardmax``, or ``softmax`` of scores that no log K multiplies.
         tie: scores this close to the best one are tied with it (hardmax only).
 
     Raises:
-        TheoryError: for heads that do not go together or scale only their local term, for softmax under log
-            scaling, for a string not longer than what is kept, or if no z was found in time.
+        TheoryError: for heads with different periods or BOS, or that scale only their local term, and for softmax under
+            log scaling. Also for a string that is too short, or if no z was found in time.
     """
     _check(heads, attention)
     start, kept = int(heads[0].bos is not None), 1 + max(head.locality for head in heads)

@@ -1,11 +1,12 @@
-"""Two layers: a short subsequence that keeps averages of local contexts and running frequencies.
+"""Two layers: a short subsequence that preserves averages of local contexts and running frequencies.
 
-The first layer's output at a position is a function of the last tokens and of the running token frequencies.
-A second layer averages such things. Lemma 5.3 of arXiv 2510.27015 states that a subsequence z of about n
-positions of x keeps the average of any Lipschitz such function within about (tau + 1) / n^(1/3). The
-positions are kept or dropped by a Markov chain of two states, so that z consists of long segments of x,
-inside which the last tokens are right. The transition probabilities are not stated there: runs of mean
-length n^(1/3) balance the two errors, (tau + 1) / run at the seams and sqrt(run / n) of sampling.
+The first layer's output at a position is a function of the last tokens and of the running token frequencies. A second
+layer averages such functions. Lemma 5.3 of arXiv 2510.27015 is about a subsequence z of about n positions of x. It
+preserves the average of any Lipschitz function of this kind within about (tau + 1) / n^(1/3).
+
+A Markov chain of two states includes or drops positions. So z consists of long segments of x, inside which the last
+tokens are right. The paper does not state the transition probabilities. Runs of mean length n^(1/3) balance the two
+errors: (tau + 1) / run at the seams, and sqrt(run / n) of sampling.
 """
 
 from __future__ import annotations
@@ -61,10 +62,10 @@ class SubsetErrors:
     """How well short subsequences of one length stand in for a string.
 
     Attributes:
-        size: expected length asked for, what is always kept not counted.
-        length: mean length of the strings z, everything counted.
+        size: requested expected length, without the positions that are always included.
+        length: mean length of the strings z, with all positions.
         median: median error over the draws.
-        best: smallest error; the lemma claims that a good subset exists, so this is what it speaks of.
+        best: smallest error. The lemma claims that a good subset exists, so it is about this number.
         draws: number of subsets drawn.
         best_tokens: the z of the smallest error.
     """
@@ -132,7 +133,7 @@ def error_slope(errors: Sequence[SubsetErrors]) -> float:
 
 
 def last_output(model: Callable[..., object]) -> Function:
-    """What a model answers at the last position of a string, as a function of its tokens alone."""
+    """Return a model's answer at the last position of a string, as a function of only its tokens."""
     import torch
 
     def function(tokens: Ints) -> Floats:

@@ -1,1 +1,1 @@
-"""What theory predicts for a task and an encoding, by which theorem, and where it is silent."""
+"""Predictions of theory for a task and an encoding, each with its theorem, and the cases without a theorem."""

@@ -1,4 +1,4 @@
-"""What theory says of one task, as plain data for a page: prediction, program, and the program traced on a string."""
+"""Predictions for one task as plain data for a page: prediction, program, and the program traced on a string."""
 
 from __future__ import annotations
 
@@ -37,64 +37,66 @@ def describe(
     source: Mapping[str, str] | None = None,
     architecture: str = "transformer",
 ) -> dict[str, Any]:
-    """What theory predicts for a run's task and positions, and a program for the task where one is known.
+    """Return the prediction for a run's task and positions, and a program for the task if one is known.
 
     Args:
-        task: its name, as the run has it; naming a file runs nothing.
+        task: the task's name, as the run stores it; a name of a file runs nothing.
         parameters: of the task.
-        positions: the encoding, by its name or with its settings, as a run's configuration has it.
+        positions: the encoding, by its name or with its settings, as a run's configuration stores it.
         ids: the id sampler of training.
         seed: draws the string that the program is traced on.
-        source: the file behind the task, where the run's configuration has one.
+        source: the file of the task, if the run's configuration has one.
         architecture: ``transformer``, or a name of :data:`workbench.core.names.STATE_SPACE_MODELS`, which reads no
             positions.
 
     Returns:
-        JSON: the fields of :class:`workbench.theory.prediction.predict.Prediction` that are plain, ``programs`` (see
-        :func:`program_data`), and ``unknown``, a sentence in their place where nothing is known of the task.
+        JSON: the plain fields of :class:`workbench.theory.prediction.predict.Prediction`, ``programs`` (see
+        :func:`program_data`), and ``unknown``. If nothing is known of the task, ``unknown`` is a sentence and the
+        other fields are missing.
 
     Raises:
         UntrustedCode: for a task of a file that nobody has trusted here.
         TaskError: for a task that does not exist.
     """
-    made = task_of({"name": task, "parameters": parameters, "source": source})
+    subject = task_of({"name": task, "parameters": parameters, "source": source})
     settings = {"name": positions} if isinstance(positions, str) else dict(positions)
     encoding = str(settings.pop("name", NONE))
+    model = architecture if architecture in STATE_SPACE_MODELS else Positions(encoding, ids, settings)
     try:
-        said = predict(made, architecture if architecture in STATE_SPACE_MODELS else Positions(encoding, ids, settings))
+        prediction = predict(subject, model)
     except TheoryError as error:
         return {"unknown": str(error), "programs": []}
-    plain = asdict(replace(said, languages=(), witness=None))
+    plain = asdict(replace(prediction, languages=(), witness=None))
     del plain["languages"], plain["witness"]
-    plain["model"] = said.model
-    for one, held in zip(plain["reported"], said.reported, strict=True):
-        one["where"] = held.where
-    case = program_of(key_of(made), made)
-    known = [case.program] if case is not None and architecture not in STATE_SPACE_MODELS else []
-    programs = said.programs() or known
-    return plain | {"unknown": "", "programs": [program_data(program, made, seed) for program in programs]}
+    plain["model"] = prediction.model
+    for row, result in zip(plain["reported"], prediction.reported, strict=True):
+        row["where"] = result.where
+    case = program_of(key_of(subject), subject)
+    of_task = [case.program] if case is not None and architecture not in STATE_SPACE_MODELS else []
+    programs = prediction.programs() or of_task
+    return plain | {"unknown": "", "programs": [program_data(program, subject, seed) for program in programs]}
 
 
 def describe_all(subjects: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
-    """What theory predicts for several tasks and positions, in brief.
+    """Return the predictions for several tasks and positions, in brief.
 
     Args:
         subjects: the arguments of :func:`describe`, one mapping each.
 
     Returns:
-        for each: ``verdict``, ``theorem`` and ``reason``; empty where nothing is known of the task, or where it is
-        none of this version's. Without a verdict, but with a reason, where its code was not run.
+        for each: ``verdict``, ``theorem`` and ``reason``. They are empty if nothing is known of the task, or this
+        version does not have it. If its code was not run, only ``reason`` is given.
     """
     brief = []
-    for one in subjects:
-        said: dict[str, Any] = {}
-        # A task, its parameters or its positions may be none of this version's: then nothing is known of them.
+    for arguments in subjects:
+        described: dict[str, Any] = {}
+        # This version may lack a task, its parameters or its positions: then nothing is known of them.
         with isolated(lambda _: None, "a run's task"):
             try:
-                said = describe(**one)
+                described = describe(**arguments)
             except UntrustedCode:
-                said = {"reason": NOT_RUN}
-        brief.append({name: str(said.get(name, "")) for name in ("verdict", "theorem", "reason")})
+                described = {"reason": NOT_RUN}
+        brief.append({name: str(described.get(name, "")) for name in ("verdict", "theorem", "reason")})
     return brief
 
 
@@ -103,8 +105,8 @@ def program_data(program: Program, task: Task, seed: int = 0) -> dict[str, Any]:
 
     Returns:
         JSON: ``alphabet``, ``outputs``, ``string`` (symbols), ``string_source`` (see :func:`traced_string`) and
-        ``lines``, each with ``name``, ``text`` and ``values`` (integers; 1 and 0 for true and false), ``boolean``
-        telling the two apart.
+        ``lines``. Each line has ``name``, ``text``, ``values`` (integers) and ``boolean``: whether the values 1 and 0
+        mean true and false.
     """
     ids, source = traced_string(program, task, seed)
     values = trace(program, [ids])
@@ -121,23 +123,23 @@ def program_data(program: Program, task: Task, seed: int = 0) -> dict[str, Any]:
 
 
 def traced_string(program: Program, task: Task, seed: int) -> tuple[list[int], str]:
-    """Return token ids of a string to trace a program on, and where the string is from, in words.
+    """Return token ids of a string to trace a program on, and the origin of the string, in words.
 
-    The string is drawn from the task's training distribution, at the largest length up to :data:`TRACED`. The zoo
-    writes the program of a task with many symbols over a few of them; the string is then of the task with as many.
-    Without such a task the symbols are drawn uniformly, and the words say so.
+    The string is drawn from the task's training distribution, at the largest length up to :data:`TRACED`. For a task
+    with many symbols, the zoo writes the program over a few of them. The string then comes from the task with as many
+    symbols. Without such a task the symbols are drawn uniformly, which the words report.
     """
     case = ZOO.get(key_of(task))
     small = None if case is None or case.task is None else {"name": case.task[0], "parameters": dict(case.task[1])}
     few = task if small is None else task_of(small)
-    for drawn_from in (task, few):
-        first = int(drawn_from.bos)
-        length = next((n for n in range(TRACED, 0, -1) if drawn_from.admissible(n)), None)
-        if drawn_from.tokens_names[first:] != program.alphabet or length is None:
+    for source in (task, few):
+        first = int(source.bos)
+        length = next((n for n in range(TRACED, 0, -1) if source.admissible(n)), None)
+        if source.tokens_names[first:] != program.alphabet or length is None:
             continue
-        tokens = drawn_from.sample(1, length, torch.Generator().manual_seed(seed)).tokens[0, first:]
+        tokens = source.sample(1, length, torch.Generator().manual_seed(seed)).tokens[0, first:]
         settings = ", ".join(
-            f"{name} = {value}" for name, value in drawn_from.parameters.items() if task.parameters.get(name) != value
+            f"{name} = {value}" for name, value in source.parameters.items() if task.parameters.get(name) != value
         )
         return (tokens + 1 - first).tolist(), f"one string of the task{f' with {settings}' if settings else ''}"
     ids = np.random.default_rng(seed).integers(1, len(program.alphabet) + 1, TRACED)

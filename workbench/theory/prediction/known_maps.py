@@ -1,8 +1,8 @@
-"""What theory says about maps that are no regular languages, one entry each: without positions and with them.
+"""Claims of theory about maps that are not regular languages, one entry each: without positions and with them.
 
-*Without* is C-RASP[empty], held against positions ``none``; *with* is C-RASP[periodic, local], held against
-learned positions trained at random offsets, limit and relative positions. Regular languages need no entry: they are
-decided. An entry goes before deciding, where deciding is slow or ends without an answer.
+*Without* is about C-RASP[empty] and positions ``none``. *With* is about C-RASP[periodic, local] and learned positions
+trained at random offsets, limit and relative positions. Regular languages need no entry, because they are decided. If
+an entry exists, it is used instead of a decision that is slow or ends without an answer.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class MapClaim:
     """What is known for one class.
 
     Attributes:
-        verdict: ``guaranteed``, ``not expressible`` or ``open``; ``expressible`` by a theorem that says nothing of
+        verdict: ``guaranteed``, ``not expressible`` or ``open``; ``expressible`` by a theorem that states nothing about
             other lengths.
-        theorem: by which theorem.
+        theorem: the theorem.
         reason: one sentence.
-        program: name in the zoo, or the program in a line; "" where there is none.
+        program: name in the zoo, or the program in a line; "" if there is none.
         derived: whether the step from the theorem to this map was made here, not in the paper.
         note: a caveat, or "".
         period: the modulus of the residues that the program reads; 1 = none.
@@ -103,17 +103,17 @@ def _right(program: str) -> KnownMap:
 
 
 def average(period: int) -> KnownMap:
-    """The share of a token among every ``period``-th one."""
+    """Return the claims about the share of a token among every ``period``-th one."""
     reason = f"one layer with period {period} attends to the class alone, uniformly"
-    found = MapClaim("guaranteed", ONE_LAYER, reason, period=period)
+    claim = MapClaim("guaranteed", ONE_LAYER, reason, period=period)
     if period == 1:
-        return _both(found)
+        return _both(claim)
     blind = "it would tell even from odd runs of 0 before (10)*, a regular language that no count recognises"
-    return KnownMap(MapClaim("not expressible", DECIDED, blind, derived=True), found)
+    return KnownMap(MapClaim("not expressible", DECIDED, blind, derived=True), claim)
 
 
 def kgram(k: int) -> KnownMap:
-    """What followed the only earlier occurrence of the last k tokens."""
+    """Return the claims about the token that followed the only earlier occurrence of the last k tokens."""
     if k == 1:
         return _right("ur")
     reason = "the alphabet is finite, and a k-gram is read with the offsets 1..k"
@@ -126,7 +126,7 @@ def kgram(k: int) -> KnownMap:
 
 
 def kgram_average(k: int) -> KnownMap:
-    """How often each token followed the last k."""
+    """Return the claims about how often each token followed the last k."""
     reason = f"two layers: heads at lags to {k}, by local terms times log i, then attention to the keys that match"
     note = "up to an error, which rare keys make large; for two layers whose local terms are multiplied by log i"
     return KnownMap(

@@ -1,7 +1,6 @@
-"""Remarks that other theories and experiments have on a task, beside the verdict. Each is cited.
+"""Remarks of other theories and experiments on a task, each with its source.
 
-Nothing here enters a verdict. Remarks whose source was not at hand when they were written down are marked
-as recalled.
+Remarks never change a verdict. Remarks that were written from memory, without their source, are marked as recalled.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ class Note:
 
     Attributes:
         text: a clause.
-        source: who says so.
-        recalled: True where it was written from memory and not checked against the source.
+        source: the source of the remark.
+        recalled: True if it was written from memory and not checked against the source.
     """
 
     text: str
@@ -75,7 +74,7 @@ NOTES: Mapping[str, tuple[Note, ...]] = {
 
 
 def regular_notes(star_free: bool) -> tuple[Note, ...]:
-    """Remarks on a regular language, given whether it is star-free."""
+    """Return remarks on a regular language, given whether it is star-free."""
     source = "Sarrof, Veitsman, Hahn, arXiv 2405.17394"
-    said = "star-free: recognised" if star_free else "not star-free: not recognised"
-    return (Note(f"{said} by state-space models with non-negative gates at finite precision", source),)
+    recognised = "star-free: recognised" if star_free else "not star-free: not recognised"
+    return (Note(f"{recognised} by state-space models with non-negative gates at finite precision", source),)

@@ -1,14 +1,14 @@
-"""What theory predicts for a task and a position encoding, by which theorem, and where it is silent.
+"""Predicts what theory states for a task and a position encoding, with the theorem if there is one.
 
-Two classes are at stake. Transformers without positions are held against C-RASP[empty], those with learned
-positions trained at random offsets, and limit transformers, against C-RASP[periodic, local] (Huang et al.,
-arXiv 2410.02140); what programs may read of each encoding, it says itself. Regular languages are decided; other
-maps are looked up in :mod:`workbench.theory.prediction.known_maps`.
+There are two classes. Transformers without positions are compared with C-RASP[empty]. Those with learned positions
+trained at random offsets, and limit transformers, are compared with C-RASP[periodic, local] (Huang et al., arXiv
+2410.02140). Each encoding states what programs may read of it. Regular languages are decided; other maps are looked up
+in :mod:`workbench.theory.prediction.known_maps`.
 
-*guaranteed* is a theorem's word, on the theorem's terms: an idealised learner that takes the simplest
-transformer fitting all lengths up to n/2, at every offset, is right up to n once n is large. It is no
-statement about gradient descent. *not expressible* means outside the class. *open* means that no theorem
-covers the case; *not decided* that a decision procedure ended without an answer.
+*guaranteed* quotes a theorem with its assumptions. An idealised learner takes the simplest transformer that fits all
+lengths up to n/2, at every offset; it is right up to n once n is large. That is not a statement about gradient descent.
+*not expressible* means outside the class. *open* means that no theorem covers the case. *not decided* means that a
+decision procedure ended without an answer.
 """
 
 from __future__ import annotations
@@ -47,26 +47,26 @@ READINGS: dict[Convention, str] = {
 
 @dataclass(frozen=True)
 class Prediction:
-    """What theory says about one map and one position encoding.
+    """What theory predicts for one map and one position encoding.
 
     Attributes:
         subject: the task's key, or the regular expression.
-        positions: in words; of a state-space model, which it is.
+        positions: in words; for a state-space model, its name.
         verdict: guaranteed, expressible, not expressible, open or not decided.
-        language_class: the class it was held against; "" where no theorem covers the positions.
-        theorem: by which theorem, with its paper; "none" where there is none.
-        program: a program that witnesses it, by its name in the zoo or in a line; "" without one.
+        language_class: the class that the map is compared with; "" if no theorem covers the positions.
+        theorem: the theorem and its paper; "none" if there is none.
+        program: a program that proves the verdict, by its name in the zoo or in a line; "" without one.
         period: the modulus of the residues that it reads; 1 = none.
         locality: the largest offset that it reads.
         reason: one sentence.
         derived: whether the step from the theorem to this map was made here, not in the paper.
-        assumptions: under which this holds, and caveats.
+        assumptions: assumptions and caveats.
         reported: published accuracies for the same task and positions.
-        other_reading: the verdict of the other convention of acceptance and why, in a sentence, for a map without
-            positions on which the two differ; "" elsewhere.
+        other_reading: the verdict of the other convention of acceptance and its reason, in a sentence, for a map
+            without positions on which the two differ; "" elsewhere.
         notes: remarks of other theories.
         languages: of a guaranteed regular map, the language of each answer.
-        witness: the program called :attr:`program`; None where that is empty, or a line that is none to run.
+        witness: the program of the field ``program``; None if that is empty, or only a description.
     """
 
     subject: str
@@ -87,9 +87,9 @@ class Prediction:
     witness: Program | None = field(default=None, repr=False, compare=False)
 
     def programs(self) -> list[Program]:
-        """The programs that witness a guarantee: the known one, or one per answer written from the potentials.
+        """Return the programs that prove a guarantee: the known one, or one per answer written from the potentials.
 
-        Empty where the verdict is another, or the program is only described.
+        The list is empty for other verdicts, and if the program is only described.
         """
         if self.verdict != "guaranteed":
             return []
@@ -99,7 +99,7 @@ class Prediction:
 
     @property
     def model(self) -> str:
-        """What the prediction is for, in words."""
+        """The model that the prediction is about, in words."""
         return self.positions if self.positions in STATE_SPACE_MODELS.values() else f"positions {self.positions}"
 
     @property
@@ -116,14 +116,14 @@ def predict(
     /,
     **parameters: Any,
 ) -> Prediction:
-    """Predict for a task, given as an object, or by the name and parameters of one in the house or the literature.
+    """Predict for a task, given as an object or by a name of LengthLens or of the literature.
 
     Args:
         subject: e.g. ``majority``, ``tomita_4``, ``D_12``, ``unique copy``, ``my_task.py:MyTask``, or a task.
         positions: an encoding, or its name; for a state-space model a name of
             :data:`workbench.core.names.STATE_SPACE_MODELS`.
         convention: how acceptance of a regular language may read the last symbol.
-        parameters: of the task, where it is given by name.
+        parameters: of the task, if it is given by name.
 
     Example:
 
@@ -133,22 +133,22 @@ def predict(
         ('not expressible', 'expressible')
 
     Raises:
-        TheoryError: for a name that nothing is known about, with the nearest ones, or unknown positions.
+        TheoryError: for an unknown name, with the nearest ones, or unknown positions.
         TaskError: for a parameter that the task does not have.
     """
     key, task = resolve(subject, parameters)
     if isinstance(positions, str) and positions in STATE_SPACE_MODELS:
-        found = None if task is None else task.automaton()
-        return _of_state_space(key, None if found is None else found.languages, positions)
+        automaton = None if task is None else task.automaton()
+        return _of_state_space(key, None if automaton is None else automaton.languages, positions)
     at = Positions.named(positions) if isinstance(positions, str) else positions
-    # What is claimed of a map goes before deciding it: some automata are large and their map is well known.
-    found = None if task is None or entry_of(key, task) is not None else task.automaton()
-    said = stated(_entry(key, task, found, at, convention), at)
-    languages = tuple(found.languages()) if found is not None and said.verdict == "guaranteed" else ()
-    notes = (*NOTES.get(base_of(key), ()), *(() if found is None else _star_free_note(found.languages())))
-    other = "" if found is None else _other_reading(said, found.languages, at, convention)
-    own = None if task is None else program_of(key, task)
-    return _prediction(key, at, said, languages, reported(key, at.name), notes, other, own)
+    # A listed claim is used instead of a decision: some automata are large, and their map is well known.
+    automaton = None if task is None or entry_of(key, task) is not None else task.automaton()
+    claim = stated(_entry(key, task, automaton, at, convention), at)
+    languages = tuple(automaton.languages()) if automaton is not None and claim.verdict == "guaranteed" else ()
+    notes = (*NOTES.get(base_of(key), ()), *(() if automaton is None else _star_free_note(automaton.languages())))
+    other = "" if automaton is None else _other_reading(claim, automaton.languages, at, convention)
+    witness = None if task is None else program_of(key, task)
+    return _prediction(key, at, claim, languages, reported(key, at.name), notes, other, witness)
 
 
 def predict_regex(
@@ -175,13 +175,13 @@ def predict_regex(
         return _of_state_space(expression, lambda: (only,), positions)
     at = Positions.named(positions) if isinstance(positions, str) else positions
     languages = (Automaton.from_regex(expression, alphabet),)
-    said = stated(of_languages(lambda: languages, at, convention), at)
-    other = _other_reading(said, lambda: languages, at, convention)
-    return _prediction(expression, at, said, languages, (), _star_free_note(languages), other)
+    claim = stated(of_languages(lambda: languages, at, convention), at)
+    other = _other_reading(claim, lambda: languages, at, convention)
+    return _prediction(expression, at, claim, languages, (), _star_free_note(languages), other)
 
 
 def one_line(task_name: str, positions: Positions | str = "none") -> str:
-    """The prediction for a task by name in one line, for lists; says so where there is none."""
+    """Return the prediction for a task by name in one line, for lists, or a line that there is none."""
     try:
         return predict(task_name, positions).line
     except (TheoryError, TaskError) as error:
@@ -189,32 +189,32 @@ def one_line(task_name: str, positions: Positions | str = "none") -> str:
 
 
 def _of_state_space(subject: str, languages: Callable[[], Iterable[Automaton]] | None, gates: str) -> Prediction:
-    """What theory says of a state-space model; no word on learning, and no program."""
-    said = state_space_claim(subject, languages, gates)
-    assumptions = [said.note] if said.note else []
+    """Predict for a state-space model. The prediction is about expressivity, not learning, and has no program."""
+    claim = state_space_claim(subject, languages, gates)
+    assumptions = [claim.note] if claim.note else []
     return Prediction(
         subject=subject,
         positions=STATE_SPACE_MODELS[gates],
-        verdict=said.verdict,
+        verdict=claim.verdict,
         language_class="",
-        theorem=said.theorem,
+        theorem=claim.theorem,
         program="",
         period=1,
         locality=0,
-        reason=said.reason,
-        derived=said.derived,
-        assumptions=(*assumptions, *([NOT_LEARNT] if said.verdict == "expressible" else [])),
+        reason=claim.reason,
+        derived=claim.derived,
+        assumptions=(*assumptions, *([NOT_LEARNT] if claim.verdict == "expressible" else [])),
         reported=reported_of_state_spaces(subject) if gates == "ssm-nonnegative" else (),
     )
 
 
-def _entry(key: str, task: Task | None, found: Automaton | None, at: Positions, convention: Convention) -> KnownMap:
-    """What is known: as looked up, else decided where it is regular, else of a program where there is one."""
+def _entry(key: str, task: Task | None, automaton: Automaton | None, at: Positions, convention: Convention) -> KnownMap:
+    """Return the claims about a map: as listed, else decided if it is regular, else of a program if there is one."""
     case, listed = program_of(key, task), entry_of(key, task)
     if listed is not None:
         return listed
-    if found is not None:
-        decided = of_languages(found.languages, at, convention)
+    if automaton is not None:
+        decided = of_languages(automaton.languages, at, convention)
         # Programs accept at the last position, and may read it.
         return of_program(case, decided.without) if case and convention == "last_position" else decided
     if case is not None:
@@ -224,18 +224,18 @@ def _entry(key: str, task: Task | None, found: Automaton | None, at: Positions, 
 
 
 def _other_reading(
-    said: MapClaim, languages: Callable[[], Iterable[Automaton]], at: Positions, convention: Convention
+    chosen: MapClaim, languages: Callable[[], Iterable[Automaton]], at: Positions, convention: Convention
 ) -> str:
-    """What the other convention of acceptance comes to, where that is another verdict."""
+    """Return the verdict of the other convention of acceptance in a clause, if it differs; else ""."""
     if not at.blind:
         return ""
     other = next(one for one in CONVENTIONS if one != convention)
     claim = of_languages(languages, at, other).without
-    return "" if claim.verdict == said.verdict else f"{READINGS[other]}: {claim.verdict}; {claim.reason}"
+    return "" if claim.verdict == chosen.verdict else f"{READINGS[other]}: {claim.verdict}; {claim.reason}"
 
 
 def _star_free_note(languages: Iterable[Automaton]) -> tuple[Note, ...]:
-    """What it means that a language is star-free or not; nothing is said of maps of several answers."""
+    """Return what star-freeness implies for a language; no notes for maps of several answers."""
     first = list(islice(languages, 2))
     if len(first) != 1:
         return ()
@@ -246,35 +246,36 @@ def _star_free_note(languages: Iterable[Automaton]) -> tuple[Note, ...]:
 def _prediction(
     subject: str,
     at: Positions,
-    said: MapClaim,
+    claim: MapClaim,
     languages: tuple[Automaton, ...],
     published: tuple[Reported, ...],
     notes: tuple[Note, ...],
     other_reading: str,
-    own: Witness | None = None,
+    stated_witness: Witness | None = None,
 ) -> Prediction:
-    name = said.program if said.verdict == "guaranteed" else ""
-    witness = ZOO[name].program if name in ZOO else own.program if own is not None and own.name == name else None
-    held_against = "" if at.reach is None else EMPTY if at.blind else POSITIONAL
-    assumptions = [said.note] if said.note else []
-    if said.verdict == "guaranteed":
+    name = claim.program if claim.verdict == "guaranteed" else ""
+    own = stated_witness.program if stated_witness is not None and stated_witness.name == name else None
+    witness = ZOO[name].program if name in ZOO else own
+    language_class = "" if at.reach is None else EMPTY if at.blind else POSITIONAL
+    assumptions = [claim.note] if claim.note else []
+    if claim.verdict == "guaranteed":
         assumptions.append(LEARNER)
-    elif said.verdict == "not expressible" and said.theorem != COMMUNICATION:
+    elif claim.verdict == "not expressible" and claim.theorem != COMMUNICATION:
         assumptions.append(
-            f"outside {held_against}; whether it holds all that such limit transformers compute is open, so this is no "
-            "proof about transformers"
+            f"outside {language_class}; whether it holds all that such limit transformers compute is open, so this is "
+            "no proof about transformers"
         )
     return Prediction(
         subject=subject,
         positions=str(at),
-        verdict=said.verdict,
-        language_class=held_against,
-        theorem=said.theorem,
+        verdict=claim.verdict,
+        language_class=language_class,
+        theorem=claim.theorem,
         program=name,
-        period=said.period,
-        locality=said.locality,
-        reason=said.reason,
-        derived=said.derived,
+        period=claim.period,
+        locality=claim.locality,
+        reason=claim.reason,
+        derived=claim.derived,
         assumptions=tuple(assumptions),
         other_reading=other_reading,
         reported=published,

@@ -1,11 +1,13 @@
-"""What three papers label as expressible, and the accuracies they report, as data for comparison.
+"""Labels of expressivity and accuracies that three papers report, as data for comparison.
 
-Huang et al. 2024 (arXiv 2410.02140), appendix tables and published result files; Jobanputra et al. 2025 (arXiv
-2505.21785), tasks trained from scratch; Sarrof et al. 2024 (arXiv 2405.17394), state-space models, in whose bins
-beyond the short strings of star-free languages stand as well. Accuracies are shares of strings all of whose answers are
-right, on trained lengths and on one or two bins beyond. They are of the papers' own models, data and selection (runs
-that fit, best configuration): outcomes to compare with, not truths. The label is whether the authors hold the task to
-be in the class that their theorem is about.
+- Huang et al. 2024 (arXiv 2410.02140): appendix tables and published result files;
+- Jobanputra et al. 2025 (arXiv 2505.21785): tasks trained from scratch;
+- Sarrof et al. 2024 (arXiv 2405.17394): state-space models. Their bins beyond contain also the short strings of
+  star-free languages.
+
+Accuracies are shares of strings all of whose answers are right, on trained lengths and on one or two bins beyond. They
+depend on the papers' own models, data and selection (runs that fit, best configuration). Compare with them; do not take
+them as ground truth. The label is whether the authors claim that the task is in the class of their theorem.
 """
 
 from __future__ import annotations
@@ -23,13 +25,13 @@ class Reported:
     """One published result.
 
     Attributes:
-        positions: ``none`` or ``learned`` (absolute, with a random offset in training), or ``rotary``; of state-space
+        positions: ``none`` or ``learned`` (absolute, with a random offset in training), or ``rotary``; for state-space
             models ``ssm-nonnegative``.
-        expressible: the authors' label; None where they give none.
+        expressible: the authors' label; None if they give none.
         accuracy: in percent, on trained lengths, then on one or two bins beyond.
         source: the paper.
-        asked: what the strings were asked for, in words.
-        ask: the same as the task's option ``ask`` has it; empty where the task has none.
+        asked: the query, in words.
+        ask: the query as a value of the task's option ``ask``; "" if the task has no such option.
     """
 
     positions: str
@@ -41,7 +43,7 @@ class Reported:
 
     @property
     def where(self) -> str:
-        """Where the accuracies were taken, in words."""
+        """The lengths of the accuracies, in words."""
         beyond = {1: "one bin", 2: "two bins"}[len(self.accuracy) - 1]
         return f"on trained lengths and {beyond} beyond"
 
@@ -101,7 +103,7 @@ _LABELS: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(("aa_star", "aaaa_star", "abab_star"), (MEMBER, "member")),
     "blocks_abcde": (TOKEN, "next"),
 }
-"""What the first paper asked of each task's strings."""
+"""The query of each task in the first paper."""
 
 _JOBANPUTRA: Mapping[str, tuple[bool, _Bins, _Bins]] = {
     "uf": (True, (100, 99.45, 97), (100, 99.45, 99)),
@@ -142,7 +144,7 @@ _SARROF: Mapping[str, tuple[bool, tuple[tuple[float, ...], ...]]] = {
 
 
 def reported_of_state_spaces(key: str) -> tuple[Reported, ...]:
-    """Published results of state-space models with nonnegative gates, one for each number of layers."""
+    """Return published results of state-space models with nonnegative gates, one for each number of layers."""
     if key not in _SARROF:
         return ()
     label, by_layers = _SARROF[key]
@@ -153,27 +155,27 @@ def reported_of_state_spaces(key: str) -> tuple[Reported, ...]:
 
 
 def labelled_state_spaces() -> list[tuple[str, bool]]:
-    """Every label of the state-space paper: (key, expressible with nonnegative gates)."""
+    """Return every label of the state-space paper: (key, expressible with nonnegative gates)."""
     return [(key, label) for key, (label, _) in _SARROF.items()]
 
 
 def reported(key: str, positions: str) -> tuple[Reported, ...]:
-    """Published results for a task (by its key, e.g. ``tomita_4``) under a position encoding."""
-    found = []
+    """Return published results for a task (by its key, e.g. ``tomita_4``) under a position encoding."""
+    results = []
     if key in _HUANG:
         label, learned, label_none, none = _HUANG[key]
-        asked = _LABELS[key]
-        found.append(Reported("learned", label, learned, HUANG, *asked))
-        found.append(Reported("none", label_none, none, HUANG, *asked))
+        query = _LABELS[key]
+        results.append(Reported("learned", label, learned, HUANG, *query))
+        results.append(Reported("none", label_none, none, HUANG, *query))
     if key in _JOBANPUTRA:
         label, learned, rotary = _JOBANPUTRA[key]
-        found.append(Reported("learned", label, learned, JOBANPUTRA, ANSWER))
-        found.append(Reported("rotary", None, rotary, JOBANPUTRA, ANSWER))
-    return tuple(r for r in found if r.positions == positions)
+        results.append(Reported("learned", label, learned, JOBANPUTRA, ANSWER))
+        results.append(Reported("rotary", None, rotary, JOBANPUTRA, ANSWER))
+    return tuple(r for r in results if r.positions == positions)
 
 
 def labelled() -> list[tuple[str, str, bool, str]]:
-    """Every published label: (key, positions, expressible, source)."""
+    """Return every published label: (key, positions, expressible, source)."""
     keys = dict.fromkeys([*_HUANG, *_JOBANPUTRA])
     rows = [(key, r) for key in keys for p in ("none", "learned") for r in reported(key, p)]
     return [(key, r.positions, r.expressible, r.source) for key, r in rows if r.expressible is not None]

@@ -1,4 +1,4 @@
-"""Claims about a map for one position encoding: regular languages by deciding, programs by what they read."""
+"""Claims about a map for one position encoding: decided for regular languages, else from what a program reads."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ CERTIFIED = f"{GUARANTEE}, on a program that the potentials of arXiv 2608.13433 
 
 @dataclass(frozen=True)
 class Positions:
-    """How the model in question reads positions.
+    """How a model reads positions.
 
     Attributes:
         name: an encoding.
         ids: the id sampler of training.
-        settings: of the encoding, as far as they are stated; of others the best is assumed.
+        settings: stated settings of the encoding; for others the best value is assumed.
 
     Raises:
         TheoryError: for an encoding, or a setting of it, that does not exist or fit.
@@ -47,18 +47,19 @@ class Positions:
 
     @classmethod
     def named(cls, name: str) -> Positions:
-        """Positions by name, with the ids that the theorem about them trains on, if there is one that asks for some."""
-        found = cls(name)
-        return found if found.reach is None or not found.reach.ids else replace(found, ids=found.reach.ids[0])
+        """Return positions by name, with the id sampler that the theorem about them assumes, if it assumes one."""
+        positions = cls(name)
+        reach = positions.reach
+        return positions if reach is None or not reach.ids else replace(positions, ids=reach.ids[0])
 
     @cached_property
     def reach(self) -> Reach | None:
-        """What programs may read so that a theorem covers the model; None = no theorem is about such positions."""
+        """What programs may read so that a theorem covers the model; None if no theorem is about such positions."""
         return ENCODINGS[self.name].reach(self.settings)
 
     @property
     def blind(self) -> bool:
-        """Whether no position is read at all."""
+        """Whether the model reads no positions at all."""
         return not ENCODINGS[self.name].reads_ids
 
     def __str__(self) -> str:
@@ -70,7 +71,7 @@ class Positions:
         return name if usual else f"{name}, ids {self.ids}"
 
     def offers(self, period: int, locality: int) -> bool:
-        """Whether a program that reads these can be run: unstated sizes are as large as needed."""
+        """Whether a program with this period and locality can be run: unstated sizes are as large as needed."""
         if self.reach is None:
             return False
         enough = self.reach.locality is None or locality <= self.reach.locality
@@ -78,7 +79,7 @@ class Positions:
 
 
 def stated(entry: KnownMap, at: Positions) -> MapClaim:
-    """The claim for these positions; opened where no theorem is about them."""
+    """Return the claim for these positions; ``open`` if no theorem is about them."""
     if at.blind:
         return entry.without
     claim = entry.with_positions
@@ -100,36 +101,36 @@ def stated(entry: KnownMap, at: Positions) -> MapClaim:
 
 
 def of_program(witness: Witness, without: MapClaim | None = None) -> KnownMap:
-    """The entry of a map for which there is a program.
+    """Return the entry of a map for which there is a program.
 
     Args:
         witness: the program.
-        without: what is known without positions; needed where the program reads some.
+        without: the claim without positions; needed if the program reads some.
     """
     reads = witness.program.modulus, witness.program.locality or 0
-    found = MapClaim("guaranteed", GUARANTEE, f"a program of {witness.fragment}", witness.name, False, "", *reads)
+    claim = MapClaim("guaranteed", GUARANTEE, f"a program of {witness.fragment}", witness.name, False, "", *reads)
     if witness.fragment == "C-RASP[]":
-        return KnownMap(found, found)
+        return KnownMap(claim, claim)
     unknown = MapClaim(
         "not decided", "none", f"the program known is of {witness.fragment}; none without positions is known"
     )
-    return KnownMap(without or unknown, found)
+    return KnownMap(without or unknown, claim)
 
 
 def of_languages(
     languages: Callable[[], Iterable[Automaton]], at: Positions, convention: Convention = "last_position"
 ) -> KnownMap:
-    """The entry of a map all of whose answers are regular languages: each has to be in the class.
+    """Return the entry of a map all of whose answers are regular languages: each has to be in the class.
 
     Args:
-        languages: gives them, and is asked for no more of them than settle the verdict.
-        at: the positions; what is claimed with positions is for them.
+        languages: returns an iterator, which is read only until the verdict is decided.
+        at: the positions that the claim with positions is about.
         convention: how acceptance may read the last symbol.
     """
     without = _weakest(_without_positions(language, convention) for language in languages())
     if at.blind:
         return KnownMap(without, without)
-    # A program that reads no positions remains one.
+    # A program that reads no positions is also a program with positions.
     if without.verdict == "guaranteed":
         return KnownMap(without, replace(without, reason=f"{without.reason}; no position is read"))
     return KnownMap(without, _weakest(_with_positions(language, at, convention) for language in languages()))
@@ -152,17 +153,18 @@ def _with_positions(language: Automaton, at: Positions, convention: Convention) 
         first, second = (word or "(empty)" for word in excluded.confused)
         reason = f"behind many {excluded.padding} no program tells {first} from {second}, at any period and locality"
         return MapClaim("not expressible", excluded.source, reason, derived=True)
-    found = find_certificate(language)
-    if found is None:
+    certificate = find_certificate(language)
+    if certificate is None:
         reason = f"no program was found and none is excluded; no exact decider for {POSITIONAL} is known"
         return MapClaim("not decided", "none", reason)
-    if not at.offers(found.period, found.locality):
-        found = _certificate_within(language, at.reach) or found
-    return MapClaim("guaranteed", CERTIFIED, _reading(found), "", True, "", found.period, found.locality)
+    if not at.offers(certificate.period, certificate.locality):
+        certificate = _certificate_within(language, at.reach) or certificate
+    period, locality = certificate.period, certificate.locality
+    return MapClaim("guaranteed", CERTIFIED, _reading(certificate), "", True, "", period, locality)
 
 
 def _certificate_within(language: Automaton, reach: Reach | None) -> Certificate | None:
-    """Another program, which reads what positions do offer; None where none is found, or no theorem is about them."""
+    """Return a program that reads only what these positions offer; None if there is none, or no theorem about them."""
     if reach is None:
         return None
     periods = range(1, 7) if reach.period is None else [p for p in range(1, reach.period + 1) if reach.period % p == 0]
@@ -170,16 +172,16 @@ def _certificate_within(language: Automaton, reach: Reach | None) -> Certificate
     return find_certificate(language, periods, localities)
 
 
-def _reading(found: Certificate) -> str:
-    reads = [f"residues mod {found.period}"] if found.period > 1 else []
-    reads += [f"the last {found.locality + 1} symbols"] if found.locality else []
+def _reading(certificate: Certificate) -> str:
+    reads = [f"residues mod {certificate.period}"] if certificate.period > 1 else []
+    reads += [f"the last {certificate.locality + 1} symbols"] if certificate.locality else []
     return f"counts that read {' and '.join(reads)} tell all states apart"
 
 
 def _weakest(claims: Iterable[MapClaim]) -> MapClaim:
-    """The worst of several claims; one that is not expressible settles it, and the rest is not looked at.
+    """Return the worst of several claims; after one that is not expressible, the others are not computed.
 
-    Where all are guaranteed, what is read is what all their programs read together.
+    If all are guaranteed, period and locality are those that suffice for all programs together.
     """
     order: tuple[Verdict, ...] = ("not expressible", "open", "not decided", "guaranteed")
     worst: MapClaim | None = None
@@ -195,7 +197,7 @@ def _weakest(claims: Iterable[MapClaim]) -> MapClaim:
 
 
 def _together(first: MapClaim, other: MapClaim) -> MapClaim:
-    """Two guaranteed claims as one: a program of either may read a multiple of its period, and farther back."""
+    """Merge two guaranteed claims: a program may read a multiple of its period, and larger offsets."""
     period, locality = lcm(first.period, other.period), max(first.locality, other.locality)
     if (period, locality) == (first.period, first.locality):
         return first

@@ -1,9 +1,9 @@
 """What state-space models with diagonal gates can express, by the sign of their gates.
 
-Sarrof, Veitsman, Hahn (arXiv 2405.17394): with gates in [0, 1] and finite precision the regular languages among what
-they recognise are the star-free ones; counters are expressible where states may grow. Grazzi et al. (arXiv 2411.12537):
-gates in [-1, 1] add parity, and no real ones count modulo an odd number. None of it is about learning: both papers find
-counters that are expressible and not learnt.
+Sarrof, Veitsman, Hahn (arXiv 2405.17394): with gates in [0, 1] and finite precision, such models recognise exactly the
+star-free ones among the regular languages. Counters are expressible if states may grow. Grazzi et al. (arXiv
+2411.12537): gates in [-1, 1] add parity, and no real gates count modulo an odd number. None of this is about learning:
+both papers find counters that are expressible and not learnt.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ SIGNED = "Grazzi et al., arXiv 2411.12537"
 FINITE = "at finite precision"
 NOT_LEARNT = "it says what can be expressed, not what is learnt"
 _NONNEGATIVE, _SIGNED = "ssm-nonnegative", "ssm-signed"
-"""The models that the papers are about. What holds of other gates, they do not state."""
+"""The models that the papers are about. They state nothing about other gates."""
 _COUNTERS = frozenset({"dyck_1", "anbn", "anbncn", "anbncndn", "a_n_b_n"})
 _COUNTER_FAMILIES = ("shuffle_dyck_", "boolean_")
 _BY_COUNTS = frozenset({"majority", "most_frequent"})
 
 
 def state_space_claim(key: str, languages: Callable[[], Iterable[Automaton]] | None, gates: str) -> MapClaim:
-    """What is known of a map.
+    """Return the claim about a map.
 
     Args:
         key: of the map.
-        languages: of each answer, where they are regular.
+        languages: of each answer, if they are regular.
         gates: one of :data:`workbench.core.names.STATE_SPACE_MODELS`.
     """
     if gates not in (_NONNEGATIVE, _SIGNED):
@@ -59,14 +59,14 @@ def _regular(languages: Iterable[Automaton], gates: str) -> MapClaim:
         reason = "star-free: a cascade of bits that are set and cleared"
         derived = gates == _SIGNED
         return MapClaim("expressible", EXPRESSIVE, reason, derived=derived, note=FINITE)
-    shown = ", ".join(map(str, sorted(periods - {1})))
+    orders = ", ".join(map(str, sorted(periods - {1})))
     if gates == _NONNEGATIVE:
         return MapClaim(
-            "not expressible", EXPRESSIVE, f"not star-free: some word comes round after {shown} repeats", note=FINITE
+            "not expressible", EXPRESSIVE, f"not star-free: some word comes round after {orders} repeats", note=FINITE
         )
     odd = [period for period in periods if period & (period - 1)]
     if odd:
-        reason = f"some word comes round after {shown} repeats, and real gates count modulo powers of 2 alone"
+        reason = f"some word comes round after {orders} repeats, and real gates count modulo powers of 2 alone"
         return MapClaim("not expressible", SIGNED, reason, note=FINITE)
-    reason = f"words come round after {shown} repeats at most: a cascade of bits that are set, cleared and turned over"
+    reason = f"words come round after {orders} repeats at most: a cascade of bits that are set, cleared and turned over"
     return MapClaim("expressible", SIGNED, reason, derived=True, note=FINITE)

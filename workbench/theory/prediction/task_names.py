@@ -1,4 +1,4 @@
-"""From what a user calls a map to what is known under: a task of the house, a key, and a claim about it."""
+"""Resolves the name of a map: to a task of LengthLens, a key, and the claims about it."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ HOUSE: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "shuffle_dyck": lambda given: f"shuffle_dyck_{given['k']}",
     "simple": lambda given: "simple_average",
 }
-"""Tasks that the literature and the zoo call otherwise: their key from their parameters."""
+"""Tasks that have other names in the literature and the zoo: their key from their parameters."""
 
 
 def resolve(subject: str | Task, parameters: Mapping[str, Any]) -> tuple[str, Task | None]:
-    """The key of a map, and its task where the house has one.
+    """Return the key of a map, and its task if LengthLens has one.
 
     Args:
-        subject: a task, or the name of one in the house, the literature or the zoo of programs.
+        subject: a task, or a name of LengthLens, of the literature or of the zoo of programs.
         parameters: of the task.
 
     Raises:
-        TheoryError: for a name under which nothing is known, with the nearest ones.
+        TheoryError: for an unknown name, with the nearest ones.
         TaskError: for a parameter that the task does not have.
     """
     if isinstance(subject, Task):
@@ -63,9 +63,9 @@ def resolve(subject: str | Task, parameters: Mapping[str, Any]) -> tuple[str, Ta
     name = re.sub(r"^d_?(\d{1,9})$", r"bounded_dyck_\1", name)
     name = ALIASES.get(name, name)
     base = base_of(name)
-    given = dict(parameters) if base == name else {PARAMETER[base]: int(name.removeprefix(f"{base}_")), **parameters}
+    fixed = {} if base == name else {PARAMETER[base]: int(name.removeprefix(f"{base}_"))}
     if base in task_names():
-        task = make_task(base, **given)
+        task = make_task(base, **{**fixed, **parameters})
         return key_of(task), task
     if name in ENTRIES or name in ZOO or name == "simple_average":
         return name, None
@@ -74,20 +74,20 @@ def resolve(subject: str | Task, parameters: Mapping[str, Any]) -> tuple[str, Ta
 
 
 def key_of(task: Task) -> str:
-    """The key of a task: its name, and its parameter where that makes another map."""
+    """Return the key of a task: its name, with its parameter if that makes another map."""
     if task.name in HOUSE:
         return HOUSE[task.name](task.parameters)
     return f"{task.name}_{getattr(task, PARAMETER[task.name])}" if task.name in PARAMETER else task.name
 
 
 def base_of(key: str) -> str:
-    """The task's name in a key."""
-    found = re.fullmatch(r"(.+?)_(\d{1,9})", key)
-    return found[1] if found and found[1] in PARAMETER else key
+    """Return the task's name in a key."""
+    match = re.fullmatch(r"(.+?)_(\d{1,9})", key)
+    return match[1] if match and match[1] in PARAMETER else key
 
 
 def entry_of(key: str, task: Task | None) -> KnownMap | None:
-    """What is claimed of a map that is no regular language; None where nothing is."""
+    """Return the claims about a map that is not a regular language; None if there are none."""
     if key == "simple_average":
         return average(1)
     if task is not None and key == "mod_p_mean":
@@ -104,7 +104,7 @@ class Witness:
     """A program that computes a map.
 
     Attributes:
-        name: its key in the zoo, or what it is called.
+        name: its key in the zoo, or another name.
         program: the program.
         fragment: the smallest class known to contain the map.
     """
@@ -115,9 +115,9 @@ class Witness:
 
 
 def program_of(key: str, task: Task | None) -> Witness | None:
-    """The program for a map: the one its task states, else the zoo's, else None.
+    """Return the program for a map: the one its task states, else the zoo's, else None.
 
-    Acceptors of the zoo only stand for tasks that ask for membership.
+    Acceptors of the zoo stand only for tasks whose query is membership.
 
     Raises:
         TheoryError: for a task whose program is not readable or reads other symbols.
@@ -132,17 +132,17 @@ def program_of(key: str, task: Task | None) -> Witness | None:
 
 def _stated_program(task: Task, stated: str) -> Witness:
     if stated in ZOO:
-        found = Witness(stated, ZOO[stated].program, ZOO[stated].fragment)
+        witness = Witness(stated, ZOO[stated].program, ZOO[stated].fragment)
     else:
         try:
             program = parse(stated)
         except CraspError as error:
             raise TheoryError(f"the C-RASP program that the task {task.name} states is not readable: {error}") from None
-        found = Witness(f"stated by the task {task.name}", program, program.fragment)
+        witness = Witness(f"stated by the task {task.name}", program, program.fragment)
     symbols = task.tokens_names[1:] if task.bos else task.tokens_names
-    if found.program.alphabet != symbols:
+    if witness.program.alphabet != symbols:
         raise TheoryError(
-            f"the C-RASP program that the task {task.name} states reads {' '.join(found.program.alphabet)}; "
+            f"the C-RASP program that the task {task.name} states reads {' '.join(witness.program.alphabet)}; "
             f"give it the task's own tokens, {' '.join(symbols)}"
         )
-    return found
+    return witness

@@ -1,19 +1,18 @@
-"""Is a regular language in C-RASP? Deciders in exact arithmetic.
+"""Deciders, in exact arithmetic, of whether a regular language is in C-RASP.
 
-*Exact, without positions.* C-RASP[empty] is what transformers without positions are held against. Inside
-a strongly connected component of the minimal automaton, give every state u a potential pi(u) and every
-pair of a symbol a and a class c of states a weight lambda(a, c), such that pi(v) - pi(u) =
-lambda(a, class(u)) along every edge u -a-> v. The potential of the state that was reached is then a
-weighted count of what was read. States that some such potential tells apart go into different classes;
-with more classes there are more potentials. The language is in C-RASP[empty] exactly if in the end every
-state is alone in its class, in every component (state tracking in C-RASP, arXiv 2608.13433; the
-characterisation is theirs, this procedure is written from it).
+*Exact, without positions.* Theory compares transformers without positions with C-RASP[empty]. Inside a strongly
+connected component of the minimal automaton, give every state u a potential pi(u). Give every pair of a symbol a and a
+class c of states a weight lambda(a, c). Along every edge u -a-> v, pi(v) - pi(u) must equal lambda(a, class(u)). The
+potential of a reached state is then a weighted count of the symbols read. States that some potential distinguishes go
+into different classes, and more classes allow more potentials. The language is in C-RASP[empty] exactly if in the end
+every state has a class of its own, in every component. The characterisation is that of "state tracking in C-RASP"
+(arXiv 2608.13433); the procedure was written from it.
 
-*Sufficient, with positions.* Let every weight depend also on the residue of the position mod Delta and on
-the tau symbols before the one that is read. If the same loop tells apart all states that share residue
-and window, for each right quotient, then a program of C-RASP[periodic, local] recognises the language: its
-counts are those that the potentials weigh, each restricted to a residue and a window. Nothing follows
-where the loop fails: no decider for that class is known.
+*Sufficient, with positions.* Let every weight depend also on the residue of the position mod Delta, and on the tau
+symbols before the one that is read. Suppose that the same loop distinguishes all states with equal residue and window,
+for each right quotient. Then a program of C-RASP[periodic, local] recognises the language. It compares the counts of
+the potentials, each restricted to a residue and a window. If the loop fails, nothing follows: no decider for that class
+is known.
 """
 
 from __future__ import annotations
@@ -39,9 +38,9 @@ CERTIFICATE_SOURCE = (
     "the potentials of arXiv 2608.13433 with residues and last symbols readable; derived, sufficient only"
 )
 LARGEST_PRODUCT = 400
-"""Automaton states times windows times residues beyond which no certificate is looked for."""
+"""Largest number of automaton states times windows times residues for which a certificate is searched."""
 MOST_STEPS = 4_000_000
-"""Steps of exact arithmetic for one decision, beyond which it is not decided. No task needs more than 60,000."""
+"""Largest number of steps of exact arithmetic for one decision. No task needs more than 60,000."""
 
 
 @dataclass(frozen=True)
@@ -49,15 +48,15 @@ class Membership:
     """Whether a regular language is in C-RASP[empty].
 
     Attributes:
-        decision: yes or no, for the criterion is exact; not decided beyond
+        decision: yes or no, because the criterion is exact. ``not decided`` beyond
             :data:`workbench.tasks.automata.dfa.LARGEST_AUTOMATON` states, or :data:`MOST_STEPS` steps.
-        convention: ``last_position`` (acceptance may use the symbol at the position where it is read) or
-            ``neutral_symbol`` (it may not: appending a symbol that does nothing must not change it).
+        convention: ``last_position`` (acceptance may use the symbol at the position at which it is read) or
+            ``neutral_symbol`` (it may not: appending a neutral symbol must not change it).
         states: number of states of the minimal automaton.
-        confused: where not *yes*, two shortest words whose states no potential tells apart.
+        confused: unless the decision is *yes*, two shortest words whose states no potential distinguishes.
         after: the last symbol for which they are confused; "" under ``neutral_symbol``.
         reason: one sentence.
-        source: where the criterion comes from.
+        source: the source of the criterion.
     """
 
     decision: Decision
@@ -71,12 +70,12 @@ class Membership:
 
 @dataclass(frozen=True)
 class Certificate:
-    """Proof that a language is in C-RASP[periodic, local]: what a program needs to read there.
+    """Proof that a language is in C-RASP[periodic, local], with what a program needs to read.
 
     Attributes:
         period: Delta, the modulus of the residues it reads; 1 = none.
         locality: tau: its counts read the symbols at offsets 0..tau; 0 = the symbol at the position itself.
-        source: where the criterion comes from.
+        source: the source of the criterion.
     """
 
     period: int
@@ -87,8 +86,8 @@ class Certificate:
 def in_crasp(language: Automaton, convention: Convention) -> Membership:
     """Decide membership in C-RASP[empty].
 
-    Under ``last_position`` the language is in if and only if each of its right quotients by a symbol is in
-    under ``neutral_symbol``: for a fixed last symbol what is left to read are counts over the word before.
+    Under ``last_position`` the language is a member exactly if each of its right quotients by a symbol is a member
+    under ``neutral_symbol``. For a fixed last symbol, a program reads only counts over the word before it.
 
     Raises:
         TheoryError: for an unknown convention.
@@ -117,11 +116,11 @@ def in_crasp(language: Automaton, convention: Convention) -> Membership:
 
 
 def certify(language: Automaton, period: int, locality: int, allowance: Allowance | None = None) -> Certificate | None:
-    """A proof that the language is in C-RASP[periodic, local] with this period and locality, or None.
+    """Return a proof that the language is in C-RASP[periodic, local] with this period and locality, or None.
 
-    None is no statement about the language: the condition is sufficient, and automata whose product with
-    windows and residues exceeds :data:`LARGEST_PRODUCT` states are not tried. With period 1 and locality 0
-    it is the exact criterion of :func:`in_crasp` under ``last_position``.
+    None states nothing about the language. The condition is only sufficient, and automata whose product with windows
+    and residues exceeds :data:`LARGEST_PRODUCT` states are not tried. With period 1 and locality 0 it is the exact
+    criterion of :func:`in_crasp` under ``last_position``.
 
     Raises:
         TooManyStepsError: if it takes more steps than ``allowance`` has left.
@@ -136,7 +135,7 @@ def certify(language: Automaton, period: int, locality: int, allowance: Allowanc
 def find_certificate(
     language: Automaton, periods: Sequence[int] = (1, 2, 3, 4, 6), localities: Sequence[int] = range(6)
 ) -> Certificate | None:
-    """The certificate with the fewest residues times windows, or None where :data:`MOST_STEPS` steps find none."""
+    """Return the certificate with the fewest residues times windows, or None if :data:`MOST_STEPS` steps find none."""
     allowance = Allowance(MOST_STEPS)
     letters = len(language.alphabet)
     tried = sorted(((p, t) for p in periods for t in localities), key=lambda pair: (pair[0] * letters ** pair[1], pair))
@@ -146,29 +145,29 @@ def find_certificate(
 
 
 def _quotients(language: Automaton) -> Iterator[tuple[str, Automaton]]:
-    """The right quotients one by one: with many symbols the first often settles it."""
+    """Yield the right quotients one by one; the first one often decides."""
     return ((name, right_quotient(language, name)) for name in language.alphabet)
 
 
 def confused_states(
     table: Table, labels: Sequence[Hashable] | None = None, allowance: Allowance | None = None
 ) -> tuple[int, int] | None:
-    """Two states of one component that no potential and no label tells apart; None if there are none.
+    """Return two states of one component that no potential and no label distinguishes; None if there are none.
 
     Args:
         table: ``[state, symbol]``.
-        labels: what is known of each state without counting; None = nothing.
+        labels: the known property of each state without counting; None = no property.
         allowance: the steps that this may take; None = any number.
 
     Raises:
         TooManyStepsError: if it takes more.
     """
-    known = labels if labels is not None else [0] * len(table)
+    initial = labels if labels is not None else [0] * len(table)
     for members in components(table):
         if len(members) == 1:
             continue
         met: dict[Hashable, int] = {}
-        for state, c in rounds(table, members, {u: known[u] for u in members}, allowance)[-1].told_apart.items():
+        for state, c in rounds(table, members, {u: initial[u] for u in members}, allowance)[-1].refined.items():
             if c in met:
                 return met[c], state
             met[c] = state
@@ -177,7 +176,7 @@ def confused_states(
 
 Classes = Mapping[int, Hashable]
 Weight = tuple[int, Hashable]
-"""What a weight belongs to: a symbol, and the class of the state in which it is read."""
+"""The index of a weight: a symbol, and the class of the state in which it is read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,10 +184,10 @@ class Round:
     """One round of the loop on one component.
 
     Attributes:
-        classes: what the weights of this round may depend on.
-        paths: ``{state: {weight: how often}}`` along a tree of edges from one state; the potential of a state
-            is the sum of the weights on its path.
-        demands: what every edge off the tree demands of the weights: combinations of them that vanish.
+        classes: the classes that the weights of this round may depend on.
+        paths: ``{state: {weight: how often}}`` along a tree of edges from one state; the potential of a state is the
+            sum of the weights on its path.
+        demands: for every edge off the tree, the combination of weights that must vanish.
     """
 
     classes: Classes
@@ -196,26 +195,25 @@ class Round:
     demands: Span[Weight]
 
     @property
-    def told_apart(self) -> dict[int, int]:
-        """Classes by what the potentials of this round tell apart beyond its own classes.
+    def refined(self) -> dict[int, int]:
+        """The classes after this round: its own classes, split by its potentials.
 
-        All potentials agree on two states exactly if the difference of their paths lies in the span of the
-        demands.
+        All potentials agree on two states exactly if the difference of their paths is in the span of the demands.
         """
-        found = {u: (c, frozenset(self.demands.residue(self.paths[u]).items())) for u, c in self.classes.items()}
-        number = {c: i for i, c in enumerate(dict.fromkeys(found.values()))}
-        return {u: number[c] for u, c in found.items()}
+        signatures = {u: (c, frozenset(self.demands.residue(self.paths[u]).items())) for u, c in self.classes.items()}
+        number = {c: i for i, c in enumerate(dict.fromkeys(signatures.values()))}
+        return {u: number[c] for u, c in signatures.items()}
 
 
 def rounds(table: Table, members: Sequence[int], classes: Classes, allowance: Allowance | None = None) -> list[Round]:
-    """The rounds of the loop on one component, until no further state is told apart."""
-    found = [_round(table, members, classes, allowance)]
+    """Return the rounds of the loop on one component, until a round distinguishes no further state."""
+    done = [_round(table, members, classes, allowance)]
     while True:
-        finer = found[-1].told_apart
+        finer = done[-1].refined
         # Potentials grow with the classes, so finer classes never lose a distinction.
-        if len(set(finer.values())) == len(set(found[-1].classes.values())):
-            return found
-        found.append(_round(table, members, finer, allowance))
+        if len(set(finer.values())) == len(set(done[-1].classes.values())):
+            return done
+        done.append(_round(table, members, finer, allowance))
 
 
 def _round(table: Table, members: Sequence[int], classes: Classes, allowance: Allowance | None) -> Round:
@@ -255,8 +253,8 @@ class Product:
     Attributes:
         table: ``[node, symbol]``; node 0 is the start.
         states: ``[node]`` state of the automaton.
-        labels: ``[node]`` the last symbols, oldest first (fewer at the start of a word), and the residue of
-            the number of symbols read.
+        labels: ``[node]`` the last symbols, oldest first (fewer at the start of a word), and the residue of the number
+            of symbols read.
     """
 
     table: Table
@@ -265,7 +263,7 @@ class Product:
 
 
 def product(language: Automaton, period: int, locality: int) -> Product | None:
-    """The product with residues mod ``period`` and the last ``locality`` symbols; None if it is too large."""
+    """Return the product with residues mod ``period`` and the last ``locality`` symbols; None if it is too large."""
     if period < 1 or locality < 0:
         raise TheoryError(f"a period is at least 1 and a locality at least 0, not {period} and {locality}")
     order: list[tuple[int, tuple[int, ...], int]] = [(language.start, (), 0)]

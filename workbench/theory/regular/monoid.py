@@ -1,9 +1,9 @@
 """The syntactic monoid of a regular language and the algebraic properties that bracket C-RASP.
 
-R-trivial implies C-RASP[empty] (neutral-symbol convention) implies the identity (x y^w)^w x = (x y^w)^w
-implies aperiodic, that is star-free (Schuetzenberger 1965; the place of C-RASP: arXiv 2608.13433). Here
-x^w is the idempotent power of x. The monoid can be exponentially larger than the automaton: beyond a stated
-number of elements nothing is decided.
+R-trivial implies C-RASP[empty] (neutral-symbol convention). That implies the identity (x y^w)^w x = (x y^w)^w, which
+implies aperiodic, that is star-free (Schuetzenberger 1965; for C-RASP: arXiv 2608.13433). Here x^w is the idempotent
+power of x. The monoid can be exponentially larger than the automaton. Beyond a stated number of elements nothing is
+decided.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from workbench.theory.regular.deciders import Decision, in_crasp
 
 LARGEST_MONOID = 20_000
 LARGEST_TABLE = 20_000_000
-"""States of all elements together beyond which a monoid is not listed: 160 MB."""
+"""Largest number of states of all elements together for which a monoid is listed: 160 MB."""
 LARGEST_IDENTITY = 2_000
-"""Elements beyond which the R-omega identity, which asks about all pairs, is not checked."""
+"""Largest number of elements for which the R-omega identity, which is about all pairs, is checked."""
 
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class Monoid:
-    """The transformations of an automaton's states by all words; of a minimal one, the syntactic monoid.
+    """The transformations of an automaton's states by all words; for a minimal automaton, the syntactic monoid.
 
     Attributes:
-        elements: ``[element, state]`` where each element sends each state; element 0 is the identity.
+        elements: ``[element, state]`` the state that each element maps each state to; element 0 is the identity.
         cayley: ``[element, symbol]`` the element followed by a symbol.
         words: a shortest word of each element, as symbol indices.
     """
@@ -45,32 +45,32 @@ class Monoid:
         return len(self.elements)
 
     def times(self, left: Ints, right: int) -> Ints:
-        """The products of several elements with one: first they, then it."""
+        """Return the products of several elements with one element, which is applied last."""
         for symbol in self.words[right]:
             left = self.cayley[left, symbol]
         return left
 
     def idempotent_powers(self) -> Ints:
         """``[element]`` the idempotent among the powers of each element."""
-        found = np.empty(len(self), dtype=np.int64)
+        idempotents = np.empty(len(self), dtype=np.int64)
         for x, start in enumerate(self.elements):
             power = start
             while not np.array_equal(power[power], power):
                 power = start[power]
-            found[x] = self.find(power)
-        return found
+            idempotents[x] = self.find(power)
+        return idempotents
 
     def find(self, transformation: Ints) -> int:
-        """The element that acts so.
+        """Return the element with this transformation.
 
         Raises:
-            KeyError: if none does.
+            KeyError: if there is none.
         """
         return self._place[np.ascontiguousarray(transformation, dtype=np.int64).tobytes()]
 
 
 def syntactic_monoid(language: Automaton, limit: int = LARGEST_MONOID) -> Monoid | None:
-    """The syntactic monoid, or None if it has more than ``limit`` elements or :data:`LARGEST_TABLE` is reached."""
+    """Return the syntactic monoid, or None beyond ``limit`` elements or :data:`LARGEST_TABLE` states."""
     table = language.minimal().table
     limit = min(limit, LARGEST_TABLE // len(table))
     generators = [np.ascontiguousarray(column) for column in table.T]
@@ -100,17 +100,17 @@ def is_aperiodic(monoid: Monoid) -> bool:
 
 
 def group_periods(monoid: Monoid) -> set[int]:
-    """Lengths of the cycles that powers of elements end in; {1} where the language is star-free."""
-    found = set()
+    """Return the lengths of the cycles that powers of elements end in; {1} for a star-free language."""
+    periods = set()
     for element in monoid.elements:
         power = element
-        for _ in range(len(element).bit_length()):  # to a power beyond the number of states, which lies on the cycle
+        for _ in range(len(element).bit_length()):  # to a power beyond the number of states, which is on the cycle
             power = power[power]
         cycle, period = element[power], 1
         while not np.array_equal(cycle, power):
             cycle, period = element[cycle], period + 1
-        found.add(period)
-    return found
+        periods.add(period)
+    return periods
 
 
 def is_r_trivial(monoid: Monoid) -> bool:
@@ -132,7 +132,7 @@ def satisfies_r_omega(monoid: Monoid) -> bool:
 
 @dataclass(frozen=True)
 class Profile:
-    """A regular language in the algebraic landscape; every property yes, no or not decided.
+    """The algebraic properties of a regular language, each ``yes``, ``no`` or ``not decided``.
 
     Attributes:
         states: of the minimal automaton.
@@ -154,19 +154,19 @@ class Profile:
 
 
 def profile(language: Automaton, limit: int = LARGEST_MONOID) -> Profile:
-    """Everything decided about a language at once."""
+    """Return all properties of a language."""
     monoid = syntactic_monoid(language, limit)
     small = monoid is not None and len(monoid) <= LARGEST_IDENTITY
     return Profile(
         states=len(language.minimal()),
         monoid=None if monoid is None else len(monoid),
-        star_free="not decided" if monoid is None else _said(is_aperiodic(monoid)),
-        r_trivial="not decided" if monoid is None else _said(is_r_trivial(monoid)),
-        r_omega=_said(satisfies_r_omega(monoid)) if monoid is not None and small else "not decided",
+        star_free="not decided" if monoid is None else _decision(is_aperiodic(monoid)),
+        r_trivial="not decided" if monoid is None else _decision(is_r_trivial(monoid)),
+        r_omega=_decision(satisfies_r_omega(monoid)) if monoid is not None and small else "not decided",
         crasp_neutral=in_crasp(language, "neutral_symbol").decision,
         crasp_last=in_crasp(language, "last_position").decision,
     )
 
 
-def _said(found: bool) -> Decision:
-    return "yes" if found else "no"
+def _decision(holds: bool) -> Decision:
+    return "yes" if holds else "no"

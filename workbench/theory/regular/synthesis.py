@@ -1,9 +1,9 @@
-"""From a proof of membership to the program: C-RASP for a regular language, written from its potentials.
+"""Writes a C-RASP program for a regular language from its proof of membership.
 
-The deciders say that counts tell the states of an automaton apart; this writes those counts down. For each
-component of the automaton the program knows where it was entered, adds up the weights of what was read
-inside, and so knows the state before every symbol, until the first symbol that leads out. Whoever doubts a
-*yes* can run the program against the automaton.
+The deciders prove that counts distinguish the states of an automaton. This module writes those counts as a program. For
+each component of the automaton the program determines where it was entered, and adds up the weights of the symbols read
+inside. So it determines the state before every symbol, until the first symbol that leaves the component. To verify a
+*yes*, run the program against the automaton.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from workbench.theory.regular.deciders import (
 
 
 def synthesise(language: Automaton, certificate: Certificate) -> Program:
-    """A program whose output ``accept`` is true at the last position of exactly the words of a language.
+    """Return a program whose output ``accept`` is true at the last position of exactly the words of a language.
 
     Args:
         language: a regular language.
-        certificate: what the program may read, from :func:`workbench.theory.regular.deciders.find_certificate`;
-            period 1 and locality 0 for a language in C-RASP[empty].
+        certificate: what the program may read, from :func:`workbench.theory.regular.deciders.find_certificate`; period
+            1 and locality 0 for a language in C-RASP[empty].
 
     Raises:
-        TheoryError: if the certificate is none for this language.
+        TheoryError: if the certificate is not one for this language.
     """
     lines: dict[str, Predicate | Term] = {}
     accepting = []
@@ -62,7 +62,7 @@ def synthesise(language: Automaton, certificate: Certificate) -> Program:
 
 
 class _Tracker:
-    """Writes, line by line, which node of a product one is at before each symbol."""
+    """Writes, line by line, predicates for the node of a product before each symbol."""
 
     def __init__(
         self,
@@ -75,31 +75,31 @@ class _Tracker:
         self.rows: list[list[int]] = tracked.table.tolist()
 
     def nodes(self) -> dict[int, Predicate]:
-        """``{node: it is the node before the symbol at this position is read}``."""
-        found: dict[int, Predicate] = {}
+        """Return ``{node: predicate that it is the node before the symbol at this position}``."""
+        predicates: dict[int, Predicate] = {}
         for members in _in_order(self.tracked):
-            ways = {v: self.entered(v, members, found) for v in members}
+            ways = {v: self.entered(v, members, predicates) for v in members}
             entered = {v: at for v, at in ways.items() if at is not None}
-            here = self.line("here", _any(entered.values()))
-            node = self.told_apart(members, entered, here)
+            inside = self.line("here", _any(entered.values()))
+            node = self.within(members, entered, inside)
             leaving = [
                 _all([node[u], _any(Q(self.alphabet[a]) for a, v in enumerate(self.rows[u]) if v not in members)])
                 for u in members
                 if not set(self.rows[u]) <= set(members)
             ]
-            # Behind the first way out the counts mean nothing, so the first one is what matters.
-            first = _earlier(self.line("leave", _all([here, _any(leaving)]))) == 0 if leaving else TRUE
-            found |= {u: self.line("node", _all([here, first, node[u]])) for u in members}
-        return found
+            # After the first exit the counts are meaningless, so only the first exit counts.
+            first = _earlier(self.line("leave", _all([inside, _any(leaving)]))) == 0 if leaving else TRUE
+            predicates |= {u: self.line("node", _all([inside, first, node[u]])) for u in members}
+        return predicates
 
     def line(self, name: str, predicate: Predicate) -> Predicate:
-        """Give a predicate a line of its own, under a name made unique by a number, unless it has one."""
+        """Give a predicate a line of its own, unless it has one; a number makes the name unique."""
         if predicate.node.children and predicate.node not in {line.node for line in self.lines.values()}:
             self.lines[f"{name}_{len(self.lines) + 1}"] = predicate
         return predicate
 
     def entered(self, v: int, members: Sequence[int], before: Mapping[int, Predicate]) -> Predicate | None:
-        """The component was entered at this node, before this position; None where it never is."""
+        """Return whether the component was entered at this node, before this position; None if it never is."""
         if v == 0:
             return TRUE
         ways = [
@@ -109,10 +109,10 @@ class _Tracker:
         ]
         return _earlier(self.line("enter", _any(ways))) >= 1 if ways else None
 
-    def told_apart(
-        self, members: Sequence[int], entered: Mapping[int, Predicate], here: Predicate
+    def within(
+        self, members: Sequence[int], entered: Mapping[int, Predicate], inside: Predicate
     ) -> dict[int, Predicate]:
-        """``{node: it is the node before this symbol}``, provided that the component has not been left."""
+        """Return ``{node: it is the node before this symbol}``, provided that the component has not been left."""
         if len(members) == 1:
             return {members[0]: TRUE}
         labels = {u: self.tracked.labels[u] for u in members}
@@ -120,11 +120,11 @@ class _Tracker:
         if len(named) == 1:
             named = dict.fromkeys(named, TRUE)
         for step in rounds(self.tracked.table, members, labels):
-            named = self.finer(step, named, entered, here)
-        return {u: named[c] for u, c in step.told_apart.items()}
+            named = self.finer(step, named, entered, inside)
+        return {u: named[c] for u, c in step.refined.items()}
 
     def label(self, window: tuple[int, ...], residue: int) -> Predicate:
-        """These were the last symbols before this position, and this the residue of the number of all before it."""
+        """Return whether these were the last symbols before this position, and this the residue of their number."""
         period, locality = self.certificate.period, self.certificate.locality
         read: list[Predicate] = [
             count(Q(self.alphabet[a]), offsets={t}) == 1 for t, a in enumerate(reversed(window), start=1)
@@ -136,9 +136,9 @@ class _Tracker:
         return _all(read)
 
     def finer(
-        self, step: Round, named: Mapping[Hashable, Predicate], entered: Mapping[int, Predicate], here: Predicate
+        self, step: Round, named: Mapping[Hashable, Predicate], entered: Mapping[int, Predicate], inside: Predicate
     ) -> dict[Hashable, Predicate]:
-        """Predicates of the classes that a round tells apart, from those of the classes its weights depend on."""
+        """Return predicates of the classes after a round, from those of the classes that its weights depend on."""
         basis = step.demands.annihilators({w for path in step.paths.values() for w in path})
         heights = {
             u: tuple(int(sum(v.get(w, 0) * n for w, n in path.items())) for v in basis)
@@ -148,15 +148,15 @@ class _Tracker:
         needed = [b for b in range(len(basis)) if any(heights[u][b] != heights[v][b] for u, v in together)]
         terms = {}
         for b in needed:
-            read = {w: self.line("read", _all([here, Q(self.alphabet[w[0]]), named[w[1]]])) for w in basis[b]}
+            read = {w: self.line("read", _all([inside, Q(self.alphabet[w[0]]), named[w[1]]])) for w in basis[b]}
             parts = [_times(weight, _earlier(read[w])) for w, weight in basis[b].items()]
             parts += [where(at, heights[v][b], 0) for v, at in entered.items() if heights[v][b]]
             terms[b] = reduce(operator.add, parts)
-        found: dict[Hashable, Predicate] = {}
-        for u, finer in step.told_apart.items():
+        predicates: dict[Hashable, Predicate] = {}
+        for u, finer in step.refined.items():
             level: list[Predicate] = [terms[b] == heights[u][b] for b in needed]
-            found[finer] = self.line("class", _all([named[step.classes[u]], *level]))
-        return found
+            predicates[finer] = self.line("class", _all([named[step.classes[u]], *level]))
+        return predicates
 
 
 def _times(weight: int, term: Term) -> Term:
@@ -164,7 +164,7 @@ def _times(weight: int, term: Term) -> Term:
 
 
 def _in_order(tracked: Product) -> list[list[int]]:
-    """The components, each after those that lead to it."""
+    """Return the components, each after those that lead to it."""
     waiting, done, order = components(tracked.table), set[int](), []
     before: dict[int, set[int]] = {u: set() for u in range(len(tracked.states))}
     for u, row in enumerate(tracked.table.tolist()):
@@ -179,7 +179,7 @@ def _in_order(tracked: Product) -> list[list[int]]:
 
 
 def _earlier(operand: Predicate) -> Term:
-    """At how many positions before this one it held."""
+    """Return the number of earlier positions at which a predicate was true."""
     return count(operand) - where(operand, 1, 0)
 
 

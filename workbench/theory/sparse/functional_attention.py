@@ -1,9 +1,9 @@
-"""Sparse functional attention and the sparse planted correlations it is fitted to, in exact arithmetic.
+"""Sparse functional attention and the sparse planted correlations that it fits, in exact arithmetic.
 
-"The Role of Sparsity for Length Generalization in Transformers" (Golowich et al., arXiv 2502.16792). A
-hypothesis of the class attends to *sets* of k places: h(x) = sum over S of softmax_S(g0(S, x_S)) g1(x_S)
-(definition 3.3). Where g0 is 0 or -inf everywhere, h(x) is the plain mean of g1 over the admitted sets, or
-over all sets where none is admitted: a rational number. Places count from 1.
+"The Role of Sparsity for Length Generalization in Transformers" (Golowich et al., arXiv 2502.16792). A hypothesis of
+the class attends to *sets* of k positions: h(x) = sum over S of softmax_S(g0(S, x_S)) g1(x_S) (definition 3.3). If all
+values of g0 are 0 or -inf, h(x) is the plain mean of g1 over the admitted sets, or over all sets if none is admitted.
+That is a rational number. Positions count from 1.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from workbench.theory.errors import TheoryError
 
 T = TypeVar("T")
 Places = tuple[int, ...]
-"""k places of a string, ascending."""
+"""k positions of a string, ascending."""
 Content = tuple[int, ...]
-"""The tokens at k places, or a whole string."""
+"""The tokens at k positions, or a whole string."""
 Chances = Mapping[Content, Fraction]
 LARGEST_BACKGROUND = 100_000
-"""Backgrounds that an exact expectation goes through at most, for one set of places and content."""
+"""Largest number of backgrounds that an exact expectation enumerates, for one set of positions and content."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class SparseAttention(Generic[T]):
 
     Attributes:
         k: size of the sets.
-        admits: ``admits(places, content)``: whether g0 is 0 there, not -inf.
+        admits: ``admits(positions, content)``: whether g0 is 0 there, not -inf.
         value: ``value(content)``: g1.
     """
 
@@ -44,7 +44,7 @@ class SparseAttention(Generic[T]):
     value: Callable[[tuple[T, ...]], Fraction]
 
     def __call__(self, x: tuple[T, ...]) -> Fraction:
-        """The exact value on a string.
+        """Return the exact value on a string.
 
         Raises:
             TheoryError: for a string of fewer than k tokens.
@@ -58,18 +58,18 @@ class SparseAttention(Generic[T]):
             every[content] += 1
             if self.admits(positions, content):
                 admitted[content] += 1
-        found = admitted or every
-        return sum((count * self.value(content) for content, count in found.items()), Fraction(0)) / found.total()
+        contents = admitted or every
+        return sum((count * self.value(content) for content, count in contents.items()), Fraction(0)) / contents.total()
 
 
 @dataclass(frozen=True)
 class Planted:
-    """A k-sparse planted correlation (definition 3.2): at hidden places stands what the answer depends on.
+    """A k-sparse planted correlation (definition 3.2): the answer depends on the tokens at hidden positions.
 
     Attributes:
-        positions: ``places(length)`` law of S*.
-        content: law of the tokens Z at S*.
-        background: law of every other token, independent; one-token contents.
+        positions: ``positions(length)``: distribution of S*.
+        content: distribution of the tokens Z at S*.
+        background: distribution of every other token, independent; one-token contents.
         answer: Y = g*(Z).
     """
 
@@ -79,10 +79,10 @@ class Planted:
     answer: Callable[[Content], Fraction]
 
     def outcomes(self, length: int) -> Iterator[tuple[Fraction, Places, Content, Fraction]]:
-        """Every (chance, S*, string, answer), the chances summing to 1.
+        """Yield every (probability, S*, string, answer); the probabilities sum to 1.
 
         Raises:
-            TheoryError: where the backgrounds are too many to go through.
+            TheoryError: if there are too many backgrounds to enumerate.
         """
         for positions, chance in self.positions(length).items():
             free = [i for i in range(1, length + 1) if i not in positions]
@@ -101,30 +101,30 @@ class Planted:
                 yield weight, positions, tuple(string[i] for i in range(1, length + 1)), self.answer(z)
 
     def loss(self, hypothesis: Callable[[Content], Fraction], length: int) -> Fraction:
-        """Expected distance of a hypothesis from the answer at one length, exactly."""
+        """Return the expected distance of a hypothesis from the answer at one length, exactly."""
         return sum((p * abs(hypothesis(x) - y) for p, _, x, y in self.outcomes(length)), Fraction(0))
 
     def sample(self, length: int, rng: np.random.Generator) -> tuple[Places, Content, Fraction]:
-        """One draw of (S*, string, answer)."""
-        positions, z = _drawn(self.positions(length), rng), _drawn(self.content, rng)
+        """Draw one (S*, string, answer)."""
+        positions, z = _draw(self.positions(length), rng), _draw(self.content, rng)
         planted = dict(zip(positions, z, strict=True))
-        x = tuple(planted[i] if i in planted else _drawn(self.background, rng)[0] for i in range(1, length + 1))
+        x = tuple(planted[i] if i in planted else _draw(self.background, rng)[0] for i in range(1, length + 1))
         return positions, x, self.answer(z)
 
 
 def uniform(outcomes: Iterable[Content]) -> dict[Content, Fraction]:
-    """The uniform law on some tuples."""
+    """Return the uniform distribution on some tuples."""
     listed = list(outcomes)
     return dict.fromkeys(listed, Fraction(1, len(listed)))
 
 
 def span(positions: Places) -> int:
-    """Distance between the first and the last of some places."""
+    """Return the distance between the first and the last of some positions."""
     return positions[-1] - positions[0]
 
 
 def pairs_at(length: int, distance: int) -> list[Places]:
-    """All pairs of places at a distance."""
+    """Return all pairs of positions at a distance."""
     return [(i, i + distance) for i in range(1, length - distance + 1)]
 
 
@@ -136,7 +136,7 @@ class Counterexample:
     Attributes:
         dropped: the assumption that is violated.
         law: the planted correlation (k = 2, tokens 1 and 2, content (2, 2), background 1).
-        hypotheses: the two of the class, by name.
+        hypotheses: two hypotheses of the class, by name.
         fails: the one that a learner may choose and that fails beyond L.
     """
 
@@ -147,39 +147,39 @@ class Counterexample:
 
 
 def counterexamples(longest: int) -> list[Counterexample]:
-    """Proposition C.3 with L = ``longest``.
+    """Return the rows of proposition C.3 with L = ``longest``.
 
-    Two readings differ from the printed text, where it contradicts itself: without locality the law is
-    realised by h_{g01}, and without realizability the hypotheses are h_{g00} and h_{g01} with g1.
+    Two readings differ from the printed text, because the text contradicts itself. Without locality the distribution is
+    realised by h_{g01}. Without realizability the hypotheses are h_{g00} and h_{g01} with g1.
 
     Raises:
         TheoryError: for L below 3.
     """
     if longest < 3:
         raise TheoryError(f"proposition C.3 needs a training length of at least 3, not {longest}")
-    found = (2, 2)
+    pair = (2, 2)
 
     def attention(admits: Callable[[Places, Content], bool]) -> SparseAttention[int]:
-        return SparseAttention(2, admits, lambda content: Fraction(content == found))
+        return SparseAttention(2, admits, lambda content: Fraction(content == pair))
 
     def law(beyond: Callable[[int], Mapping[Places, Fraction]]) -> Planted:
         def positions(length: int) -> Mapping[Places, Fraction]:
             return uniform(pairs_at(length, 1)) if length <= longest else beyond(length)
 
-        return Planted(positions, {found: Fraction(1)}, {(1,): Fraction(1)}, lambda content: Fraction(1))
+        return Planted(positions, {pair: Fraction(1)}, {(1,): Fraction(1)}, lambda content: Fraction(1))
 
     def mostly_at_two(length: int) -> dict[Places, Fraction]:
         near = {s: p / 10 for s, p in uniform(pairs_at(length, 1)).items()}
         return near | {s: 9 * p / 10 for s, p in uniform(pairs_at(length, 2)).items()}
 
-    adjacent = attention(lambda s, z: span(s) == 1 and z == found)
-    apart = attention(lambda s, z: span(s) == 2 and z == found)
-    anywhere = attention(lambda s, z: z == found)
+    adjacent = attention(lambda s, z: span(s) == 1 and z == pair)
+    at_two = attention(lambda s, z: span(s) == 2 and z == pair)
+    anywhere = attention(lambda s, z: z == pair)
     return [
         Counterexample(
             "locality",
             law(lambda n: uniform([*pairs_at(n, 1), *pairs_at(n, longest)])),
-            {"g00": attention(lambda s, z: z == found or span(s) >= longest), "g01": anywhere},
+            {"g00": attention(lambda s, z: z == pair or span(s) >= longest), "g01": anywhere},
             "g00",
         ),
         Counterexample(
@@ -187,15 +187,15 @@ def counterexamples(longest: int) -> list[Counterexample]:
             law(lambda n: uniform(pairs_at(n, 1))),
             {
                 "g00": adjacent,
-                "g01": attention(lambda s, z: (span(s) == 1 and z == found) or (span(s) == 2 and s[-1] > longest)),
+                "g01": attention(lambda s, z: (span(s) == 1 and z == pair) or (span(s) == 2 and s[-1] > longest)),
             },
             "g01",
         ),
-        Counterexample("realizability", law(mostly_at_two), {"g00": adjacent, "g01": apart}, "g00"),
+        Counterexample("realizability", law(mostly_at_two), {"g00": adjacent, "g01": at_two}, "g00"),
         Counterexample("coverage", law(lambda n: uniform(pairs_at(n, 2))), {"g00": adjacent, "g01": anywhere}, "g00"),
     ]
 
 
-def _drawn(law: Mapping[Content, Fraction], rng: np.random.Generator) -> Content:
+def _draw(law: Mapping[Content, Fraction], rng: np.random.Generator) -> Content:
     outcomes = list(law)
     return outcomes[int(rng.choice(len(outcomes), p=[float(law[o]) for o in outcomes]))]

@@ -1,9 +1,9 @@
 """Position coupling as a change of the problem: PC[.] of Golowich et al. (arXiv 2502.16792, section 4 and appendix D).
 
-A coupling psi maps places to places; places that share an image get the same position id. PC turns a
-string into one of length l whose symbol at place i holds all tokens with image i, each with its rank among
-the places that the answer depends on. If psi brings those places close together, a problem that was not
-local becomes local, and theorem 4.3 applies to it.
+A coupling psi maps positions to positions; positions with the same image get the same position id. PC turns a string
+into another one of length l. Its symbol at position i contains all tokens with image i, each with its rank among the
+positions that the answer depends on. If psi brings those positions close together, a problem that was not local becomes
+local, and theorem 4.3 applies to it.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ Coupling = Callable[[int], int]
 
 
 def is_local_coupling(psi: Coupling, positions: Places, length: int, local: int) -> bool:
-    """Whether psi is a local coupling for one string (definition 4.1, its first two demands).
+    """Whether psi is a local coupling for one string (definition 4.1, its first two conditions).
 
-    The images of the places span at most ``local``, and every other place is alone in its image. (The third
-    demand, that how the images lie to each other does not depend on the length, is about all strings.)
+    The images of the positions span at most ``local``, and every other position has an image of its own. The third
+    condition is about all strings: the relative positions of the images do not depend on the length.
     """
     images = [psi(i) for i in positions]
     others = [psi(i) for i in range(1, length + 1) if i not in positions]
-    alone = len(set(others)) == len(others) and not set(others) & set(images)
-    return alone and max(images) - min(images) <= local
+    separate = len(set(others)) == len(others) and not set(others) & set(images)
+    return separate and max(images) - min(images) <= local
 
 
 def expand(symbols: tuple[Coupled, ...]) -> Coupled:
-    """All (rank, token) pairs of some symbols, by rank, duplicates dropped."""
+    """Return all (rank, token) pairs of some symbols, by rank, without duplicates."""
     return tuple(sorted({pair for symbol in symbols for pair in symbol}))
 
 
@@ -47,14 +47,14 @@ def expand(symbols: tuple[Coupled, ...]) -> Coupled:
 class CoupledAttention:
     """PC[h]: sparse functional attention on coupled strings.
 
-    A set of places is admitted where its symbols together hold one token of each rank 1..k, within
-    ``local`` places, and h admits those tokens; its value is h's.
+    A set of positions is admitted if its symbols together contain one token of each rank 1..k, within ``local``
+    positions, and h admits those tokens. Its value is that of h.
 
     Attributes:
-        inner: h, whose scores must not depend on the places.
-        size: k', how many images the places of the answer have.
+        inner: h, whose scores must not depend on the positions.
+        size: k', the number of images of the answer's positions.
         local: L_local.
-        otherwise: y0, the value of sets that hold no full content.
+        otherwise: y0, the value of sets without a complete content.
     """
 
     inner: SparseAttention[int]
@@ -63,13 +63,13 @@ class CoupledAttention:
     otherwise: Fraction = Fraction(0)
 
     def content(self, symbols: tuple[Coupled, ...]) -> Content | None:
-        """The tokens at ranks 1..k, or None unless there is exactly one of each."""
+        """Return the tokens at ranks 1..k, or None unless there is exactly one of each."""
         pairs = expand(symbols)
         ranks = tuple(rank for rank, _ in pairs)
         return tuple(token for _, token in pairs) if ranks == tuple(range(1, self.inner.k + 1)) else None
 
     def __call__(self, x: CoupledString) -> Fraction:
-        """The exact value on a coupled string."""
+        """Return the exact value on a coupled string."""
 
         def admits(positions: Places, symbols: tuple[Coupled, ...]) -> bool:
             content = self.content(symbols)
@@ -80,17 +80,17 @@ class CoupledAttention:
             content = self.content(symbols)
             return self.otherwise if content is None else self.inner.value(content)
 
-        # The same evaluator, whose tokens are symbols here.
+        # The same evaluator; its tokens are symbols here.
         return SparseAttention(self.size, admits, value)(x)
 
 
 @dataclass(frozen=True)
 class CoupledLaw:
-    """PC[P]: the law of coupled strings (equation 19).
+    """PC[P]: the distribution of coupled strings (equation 19).
 
-    The symbol at the image of places of S* holds their ranks and tokens. At the image of any other place
-    it is that place's token with a rank drawn uniformly from 1..k (the text has the length there, which lies
-    outside the coupled vocabulary); where nothing is mapped, rank and token are drawn.
+    The symbol at the image of positions of S* contains their ranks and tokens. At the image of another position it
+    contains that position's token, with a rank drawn uniformly from 1..k. (The paper has the length in place of k,
+    which is outside the coupled vocabulary.) At positions that are not an image, rank and token are drawn.
 
     Attributes:
         law: P.
@@ -103,10 +103,10 @@ class CoupledLaw:
     coupling: Callable[[Places, int], Coupling]
 
     def skeleton(self, positions: Places, x: Content) -> Mapping[int, Known]:
-        """Per place of the coupled string, what of its symbol the string determines.
+        """Return, per position of the coupled string, the part of its symbol that the string determines.
 
         Raises:
-            TheoryError: if psi leads outside the string, or joins places that it must not.
+            TheoryError: if psi leads outside the string, or joins positions that it must not join.
         """
         length = len(x)
         psi = self.coupling(positions, length)
@@ -115,47 +115,47 @@ class CoupledLaw:
             if psi(j) not in fibres:
                 raise TheoryError(f"the coupling sends position {j} to {psi(j)}, outside a sequence of {length}")
             fibres[psi(j)].append(j)
-        found: dict[int, Known] = {}
+        symbols: dict[int, Known] = {}
         for i, fibre in fibres.items():
             ranked = tuple((positions.index(j) + 1, x[j - 1]) for j in fibre if j in positions)
             if len(fibre) > max(1, len(ranked)):
                 raise TheoryError(
                     f"the coupling joins position {fibre[-1]}, on which nothing depends, with another one"
                 )
-            found[i] = ranked or (x[fibre[0] - 1] if fibre else None)
-        return found
+            symbols[i] = ranked or (x[fibre[0] - 1] if fibre else None)
+        return symbols
 
     def sample(self, length: int, rng: np.random.Generator) -> tuple[Places, CoupledString, Fraction]:
-        """One draw of (S*, coupled string, answer)."""
+        """Draw one (S*, coupled string, answer)."""
         positions, x, answer = self.law.sample(length, rng)
         tokens = list(self.law.background)
         chances = [float(self.law.background[t]) for t in tokens]
 
-        def symbol(known: Known) -> Coupled:
-            if isinstance(known, tuple):
-                return known
-            token = tokens[int(rng.choice(len(tokens), p=chances))][0] if known is None else known
+        def symbol(part: Known) -> Coupled:
+            if isinstance(part, tuple):
+                return part
+            token = tokens[int(rng.choice(len(tokens), p=chances))][0] if part is None else part
             return ((int(rng.integers(1, self.k + 1)), token),)
 
         skeleton = self.skeleton(positions, x)
         return positions, tuple(symbol(skeleton[i]) for i in range(1, length + 1)), answer
 
     def loss(self, hypothesis: Callable[[CoupledString], Fraction], length: int) -> Fraction:
-        """Expected distance of a hypothesis on coupled strings from the answer, exactly."""
+        """Return the expected distance of a hypothesis on coupled strings from the answer, exactly."""
         total = Fraction(0)
         for chance, positions, x, answer in self.law.outcomes(length):
             skeleton = self.skeleton(positions, x)
             choices = [self._symbols(skeleton[i]) for i in range(1, length + 1)]
-            for drawn in product(*choices):
+            for symbols in product(*choices):
                 weight = chance
-                for _, p in drawn:
+                for _, p in symbols:
                     weight *= p
-                total += weight * abs(hypothesis(tuple(s for s, _ in drawn)) - answer)
+                total += weight * abs(hypothesis(tuple(s for s, _ in symbols)) - answer)
         return total
 
-    def _symbols(self, known: Known) -> list[tuple[Coupled, Fraction]]:
-        if isinstance(known, tuple):
-            return [(known, Fraction(1))]
-        tokens = self.law.background if known is None else {(known,): Fraction(1)}
+    def _symbols(self, part: Known) -> list[tuple[Coupled, Fraction]]:
+        if isinstance(part, tuple):
+            return [(part, Fraction(1))]
+        tokens = self.law.background if part is None else {(part,): Fraction(1)}
         ranks = range(1, self.k + 1)
         return [(((rank, token),), p / self.k) for (token,), p in tokens.items() for rank in ranks]
