@@ -71,7 +71,7 @@ def test_a_language_is_one_line_and_theory_decides_what_it_is(
 ) -> None:
     tasks("aa_star_b_star")
     told = capsys.readouterr().out
-    assert "Is the string so far in (aa)*b*?" in told
+    assert "Decide after every symbol whether the string so far is in (aa)*b*." in told
     assert "theory, without positions: not expressible: before a last a, no count tells" in told
     assert "theory, with positions: guaranteed: counts that read residues mod 2" in told
     assert "theory: not star-free:" in told

@@ -351,7 +351,7 @@ def test_statistics_of_strings(name: str, held: Held) -> None:
     def told(of: dict[str, torch.Tensor]) -> dict[str, Any]:
         return {key: code(x) if x.double().equal(x.double().round()) else digest(x.double()) for key, x in of.items()}
 
-    p, where = check_laws._apart(*found)
+    p, where = check_laws._smallest_p(*found)
     short = check_laws._statistics(one, one.draw("matched", task.next_length(1), 9))
     held([told(found[0]), p, where, one.window, one.length, told(short)])
 

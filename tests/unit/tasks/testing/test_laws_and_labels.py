@@ -38,7 +38,7 @@ def agree(found: list[str], parts: list[str]) -> None:
 def test_laws(p: float, reason: str, parts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check_laws, "_statistics", lambda one, batch: batch)
     monkeypatch.setattr(
-        check_laws, "_apart", lambda *laws: (p, "its end") if laws == ("matched", "challenge") else None
+        check_laws, "_smallest_p", lambda *laws: (p, "its end") if laws == ("matched", "challenge") else None
     )
     one = StubSubject(task=SimpleNamespace(challenge_is_matched=reason), many=lambda law: law, length=9)
     agree(list(CHECKS["laws"](one)), parts)
@@ -52,7 +52,7 @@ def test_laws(p: float, reason: str, parts: list[str], monkeypatch: pytest.Monke
 ])  # fmt: skip
 def test_prefix_closed(p: float, closed: tuple[str, ...], parts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check_laws, "_statistics", lambda one, batch: {"batch": batch})
-    monkeypatch.setattr(check_laws, "_apart", lambda *laws: (p, "its end"))
+    monkeypatch.setattr(check_laws, "_smallest_p", lambda *laws: (p, "its end"))
     task = make_task("parity")
     batch = task.label(torch.ones(2, 9, dtype=torch.long))
     one = StubSubject(
@@ -236,10 +236,10 @@ def test_laws_differ_by_the_statistic_with_the_least_p(monkeypatch: pytest.Monke
     given = {"a": 0.3, "b": 0.02, "c": 0.001}
     monkeypatch.setattr(check_laws, "_two_samples", lambda one, other: min(float(one), float(other)))
     one = {name: torch.tensor(p, dtype=torch.float64) for name, p in given.items()}
-    assert check_laws._apart(one, {"a": one["a"], "b": one["b"], "d": one["c"]}) == (0.04, "b")
-    assert check_laws._apart({"a": one["a"]}, one) == (0.3, "a")
+    assert check_laws._smallest_p(one, {"a": one["a"], "b": one["b"], "d": one["c"]}) == (0.04, "b")
+    assert check_laws._smallest_p({"a": one["a"]}, one) == (0.3, "a")
     high = {name: torch.tensor(0.6, dtype=torch.float64) for name in "ab"}
-    assert check_laws._apart(high, high) == (1.0, "a")
+    assert check_laws._smallest_p(high, high) == (1.0, "a")
 
 
 @pytest.mark.parametrize(("counts", "expected", "p"), [
