@@ -11,7 +11,7 @@ import torch
 
 from workbench.tasks import TaskError, make_task
 from workbench.tasks.automata.regular_oracles import ByDerivatives, ByTransitions
-from workbench.tasks.automata.string_sampling import Exchanges, _one_of, _there
+from workbench.tasks.automata.string_sampling import Exchanges, _occurring, _one_of
 from workbench.tasks.automata.symbol_counts import counts_hits
 
 MACHINE = {"start": "p", "accepting": ["q"], "transitions": {"p": {"x": "q"}, "q": {"x": "q", "y": "p"}}}
@@ -164,7 +164,7 @@ def test_labels_that_occur_where_they_may_are_drawn_alike() -> None:
         np.array([[0, 1, 2, 2], [1, 1, 0, 2]]),
         np.array([[True, False, True, True], [True, True, False, False]]),
     )
-    assert _there(labels, possible, 4).tolist() == [[True, False, True, False], [False, True, False, False]]
+    assert _occurring(labels, possible, 4).tolist() == [[True, False, True, False], [False, True, False, False]]
     low, high = (
         _one_of(labels, possible, 3, lambda shape, at=at: np.tile(at, (2, 1)))
         for at in ([0.9, 0.5, 0.1], [0.1, 0.5, 0.0])
