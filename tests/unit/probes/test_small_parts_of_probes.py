@@ -360,9 +360,9 @@ def test_items_are_spread_and_every_second_string_is_scored() -> None:
         seen.see(0, rows, batch, {"": x[rows, :, None]})
         seen.see(-1, rows, batch, {"": 0 * x[rows, :, None]})
     assert seen.items[0][0, :, 0].tolist() == seen.numbers[TOKENS].tolist()
-    assert seen.asked[0][0, :, 0].tolist() == asked.tolist()
+    assert seen.query_rows[0][0, :, 0].tolist() == asked.tolist()
     for target in (ITEMS, TOKENS):
-        even, own = seen.fitted(target)
+        even, own = seen.fit_probes(target)
         spread = seen.numbers[target].var(correction=0).item()
         assert seen.r2(own, 0, target) == pytest.approx(np.full(8, 1 - 1 / spread), abs=1e-3)
         assert seen.r2(even, -1, target) == pytest.approx(np.zeros(8), abs=1e-9)
@@ -370,4 +370,4 @@ def test_items_are_spread_and_every_second_string_is_scored() -> None:
     assert every.numbers[ITEMS].tolist() == [*range(1, 17)]
     alone = _Rows(batch, [], 1, 1)
     alone.see(-1, slice(0, 16), batch, {"": x[..., None]})
-    assert np.isnan(alone.r2(alone.fitted(ITEMS)[0], -1, ITEMS)).all()
+    assert np.isnan(alone.r2(alone.fit_probes(ITEMS)[0], -1, ITEMS)).all()
