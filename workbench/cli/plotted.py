@@ -162,7 +162,12 @@ def _of_runs(
     where = f"at {name} {place:,}" if len(shown) == 1 else f"at the last measured {name} of each run"
     figure.layout.meta = {**figure.layout.meta, "slice": where}
     rows = draw.data(frame, **arguments).to_pandas()
-    return Plotted(figure, rows.assign(run=rows["series"]), over, f"{quantity} ({measurement}) {where}")
+    # Labels of lines have spaces in place of underscores, and a run has its own name.
+    names = {view.name.replace("_", " "): view.name for view in views}
+    for note in figure.layout.annotations:
+        note.text = names.get(note.text, note.text)
+    series = rows["series"].map(lambda label: names.get(label, label))
+    return Plotted(figure, rows.assign(series=series, run=series), over, f"{quantity} ({measurement}) {where}")
 
 
 def _one_series(rows: Frame) -> Frame:

@@ -127,3 +127,15 @@ def test_an_earlier_step_of_a_run_is_shown(tmp_path: Path) -> None:
     assert data("info", A, "--step", str(steps[0]))["run"]["verdict_step"] == steps[0]
     refused = CliRunner().invoke(app, ["info", A, "--step", "77", "--json"])
     assert "77" in str(refused.exception)
+
+
+def test_a_folder_is_plotted_as_one_line_per_run(tmp_path: Path) -> None:
+    for folder in (A, B):
+        (tmp_path / Path(folder).name).symlink_to(folder)
+    points = data("plot", str(tmp_path), "accuracy")["points"]
+    for folder in (A, B):
+        name = Path(folder).name
+        rows = Table.load(folder).frame(measurement="behaviour", quantity="accuracy", law="matched")
+        rows = rows[(rows["step"] == rows["step"].max()) & (rows["mode"] == "teacher_forced")]
+        expected = dict(zip(rows["length"], rows["value"], strict=True))
+        assert {row["length"]: row["value"] for row in points if row["run"] == name == row["line"]} == expected
