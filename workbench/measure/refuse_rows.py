@@ -17,7 +17,7 @@ ROUNDING = 1e-6
 
 
 class RowsError(MeasurementError):
-    """What ``finish`` of a measurement returned cannot be stored; the message says why, and what to do."""
+    """What ``finish`` of a measurement returned cannot be stored; the message states the reason and what to do."""
 
 
 def whole_rows(spec: Spec, returned: Any) -> list[Row]:
