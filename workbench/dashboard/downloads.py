@@ -25,7 +25,7 @@ from workbench.dashboard.panels.panel_spec import SIZE, Panel, PanelCursor
 from workbench.dashboard.panels.sequence.sequence_query import Busy, NotComputed
 from workbench.dashboard.paper_figure import INCHES, Column, for_paper, is_column, page, size_of
 from workbench.dashboard.report.report_page import report_html
-from workbench.dashboard.request_check import said
+from workbench.dashboard.request_check import error_response
 from workbench.dashboard.server.chromium import PrintError, printed
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Cursor, parse, resolve
@@ -107,28 +107,28 @@ def connect(server: Flask, context: Context) -> None:
             try:
                 return answer(context, name, kind, request.query_string.decode(), request.args.get("theme", "light"))
             except Busy as busy:
-                return said(503, str(busy), {"Retry-After": str(busy.seconds)})
+                return error_response(503, str(busy), {"Retry-After": str(busy.seconds)})
             except (NotMeasured, Unknown, NotComputed) as error:
-                return said(404, str(error))
+                return error_response(404, str(error))
             except PrintError as error:
-                return said(503, f"{error}.")
+                return error_response(503, f"{error}.")
             except LensError as error:
-                return said(422, f"What is stored for {name} is not what it shows ({clause(error)}).")
-        return said(500, as_sentence(problems[0]))
+                return error_response(422, f"What is stored for {name} is not what it shows ({clause(error)}).")
+        return error_response(500, as_sentence(problems[0]))
 
     @server.get("/report.html")
     def report() -> Response:
         search = request.query_string.decode()
         run = context.store.run(parse(search).get("run", ""))
         if run is None:
-            return said(404, "there is no run of that name here")
+            return error_response(404, "there is no run of that name here")
         start, _ = resolve(search, run)
         name = file_name(run.name, "report.html")
         try:
             with aside():  # it takes seconds, and readers who move a slider go first
                 made = report_html([run], name, {run.name: start})
         except LensError as error:
-            return said(422, str(error))
+            return error_response(422, str(error))
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         return Response(made, mimetype="text/html", headers=headers)
 

@@ -77,12 +77,12 @@ def ask(context: Context, asked: dict[str, Any]) -> dict[str, str] | None:
     return {"key": key, "run": run.name, "what": family or "everything"}
 
 
-def shown(job: Job, asked: dict[str, str]) -> list[Any]:
+def status_line(job: Job, asked: dict[str, str]) -> list[Any]:
     """How the work stands, in one line."""
     what = f"{asked['what'].rstrip('.')} of {asked['run']}"
     if job.pending:
         finished, total = job.done, max(job.total, 1)
-        left = _left(job)
+        left = _remaining_time(job)
         far = f"{job.done} of {job.total} checkpoints{left}" if job.total else "starting"
         return [
             html.Strong(f"Measuring {what}"),
@@ -104,7 +104,7 @@ def shown(job: Job, asked: dict[str, str]) -> list[Any]:
     return [html.Strong(f"Measured {what}."), html.Span([said, *(f" {one}." for one in problems[:2])]), close]
 
 
-def _left(job: Job) -> str:
+def _remaining_time(job: Job) -> str:
     """How much longer it takes at this rate."""
     if not job.done or job.started is None:
         return ""
@@ -121,7 +121,7 @@ def connect(app: Dash, context: Context) -> None:
         State("measure-job", "data"),
         prevent_initial_call=True,
     )
-    def asked(request: dict[str, Any] | None, known: dict[str, str] | None) -> Any:
+    def submit(request: dict[str, Any] | None, known: dict[str, str] | None) -> Any:
         if not request:
             raise PreventUpdate
         if request.get("cancel") and known:
@@ -137,8 +137,8 @@ def connect(app: Dash, context: Context) -> None:
         Input("measure-job", "data"),
         prevent_initial_call=True,
     )
-    def told(_: Any, asked: dict[str, str] | None) -> Any:
+    def show(_: Any, asked: dict[str, str] | None) -> Any:
         job = context.measurer.job(asked["key"]) if asked else None
         if job is None or asked is None:
             return [], True
-        return shown(job, asked), not job.pending
+        return status_line(job, asked), not job.pending

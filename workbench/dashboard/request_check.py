@@ -91,11 +91,11 @@ class Questions:
 def outputs_of(ident: str) -> dict[str, str] | list[dict[str, str]]:
     """What a callback of that name writes, in the browser's notation: ``a.b``, or ``..a.b...c.d..`` for several."""
 
-    def named(text: str) -> dict[str, str]:
+    def output(text: str) -> dict[str, str]:
         one, _, prop = text.rpartition(".")
         return {"id": one, "property": prop}
 
-    return [named(text) for text in ident[2:-2].split("...")] if ident.startswith("..") else named(ident)
+    return [output(text) for text in ident[2:-2].split("...")] if ident.startswith("..") else output(ident)
 
 
 def _listed(given: Any) -> list[Any]:
@@ -118,13 +118,13 @@ def connect(app: Dash) -> None:
     def refused(error: LensError) -> Response:
         """The answer to a rejected request: messages meant for readers are sent; anything else is a defect and is
         logged."""
-        return said(400, str(error))
+        return error_response(400, str(error))
 
     @server.errorhandler(DependencyException)
     def missing(_: DependencyException) -> Response:
-        return said(404, "There is no such file.")
+        return error_response(404, "There is no such file.")
 
 
-def said(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
+def error_response(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
     """One sentence as an answer."""
     return Response(f"{sentence}\n", status=status, mimetype="text/plain", headers=dict(headers or {}))

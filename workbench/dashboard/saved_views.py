@@ -20,7 +20,7 @@ from workbench.dashboard.components.icons import icon
 from workbench.dashboard.pages.all_pages import page_at
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.request_values import Whole, declare, exact
-from workbench.dashboard.state.run_view import shown
+from workbench.dashboard.state.run_view import display_path
 from workbench.runs.saved_views import FOLDER, LONGEST_LINK, LONGEST_NAME, SavedView, delete_view, read_views, save_view
 
 MOST_NAME = 200
@@ -91,10 +91,12 @@ def listed(context: Context) -> list[Any]:
         for view in views:
             page = page_at(view.link.partition("?")[0])
             if page is None:
-                problems.append(f"{shown(root / FOLDER / view.file)}.json names a page that does not exist")
+                problems.append(f"{display_path(root / FOLDER / view.file)}.json names a page that does not exist")
             else:
                 children.append(_line(view, page.name, f"{place}:{view.file}"))
-    none = html.P(f"None yet. They are kept as files in {shown(context.store.roots[0] / FOLDER)}/.", className="soft")
+    none = html.P(
+        f"None yet. They are kept as files in {display_path(context.store.roots[0] / FOLDER)}/.", className="soft"
+    )
     errors = [html.Div([icon("warn"), html.P(f"{unreadable}.")], className="banner error") for unreadable in problems]
     return [html.Ul(children, className="views") if children else none, *errors]
 
@@ -115,14 +117,14 @@ def _line(view: SavedView, page: str, ident: str) -> html.Li:
     )
 
 
-def done(context: Context, asked: Mapping[str, Any]) -> str:
+def handle_request(context: Context, asked: Mapping[str, Any]) -> str:
     """Carry out a request; returns a message, or "" if only the list was requested."""
     try:
         if asked["do"] == "save":
             if page_at(str(asked.get("link", "")).partition("?")[0]) is None:
                 return "Nothing was saved: this address is not a page of the dashboard."
             view = save_view(context.store.roots[0], str(asked.get("name", "")), str(asked.get("link", "")))
-            return f"Saved {view.name} as {shown(context.store.roots[0] / FOLDER / view.file)}.json."
+            return f"Saved {view.name} as {display_path(context.store.roots[0] / FOLDER / view.file)}.json."
         if asked["do"] == "delete":
             place, _, file = str(asked.get("file", "")).partition(":")
             roots = context.store.roots
@@ -148,5 +150,5 @@ def connect(app: Dash, context: Context) -> None:
     def answered(asked: dict[str, Any] | None) -> Any:
         if asked is None:
             raise PreventUpdate
-        said = done(context, asked)
+        said = handle_request(context, asked)
         return listed(context), said, "" if said.startswith("Saved") else no_update

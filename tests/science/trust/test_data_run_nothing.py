@@ -14,7 +14,7 @@ from tests.support.places import ROOT
 from tests.support.trust.data_run_nothing import BOTH, app, call  # noqa: F401 - fixtures
 from workbench.dashboard import router
 from workbench.dashboard.downloads import panels
-from workbench.dashboard.measure_now import ask, shown
+from workbench.dashboard.measure_now import ask, status_line
 from workbench.dashboard.pages import theory
 from workbench.dashboard.pages.all_pages import PAGES
 from workbench.dashboard.pages.runs import summary
@@ -144,7 +144,7 @@ def test_no_page_and_no_question_runs_the_code_of_a_run(app) -> None:
     told = finished(answers.worker, theory.ask(answers, run))
     assert told.state == "failed"
     assert told.error.startswith(NOT_RUN)
-    assert NOT_RUN in str(theory.said(run, told)[0])
+    assert NOT_RUN in str(theory.prediction_state(run, told)[0])
     for typed in ("", "0101"):
         keys = asked_of(run, default_cursor(run), {**EXTRAS, "seq": typed}).submit(answers, "session")
         for key in keys.values():
@@ -153,8 +153,8 @@ def test_no_page_and_no_question_runs_the_code_of_a_run(app) -> None:
             assert job.error.startswith(NOT_RUN)
     asked = ask(answers, {"run": "mine", "only": "behaviour"})
     measured = finished(answers.measurer, asked["key"])
-    assert NOT_RUN in str(shown(measured, asked))
-    assert "Nothing was measured of mine." in str(shown(measured, asked))
+    assert NOT_RUN in str(status_line(measured, asked))
+    assert "Nothing was measured of mine." in str(status_line(measured, asked))
     assert ask(answers, {"run": "mine", "only": f"{made.file}:Mine"}) is None
     assert finished(answers.measurer, ask(answers, {"run": "mine", "only": "os"})["key"]).state == "failed"
 

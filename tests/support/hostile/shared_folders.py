@@ -27,7 +27,7 @@ from tests.support.table.s3_server import serving
 from workbench.core.errors import LensError
 from workbench.dashboard.panels.notes_panel import saved
 from workbench.dashboard.report.gallery_site import MADE
-from workbench.dashboard.saved_views import done, listed
+from workbench.dashboard.saved_views import handle_request, listed
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.store import Store
 from workbench.runs.run_notes import read_notes, write_notes
@@ -423,7 +423,7 @@ def _view_cases(dice: random.Random) -> Iterator[Case]:
     def shelf(asks: Sequence[dict[str, Any]], root: Path) -> tuple[int | str, str]:
         context = Context(Store([root / "runs"]), Idle(), Idle())
         try:
-            said = [done(context, ask) for ask in asks]
+            said = [handle_request(context, ask) for ask in asks]
             return 0, f"{said} {[str(line)[:200] for line in listed(context)]}"
         finally:
             context.close()

@@ -95,7 +95,7 @@ CASES: dict[str, Callable[[], Any]] = {
     ),
     "picking.nearest": lambda: over(select_rows.nearest, ([64, 16, 32], [48]), (8.0, 16.0, 31.0, 32.0, 33.0, 100.0)),
     "picking.known": lambda: over(
-        select_rows.known, [{"status": s, "value": v} for s in ("ok", "sampled", "unseen_position", "censored", "undefined") for v in (0.5, math.nan, None)]
+        select_rows.has_value, [{"status": s, "value": v} for s in ("ok", "sampled", "unseen_position", "censored", "undefined") for v in (0.5, math.nan, None)]
     ),
     "picking.setting_of": lambda: over(
         select_rows.setting_of, ({}, {"setting": ""}, {"setting": None}, {"setting": '{"robust": 0.8, "fitted": 0}'}), ("robust", "fitted", "x")

@@ -18,7 +18,7 @@ from workbench.dashboard.state.cursor import Notice, link
 from workbench.dashboard.state.request_values import Name, Text, declare, exact
 from workbench.dashboard.state.run_view import typed
 from workbench.dashboard.state.series_rows import Reading
-from workbench.dashboard.state.store import shown as shown_path
+from workbench.dashboard.state.store import display_path as shown_path
 
 
 class PanelPlace(TypedDict):

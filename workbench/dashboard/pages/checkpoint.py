@@ -151,7 +151,7 @@ def connect(app: Dash, context: Context) -> None:
         Input("run-version", "data"),
         State("run", "data"),
     )
-    def said(step: int, length: int, head: str, _: Any, run: str) -> Any:
+    def write_extras(step: int, length: int, head: str, _: Any, run: str) -> Any:
         view, cursor = place(context, run, step, length, head)
         return meta(view, cursor), *headline(view, cursor)
 

@@ -20,7 +20,7 @@ from workbench.dashboard.panels.callbacks import PARTS, browser, place
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor, PanelSource
 from workbench.dashboard.panels.panel_updates import memory
 from workbench.dashboard.server.context import Context
-from workbench.dashboard.state.chosen_configurations import chosen, escaped, seeds_like, written
+from workbench.dashboard.state.chosen_configurations import chosen, escaped, link_value, seeds_like
 from workbench.dashboard.state.cursor import Cursor, Notice, default_step
 from workbench.dashboard.state.run_kinds import ComparedRun, compared_as
 from workbench.dashboard.state.run_view import RunView
@@ -205,7 +205,7 @@ def check(context: Context, run: RunView, extras: Mapping[str, str]) -> tuple[di
     kept = {"run2": name_b, "seeds": seeds, "steps": "step" if steps == "step" else "", "configs": ""}
     if extras.get("configs"):
         configurations, stale = chosen(context.store, run, extras["configs"])
-        configs = written(configurations, run)
+        configs = link_value(configurations, run)
         return kept | {"run2": name_b if name_b in runs else "", "configs": configs}, [*notices, *stale]
     if name_b not in runs:
         default = likeliest(run, [one for one in runs.values() if one.name != run.name and one.measured]).name
@@ -345,7 +345,7 @@ def connect(app: Dash, context: Context) -> None:
         State("extras", "data"),
         Input("axis", "data"),
     )
-    def said(step: int, _: Any, length: int, head: str, run: str, extras: dict[str, str], axis: str) -> Any:
+    def write_extras(step: int, _: Any, length: int, head: str, run: str, extras: dict[str, str], axis: str) -> Any:
         view, cursor = place(context, run, step, length, head)
         at = PanelCursor.asked(context.store, view, cursor, extras | {"axis": axis})
         return *heads_of(at, extras.get("seeds") == "1"), glyph(verdict_at(at.beside.run, at.beside.cursor.step))

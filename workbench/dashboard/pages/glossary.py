@@ -212,12 +212,12 @@ def _term(quantity: Mapping[str, Any], runs: int, asked: str, drawn: tuple[str, 
 def _thumb(name: str, picture: str, said: str) -> html.Dd:
     label = f"{name.replace('_', ' ')} {said}"
     curve = html.Div(
-        className="thumb", role="img", title=label, style={"--curve": f'url("{picture}")'}, **_named(label)
+        className="thumb", role="img", title=label, style={"--curve": f'url("{picture}")'}, **_aria_label(label)
     )
     return html.Dd(curve)
 
 
-def _named(name: str) -> dict[str, str]:
+def _aria_label(name: str) -> dict[str, str]:
     return {"aria-label": name}
 
 

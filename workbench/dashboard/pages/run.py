@@ -433,7 +433,7 @@ def _prose(app: Dash, context: Context) -> None:
         State("run", "data"),
         *[State(name, "children") for name in outputs],
     )
-    def said(step: int, length: int, head: str, _: Any, opened: bool, run: str, *known: Any) -> Any:
+    def update_prose(step: int, length: int, head: str, _: Any, opened: bool, run: str, *known: Any) -> Any:
         view, cursor = place(context, run, step, length, head)
         rails = [prose.rail(view, row, cursor) if view.brief.rows else "" for row in RAILS]
         found = ledger(view, cursor)

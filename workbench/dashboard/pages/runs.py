@@ -28,10 +28,10 @@ from workbench.dashboard.state.live_progress import live_progress
 from workbench.dashboard.state.request_values import Name, declare
 from workbench.dashboard.state.run_brief import Brief
 from workbench.dashboard.state.run_summary import matches, summarise
-from workbench.dashboard.state.run_view import RunView, shown, typed
+from workbench.dashboard.state.run_view import RunView, display_path, typed
 from workbench.dashboard.state.seed_groups import by_configuration
 from workbench.dashboard.state.sweep_query import MOST_VALUES, choices_of
-from workbench.dashboard.state.theory_match import held
+from workbench.dashboard.state.theory_match import compare_with_observed
 from workbench.figures.labels import whole
 from workbench.figures.panels.phase_diagram import axis_title
 from workbench.tasks.known_tasks import task_label
@@ -301,7 +301,7 @@ def _select(ident: str, name: str, values: Sequence[str], chosen: str) -> dmc.Se
 
 def empty(roots: Sequence[Path]) -> html.Div:
     """No runs yet: the commands that change that."""
-    folder = shown(roots[0]) if roots else "checkpoints"
+    folder = display_path(roots[0]) if roots else "checkpoints"
     task_command = typed(f"{folder}/majority-s0")
     return html.Div(
         [
@@ -359,7 +359,10 @@ def summary(context: Context, run: RunView) -> dict[str, Any]:
     if not prediction["verdict"]:
         kind, _, what = prediction.get("reason", "").partition(": ")
         return row | {"theory": what, "expects": kind or "not known"}
-    return row | {"theory": prediction["verdict"], "expects": held(prediction["verdict"], row["verdict"])}
+    return row | {
+        "theory": prediction["verdict"],
+        "expects": compare_with_observed(prediction["verdict"], row["verdict"]),
+    }
 
 
 def _summary(run: RunView) -> dict[str, Any]:

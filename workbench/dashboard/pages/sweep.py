@@ -72,32 +72,34 @@ class PhasePanel:
 
     def rows(self, context: Context, asked: Mapping[str, str]) -> pd.DataFrame:
         """The cells, a row each."""
-        found: Frame = phase_diagram.data(*self._given(context, asked), **_arguments(*_asked(context, asked)))
+        found: Frame = phase_diagram.data(
+            *self._rows_and_names(context, asked), **_arguments(*_choices_and_query(context, asked))
+        )
         return found.to_pandas()
 
     def figure(self, context: Context, asked: Mapping[str, str], theme: Theme, size: int) -> go.Figure:
         """The diagram; raises NotMeasured where no run has a value."""
-        return phase_diagram(*self._given(context, asked), **self._arguments(context, asked, theme, size))
+        return phase_diagram(*self._rows_and_names(context, asked), **self._arguments(context, asked, theme, size))
 
     def plain(self, context: Context, asked: Mapping[str, str], theme: Theme, size: int) -> Drawing:
         """The same without plotly's checks."""
         given = self._arguments(context, asked, theme, size)
-        return phase_diagram.plain(*self._given(context, asked), **given)
+        return phase_diagram.plain(*self._rows_and_names(context, asked), **given)
 
     def reading(self, context: Context, asked: Mapping[str, str]) -> Reading | None:
         """How far the reading of its rows is, or None once they are there."""
-        choices, sweep = _asked(context, asked)
+        choices, sweep = _choices_and_query(context, asked)
         found = choices.rows(sweep, wait=False)
         return found if isinstance(found, Reading) else None
 
-    def _given(self, context: Context, asked: Mapping[str, str]) -> tuple[Frame, Mapping[str, Any]]:
-        choices, sweep = _asked(context, asked)
+    def _rows_and_names(self, context: Context, asked: Mapping[str, str]) -> tuple[Frame, Mapping[str, Any]]:
+        choices, sweep = _choices_and_query(context, asked)
         rows = choices.rows(sweep)
         assert isinstance(rows, Frame)  # it was waited for
         return rows, choices.swept
 
     def _arguments(self, context: Context, asked: Mapping[str, str], theme: Theme, size: int) -> dict[str, Any]:
-        choices, sweep = _asked(context, asked)
+        choices, sweep = _choices_and_query(context, asked)
         low, high = _range(context.store, sweep.series)
         title = series_name(sweep.series).capitalize()
         look = {"title": title, "look": Look(theme, size)}
@@ -106,7 +108,7 @@ class PhasePanel:
 
     def code(self, context: Context, asked: Mapping[str, str]) -> str:
         """Python that draws the same from the folder."""
-        choices, sweep = _asked(context, asked)
+        choices, sweep = _choices_and_query(context, asked)
         low, high = _range(context.store, sweep.series)
         root = context.store.roots[0].as_posix()
         where = "".join(f", {name}={value!r}" for name, value in zip(SERIES, sweep.series, strict=True))
@@ -134,7 +136,7 @@ class PhasePanel:
 PHASE = PhasePanel()
 
 
-def _asked(context: Context, asked: Mapping[str, str]) -> tuple[Choices, SweepQuery]:
+def _choices_and_query(context: Context, asked: Mapping[str, str]) -> tuple[Choices, SweepQuery]:
     choices = choices_of(context.store)
     return choices, read(asked, choices)[0]
 
@@ -256,7 +258,7 @@ def _selects(sweep: SweepQuery, choices: Choices) -> html.Div:
 def _fixed(sweep: SweepQuery, choices: Choices) -> html.Div:
     """The menu of fixed settings: any value of any axis, several at once."""
     groups = [
-        {"group": axis_title(axis), "items": [_held(axis, value) for value in choices.values[axis]]}
+        {"group": axis_title(axis), "items": [_fixed_option(axis, value) for value in choices.values[axis]]}
         for axis in choices.axes
         if 1 < len(choices.values.get(axis, ())) <= MOST_VALUES
     ]
@@ -274,7 +276,7 @@ def _fixed(sweep: SweepQuery, choices: Choices) -> html.Div:
     return html.Div([html.Label("Hold fixed", htmlFor="sweep-fix", className="caption"), many])
 
 
-def _held(axis: str, value: str) -> dict[str, str]:
+def _fixed_option(axis: str, value: str) -> dict[str, str]:
     return {"value": f"{axis}={value}", "label": f"{axis_title(axis)}: {value}"}
 
 
@@ -416,10 +418,10 @@ def connect(app: Dash, context: Context) -> None:
     def draw(asked: dict[str, str], look: Any, mode: str, *_: Any) -> Any:
         if asked is None or look is None:
             raise PreventUpdate
-        return drawn(context, asked, look, mode)
+        return render_diagram(context, asked, look, mode)
 
 
-def drawn(context: Context, asked: Mapping[str, str], look: Mapping[str, Any], mode: str) -> tuple[Any, ...]:
+def render_diagram(context: Context, asked: Mapping[str, str], look: Mapping[str, Any], mode: str) -> tuple[Any, ...]:
     """Figure, table, state, slice, words, class and title of the panel, and whether its reading is finished."""
     try:
         far = PHASE.reading(context, asked)

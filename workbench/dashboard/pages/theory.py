@@ -24,7 +24,7 @@ from workbench.dashboard.server.worker_addresses import DESCRIBE
 from workbench.dashboard.state.cursor import Notice, default_cursor
 from workbench.dashboard.state.request_values import Name, declare
 from workbench.dashboard.state.run_view import RunView
-from workbench.dashboard.state.theory_match import PREDICTIONS, held, subject
+from workbench.dashboard.state.theory_match import PREDICTIONS, compare_with_observed, subject
 from workbench.figures.labels import magnitude, whole
 from workbench.figures.panels.bound_parts import meaning
 from workbench.figures.rows.frame import missing
@@ -81,10 +81,10 @@ def layout(context: Context, visit: Visit) -> Drawn:
             html.Div(
                 [
                     html.Section(
-                        id="prediction", className="pan says", **_named("Prediction"), **{"aria-live": "polite"}
+                        id="prediction", className="pan says", **_aria_label("Prediction"), **{"aria-live": "polite"}
                     ),
-                    html.Section(id="program", className="pan says", **_named("Program")),
-                    html.Section(bound(run), className="pan says", **_named("Bound")),
+                    html.Section(id="program", className="pan says", **_aria_label("Program")),
+                    html.Section(bound(run), className="pan says", **_aria_label("Bound")),
                     panel_frame.shell(PARTS, run.specs),
                 ],
                 className="theory",
@@ -95,7 +95,7 @@ def layout(context: Context, visit: Visit) -> Drawn:
     return Drawn([content], f"Theory \u00b7 {run.name}")
 
 
-def _named(name: str) -> dict[str, Any]:
+def _aria_label(name: str) -> dict[str, Any]:
     return {"aria-label": name}
 
 
@@ -110,7 +110,7 @@ def observed(run: RunView, verdict: str) -> list[Any]:
     if last is None:
         return ["Not measured yet: there is no verdict to compare with it."]
     seen = run.brief.verdicts[last]
-    says = HELD[held(verdict, seen)]
+    says = HELD[compare_with_observed(verdict, seen)]
     ties = [f", {run.brief.ties['kind']} {STRATA[run.brief.ties['label']].word}"] if run.brief.ties else []
     return [chip(seen), f" observed at step {whole(last)}", *ties, ": ", html.Strong(says), "."]
 
@@ -188,7 +188,7 @@ def programs(said: Mapping[str, Any]) -> list[Any]:
         caption = f"Output: {outputs}. Right: each line at every prefix of {source}."
         table = html.Table([html.Caption(caption), html.Thead(head), html.Tbody(rows)], className="trace mono")
         children.append(
-            html.Div(table, className="scroll", tabIndex=0, role="region", **_named("Program and its values"))
+            html.Div(table, className="scroll", tabIndex=0, role="region", **_aria_label("Program and its values"))
         )
     return children
 
@@ -261,11 +261,11 @@ def connect(app: Dash, context: Context) -> None:
         State("theory-job", "data"),
         State("theory-run", "data"),
     )
-    def told(_: Any, key: str, name: str) -> Any:
+    def show_prediction(_: Any, key: str, name: str) -> Any:
         run, job = context.store.run(name), context.worker.job(key)
         if run is None or job is None:
             raise PreventUpdate
-        return (*said(run, job), not job.pending)
+        return (*prediction_state(run, job), not job.pending)
 
     @app.callback(
         Output("bound-parts-graph", "figure"),
@@ -283,7 +283,7 @@ def connect(app: Dash, context: Context) -> None:
         return plot(PARTS, PanelCursor(run, default_cursor(run)), look, mode)
 
 
-def said(run: RunView, job: Job) -> tuple[Any, Any]:
+def prediction_state(run: RunView, job: Job) -> tuple[Any, Any]:
     """Prediction and program of a job in whatever state it is."""
     if job.pending:
         text = "starting the worker" if job.cold or job.state == "queued" else "running the decision procedures"

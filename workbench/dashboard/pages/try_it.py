@@ -277,7 +277,7 @@ def _sequence(app: Dash, context: Context) -> None:
         State("extras", "data"),
         prevent_initial_call=True,
     )
-    def given(_: Any, __: Any, law: str, text: str, extras: dict[str, str]) -> Any:
+    def set_sequence(_: Any, __: Any, law: str, text: str, extras: dict[str, str]) -> Any:
         if ctx.triggered_id == "try-law":
             return (extras | {"law": law, "seq": "", "pos": "", "zoom": ""}), ""
         tokens = typed(text)

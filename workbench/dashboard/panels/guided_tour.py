@@ -15,7 +15,7 @@ from flask import Flask, Response, jsonify
 
 from workbench import figures
 from workbench.core.verdicts import LENGTH_COUPLED
-from workbench.dashboard.panels.wrong_strings import asked
+from workbench.dashboard.panels.wrong_strings import search_arguments
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker_addresses import FIND_WRONG_STRINGS
 from workbench.dashboard.state.cursor import ALL_HEADS, default_step, link, query
@@ -65,14 +65,14 @@ class Stop:
 
 def tour_run(context: Context) -> RunView | None:
     """The run that the tour shows; None where no run has all its stops."""
-    fit = [run for run in context.store.runs().values() if run.measured >= NEEDED and _named(run)]
+    fit = [run for run in context.store.runs().values() if run.measured >= NEEDED and _diagnosed_lengths(run)]
     return max(fit, key=lambda run: len(run.measured_steps), default=None)
 
 
-def _named(run: RunView) -> list[int]:
+def _diagnosed_lengths(run: RunView) -> list[int]:
     """The lengths at which its diagnosis names a cause, where it is length-coupled; ascending."""
     step = default_step(run)
-    ask = asked(run, step) if run.brief.verdicts.get(step) == LENGTH_COUPLED else None
+    ask = search_arguments(run, step) if run.brief.verdicts.get(step) == LENGTH_COUPLED else None
     if ask is None or not ask["repair"] or ask["law"] != "matched":
         return []
     entries = run.frame.where(measurement=DIAGNOSIS, step=step, quantity="entry").rows()
@@ -82,13 +82,13 @@ def _named(run: RunView) -> list[int]:
 def stops(run: RunView, expected: Mapping[str, Any] | None = None) -> list[Stop]:
     """The seven stops of a run that :func:`tour_run` gives; ``expected`` is the prediction of theory, if known."""
     step = default_step(run)
-    far, near = _named(run)[-1], run.trained
+    far, near = _diagnosed_lengths(run)[-1], run.trained
     leading = leading_head(run.frame, step=step, length=far)
     layer, head = leading.place or (None, None)
     at = {"run": run.name, "step": str(step), "len": str(far)}
     at |= {"head": ALL_HEADS} if head is None else {"layer": str(layer), "head": str(head)}
     view = f"/run{query(at)}"
-    ask: dict[str, Any] = asked(run, step) or {}
+    ask: dict[str, Any] = search_arguments(run, step) or {}
     tried = {"run": run.name, "step": str(step), "len": str(ask["length"])}
     accuracy = figures.accuracy_over_length.data(run.frame, step=step).where(series="matched")
     probe = figures.decodability_over_length.data(run.frame, step=step).where(series="summary", mode="transfer")
@@ -209,7 +209,7 @@ def wrong_string(context: Context, run: RunView) -> dict[str, Any]:
     ``state`` is the job's state. Once the job is done, ``seq`` is the sequence, ``said`` describes it, and ``edited``
     describes the answer with the edit. Without such a sequence all three are empty, and a sample is shown.
     """
-    ask = asked(run, default_step(run))
+    ask = search_arguments(run, default_step(run))
     if ask is None:
         return {"state": "done", "seq": "", "said": "", "edited": ""}
     job = context.worker.job(context.worker.submit(FIND_WRONG_STRINGS, ask))

@@ -55,7 +55,7 @@ def ledger(run: RunView, at: Cursor) -> Ledger:
     """The evidence at a selection; empty without a verdict."""
     where: dict[str, Any] = {"step": at.step, "length": at.length, "layer": at.layer, "head": at.head}
 
-    def made() -> Ledger:
+    def make() -> Ledger:
         try:
             clauses = evidence(run.frame, trained=run.trained, **where)
         except NotMeasured:
@@ -68,7 +68,7 @@ def ledger(run: RunView, at: Cursor) -> Ledger:
         rows = (LedgerRow(one.clause, EVIDENCE[one.topic], one.cells, one.standing) for one in clauses)
         return Ledger(told, tuple(rows))
 
-    return run.memo(("ledger", *where.values()), made)
+    return run.memo(("ledger", *where.values()), make)
 
 
 def _counted(count: int, one: str, many: str = "") -> str:

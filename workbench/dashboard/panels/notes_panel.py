@@ -29,7 +29,7 @@ def section(run: RunView) -> html.Details:
     notes = run.notes
     return html.Details(
         [
-            html.Summary(said(notes), id="note-said"),
+            html.Summary(saved_message(notes), id="note-said"),
             html.Div(
                 [
                     dmc.TextInput(
@@ -68,7 +68,7 @@ def section(run: RunView) -> html.Details:
     )
 
 
-def said(notes: RunNotes) -> list[Any]:
+def saved_message(notes: RunNotes) -> list[Any]:
     """One line: the tags and how the note begins, or that there is none."""
     chips = [html.Span(tag, className="tag") for tag in notes.tags]
     if notes.problems:
@@ -117,4 +117,4 @@ def connect(app: Dash, context: Context) -> None:
         line, notes = saved(context, name, text or "", tags or "", seen)
         if notes is None:
             return line, no_update, no_update, no_update
-        return line, said(notes), notes.state, ", ".join(notes.tags)
+        return line, saved_message(notes), notes.state, ", ".join(notes.tags)

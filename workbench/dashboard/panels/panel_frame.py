@@ -15,7 +15,7 @@ from workbench.dashboard.components import measure_button
 from workbench.dashboard.components.icons import icon
 from workbench.dashboard.components.terms import explained
 from workbench.dashboard.panels.panel_spec import Panel
-from workbench.dashboard.panels.panel_words import Said, definition, spoken, why_empty
+from workbench.dashboard.panels.panel_words import Said, accessible_name, definition, why_empty
 from workbench.dashboard.panels.run_panels import HOW
 from workbench.dashboard.state.request_values import Name, Whole, declare
 from workbench.dashboard.state.run_description import without_log
@@ -60,7 +60,7 @@ def shell(panel: Panel, specs: Mapping[str, Any], area: str = "") -> html.Sectio
     """
     heads = html.Div(id=f"{panel.id}-grid", className="heads", role="group", **{"aria-label": panel.title})
     body = [heads] if panel.form == "heads" else graph_body(panel.id)
-    return frame(panel.id, panel.title, definition(panel, specs), body, name=spoken(panel), area=area)
+    return frame(panel.id, panel.title, definition(panel, specs), body, name=accessible_name(panel), area=area)
 
 
 def matrix_row(rail: Sequence[Any], group: Sequence[Panel], specs: Mapping[str, Any], kind: str = "") -> html.Div:

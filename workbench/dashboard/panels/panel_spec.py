@@ -144,12 +144,12 @@ class PanelCursor:
         A click in a drawing of B then selects the step and length of A that correspond to it.
         """
 
-        def there(**moved: Any) -> dict[str, float]:
+        def lines_at(**moved: Any) -> dict[str, float]:
             return replace(self, cursor=replace(self.cursor, **moved)).lines_beside
 
         return {
-            "step": [there(step=step)["step"] for step in self.run.steps],
-            "length": [there(length=length)["length"] for length in self.run.lengths],
+            "step": [lines_at(step=step)["step"] for step in self.run.steps],
+            "length": [lines_at(length=length)["length"] for length in self.run.lengths],
         }
 
     @property

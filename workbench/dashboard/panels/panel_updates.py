@@ -75,13 +75,13 @@ def drawing(one: Panel, at: PanelCursor, look: Mapping[str, Any], mode: str = "f
 
 
 def _drawing(one: Panel, at: PanelCursor, look: Mapping[str, Any], mode: str, mark: int) -> Drawing:
-    def made() -> Drawing:
+    def make() -> Drawing:
         drawn = rendered(one, at, look, mode)
         first = 0 if drawn[0] is no_update else mark  # to read it all through would take longer than to draw it
         marks = (first, *(0 if value is no_update else _mark_of(value) for value in drawn[1:]))
         return Drawing((drawn[0] if drawn[0] is no_update else Encoded(drawn[0]), *drawn[1:]), marks)
 
-    return one.place(at).run.memo(("sent", mark), made) if mode == "figure" else made()
+    return one.place(at).run.memo(("sent", mark), make) if mode == "figure" else make()
 
 
 def redrawn(

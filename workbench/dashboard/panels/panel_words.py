@@ -13,7 +13,7 @@ Said = tuple[str, str]
 """One line of an explanation: the term it defines, or "", and the text."""
 
 
-def spoken(panel: Panel) -> str:
+def accessible_name(panel: Panel) -> str:
     """A panel's name with its column, which distinguishes panels of one title."""
     return f"{panel.title}, {COLUMNS.get(panel.column, panel.column).lower()}"
 

@@ -28,7 +28,7 @@ from workbench.measure.edits.reading import WrongString, WrongStrings
 class WrongStringsJob(TypedDict):
     """A request for the most confident errors, and the job that answers it."""
 
-    asked: Name
+    search_arguments: Name
     key: Name
 
 
@@ -57,7 +57,7 @@ def section() -> html.Div:
     )
 
 
-def asked(run: RunView, step: int) -> dict[str, Any] | None:
+def search_arguments(run: RunView, step: int) -> dict[str, Any] | None:
     """The worker's arguments at a step: length, test set, and the intervention of the named cause; None without a
     cause."""
     try:
@@ -96,7 +96,7 @@ def connect(app: Dash, context: Context) -> None:
     )
     def offered(cursor: dict[str, Any], _: Any, name: str, known: Any) -> Any:
         run, at = place(context, name, **cursor)
-        ask = asked(run, at.step)
+        ask = search_arguments(run, at.step)
         if ask is None:
             return True, "", True, unless(known, None)
         if known and known["asked"] == _name(ask):  # the run grew elsewhere
@@ -113,7 +113,7 @@ def connect(app: Dash, context: Context) -> None:
     )
     def submitted(clicks: int, step: int | None, name: str) -> Any:
         run = context.store.run(name)
-        ask = None if run is None or step is None or not clicks else asked(run, step)
+        ask = None if run is None or step is None or not clicks else search_arguments(run, step)
         if ask is None:
             raise PreventUpdate
         return {"asked": _name(ask), "key": context.worker.submit(FIND_WRONG_STRINGS, ask)}, True
@@ -132,17 +132,17 @@ def connect(app: Dash, context: Context) -> None:
         State("run", "data"),
         prevent_initial_call="initial_duplicate",
     )
-    def shown(held: Any, _: Any, name: str) -> Any:
+    def show(held: Any, _: Any, name: str) -> Any:
         run = context.store.run(name)
         if not held or run is None:
             return [], True, no_update
         job = context.worker.job(held["key"])
         if job is None:  # forgotten; it can be asked again
             return [], True, False
-        return said(run, job), not job.pending, job.pending or job.state == "done"
+        return children_of(run, job), not job.pending, job.pending or job.state == "done"
 
 
-def said(run: RunView, job: Job) -> list[Any]:
+def children_of(run: RunView, job: Job) -> list[Any]:
     """The table of a job that is done; else how it stands."""
     if job.pending:
         return job_status.waiting(job, ID, "the wrong answers")

@@ -11,7 +11,7 @@ from workbench.core.failures import isolated
 from workbench.dashboard.panels.ledger import HEADS as LEDGER
 from workbench.dashboard.panels.ledger import NUMBERS
 from workbench.dashboard.panels.panel_spec import Panel
-from workbench.dashboard.panels.panel_words import definition, spoken
+from workbench.dashboard.panels.panel_words import accessible_name, definition
 from workbench.dashboard.panels.run_panels import (
     BANDS,
     CIRCUIT_ROW,
@@ -223,7 +223,7 @@ def _panel(panel: Panel) -> Element:
         id=f"{panel.id}-panel",
         classes="pan",
         style=f"grid-area:{panel.column}",
-        aria_label=spoken(panel),
+        aria_label=accessible_name(panel),
     )
 
 
@@ -240,7 +240,7 @@ def definitions(runs: Sequence[RunView]) -> Element:
     for panel in panels_of_all(runs):
         quantities |= dict(definition(panel, specs)[:-1])
         about = HEADS if panel.form == "heads" else panel.about
-        add(panels, element("dt", spoken(panel)), element("dd", about))
+        add(panels, element("dt", accessible_name(panel)), element("dd", about))
     named = element("dl")
     for name, said in quantities.items():
         add(named, element("dt", name), element("dd", said))

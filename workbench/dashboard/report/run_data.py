@@ -104,9 +104,11 @@ def run_data(run: RunView, stops: Stops) -> dict[str, Any]:
         "start": {"step": stops.steps.index(start.step), "length": stops.lengths.index(start.length)},
         "sliders": _sliders(run, stops),
         "verdict": stops.over(["step"], lambda at: slug(verdict_at(run, at.step))),
-        "texts": {name: stops.over(needs, _told(make, run)) for name, (needs, make) in texts_of(run).items()},
+        "texts": {
+            name: stops.over(needs, _isolated_sentence(make, run)) for name, (needs, make) in texts_of(run).items()
+        },
         "ledger": stops.over(PARTS, lambda at: _ledger(run, at)),
-        "panels": {one.id: stops.over(one.needs, _drawn(one, run)) for one in panels_of(run)},
+        "panels": {one.id: stops.over(one.needs, _isolated_figure(one, run)) for one in panels_of(run)},
     }
 
 
@@ -153,14 +155,16 @@ def texts_of(run: RunView) -> dict[str, tuple[Sequence[str], Callable[[RunView, 
     return {"verdict-line": (["step"], verdict_line), "why": (PARTS, why_words), **rails, **cause}
 
 
-def _told(make: Callable[[RunView, Cursor], list[Piece]], run: RunView) -> Callable[[Cursor], list[list[str]]]:
-    def told(at: Cursor) -> list[list[str]]:
+def _isolated_sentence(
+    make: Callable[[RunView, Cursor], list[Piece]], run: RunView
+) -> Callable[[Cursor], list[list[str]]]:
+    def sentence(at: Cursor) -> list[list[str]]:
         said: list[str] = []
         with isolated(said.append, f"This sentence of {run.name} cannot be written"):
             return [[text, role] for text, role in make(run, at)]
         return [[said[0], "plain"]]
 
-    return told
+    return sentence
 
 
 def _ledger(run: RunView, at: Cursor) -> dict[str, Any]:
@@ -179,10 +183,10 @@ def _ledger(run: RunView, at: Cursor) -> dict[str, Any]:
 
 
 # ---- figures --------------------------------------------------------------------------------------------
-def _drawn(panel: Panel, run: RunView) -> Callable[[Cursor], dict[str, Any]]:
+def _isolated_figure(panel: Panel, run: RunView) -> Callable[[Cursor], dict[str, Any]]:
     """A panel's figure in both themes, or the heading and the sentence that stand in its place."""
 
-    def drawn(at: Cursor) -> dict[str, Any]:
+    def figures(at: Cursor) -> dict[str, Any]:
         place = PanelCursor(run, at)
         problems: list[str] = []
         with isolated(problems.append, ""):
@@ -192,7 +196,7 @@ def _drawn(panel: Panel, run: RunView) -> Callable[[Cursor], dict[str, Any]]:
                 return {"state": list(why_empty(missing))}
         return {"state": ["This cannot be drawn", as_sentence(problems[0])]}
 
-    return drawn
+    return figures
 
 
 # ---- sliders --------------------------------------------------------------------------------------------

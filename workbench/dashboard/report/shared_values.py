@@ -82,7 +82,7 @@ def packed(value: Any) -> dict[str, Any]:
     worth = {f"@{i}": text for text, i in parts.number.items() if parts.uses[i] > 1 and len(text) >= SHORTEST}
     place = {met: i for i, met in enumerate(worth)}
 
-    def told(met: str) -> Any:
+    def reference(met: str) -> Any:
         return {REFERENCE: place[met]} if met in place else body(met)
 
     def body(met: str) -> Any:
@@ -90,10 +90,10 @@ def packed(value: Any) -> dict[str, Any]:
             return orjson.loads(met)
         held = parts.value[int(met[1:])]
         if isinstance(held, dict):
-            return {name: told(one) for name, one in held.items()}
-        return [told(one) for one in held] if isinstance(held, list) else held[0]
+            return {name: reference(one) for name, one in held.items()}
+        return [reference(one) for one in held] if isinstance(held, list) else held[0]
 
-    return {"shared": [body(met) for met in worth], "root": told(root)}
+    return {"shared": [body(met) for met in worth], "root": reference(root)}
 
 
 def unpacked(given: Mapping[str, Any]) -> Any:

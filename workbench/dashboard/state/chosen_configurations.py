@@ -81,7 +81,7 @@ def chosen(store: Store, run: RunView, asked: str) -> tuple[list[Configuration],
     return made, notices
 
 
-def written(configurations: Sequence[Configuration], run: RunView) -> str:
+def link_value(configurations: Sequence[Configuration], run: RunView) -> str:
     """The value in a link: one run of each configuration, different from the page's run where possible."""
     others = [one.runs[0].name for one in configurations[1:]]
     return "|".join(escaped(name) for name in others or [run.name])

@@ -257,7 +257,7 @@ class RunView:
     @cached_property
     def shown_path(self) -> str:
         """The run folder, as short as it can be written."""
-        return shown(self.path)
+        return display_path(self.path)
 
     @property
     def typed_path(self) -> str:
@@ -269,7 +269,7 @@ class RunView:
         return f"lengthlens measure {self.typed_path}{options}{trust_option(self.config['task'])}"
 
 
-def shown(path: Path) -> str:
+def display_path(path: Path) -> str:
     """A path as short as it can be written from where the dashboard was started."""
     here = Path.cwd()
     for written in (path.absolute, path.resolve):  # the second asks the disk for every folder above it

@@ -22,7 +22,7 @@ from workbench.dashboard.state.request_gate import aside
 from workbench.dashboard.state.run_brief import READ, BriefRows, make_brief
 from workbench.dashboard.state.run_kinds import kind_of
 from workbench.dashboard.state.run_view import Kept, RunView
-from workbench.dashboard.state.run_view import shown as shown
+from workbench.dashboard.state.run_view import display_path as display_path
 from workbench.dashboard.state.series_rows import FIRST as FIRST_SERIES
 from workbench.dashboard.state.series_rows import Reading, SeriesReader, SeriesRows, rows_of
 from workbench.figures.rows.frame import Frame
@@ -141,7 +141,7 @@ class Store:
     def problems(self) -> list[str]:
         """What could not be read, one sentence each."""
         if not self._version:
-            folders = ", ".join(shown(root) for root in self.roots)
+            folders = ", ".join(display_path(root) for root in self.roots)
             return [f"{folders} is still being read: its runs appear when that is finished"]
         return list(self._problems)
 

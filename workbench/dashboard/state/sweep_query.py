@@ -257,7 +257,7 @@ def read(asked: Mapping[str, str], choices: Choices) -> tuple[SweepQuery, list[N
     stop = kept_stop(asked.get("len"), choices, series)
     if "len" in asked and str(stop) != asked["len"]:
         stop_text = "a quantity without lengths" if stop is None else f"{'length ' * isinstance(stop, int)}{stop}"
-        refuse(_named("length", asked["len"]), stop_text)
+        refuse(quoted_value("length", asked["len"]), stop_text)
     fixed = [] if "fix" in asked else list(choices.fixed(axes[0], axes[1]))
     for part in filter(None, asked.get("fix", "").split("|")):
         axis, _, value = part.partition("=")
@@ -310,16 +310,16 @@ def _step(text: str | None, steps: Sequence[int], refuse: Any) -> int | None:
         return None
     step = integer(text)
     if step is None or not steps:
-        refuse(_named("step", text), "each run’s last")
+        refuse(quoted_value("step", text), "each run’s last")
         return None
     if step in steps:
         return step
     shown = max((one for one in steps if one < step), default=steps[0])
-    refuse(_named("step", text), f"step {whole(shown)}, the {'nearest earlier' if shown < step else 'first'} one")
+    refuse(quoted_value("step", text), f"step {whole(shown)}, the {'nearest earlier' if shown < step else 'first'} one")
     return shown
 
 
-def _named(noun: str, text: str) -> str:
+def quoted_value(noun: str, text: str) -> str:
     number = integer(text)
     return f"{noun} “{text[:40]}”" if number is None else f"{noun} {whole(number)}"
 

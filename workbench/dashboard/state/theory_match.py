@@ -49,7 +49,7 @@ def subject(run: RunView) -> dict[str, Any]:
     return {**about, "source": task["source"]} if task.get("source") else about
 
 
-def held(expected: str, observed: str) -> str:
+def compare_with_observed(expected: str, observed: str) -> str:
     """A prediction compared with an observation: ``as observed``, ``\u2260 observed``, ``no claim``; or ``no
     evidence``.
 

@@ -112,7 +112,7 @@ def circuit_graph(
                 "" if accuracy is None else f"accuracy {proportion(accuracy)}",
                 f"{significant} of {len(effects)} connections shown",
             ),
-            "alt": _spoken(edges, at, step, alt),
+            "alt": _alt(edges, at, step, alt),
             "n": next(iter(effects.values())).row["n"],
             "pick": True,
         },
@@ -301,7 +301,7 @@ def _left_to_lose(here: Mapping[str, Effect], trained: Mapping[str, Effect], sam
     return f"all input cut costs {proportion(here[name].value)}{before}"
 
 
-def _spoken(edges: list[_Edge], at: int, step: int, told: str) -> str:
+def _alt(edges: list[_Edge], at: int, step: int, told: str) -> str:
     shown = sorted((one for one in edges if one.here.shown), key=lambda one: -abs(one.here.value))
     listing = "; ".join(
         f"{one.name} {proportion(one.here.value)} ({signed(one.change)} against N)" for one in shown[:12]

@@ -44,8 +44,8 @@ from workbench.figures.rows.select_rows import (
     DRAWN,
     cells,
     edges,
+    has_value,
     head_names,
-    known,
     refuse_empty,
     run_name,
     series_of,
@@ -144,7 +144,7 @@ def head_table(frame: Frame, *, step: int, length: int, columns: int = MOST_COLU
     Raises:
         NotMeasured: without any row about heads there.
     """
-    rows = _here(frame, step, length)
+    rows = _rows_at(frame, step, length)
     names = [name for name in series_names(frame, step=step) if (rows["series"] == name).any()]
     first_of = {name.partition(" \u00b7 ")[0]: name for name in reversed(names)}
     chosen = [name for name in names if name in first_of.values()][:columns]
@@ -194,7 +194,7 @@ def head_facts(frame: Frame, *, step: int, length: int, layer: int, head: int) -
     controls = [{**row, "series": f"{HEAD_DROP} \u00b7 {row['mode']}"} for row in drops if row["control"]]
     facts = []
     for row in sorted([*mine.rows(), *controls], key=lambda row: (row["measurement"], row["series"])):
-        has_value = row["status"] in DRAWN or row["status"] == "censored"
+        has_number = row["status"] in DRAWN or row["status"] == "censored"
         number = MISSING if missing(row["value"]) else _number(row["quantity"], float(row["value"]))
         text = str(row["label"]) or number
         fact = {name: row[name] for name in FACT_COLUMNS}
@@ -202,7 +202,7 @@ def head_facts(frame: Frame, *, step: int, length: int, layer: int, head: int) -
         if row["quantity"] == HEAD_DROP:  # the label adds to the value
             text, limits = ", ".join(filter(None, (number, str(row["label"])))), _limits(row)
         facts.append(
-            {"name": title_of(str(row["series"])), "text": text if has_value else MISSING, "interval": limits, **fact}
+            {"name": title_of(str(row["series"])), "text": text if has_number else MISSING, "interval": limits, **fact}
         )
     return Frame.from_rows(facts)
 
@@ -234,7 +234,9 @@ def head_sentence(
     if verdict == HARD_ATTENTION and kind == "sink":
         does: list[Piece] = [(" rests on the first token", EVEN)]
     elif verdict:
-        size, support = ([row for row in ordered if row["quantity"] == q and known(row)][-1:] for q in (TIES, SUPPORT))
+        size, support = (
+            [row for row in ordered if row["quantity"] == q and has_value(row)][-1:] for q in (TIES, SUPPORT)
+        )
         picks, after = attends([verdict], size, support)
         does = [plain(" "), *picks]
     else:
@@ -254,7 +256,7 @@ def _cost(frame: Frame, rows: list[dict[str, Any]], step: int, length: int) -> l
     if here and leading.place == (rows[0]["layer"], rows[0]["head"]):
         return [plain("without it, "), *leading.cost]
     place = int(rows[0]["layer"]), int(rows[0]["head"])
-    screening = [row for row in rows if row["quantity"] in (DROP, DROP_P) and known(row)]
+    screening = [row for row in rows if row["quantity"] in (DROP, DROP_P) and has_value(row)]
     drops, shown = ablation_cost(drops_of_tested_heads(frame, step=step, length=length).get(place, screening))
     return [plain("without it, "), *cost_clause(drops, shown)] if drops else []
 
@@ -265,7 +267,7 @@ def _numbers(rows: Mapping[str, Mapping[str, Any]], cost: list[Piece], shape: li
     mass = rows.get("argmax_mass")
     if mass is not None and mass["label"] == ALL_KEYS:
         parts.append([plain("its tie set is all keys")])
-    elif mass is not None and known(mass):
+    elif mass is not None and has_value(mass):
         parts.append([*_counted(mass, "argmax_mass", ""), plain(" of its mass is on its tie set")])
     parts += [cost] if cost else []
     joined: list[Piece] = []
@@ -286,7 +288,7 @@ def _counted(row: Mapping[str, Any], quantity: str, before: str) -> list[Piece]:
 
 def _of_head(frame: Frame, step: int, length: int, layer: int, head: int) -> Frame:
     """Every row about one head at one step and length; raises NotMeasured without any."""
-    rows = _here(frame, step, length)
+    rows = _rows_at(frame, step, length)
     mine = rows.where(layer=layer, head=head)
     if not len(mine):
         said = f"No rows about {head_name(layer, head)} at step {whole(step)} and length {whole(length)}."
@@ -360,7 +362,7 @@ def heads_over_length(
     return figure
 
 
-def _here(frame: Frame, step: int, length: int) -> Frame:
+def _rows_at(frame: Frame, step: int, length: int) -> Frame:
     rows = head_rows(frame, step=step, length=length)
     if not len(rows):
         there = head_rows(frame, step=step)
@@ -398,8 +400,8 @@ def _axis(scale: Scale) -> dict[str, Any]:
 
 
 def _cell(row: Mapping[str, Any], scale: Scale, series: str) -> dict[str, Any]:
-    has_value = known(row)
-    value = float(row["value"]) if has_value else math.nan
+    has_number = has_value(row)
+    value = float(row["value"]) if has_number else math.nan
     quantity = str(row["quantity"])
     label = "" if quantity == HEAD_DROP else str(row["label"])  # there the label adds to the value
     return {
@@ -408,8 +410,8 @@ def _cell(row: Mapping[str, Any], scale: Scale, series: str) -> dict[str, Any]:
         "series": series,
         "name": LEADING.get(series.partition(" \u00b7 ")[0], title_of(series)),
         "value": value,
-        "text": (label or _number(quantity, value)) if has_value else MISSING,
-        "share": _length_of_bar(scale, value) if has_value and not label else math.nan,
+        "text": (label or _number(quantity, value)) if has_number else MISSING,
+        "share": _length_of_bar(scale, value) if has_number and not label else math.nan,
         "label": label,
         **{k: row[k] for k in ("low", "high", "n", "status", "note", "measurement")},
     }

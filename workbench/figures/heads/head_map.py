@@ -14,7 +14,7 @@ from workbench.figures.look import LIGHT, Look
 from workbench.figures.registry import figure
 from workbench.figures.rows.conversion import of_rows
 from workbench.figures.rows.frame import Frame, missing
-from workbench.figures.rows.select_rows import head_names, known, run_name, select, smallest_n, tidy
+from workbench.figures.rows.select_rows import has_value, head_names, run_name, select, smallest_n, tidy
 from workbench.figures.style.design_tokens import TOKENS, cell_colours
 from workbench.figures.style.marks import Cursor
 from workbench.figures.style.plain_figure import Drawing
@@ -54,8 +54,8 @@ def head_cells(frame: Frame, *, quantity: str = "hardmax_distance", step: int, l
     cells = []
     for row in rows.sort("layer", "head").rows():
         at = int(row["layer"]), int(row["head"])
-        has_value = known(row)
-        value = float(row["value"]) if has_value else math.nan
+        has_number = has_value(row)
+        value = float(row["value"]) if has_number else math.nan
         curve = curves[at]
         cells.append(
             {
@@ -64,7 +64,7 @@ def head_cells(frame: Frame, *, quantity: str = "hardmax_distance", step: int, l
                 **{k: row[k] for k in ("low", "high", "n", "status", "note")},
                 "value": value,
                 "text": number_format(value),
-                "share": scale.share(value) if has_value else math.nan,
+                "share": scale.share(value) if has_number else math.nan,
                 "lengths": [int(n) for n in curve["length"]],
                 "curve": [math.nan if math.isnan(v) else scale.share(v) for v in curve["value"].astype(float)],
             }

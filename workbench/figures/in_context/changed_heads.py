@@ -20,7 +20,7 @@ from workbench.figures.style.marks import (
     add_training,
 )
 from workbench.figures.style.plain_figure import Drawing
-from workbench.figures.style.series import LineStyle, add_series, line_plot, spoken
+from workbench.figures.style.series import LineStyle, add_series, alt_text, line_plot
 from workbench.figures.style.template import DASH, run_axis
 
 MEASUREMENT, QUANTITY = "circuits.in_context", "changed_gain"
@@ -98,7 +98,7 @@ def changed_heads_over_length(
     add_end_labels(drawing, labels[::-1], y_axis["range"], look.size)
     longest = [max(float(at) for at in data["length"])]
     drawing.layout.meta["alt"] = (
-        f"Gain in accuracy with heads changed, {over_length(step)}: {spoken(data, 'length', longest)}"
+        f"Gain in accuracy with heads changed, {over_length(step)}: {alt_text(data, 'length', longest)}"
     )
     add_training(drawing, trained, look, label=False)
     add_cursor(drawing, cursor, "length", look.theme, marked[::-1])

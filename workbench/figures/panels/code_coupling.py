@@ -17,7 +17,7 @@ from workbench.figures.rows.select_rows import after_last_block, edges, nothing,
 from workbench.figures.style.design_tokens import TOKENS
 from workbench.figures.style.marks import Cursor, add_training
 from workbench.figures.style.plain_figure import Drawing
-from workbench.figures.style.series import LineStyle, series_figure, spoken
+from workbench.figures.style.series import LineStyle, alt_text, series_figure
 from workbench.figures.style.template import DOTS
 
 MEASUREMENT = "probes.length_coupling"
@@ -120,7 +120,7 @@ def _figure(
         trained=trained,
         looks=looks,
         title="Length coupling",
-        alt=f"{what}: {spoken(data, along, edges(data, along))}",
+        alt=f"{what}: {alt_text(data, along, edges(data, along))}",
         look=look,
         cursor=cursor,
     )

@@ -36,7 +36,7 @@ from workbench.figures.rows.select_rows import (
 from workbench.figures.style.design_tokens import TOKENS
 from workbench.figures.style.marks import Cursor, add_training, drawn_points, hovers
 from workbench.figures.style.plain_figure import Drawing
-from workbench.figures.style.series import LineStyle, series_figure, spoken
+from workbench.figures.style.series import LineStyle, alt_text, series_figure
 from workbench.figures.style.template import DASH, DOTS, UNIT, blank, unit_axis
 
 #: concept -> (measurement, quantity, target, marker)
@@ -144,7 +144,7 @@ def decodability_lines(
         looks[f"{concept}, refit"] = LineStyle(t[concept], 1.2, DOTS, band=False, written=None, symbol="")
     for concept, (_, _, _, symbol) in CONCEPTS.items():
         looks[concept] = LineStyle(t[concept], strong=True, symbol=symbol)
-    alt = spoken(data, along, telling(data, along, trained), list(CONCEPTS))
+    alt = alt_text(data, along, telling(data, along, trained), list(CONCEPTS))
     figure = series_figure(
         frame,
         data,

@@ -35,7 +35,7 @@ from workbench.figures.style.marks import (
     said,
 )
 from workbench.figures.style.plain_figure import Drawing
-from workbench.figures.style.series import LineStyle, add_series, line_plot, spoken
+from workbench.figures.style.series import LineStyle, add_series, alt_text, line_plot
 from workbench.figures.style.template import length_axis
 
 Row = Mapping[str, Any]
@@ -226,7 +226,7 @@ def decodability_difference(
         title="Decodability, A \u2212 B",
         slice=f"{_steps(step, step_b)} · {data.attrs['paired']} · {LEVEL_TEXT} CI of the difference · n {whole(n)}",
         alt=f"Decodability of A minus that of B {over_length(step)}: "
-        + spoken(data, "length", telling(data, "length", trained)),
+        + alt_text(data, "length", telling(data, "length", trained)),
         n=n,
         name=f"{run_name(data)}/decodability_difference",
         look=look,
@@ -417,7 +417,7 @@ def compare_sentence(difference: Frame, *, items: bool = False) -> list[Piece]:
     sign = 1 if last["value"] > 0 else -1
     low, high = sorted((sign * float(last["low"]), sign * float(last["high"])))
 
-    def apart(column: str, value: float) -> list[Cite]:
+    def cites_at_end(column: str, value: float) -> list[Cite]:
         return [cite_difference(*of[lengths[end]], column, proportion(value))] if lengths[end] in of else []
 
     pieces: list[Piece] = []
@@ -429,9 +429,9 @@ def compare_sentence(difference: Frame, *, items: bool = False) -> list[Piece]:
         pieces.append(at_length(" to ", lengths[end]) if end + 1 < len(lengths) else plain(" on"))
     size, ends = abs(float(last["value"])), ("low", "high") if sign > 0 else ("high", "low")
     pieces.append(plain(f" {'A' if sign > 0 else 'B'} is higher by "))
-    pieces.append(Claim(proportion(size), "plain", apart("value", size)))
+    pieces.append(Claim(proportion(size), "plain", cites_at_end("value", size)))
     if shown := interval(low, high):
-        pieces.append(Claim(f" {shown}", "muted", [*apart(ends[0], low), *apart(ends[1], high)]))
+        pieces.append(Claim(f" {shown}", "muted", [*cites_at_end(ends[0], low), *cites_at_end(ends[1], high)]))
     return [*pieces, plain(f"{by}.") if single else at_length(" at ", lengths[end], f"{by}.")]
 
 

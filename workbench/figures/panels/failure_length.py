@@ -107,7 +107,7 @@ def failure_length(
         meta={
             "title": "Failure length",
             "slice": "observed, computed" if (data["mode"] == "computed").any() else "observed",
-            "alt": f"Failure length at step {whole(step)}: " + "; ".join(_spoken(row, first_tested) for row in rows),
+            "alt": f"Failure length at step {whole(step)}: " + "; ".join(_alt(row, first_tested) for row in rows),
             "x": span_meta("length", x_axis),
             "n": smallest_n(data),
         },
@@ -166,7 +166,7 @@ def _tested(row: Mapping[str, Any]) -> float:
     return float(row["low"] if row["mode"] != "observed" or missing(row["length"]) else row["length"])
 
 
-def _spoken(row: Mapping[str, Any], judged: float | None = None) -> str:
+def _alt(row: Mapping[str, Any], judged: float | None = None) -> str:
     value, at = float(row["value"]), _read_at(row, " at ")
     since = f" (tested from {whole(judged)})" if _of_challenge(row) and judged is not None else ""
     if row["status"] == "censored":

@@ -98,7 +98,7 @@ def phase_cells(
         NotMeasured: if no run has a value there.
         KeyError: for an axis that no run has.
     """
-    flat = _held({run: settings_of(config) for run, config in configs.items()}, fixed)
+    flat = _with_fixed_values({run: settings_of(config) for run, config in configs.items()}, fixed)
     at = _Place(step, share, lasts or {}, length, times)
     return _cells(frame, flat, chances or {}, x=x, y=y, at=at, over=over)
 
@@ -158,7 +158,7 @@ def phase_diagram(
         NotApplicable: for axes of so many values that no diagram could show them.
         KeyError: for an axis that no run has.
     """
-    flat = _held({run: settings_of(config) for run, config in configs.items()}, fixed)
+    flat = _with_fixed_values({run: settings_of(config) for run, config in configs.items()}, fixed)
     columns, lines = (_values(flat, axis) for axis in (x, y))
     if len(columns) * len(lines) > MOST_CELLS:
         raise NotApplicable(
@@ -188,7 +188,7 @@ def phase_diagram(
         meta={
             "title": name,
             "slice": " · ".join(filter(None, [*where, f"median of {_runs(data)}", pooled_text(data, flat)])),
-            "alt": _spoken(data, name, x, y, number_format),
+            "alt": _alt(data, name, x, y, number_format),
         },
         uirevision=f"phase/{x}/{y}",
     )
@@ -279,7 +279,7 @@ def _refuse(figure: Drawing, line: float, column: int, why: str, look: Look) -> 
     )
 
 
-def _spoken(data: Frame, name: str, x: str, y: str, written: Any) -> str:
+def _alt(data: Frame, name: str, x: str, y: str, written: Any) -> str:
     values, refused = numbers(data["value"]), int((data["note"] != "").sum())
     said = f"Phase diagram of {name} over {axis_title(x)} and {axis_title(y)}: {len(values)} cells with a value"
     said += f", from {written(float(values.min()))} to {written(float(values.max()))}" if len(values) else ""
@@ -320,7 +320,7 @@ class _Place(NamedTuple):
     times: float | None
 
 
-def _held(flat: dict[str, dict[str, Any]], fixed: Mapping[str, Any] | None) -> dict[str, dict[str, Any]]:
+def _with_fixed_values(flat: dict[str, dict[str, Any]], fixed: Mapping[str, Any] | None) -> dict[str, dict[str, Any]]:
     """The runs that have the fixed values."""
     return {
         run: one for run, one in flat.items() if all(one.get(axis) == value for axis, value in (fixed or {}).items())

@@ -160,7 +160,7 @@ def plateau_sentences(data: Frame, *, knobs: Mapping[str, str]) -> list[str]:
             for row in task_rows.rows()
             if row["growth"] > FLAT
         ]
-        sentences.append(f"{task}: the loss {_held(where, 'levels off', 'still grows at')}.")
+        sentences.append(f"{task}: the loss {_claim_sentence(where, 'levels off', 'still grows at')}.")
         level = {(row["knob"], row["trained"]): row["value"] for row in task_rows.rows()}
         harder, longer = (sorted(set(values)) for values in zip(*level, strict=True))
         falls = [
@@ -169,14 +169,16 @@ def plateau_sentences(data: Frame, *, knobs: Mapping[str, str]) -> list[str]:
             for a, b in pairwise(longer)
             if not level.get((k, b), math.nan) < level.get((k, a), math.nan)
         ]
-        sentences.append(f"{task}: its plateau {_held(falls, 'falls with training length', 'does not fall at')}.")
+        sentences.append(
+            f"{task}: its plateau {_claim_sentence(falls, 'falls with training length', 'does not fall at')}."
+        )
         rises = [
             f"N {whole(n)} ({knob} {magnitude(a)} to {magnitude(b)}: {_two(level, (a, n), (b, n))})"
             for n in longer
             for a, b in pairwise(harder)
             if not level.get((b, n), math.nan) > level.get((a, n), math.nan)
         ]
-        sentences.append(f"{task}: its plateau {_held(rises, f'rises with {knob}', 'does not rise at')}.")
+        sentences.append(f"{task}: its plateau {_claim_sentence(rises, f'rises with {knob}', 'does not rise at')}.")
     return sentences
 
 
@@ -185,7 +187,7 @@ def _two(level: Mapping[tuple[float, int], float], one: tuple[float, int], other
     return " to ".join(magnitude(level.get(at, math.nan)) for at in (one, other))
 
 
-def _held(against: list[str], claim: str, otherwise: str) -> str:
+def _claim_sentence(against: list[str], claim: str, otherwise: str) -> str:
     return f"{claim} everywhere" if not against else f"{otherwise} {'; '.join(against)}"
 
 

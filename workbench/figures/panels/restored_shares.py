@@ -25,7 +25,7 @@ _LEFT, _BELOW = 122, 0.3
 
 def restored_share_rows(frame: Frame, *, step: int) -> Frame:
     """The rows of :func:`restored_shares`: every applicable intervention, and the controls of the best."""
-    rows = valued(_asked(frame, step, "restored_share"))
+    rows = valued(_rows_at_diagnosis(frame, step, "restored_share"))
     return _ordered(rows)
 
 
@@ -81,7 +81,7 @@ def restored_shares(data: Frame, frame: Frame, *, step: int, look: Look = LIGHT)
 
 def harm_rows(frame: Frame, *, step: int) -> Frame:
     """The rows of :func:`harm_inside`: every intervention that the model allows, and the controls of the best."""
-    return _ordered(valued(_asked(frame, step, "harm_inside")))
+    return _ordered(valued(_rows_at_diagnosis(frame, step, "harm_inside")))
 
 
 @figure(rows=harm_rows)
@@ -129,15 +129,15 @@ def harm_inside(data: Frame, frame: Frame, *, step: int, look: Look = LIGHT) -> 
 
 def name_of(target: str) -> str:
     """An intervention, or a pair of them, in a few words."""
-    return " + ".join(_one(name) for name in str(target).split(" and "))
+    return " + ".join(_single_name(name) for name in str(target).split(" and "))
 
 
-def _one(name: str) -> str:
+def _single_name(name: str) -> str:
     intervention = find_intervention(name)
     return name if intervention is None else intervention.words
 
 
-def _asked(frame: Frame, step: int, quantity: str) -> Frame:
+def _rows_at_diagnosis(frame: Frame, step: int, quantity: str) -> Frame:
     """Rows of one quantity at the length of the sentence."""
     named = something_to_explain(frame, step=step)
     return select(frame, MEASUREMENT, quantity=quantity, step=step, length=named["length"])

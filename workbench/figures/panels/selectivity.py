@@ -12,7 +12,7 @@ from workbench.figures.rows.select_rows import after_last_block, edges, nothing,
 from workbench.figures.style.design_tokens import TOKENS
 from workbench.figures.style.marks import Cursor, add_training
 from workbench.figures.style.plain_figure import Drawing
-from workbench.figures.style.series import LineStyle, series_figure, spoken
+from workbench.figures.style.series import LineStyle, alt_text, series_figure
 from workbench.figures.style.template import DASH, DOTS
 
 SUMMARY, ERASURE = "probes.summary", "probes.erasure"
@@ -69,7 +69,7 @@ def selectivity_over_training(
         looks=looks,
         title="Selectivity",
         alt=f"Selectivity of the task state over training at length {whole(length)}: "
-        + spoken(data, "step", edges(data, "step")),
+        + alt_text(data, "step", edges(data, "step")),
         look=look,
         cursor=cursor,
     )
@@ -126,7 +126,7 @@ def erasure_over_length(
         trained=trained,
         looks=looks,
         title="Erasure",
-        alt=f"Accuracy under erasure {over_length(step)}: {spoken(data, 'length', edges(data, 'length'))}",
+        alt=f"Accuracy under erasure {over_length(step)}: {alt_text(data, 'length', edges(data, 'length'))}",
         look=look,
         cursor=cursor,
     )

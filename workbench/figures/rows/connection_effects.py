@@ -107,14 +107,16 @@ def _effects_at(rows: Frame, length: int) -> tuple[dict[str, Effect], dict[str, 
     controls = {str(r["target"]): float(r["value"]) for r in here.where(quantity=DROP, control=RANDOM).rows()}
     drops = {str(r["target"]): r for r in here.where(quantity=DROP, control="").rows()}
 
-    def made(names: Sequence[str]) -> dict[str, Effect]:
+    def effect_of(names: Sequence[str]) -> dict[str, Effect]:
         found = {}
         for name in names:
             costs = chances.get(name, 1.0) * len(names) <= CLAIM
             found[name] = Effect(name, drops[name], controls.get(name), costs, _beyond(drops[name], controls.get(name)))
         return found
 
-    return made([name for name in drops if ARROW in name]), made([name for name in drops if ARROW not in name])
+    return effect_of([name for name in drops if ARROW in name]), effect_of(
+        [name for name in drops if ARROW not in name]
+    )
 
 
 def _beyond(row: Mapping[str, Any], control: float | None) -> bool:

@@ -96,7 +96,7 @@ class Frame:
             return cls._of({name: _held_column(whole[name]) for name in whole.column_names}, whole.num_rows)
         if not isinstance(rows, pd.DataFrame):
             rows = rows.to_pandas() if isinstance(rows, ToPandas) else rows.frame()
-        made = cls._of({str(name): _held(rows[name]) for name in rows.columns}, len(rows))
+        made = cls._of({str(name): _stored(rows[name]) for name in rows.columns}, len(rows))
         made.attrs = dict(rows.attrs)
         return made
 
@@ -332,7 +332,7 @@ def _equal(held: Values | _Codes, indices: Indices, value: Any) -> Mask:
     return np.asarray(same, dtype=bool) if isinstance(same, np.ndarray) else np.full(len(values), bool(same))
 
 
-def _held(series: pd.Series) -> Values | _Codes:
+def _stored(series: pd.Series) -> Values | _Codes:
     """A pandas column in the form that a frame stores."""
     if isinstance(series.dtype, pd.CategoricalDtype):
         texts = np.array([*series.cat.categories, None], dtype=object)  # the code of what is missing is -1
@@ -355,7 +355,7 @@ def _held_column(column: pa.ChunkedArray) -> Values | _Codes:
         return _Codes(codes, texts) if len(codes) > FEW else texts[codes]
     if pa.types.is_integer(kind) and not column.null_count:
         return np.asarray(column.to_numpy(), dtype=np.int64)  # the narrow ones would overflow in arithmetic
-    return _held(column.to_pandas())
+    return _stored(column.to_pandas())
 
 
 def _filled(value: Any, count: int) -> Values:

@@ -132,8 +132,8 @@ def step_partners(steps_a: Iterable[int], steps_b: Iterable[int], by: StepPairin
 def nearest_share(shares: Mapping[int, float], share: float) -> int | None:
     """The step whose share of training is nearest as a ratio, or None where none is within :data:`NEAR_SHARE`."""
 
-    def apart(step: int) -> float:
+    def share_distance(step: int) -> float:
         return max(shares[step], share) / min(shares[step], share)
 
-    near = min(shares, key=apart, default=None)
-    return near if near is not None and apart(near) <= NEAR_SHARE else None
+    near = min(shares, key=share_distance, default=None)
+    return near if near is not None and share_distance(near) <= NEAR_SHARE else None

@@ -52,10 +52,10 @@ def nothing(frame: Frame, measurement: str, **equals: Any) -> NotMeasured:
         return NotMeasured(measurement, f"No rows of {measurement} for this run.")
     if (rows["status"] == "not_applicable").all():
         return NotApplicable(measurement, f"{measurement} does not apply: {rows['note'][0]}.")
-    conditions = ", ".join(_said(k, v) for k, v in equals.items() if v != "")
+    conditions = ", ".join(_condition_text(k, v) for k, v in equals.items() if v != "")
     step = equals.get("step")
     if step is not None and not len(rows.where(step=step)):
-        return NotMeasured(measurement, f"{measurement} is not measured at {_said('step', step)}.")
+        return NotMeasured(measurement, f"{measurement} is not measured at {_condition_text('step', step)}.")
     return NotMeasured(
         measurement, f"{measurement} has rows, but none for {conditions}.{_lengths(rows, equals)}", helps=False
     )
@@ -124,7 +124,7 @@ def tidy(rows: Frame, series: str | Sequence[str], along: str | Sequence[str]) -
     twice = sorted_rows.repeats("series", *keys)
     if twice.any():
         first = sorted_rows.row(int(np.flatnonzero(twice)[0]))
-        place = ", ".join(_said(key, first[key]) for key in keys)
+        place = ", ".join(_condition_text(key, first[key]) for key in keys)
         raise AmbiguousRows(f"two rows of {first['series']} at {place}; filter the frame so that one remains")
     drawn = is_in(sorted_rows["status"], DRAWN)
     return sorted_rows.with_columns(
@@ -143,7 +143,7 @@ def series_of(data: Frame) -> list[tuple[str, Frame]]:
     return [(str(name), part) for (name,), part in data.group("series")]
 
 
-def known(row: Mapping[str, Any]) -> bool:
+def has_value(row: Mapping[str, Any]) -> bool:
     """Whether a row has a value that may be drawn."""
     return row["status"] in DRAWN and not missing(row["value"])
 
@@ -223,7 +223,7 @@ def setting_of(row: Mapping[str, Any], name: str) -> float | None:
     return None if found is None else float(found)
 
 
-def _said(column: Hashable, value: Any) -> str:
+def _condition_text(column: Hashable, value: Any) -> str:
     many = isinstance(value, list | tuple)
     values = value if many else [value]
     name = "training step" if column == "step" else str(column).replace("_", " ")

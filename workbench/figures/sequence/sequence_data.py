@@ -207,14 +207,14 @@ def _reading_columns(read: ProbeReading, concept: str, parts: Sequence[str], sit
     reading, index = read.concept(concept), _site(read, site)
     classes = reading.classes
 
-    def written(values: Any) -> list[str]:
+    def as_text(values: Any) -> list[str]:
         named = [_class_name(classes, v) if classes is not None else magnitude(float(v)) for v in values]
         return [text if asked else "" for text, asked in zip(named, read.asked, strict=True)]
 
-    made = {f"{concept}, true": written(reading.true)}
+    made = {f"{concept}, true": as_text(reading.true)}
     for one in parts:
         suffix = "read" if len(parts) == 1 else {"clean": "as is", "edited": "edited"}[one]
-        made[f"{concept}, {suffix}"] = written(reading.passes[one][index])
+        made[f"{concept}, {suffix}"] = as_text(reading.passes[one][index])
     return made
 
 

@@ -139,7 +139,7 @@ def add_series(
     return labels, marked
 
 
-def spoken(data: Frame, along: str, at: Sequence[float], names: Sequence[str] | None = None) -> str:
+def alt_text(data: Frame, along: str, at: Sequence[float], names: Sequence[str] | None = None) -> str:
     """The values of the lines (or those named) at some x values, in words for screen readers."""
     parts = dict(series_of(data))
     return "; ".join(f"{name} {said(parts[name], along, at)}" for name in names or parts if name in parts)

@@ -264,8 +264,8 @@ def test_theory_is_held_against_what_is_observed(answers: Context) -> None:
     assert "as predicted" in texts(theory.observed(run, "guaranteed"))
     assert "\u2260 predicted" in texts(theory.observed(run, "not expressible"))
     assert "no claim" in texts(theory.observed(run, "open"))
-    assert "decision procedures" in texts(theory.said(run, Job(state="running"))[0])
-    assert "it broke" in texts(theory.said(run, Job(state="failed", error="it broke"))[0])
+    assert "decision procedures" in texts(theory.prediction_state(run, Job(state="running"))[0])
+    assert "it broke" in texts(theory.prediction_state(run, Job(state="failed", error="it broke"))[0])
 
 
 def test_a_trace_is_shown_symbol_by_symbol() -> None:
@@ -312,7 +312,7 @@ def test_measuring_is_asked_for_runs_and_names_that_exist(answers: Context, monk
     ],
 )
 def test_the_strip_says_how_measuring_stands(job: Job, said: str) -> None:
-    assert said in texts(measure_now.shown(job, {"run": A, "what": "probes."}))
+    assert said in texts(measure_now.status_line(job, {"run": A, "what": "probes."}))
 
 
 def test_a_missing_quantity_offers_to_measure_it(answers: Context, at: PanelCursor) -> None:

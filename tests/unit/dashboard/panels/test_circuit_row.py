@@ -40,7 +40,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunView:
 
 
 def test_where_it_is_not_measured_the_row_is_a_line_with_its_command(run: RunView) -> None:
-    said, choices = circuit_row.told(run, 1000)
+    said, choices = circuit_row.row_text(run, 1000)
     assert not choices
     assert "Not measured at step 1,000, only at 2,000, 3,000." in texts(said)
     assert f"--only {MEASUREMENT} --steps 1000" in texts(said)
@@ -49,7 +49,7 @@ def test_where_it_is_not_measured_the_row_is_a_line_with_its_command(run: RunVie
 
 
 def test_a_model_with_too_many_connections_says_so(run: RunView) -> None:
-    said, choices = circuit_row.told(run, 2000)
+    said, choices = circuit_row.row_text(run, 2000)
     assert not choices
     assert texts(said) == (
         "The circuit graph does not apply here: the model has 900 connections, and at most 512 are cut."
@@ -57,7 +57,7 @@ def test_a_model_with_too_many_connections_says_so(run: RunView) -> None:
 
 
 def test_where_it_is_it_offers_every_connection_and_draws_the_chosen_one(run: RunView) -> None:
-    said, choices = circuit_row.told(run, 3000)
+    said, choices = circuit_row.row_text(run, 3000)
     assert texts(said) == "6 connections, each cut separately, at length 50, 100, 200."
     assert choices[1] == {"value": "L0.0 -> MLP 0", "label": "L0.0 \u2192 MLP 0"}
     cursor = Cursor(run.name, 3000, 200)

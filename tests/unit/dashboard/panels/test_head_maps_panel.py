@@ -11,7 +11,7 @@ from dash import no_update
 
 from tests.support.dashboard.answers import LIGHT, texts
 from workbench.dashboard.panels.sequence import head_maps_panel
-from workbench.dashboard.panels.sequence.head_maps_panel import PALE, PANEL, READY, STATE, TABLE, drawn
+from workbench.dashboard.panels.sequence.head_maps_panel import PALE, PANEL, READY, STATE, TABLE, render_maps
 from workbench.dashboard.server.worker import Job
 from workbench.dashboard.state.cursor import Cursor
 from workbench.dashboard.state.run_view import RunView
@@ -28,13 +28,13 @@ def found() -> HeadMaps:
 
 def test_it_says_how_far_it_is_and_keeps_what_is_on_screen_meanwhile(robust: RunView, cursor: Cursor) -> None:
     working = Job(state="running", done=1, total=2, doing="attention of every head")
-    first = drawn(working, robust, cursor, LIGHT, "figure", False)
+    first = render_maps(working, robust, cursor, LIGHT, "figure", False)
     assert (first[0], first[6]) == (no_update, STATE)
     assert "attention of every head · 1 of 2" in texts(first[2])
-    later = drawn(working, robust, cursor, LIGHT, "figure", True)
+    later = render_maps(working, robust, cursor, LIGHT, "figure", True)
     assert later[6] == PALE
     assert set(map(id, (*later[:6], later[7]))) == {id(no_update)}
-    failed = drawn(Job(state="failed", error="the sequence is too long"), robust, cursor, LIGHT, "figure", True)
+    failed = render_maps(Job(state="failed", error="the sequence is too long"), robust, cursor, LIGHT, "figure", True)
     assert failed[6] == STATE
     assert "the sequence is too long" in texts(failed[2])
 
@@ -44,7 +44,7 @@ def test_maps_tokens_and_costs_are_those_of_the_answer(
 ) -> None:
     monkeypatch.setattr(head_maps_panel, "costs_at", lambda *_: COSTS)
     done = Job(state="done", result=found)
-    figure, _, state, slice_text, says, alt, kind, words = drawn(done, robust, cursor, LIGHT, "figure", False)
+    figure, _, state, slice_text, says, alt, kind, words = render_maps(done, robust, cursor, LIGHT, "figure", False)
     assert (kind, state) == (READY, [])
     assert "2 × 4 heads · 5 positions" in slice_text
     assert "each opens on its own" in alt
@@ -52,7 +52,7 @@ def test_maps_tokens_and_costs_are_those_of_the_answer(
     assert says == ["Framed: 1 of 1 heads, whose ablation is shown to cost accuracy at step 1,000 and length 200."]
     assert (words["tokens"], words["cells"], words["prefix"]) == (found.tokens, [0, 1, 2, 3, 4], [0, 1, 2, 3, 4])
     assert words["costs"] == {"0.1": "accuracy drops by 0.50"}
-    table = drawn(done, robust, cursor, LIGHT, "table", False)
+    table = render_maps(done, robust, cursor, LIGHT, "table", False)
     assert table[6] == TABLE
     assert "120 rows" in texts(table[1])
 
@@ -64,7 +64,7 @@ def test_long_sequences_list_the_first_token_of_each_cell(robust: RunView, curso
 
 
 def test_where_no_frame_can_be_it_is_said_why(robust: RunView, cursor: Cursor) -> None:
-    (text,) = head_maps_panel.said(robust, cursor, {})
+    (text,) = head_maps_panel.frames_note(robust, cursor, {})
     assert text == "No frames: ablation is not measured for this run."
 
 

@@ -18,7 +18,7 @@ from workbench.dashboard.state.filters import TIES, Filters, read_filters, write
 from workbench.dashboard.state.run_summary import summarise
 from workbench.dashboard.state.run_view import RunView
 from workbench.dashboard.state.seed_groups import line, shared_name
-from workbench.dashboard.state.theory_match import PREDICTIONS, held, subject
+from workbench.dashboard.state.theory_match import PREDICTIONS, compare_with_observed, subject
 from workbench.theory.prediction.known_maps import Verdict as PredictionLabel
 
 
@@ -160,7 +160,7 @@ def test_a_subject_that_takes_too_long_is_given_up_alone(answers: Context, monke
     ],
 )
 def test_what_never_learned_the_task_speaks_for_no_theory(expected: str, observed: str, said: str) -> None:
-    assert held(expected, observed) == said
+    assert compare_with_observed(expected, observed) == said
 
 
 def test_every_prediction_has_its_words_and_every_label_of_hard_inputs_too() -> None:

@@ -14,12 +14,12 @@ from workbench.figures.circuit.circuit_graph import (
     HELPING,
     NODE,
     WIDTH,
+    _alt,
     _Edge,
     _hover,
     _left_to_lose,
     _silent,
     _size,
-    _spoken,
     change_colours,
 )
 from workbench.figures.circuit.graph_layout import curve, places
@@ -238,9 +238,9 @@ def test_what_is_said_at_an_edge(here: Effect, said: list[str]) -> None:
 def test_up_to_twelve_edges_are_spoken_of_the_largest_first() -> None:
     edges_of = [_Edge(f"e{i}", effect(f"e{i}", 0.01 * i * (-1) ** i), effect(f"e{i}", 0.0)) for i in range(1, 15)]
     gone = _Edge("f", effect("f", 0.9, beyond=False), effect("f", 0.9))
-    told = _spoken([*edges_of, gone], 64, 7, "And so on.")
+    told = _alt([*edges_of, gone], 64, 7, "And so on.")
     assert told.startswith(
         "Accuracy lost without each connection at length 64, step 7: e14 0.14 (+0.14 against N); e13 \u22120.13"
     )
     assert told.endswith("e3 \u22120.03 (\u22120.03 against N). Shown at N, not here: f. And so on.")
-    assert _spoken([], 64, 7, "So.").endswith("step 7: none is shown. So.")
+    assert _alt([], 64, 7, "So.").endswith("step 7: none is shown. So.")

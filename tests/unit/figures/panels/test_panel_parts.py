@@ -124,7 +124,7 @@ CENSORED: dict[str, Any] = {"status": "censored", "value": NAN, "high": NAN}
 )
 def test_what_is_said_of_a_failure_length(one: dict[str, Any], tested: float, spoken: str) -> None:
     assert failure_length._tested(one) == tested
-    assert failure_length._spoken(one) == spoken
+    assert failure_length._alt(one) == spoken
 
 
 @pytest.mark.parametrize(

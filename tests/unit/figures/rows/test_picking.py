@@ -17,9 +17,9 @@ from workbench.figures.rows.select_rows import (
     after_last_block,
     cells,
     edges,
+    has_value,
     head_names,
     highest,
-    known,
     latest,
     nearest,
     nothing,
@@ -177,7 +177,7 @@ def test_rows_of_several_runs_or_settings_are_refused(runs: list[str], settings:
 )
 def test_a_value_may_be_drawn_where_it_is_one_and_its_status_is_drawn(status: str, value: Any, drawn: bool) -> None:
     row = {"status": status, "value": value}
-    assert known(row) is drawn
+    assert has_value(row) is drawn
     assert len(valued(Frame.from_rows([row]))) == drawn
 
 

@@ -14,7 +14,7 @@ from workbench.figures.rows.frame import Frame
 from workbench.figures.style import marks
 from workbench.figures.style.heatmap import add_heatmap_cursor, add_training_edge, grid_of, pool
 from workbench.figures.style.plain_figure import PlainFigure
-from workbench.figures.style.series import LineStyle, spoken
+from workbench.figures.style.series import LineStyle, alt_text
 
 
 def plot(low: float = 0.0, high: float = 8.0) -> PlainFigure:
@@ -117,9 +117,9 @@ def test_lines_are_marked_where_they_meet_the_cursor(cursor: Any, drawn: list[fl
 
 def test_lines_are_spoken_at_their_places() -> None:
     data = Frame.from_rows([row("a", 4, 0.5), row("b", 4, 0.25), row("a", 8, 0.75), row("b", 8, math.nan)])
-    assert spoken(data, "length", [4, 8, 4]) == "a 0.50 at length 4, 0.75 at length 8; b 0.25 at length 4"
-    assert spoken(data, "length", [8], ["b", "c"]) == "b nowhere defined"
-    assert spoken(data, "length", [8], ["c"]) == ""
+    assert alt_text(data, "length", [4, 8, 4]) == "a 0.50 at length 4, 0.75 at length 8; b 0.25 at length 4"
+    assert alt_text(data, "length", [8], ["b", "c"]) == "b nowhere defined"
+    assert alt_text(data, "length", [8], ["c"]) == ""
 
 
 def test_a_line_is_drawn_with_its_name_and_its_interval_unless_told_otherwise() -> None:

@@ -73,7 +73,7 @@ def check(run: RunView, asked: str) -> tuple[str, list[Notice]]:
     return "", [Notice(said, "The page shows the one that costs most.", "Keep")]
 
 
-def told(run: RunView, step: int) -> tuple[list[Any], list[dict[str, str]]]:
+def row_text(run: RunView, step: int) -> tuple[list[Any], list[dict[str, str]]]:
     """What stands in the rail at a checkpoint, and the connections to choose among; none where it is not measured."""
     try:
         rows = run.memo(("circuit rows", step), lambda: measured_connections(run.frame, step=step))
@@ -107,7 +107,7 @@ def connect(app: Dash, context: Context) -> None:
     )
     def says(cursor: dict[str, Any], _: Any, run: str, known: str, offered: Any) -> Any:
         view, at = callbacks.place(context, run, **cursor)
-        said, choices = told(view, at.step)
+        said, choices = row_text(view, at.step)
         return said, callbacks.unless(known, DRAWN if choices else BARE), callbacks.unless(offered, choices)
 
     @app.callback(

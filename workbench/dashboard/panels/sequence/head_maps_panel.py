@@ -89,18 +89,18 @@ class HeadMapsPanel:
         sequence = {"law": "matched", "length": length, "seed": sample}
         return {"run_path": str(run.path), "step": step, "sequence": sequence}
 
-    def _found(self, context: Context, run: RunView, cursor: Cursor) -> HeadMaps:
+    def _compute(self, context: Context, run: RunView, cursor: Cursor) -> HeadMaps:
         asked = self.question(run, cursor.step, cursor.length, cursor.sample)
         found: HeadMaps = finished(context, lambda: context.worker.submit(LOOK_AT_ALL_HEADS, asked))
         return found
 
     def rows(self, context: Context, run: RunView, cursor: Cursor, _: Mapping[str, str]) -> pd.DataFrame:
         """Exactly what is drawn, waited for."""
-        return figures.head_maps.data(self._found(context, run, cursor), costs_at(run, cursor.step, cursor.length))
+        return figures.head_maps.data(self._compute(context, run, cursor), costs_at(run, cursor.step, cursor.length))
 
     def draw(self, context: Context, run: RunView, cursor: Cursor, _: Mapping[str, str], theme: Theme) -> go.Figure:
         """The figure, waited for."""
-        found, costs = self._found(context, run, cursor), costs_at(run, cursor.step, cursor.length)
+        found, costs = self._compute(context, run, cursor), costs_at(run, cursor.step, cursor.length)
         return figures.head_maps(found, costs, layer=cursor.layer, head=cursor.head, look=Look(theme))
 
     def snippet(self, run: RunView, cursor: Cursor, _: Mapping[str, str]) -> str:
@@ -240,10 +240,12 @@ def connect(app: Dash, context: Context) -> None:
         if job is None:  # forgotten since: newer answers took its place
             asked = PANEL.question(view, at["step"], at["length"], at["sample"])
             job = context.worker.wait(context.worker.submit(LOOK_AT_ALL_HEADS, asked), 0)
-        return drawn(job or Job(), view, cursor, look, mode, bool(shown))
+        return render_maps(job or Job(), view, cursor, look, mode, bool(shown))
 
 
-def drawn(job: Job, run: RunView, cursor: Cursor, look: Mapping[str, Any], mode: str, before: bool) -> tuple[Any, ...]:
+def render_maps(
+    job: Job, run: RunView, cursor: Cursor, look: Mapping[str, Any], mode: str, before: bool
+) -> tuple[Any, ...]:
     """Figure, table, state, slice, rail, description, class and words of the panel, in any state of its job.
 
     Args:
@@ -255,7 +257,7 @@ def drawn(job: Job, run: RunView, cursor: Cursor, look: Mapping[str, Any], mode:
         before: whether maps of another selection are on screen; they stay until the new ones are computed.
     """
     costs = costs_at(run, cursor.step, cursor.length)
-    says = said(run, cursor, costs)
+    says = frames_note(run, cursor, costs)
     if job.pending:
         if before:
             return *[no_update] * 6, PALE, no_update
@@ -289,7 +291,7 @@ def words(run: RunView, cursor: Cursor, found: HeadMaps, costs: Costs) -> dict[s
     }
 
 
-def said(run: RunView, cursor: Cursor, costs: Costs) -> list[Any]:
+def frames_note(run: RunView, cursor: Cursor, costs: Costs) -> list[Any]:
     """For which heads frames can be drawn; if for none, where ablations were measured."""
     where = f"at step {whole(cursor.step)} and length {whole(cursor.length)}"
     if costs:

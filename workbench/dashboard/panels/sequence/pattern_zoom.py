@@ -104,7 +104,7 @@ def connect(app: Dash, ident: str, graphs: list[str]) -> None:
         State("extras", "data"),
         prevent_initial_call=True,
     )
-    def said(zoom: dict[str, Any] | None, extras: dict[str, str]) -> Any:
+    def write_extras(zoom: dict[str, Any] | None, extras: dict[str, str]) -> Any:
         if zoom is None or zoom["part"] == extras.get("zoom", ""):
             raise PreventUpdate
         return extras | {"zoom": zoom["part"]}

@@ -227,9 +227,9 @@ class SequenceBoard:
         if job.state != "done":
             said = "Cancelled" if job.state == "cancelled" else job.error
             return replace(Shown.stated(self, broken(job, asked.run)), note=self.refusal(said))
-        return self._drawn(asked, job.result, jobs["read"], look, modes)
+        return self._render(asked, job.result, jobs["read"], look, modes)
 
-    def _drawn(
+    def _render(
         self,
         asked: SequenceQuestion,
         found: SequenceReading,

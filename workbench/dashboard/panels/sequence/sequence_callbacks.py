@@ -50,7 +50,7 @@ def _controls(app: Dash, board: SequenceBoard) -> None:
         State("scale", "data"),
         prevent_initial_call=True,
     )
-    def said(view: str, site: str, query: Any, extras: dict[str, str], length: int, _: str, scale: Any) -> Any:
+    def write_extras(view: str, site: str, query: Any, extras: dict[str, str], length: int, _: str, scale: Any) -> Any:
         extras_now = extras | {"view": view, "site": "" if int(site) == scale["layers"] - 1 else site}
         if query is not None:
             last = query["prefix"] >= query["last"]

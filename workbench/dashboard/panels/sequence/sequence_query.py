@@ -127,7 +127,7 @@ class SequenceQuestion:
         """
         with _exporting():
             keys = self.submit(context, f"export/{id(self)}")
-            found = [_done(context.worker.wait(keys[name], PATIENCE)) for name in ("look", "read")]
+            found = [_result(context.worker.wait(keys[name], PATIENCE)) for name in ("look", "read")]
         return found[0], found[1]
 
     def snippet(self, extra: str, rows: tuple[str, ...]) -> str:
@@ -158,7 +158,7 @@ def finished(context: Context, ask: Callable[[], str]) -> Any:
         ask: submits the request to the worker and returns the job's key.
     """
     with _exporting():
-        return _done(context.worker.wait(ask(), PATIENCE))
+        return _result(context.worker.wait(ask(), PATIENCE))
 
 
 @contextmanager
@@ -173,7 +173,7 @@ def _exporting() -> Iterator[None]:
         _waiting.release()
 
 
-def _done(job: Job | None) -> Any:
+def _result(job: Job | None) -> Any:
     if job is None or job.pending:
         raise Busy("It is not computed yet; try again in a while.")
     if job.state != "done":
