@@ -81,8 +81,9 @@ check: setup ## lint, types, import rules
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-readmes: ## the README.md of each package, a line a file, from the docstrings; docs/references.bib
+readmes: ## the README.md of each package, a line a file, from the docstrings; docs/references.bib; definitions of quantities for the Glossary
 	@$(PYTHON) docs/package_readmes.py
+	@$(PYTHON) -m docs.quantity_wording
 	@$(PYTHON) -m workbench.claims.papers > docs/references.bib
 
 bench: setup ## speed, as ratios to peers and limits, in one table; history in benchmarks/history.jsonl

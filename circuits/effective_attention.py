@@ -36,7 +36,9 @@ NO_WEIGHT = "all weights of this channel are 0"
 QUANTITIES = (
     Quantity(
         "scan_support",
-        "exp of the entropy of the absolute effective weights of a query; geometric mean over queries",
+        "Effective number of inputs that a state-space channel reads at a query: exp of the entropy of its "
+        "absolute effective weights. It is a geometric mean over queries, from 1 for one input to K for all "
+        "equally.",
         "keys",
         1.0,
         formula="exp ⟨H(w)⟩",
@@ -44,7 +46,8 @@ QUANTITIES = (
     ),
     Quantity(
         "scan_peak_support",
-        "1/p_(1), one over the largest absolute weight; geometric mean over queries",
+        "One divided by the largest absolute weight of a query: a lower bound for the effective number of "
+        "inputs. It is a geometric mean over queries.",
         "keys",
         1.0,
         formula="exp ⟨log(1 / w_{(1)})⟩",
@@ -52,7 +55,8 @@ QUANTITIES = (
     ),
     Quantity(
         "scan_locality",
-        "smallest lag up to which lie 1 - epsilon of the absolute weights of a query; mean over queries",
+        "Smallest lag within which a query has the share 1 - epsilon of its absolute weights: mean over "
+        "queries. Small values mean that the channel looks only at recent tokens.",
         "tokens",
         0.0,
         formula="⟨min { τ : Σ_{t − j ≤ τ} w_{j} ≥ 1 − ε }⟩",
@@ -60,7 +64,8 @@ QUANTITIES = (
     ),
     Quantity(
         DISPERSION,
-        "slope of log(1/p_(1)) on log K from the previous measured length: 0 keeps its focus, 1 is uniform",
+        "Slope of log(1/p_(1)) against log K since the previous measured length, where p_(1) is the largest "
+        "weight. 0 means that the focus stays, 1 that the weights spread uniformly.",
         "exponent",
         formula="Δ log(1 / w_{(1)}) / Δ log K",
         where="Δ: change from the length measured before",

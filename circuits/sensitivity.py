@@ -43,8 +43,10 @@ LAW = MATCHED
 QUANTITIES = (
     Quantity(
         "average_sensitivity",
-        "mean number of positions at which another random token changes the last answer; strings uniform over the "
-        "tokens that the task's strings hold. control: of the task's own answers to the same strings",
+        "Mean number of positions at which replacing the token by another random one changes the last answer. "
+        "The sequences are uniform over the tokens that sequences of the task contain. The control is the "
+        "sensitivity of the task's own answers. Higher values mean that more single tokens matter (Hahn and "
+        "Rofin 2024).",
         "tokens",
         0,
         formula="⟨Σ_{i ≤ n} 1[f(x^{(i)}) ≠ f(x)]⟩",
@@ -53,7 +55,8 @@ QUANTITIES = (
     ),
     Quantity(
         "sharpness",
-        "mean rise of the loss at n when Gaussian noise of standard deviation eps is added to all weights",
+        "Mean rise of the loss at n when Gaussian noise of standard deviation eps is added to all weights. "
+        "Higher values mean a sharper minimum.",
         "nats",
         formula="⟨l(θ + ε z) − l(θ)⟩",
         where="l: loss at n, θ: all weights, z: standard normal",

@@ -15,12 +15,13 @@ from workbench.dashboard.panels.panel_words import span_of
 from workbench.measure.known_measurements import BUILT_IN
 from workbench.measure.measurement import Quantity
 from workbench.measure.registry import make_measurement
+from workbench.table.wording import quantity_label
 
 HEAD = """# Glossary
 
-Every quantity that is stored, in the words of the measurement that makes it. Definitions, settings and versions travel
-with the rows; the page *Glossary* of the dashboard shows those of your own folders. All intervals are 95 %; n counts
-sequences.
+This page defines every stored quantity. A heading is the label on screen, and the stored name follows in code font. The
+page *Glossary* of the dashboard shows the quantities of your own folders, with their settings. All intervals are
+95 %, and n counts sequences.
 """
 
 
@@ -34,7 +35,7 @@ def glossary() -> str:
 
 def _section(name: str) -> str:
     spec = make_measurement(name).spec
-    laws = ", ".join(spec.laws) or "no law of strings"
+    laws = ", ".join(spec.laws) or "no test set"
     sequences = f" · {spec.sequences:,} sequences" if spec.sequences else ""
     head = f"## {spec.title}\n\n`{spec.name}` · version {spec.version} · {laws}{sequences}\n"
     return "\n".join([head, *map(_entry, spec.quantities)])
@@ -42,11 +43,17 @@ def _section(name: str) -> str:
 
 def _entry(quantity: Quantity) -> str:
     facts = " · ".join(part for part in (f"`{quantity.name}`", span_of(asdict(quantity))) if part)
-    lines = [f"### {quantity.name.replace('_', ' ')}", facts, _plain(quantity.definition)]
+    lines = [f"### {quantity_label(quantity.name)}", facts, _with_code(quantity.definition)]
     if quantity.formula:
         where = f"; {_plain(quantity.where)}" if quantity.where else ""
         lines.append(_plain(quantity.formula) + where)
     return "\n\n".join([*lines, ""])
+
+
+def _with_code(text: str) -> str:
+    """Text as :func:`_plain`, whose parts between backticks stay in code font."""
+    parts = text.split("`")
+    return "".join(f"`{part}`" if place % 2 else _plain(part) for place, part in enumerate(parts))
 
 
 def _plain(text: str) -> str:

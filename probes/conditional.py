@@ -138,29 +138,33 @@ class ConditionalProbes(ResampledMeasurement):
 
     name = "probes.conditional"
     version = 3
-    title = "Position and summary, each given the other"
+    title = "Position and task state, each given the other"
     about = ("summary", "position")
     quantities = (
         Quantity(
             "position_given_summary",
-            "1 - SSE(log i ~ s + x) / SSE(log i ~ s) on held-out sequences, queries in the band (n/2, n]: what the "
-            "residual stream x says of position beyond the summary s",
+            "How much the residual stream reveals about position beyond the task state: the share of the "
+            "remaining squared error of log i that it removes. Linear regressions are fitted on one half of the "
+            "sequences and tested on the other, for queries i in (n/2, n]. 0 means nothing beyond the task state, "
+            "and 1 means everything.",
             "share of squared error",
             high=1.0,
             about="position",
             formula="1 − SSE(log i ~ s + x) / SSE(log i ~ s), n/2 < i ≤ n",
-            where="SSE: squares left on held-out strings, x: residual row",
+            where="SSE: squared error on held-out sequences, s: task state, x: residual stream",
             controls=(controls.SHUFFLED, controls.TOKEN, controls.UNTRAINED),
         ),
         Quantity(
             "summary_given_position",
-            "1 - SSE(s ~ i + x) / SSE(s ~ i) on held-out sequences, queries in the band (n/2, n], indicators of the "
-            "classes where the summary has classes: what x says of the summary beyond position",
+            "How much the residual stream reveals about the task state beyond position: the share of the "
+            "remaining squared error of s that it removes. Classes enter as indicators. Linear regressions are "
+            "fitted on one half of the sequences and tested on the other, for queries in (n/2, n]. 0 means "
+            "nothing beyond position, and 1 means everything.",
             "share of squared error",
             high=1.0,
             about="summary",
             formula="1 − SSE(s ~ i + x) / SSE(s ~ i), n/2 < i ≤ n",
-            where="SSE: squares left on held-out strings, x: residual row",
+            where="SSE: squared error on held-out sequences, s: task state, x: residual stream",
             controls=(controls.SHUFFLED, controls.HASHED, controls.TOKEN, controls.UNTRAINED),
         ),
     )

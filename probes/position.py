@@ -45,8 +45,8 @@ class Position(ProbeMeasurement):
     quantities = (
         Quantity(
             "position_decodability",
-            "held-out R^2 of a linear probe for the position i, or log i, of queries in the band (n/2, n]: "
-            "information present, not evidence of use",
+            "Held-out R² of a linear probe for the position i of a query, or for log i. Queries are in (n/2, n]. "
+            "A high value shows that the information is present, and not that the model uses it.",
             "R^2",
             high=1.0,
             about="position",

@@ -44,26 +44,31 @@ FOLDS = 4
 QUANTITIES = (
     Quantity(
         "lens_accuracy",
-        "share of the tokens asked whose answer is the likeliest of the task's symbols when the residual stream behind "
-        "a layer goes straight through the last normalisation and the unembedding; mean over strings",
+        "Logit lens: share of the answer tokens that are correct when the residual stream after a layer goes "
+        "directly through the last normalisation and the unembedding. The most likely symbol of the task "
+        "counts as the answer; mean over sequences (nostalgebraist 2020). It rises at the layer where the "
+        "answer becomes readable.",
         "share", 0, 1,
         formula="⟨(1/m) Σ_{t} 1[arg max W_{U} N(h_{t}) = y_{t}]⟩",
-        where="h: the stream behind the layer, N: the last normalisation, m: tokens asked",
+        where="h: residual stream after the layer, N: the last normalisation, m: answer tokens",
     ),
     Quantity(
         "item_position_r2",
-        "R² of the number of an item, linearly read from the residual stream where it stands; fitted and measured on "
-        "different strings of this length",
+        "R² of a linear probe that decodes the number of an item from the residual stream at its token. It is "
+        "fitted and tested on different sequences of this length. 1 means that the order of items is linearly "
+        "decodable.",
         "R²", None, 1,
-        formula="1 − Σ (n̂ − n)² / Σ (n − n̄)²", where="n: number of the item, n̂: what the probe says, n̄: mean of n",
+        formula="1 − Σ (n̂ − n)² / Σ (n − n̄)²",
+        where="n: number of the item, n̂: value that the probe predicts, n̄: mean of n",
         controls=(EMBEDDING,),
     ),
     Quantity(
         "item_position_transfer_r2",
-        f"R² of the number of an item, or of the index of its token (target), by the probe of the shortest prompt with "
-        f"at least {FITTED_ON} items; below 0 it is worse than saying the mean",
+        "R² of the number of an item, or of the index of its token (target), by the probe fitted at the "
+        f"shortest prompt with at least {FITTED_ON} items. Below 0 it is worse than predicting the mean.",
         "R²", None, 1,
-        formula="1 − Σ (n̂ − n)² / Σ (n − n̄)²", where="n: number of the item or of its token, n̂: what the probe says",
+        formula="1 − Σ (n̂ − n)² / Σ (n − n̄)²",
+        where="n: number of the item or of its token, n̂: value that the probe predicts",
         controls=(EMBEDDING,),
     ),
 )  # fmt: skip

@@ -31,20 +31,21 @@ class Summary(ProbeMeasurement):
 
     name = "probes.summary"
     version = 3
-    title = "Summary probes"
+    title = "Task-state probes"
     names = QuantityNames("summary_decodability", rmse="summary_rmse", selectivity="selectivity")
     label_controls = (controls.SHUFFLED, controls.HASHED)
     token_controls = (controls.TOKEN, controls.TOKENS, controls.CONSTANT)
     quantities = (
         Quantity(
             "summary_decodability",
-            "held-out score of a linear probe for the output summary at one exact prefix length: "
-            "balanced accuracy of a class, R^2 of a real summary (of a vector, over all components together)",
+            "Held-out score of a linear probe for the task state at one exact prefix length: balanced accuracy of "
+            "a class, or R² of a number or vector. A probe fitted at each length (`refit`) tests presence. A "
+            "probe fitted at trained lengths (`transfer`) tests for one code.",
             "balanced accuracy or R^2",
             high=1.0,
             about="summary",
             formula="(1/C) Σ_{c} Pr[ŝ = c | s = c], of numbers 1 − Σ |s − ŝ|^{2} / Σ |s − s̄|^{2}",
-            where="s, ŝ: the summary, true and read off held-out strings, C: classes",
+            where="s, ŝ: the task state, true and decoded on held-out sequences, C: classes",
             controls=(
                 controls.SHUFFLED,
                 controls.HASHED,
@@ -56,8 +57,9 @@ class Summary(ProbeMeasurement):
         ),
         Quantity(
             "selectivity",
-            "refit summary_decodability minus the largest of the controls untrained, token_only, "
-            "last_8_tokens and position_only",
+            "`summary_decodability` of the refitted probe minus the largest of its controls `untrained`, "
+            "`token_only`, `last_8_tokens` and `position_only`. Values near 0 mean that training added nothing "
+            "that these controls lack.",
             "difference of scores",
             about="summary",
             formula="D − max_{c} D_{c}",
@@ -65,11 +67,11 @@ class Summary(ProbeMeasurement):
         ),
         Quantity(
             "summary_rmse",
-            "held-out root mean squared error of a linear probe for a real output summary",
-            "units of the summary",
+            "Held-out root mean squared error of a linear probe for a real-valued task state. Lower is better.",
+            "units of the task state",
             low=0.0,
             about="summary",
             formula="√⟨|s − ŝ|^{2}⟩",
-            where="s, ŝ: the summary, true and read; mean over components too",
+            where="s, ŝ: the task state, true and decoded; mean over components too",
         ),
     )

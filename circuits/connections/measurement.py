@@ -39,21 +39,21 @@ RANDOM = RANDOM_DIRECTION
 QUANTITIES = (
     Quantity(
         "connected_accuracy",
-        "accuracy at exact prefix length n of the strings on which connections are cut, with none cut",
+        "Accuracy at exactly prefix length n on the sequences used for cutting connections, with none cut.",
         "share",
         0,
         1,
         formula="a(n)",
-        where="a(n): accuracy as it is",
+        where="a(n): accuracy of the unchanged model",
     ),
     Quantity(
         "connection_drop",
-        "accuracy at exact prefix length n minus that with one connection cut: the receiver alone reads, in place of "
-        "what the sender wrote, its mean at that position over strings of the same length, at every token; LayerNorm "
-        "is computed anew from what is read, and all else is left to follow. A head loses the sender in its queries, "
-        "keys and values together, or in one of them (mode). The control changes what is read by as much at every "
-        "token, turned into random directions. A component named alone: all connections out of it at once, which is "
-        "its ablation by the mean",
+        "Accuracy drop when one connection is cut: the receiver reads the sender's mean output at that "
+        "position instead of its output, at every token. The mean is taken over sequences of the same length; "
+        "LayerNorm is recomputed, and all later components react. A head loses the sender in its queries, "
+        "keys and values together, or in one of them (mode). The control changes what is read by the same "
+        "amount in random directions. A row that names only a component cuts all connections out of it, which "
+        "is mean ablation.",
         "share",
         -1,
         1,
@@ -61,10 +61,11 @@ QUANTITIES = (
         where="a_{s→r}: accuracy with receiver r reading the mean of sender s",
         controls=(RANDOM,),
     ),
-    p_quantity("connection_drop", "right only with the connection against right only without it", (RANDOM,)),
+    p_quantity("connection_drop", "correct only with the connection, against correct only without it", (RANDOM,)),
     Quantity(
         "connection_loss_rise",
-        "loss with one connection cut minus loss of the whole model; cut as for connection_drop",
+        "Loss with one connection cut minus the loss of the whole model, in nats. The cut is that of "
+        "`connection_drop`; positive values mean that the connection helps.",
         "nats",
         formula="l_{s→r}(n) − l(n)",
         where="l: loss",

@@ -52,8 +52,9 @@ NAME = "circuits.hardmax"
 QUANTITIES = (
     Quantity(
         "hardmax_distance",
-        "total variation from the attention row p to the nearest uniform distribution on a set of keys: "
-        "min over k of 1 - sum_{j<=k} min(p_(j), 1/k)",
+        "Total variation between a query's attention and the nearest uniform distribution on a set of keys: "
+        "min over k of 1 - sum_(j<=k) min(p_(j), 1/k). There is one value per head and length, the mean over "
+        "the last queries. 0 is exactly hard attention; higher values are further from it.",
         "share",
         0.0,
         1.0,
@@ -61,7 +62,8 @@ QUANTITIES = (
     ),
     Quantity(
         "tie_size",
-        "k*: number of keys of that nearest set; geometric mean over queries",
+        "Number of keys k* in the tie set, the set of the nearest uniform distribution: geometric mean over "
+        "queries. 1 means one key; a value near K means that attention is nearly uniform.",
         "keys",
         1.0,
         formula="k* = arg min_{k} [1 − Σ_{j ≤ k} min(p_{(j)}, 1/k)]",
@@ -69,8 +71,8 @@ QUANTITIES = (
     ),
     Quantity(
         "argmax_mass",
-        "attention mass on the k* keys of the tie set; 1 by definition, and labelled all keys, where that set is "
-        "everything: of uniform attention, and of any head past its critical length K*",
+        "Attention mass on the k* keys of the tie set. It is 1, with the label all keys, if the set contains "
+        "all keys. That happens for uniform attention and for any head past its critical length K*.",
         "share",
         0.0,
         1.0,
@@ -78,14 +80,15 @@ QUANTITIES = (
     ),
     Quantity(
         "margin",
-        "effective margin log[(P/k*) / ((1-P)/(K-k*))]: log of the mean weight inside the tie set over "
-        "outside; undefined where k* = K",
+        "Effective margin log[(P/k*) / ((1-P)/(K-k*))]: log ratio of the mean weight inside the tie set to "
+        "that outside. Higher means a clearer separation; it is undefined for k* = K.",
         "nats",
         formula="m = log [(P / k*) / ((1 − P) / (K − k*))]",
     ),
     Quantity(
         "margin_min",
-        "top score minus the best score more than delta below it",
+        "Gap between the top score and the best score that is more than delta below it. A larger gap keeps "
+        "attention hard for more keys.",
         "nats",
         0.0,
         formula="s_{(1)} − max { s_{j} : s_{j} < s_{(1)} − δ }",
@@ -93,7 +96,8 @@ QUANTITIES = (
     ),
     Quantity(
         "tie_uniformity",
-        "entropy within the tie set over log k*, for k* >= 2",
+        "How evenly attention is spread within the tie set: entropy there divided by log k*, for k* >= 2. 1 "
+        "means exactly even.",
         "share",
         0.0,
         1.0,
@@ -102,7 +106,8 @@ QUANTITIES = (
     ),
     Quantity(
         "effective_support",
-        "exp of the mean entropy of attention over queries",
+        "Effective number of keys that a query attends to: exp of the mean entropy of attention over queries. "
+        "It ranges from 1 for one key to K for uniform attention.",
         "keys",
         1.0,
         formula="exp ⟨H(p)⟩",
@@ -110,7 +115,8 @@ QUANTITIES = (
     ),
     Quantity(
         "support_inf",
-        "1/p_(1), one over the largest weight; geometric mean over queries",
+        "One divided by the largest attention weight: geometric mean over queries. It is a lower bound for "
+        "the effective number of keys.",
         "keys",
         1.0,
         formula="exp ⟨log(1 / p_{(1)})⟩",
@@ -118,23 +124,26 @@ QUANTITIES = (
     ),
     Quantity(
         "dispersion_exponent",
-        "beta: slope of log(1/p_(1)) on log K from the previous measured length; 0 keeps its focus, 1 is uniform",
+        "Slope beta of log(1/p_(1)) against log K since the previous measured length, where p_(1) is the "
+        "largest weight. 0 means that the focus stays; 1 means that attention spreads uniformly.",
         "exponent",
         formula="β = Δ log(1 / p_{(1)}) / Δ log K",
         where="Δ: change from the length measured before, of means",
     ),
     Quantity(
         "leak_exponent",
-        "slope of -log(mass) on log K for the tie set carried from N: the top k*(N) keys, or the same share "
-        "of all keys where the tie set grows in proportion to length",
+        "Slope of -log(mass) against log K for the tie set carried over from N. The set is the top k*(N) "
+        "keys, or the same share of all keys if the tie set grows in proportion to length. 0 means that no "
+        "mass leaks; higher means that attention leaves the set.",
         "exponent",
         formula="−Δ log P_{S} / Δ log K",
         where="P_{S}: mass on the set S of keys carried from N",
     ),
     Quantity(
         "critical_length",
-        "K* = k (1 + e^margin) = k + (K-k) P/(1-P): number of keys at which the tie set holds half of the "
-        "mass; its set is that of the largest training length where k* < K",
+        "Number of keys K* = k (1 + e^margin) = k + (K-k) P/(1-P) at which the tie set has half of the mass. "
+        "If k* < K at the largest training length, its set is that of this length. Longer inputs put most "
+        "mass outside.",
         "keys",
         1.0,
         formula="K* = k* (1 + e^{m}) = k* + (K − k*) P / (1 − P)",
@@ -142,7 +151,8 @@ QUANTITIES = (
     ),
     Quantity(
         "p_bit_length",
-        "2^(p/gamma), gamma = margin_min/log K; only under log K scaling",
+        "Number of keys up to which p bits of precision suffice: 2^(p/gamma), with gamma = margin_min/log K. "
+        "It is defined only under log K scaling.",
         "keys",
         1.0,
         formula="2^{p/γ}",
@@ -150,7 +160,8 @@ QUANTITIES = (
     ),
     Quantity(
         "hardmax_length",
-        "number of keys from which mass 1 - epsilon lies in the tie set; only under log K scaling",
+        "Number of keys from which on the tie set has at least the mass 1 - epsilon. It is defined only under "
+        "log K scaling.",
         "keys",
         1.0,
         formula="((1 − ε) / (k* ε))^{1/(γ − 1)}, where tie sets grow ((1 − ρ)(1 − ε) / (ρ ε))^{1/γ}",
@@ -158,11 +169,17 @@ QUANTITIES = (
     ),
     Quantity(
         "hardmax_verdict",
-        "exact test over sequences that hardmax_distance <= epsilon in more than the stated share of them: "
-        "hardmax, soft, mixed or undecided",
+        "Whether a head's attention is hard: `hardmax`, `soft`, `mixed` or undecided. An exact test over "
+        "sequences decides whether `hardmax_distance` is at most epsilon in more than the required share of "
+        "them.",
         "label",
     ),
-    Quantity("hardmax_kind", "kind of a hardmax: sink, uniform, point, class or growing", "label"),
+    Quantity(
+        "hardmax_kind",
+        "Kind of a hard attention pattern: `sink` (first key), `uniform`, `point` (one key), `class` (a share "
+        "of all keys), or `growing` (more keys with length, but fewer than a share).",
+        "label",
+    ),
 )
 
 

@@ -46,26 +46,29 @@ if TYPE_CHECKING:
 NAME = "circuits.contributions"
 LAW = MATCHED
 
-_LOGIT = "logit of the right answer minus the mean of the others, directly by this head from"
 QUANTITIES = (
     Quantity(
         "answer_logit_set",
-        f"{_LOGIT} its set of keys (within training the tie set, past it carried), at the query of prefix length n",
+        "Direct logit attribution of a head, restricted to its set of keys: the correct answer's logit minus "
+        "the mean of the others, at the query of length n. Up to N the set is the tie set; beyond, it is "
+        "carried over from N. Positive values speak for the correct answer (Elhage et al. 2021).",
         "nats",
         formula="⟨λ(Σ_{j ∈ S} p_{j} v_{j} W_{O})⟩",
-        where="λ(z): through the final LayerNorm at its own scale, logit of the right answer less the mean of the "
-        "others; v_{j}: value of key j, S: the set of keys",
+        where="λ(z): logit of the correct answer minus the mean of the others, through the final LayerNorm at its "
+        "own scale; v_{j}: value of key j, S: the set",
     ),
     Quantity(
         "answer_logit_rest",
-        f"{_LOGIT} all other keys, at the query of prefix length n",
+        "The same attribution for all other keys of the head, outside the set. Negative values mean that "
+        "these keys speak against the correct answer.",
         "nats",
         formula="⟨λ(Σ_{j ∉ S} p_{j} v_{j} W_{O})⟩",
         where="letters as in answer_logit_set",
     ),
     Quantity(
         "set_log_odds",
-        "log of the mass on that set over the mass on the rest; undefined where the set is everything",
+        "Log of the attention mass on the set of keys divided by the mass on all other keys. 0 means half "
+        "each; it falls as attention disperses. It is undefined if the set contains all keys.",
         "nats",
         formula="⟨log(Σ_{j ∈ S} p_{j} / Σ_{j ∉ S} p_{j})⟩",
         where="S: the set of keys",
@@ -82,7 +85,7 @@ class Contributions(Measurement):
 
     name = NAME
     version = 2
-    title = "What heads say of the answer"
+    title = "What heads contribute to the answer"
     quantities = QUANTITIES
     laws = ()
     sequences = 128

@@ -59,14 +59,18 @@ Scores = Mapping[str, NDArray[np.float64]]
 
 def _score(name: str, what: str, keys: str) -> tuple[Quantity, Quantity]:
     """Return the quantities of mass on a set of keys, chance-corrected and raw; ``keys`` is the set as a formula."""
-    corrected = f"attention mass on {what}, corrected for chance: 0 = as uniform attention, 1 = all"
+    mass = f"Attention mass of a head on {what}"
+    corrected = (
+        f"{mass}, corrected for chance. There is one value per head and length, the mean over the last queries. 0 is "
+        "as much as uniform attention, and 1 is all attention."
+    )
     return (
         Quantity(
             name, corrected, "share", None, 1,
             formula="(M − |T|/K) / (1 − |T|/K)", where=f"M = Σ_{{j ∈ T}} p_{{j}}, {keys}, t: the query",
         ),
         Quantity(
-            f"{name}_mass", f"attention mass on {what}", "share", 0, 1,
+            f"{name}_mass", f"{mass}, not corrected for chance. Uniform attention has |T|/K there.", "share", 0, 1,
             formula="M = Σ_{j ∈ T} p_{j}", where=f"{keys}, t: the query",
         ),
     )  # fmt: skip
@@ -75,20 +79,24 @@ def _score(name: str, what: str, keys: str) -> tuple[Quantity, Quantity]:
 QUANTITIES = (
     *_score("previous_token", "the key directly before the query", "T = {t − 1}"),
     *_score(
-        "induction", "keys behind earlier occurrences of the query's token", "T = {j + 1 : j + 1 < t, x_{j} = x_{t}}"
+        "induction",
+        "the keys directly after earlier occurrences of the query's token",
+        "T = {j + 1 : j + 1 < t, x_{j} = x_{t}}",
     ),
     *_score(
         "anti_induction",
-        "earlier occurrences of the query's token, or the keys before them (target: definition)",
+        "earlier occurrences of the query's token, or on the keys before them (target: which)",
         "T = {j < t : x_{j} = x_{t}}, or the keys directly before these",
     ),
     *_score("duplicate_token", "earlier occurrences of the query's token", "T = {j < t : x_{j} = x_{t}}"),
     *_score("first_token", "the first key, BOS where there is one", "T = {0}"),
-    *_score("answer_token", "the key that holds the answer, as the task names it", "T: the key that holds the answer"),
+    *_score(
+        "answer_token", "the key that contains the answer, as the task names it", "T: the key that contains the answer"
+    ),
     *_score("key_token", "the key that matches the query, as the task names it", "T: the key that matches the query"),
     Quantity(
         "sink",
-        f"share of queries whose top key is the first one; above {SINK:g} the head is a sink",
+        f"Share of queries whose top key is the first one. Above {SINK:g} the head is a sink.",
         "share",
         0,
         1,
@@ -97,8 +105,8 @@ QUANTITIES = (
     ),
     Quantity(
         "ov_copying",
-        "share of tokens whose own logit is the highest that the head's OV circuit W_E W_V W_O W_U gives for reading "
-        "them, LayerNorm left out",
+        "Share of tokens whose own logit is the highest that the head's OV circuit W_E W_V W_O W_U writes "
+        "when the head reads them, without LayerNorm. Near 1 the head copies the tokens it attends to.",
         "share",
         0,
         1,

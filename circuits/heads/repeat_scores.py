@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 KINDS = ("previous_token", "previous_token_mass", "induction", "induction_mass")
 """The scores of ``circuits.heads`` that are measured, under other names."""
 OF_REPEATS = tuple(
-    replace(q, name=f"repeats_{q.name}", definition=f"{q.definition}; on random repeats")
+    replace(q, name=f"repeats_{q.name}", definition=f"{q.definition} Measured on random repeats.")
     for q in QUANTITIES
     if q.name in KINDS
 )
@@ -50,24 +50,25 @@ BEHIND = 8
 DISPLACED = (
     Quantity(
         "repeats_displaced_induction",
-        f"attention mass on keys d places behind earlier occurrences of the query's token, corrected for chance, at "
-        f"the d of 1 to {BEHIND} at which the head has most; on random repeats",
+        "Attention mass on the keys d positions after earlier occurrences of the query's token, corrected for "
+        f"chance, on random repeats. The d of 1 to {BEHIND} with the most mass is chosen. 0 is as much as "
+        "uniform attention, and 1 is all mass.",
         "share",
         None,
         1,
         formula="(M − |T|/K) / (1 − |T|/K)",
-        where="M = Σ_{j ∈ T} p_{j}, T = {j + d : j + d < t, x_{j} = x_{t}}, t: the query; d is chosen on one half of "
-        "the strings, and the mass is that on the other half",
+        where="M = Σ_{j ∈ T} p_{j}, T = {j + d : j + d < t, x_{j} = x_{t}}, t: the query; one half of the sequences "
+        "chooses d, the other gives M",
     ),
     Quantity(
         "repeats_displacement",
-        "how many places behind earlier occurrences of the query's token the head has most attention mass, on random "
-        "repeats",
-        "places",
+        "How many positions after earlier occurrences of the query's token the head has most attention mass, "
+        "on random repeats. An ordinary induction head has 1.",
+        "positions",
         1,
         BEHIND,
         formula="arg max_{d} ⟨(M_{d} − |T_{d}|/K) / (1 − |T_{d}|/K)⟩",
-        where="M_{d}: the mass on T_{d}, the keys d places behind; means over one half of the strings",
+        where="M_{d}: the mass on T_{d}, the keys d positions after; means over one half of the sequences",
         interval=False,
     ),
 )

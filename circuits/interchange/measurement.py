@@ -63,19 +63,20 @@ RANDOM_DONOR, SAME_OUTPUT, RANDOM = "random donor", "output summary", "random su
 QUANTITIES = (
     Quantity(
         "prefix_exchange_agreement",
-        "share of suffix positions with equal answers to f(u w) and f(u' w), u' a prefix of another length (mode) with "
-        "the same update summary; 1 for a scale-invariant function",
+        "Share of suffix positions with equal answers to f(u w) and f(u' w), where u' is a prefix of another "
+        "length (mode) with the same task state. It is 1 for a function that does not depend on length.",
         "share",
         0,
         1,
         formula="⟨1[f(u w_{1} … w_{i}) = f(u′ w_{1} … w_{i})]⟩",
-        where="f: answer, u, u′: prefixes of two lengths and one summary, w: what follows; mean over i too",
+        where="f: answer, u, u′: prefixes of two lengths with one task state, w: the suffix; mean over i too",
         controls=(SAME_OUTPUT, RANDOM_DONOR),
     ),
     Quantity(
         "kv_splice_agreement",
-        "share of suffix positions with equal answers when the suffix runs on the keys and values of u' in layers "
-        "0..l (the layer of the row; all where it names none) with its own position ids; 1 for a scale-invariant rule",
+        "Share of suffix positions with equal answers when the suffix reads the keys and values of u' up to "
+        "one layer, with its own position ids. The row names this layer; without one, all layers are "
+        "exchanged. It is 1 for a rule that does not depend on length.",
         "share",
         0,
         1,
@@ -85,18 +86,19 @@ QUANTITIES = (
     ),
     Quantity(
         "follows_donor",
-        "share of sequences whose answer is the donor's clean answer when the last query's row at a site is the "
-        "donor's; donors have the same summary",
+        "Share of sequences whose answer becomes the donor's answer when the residual stream of the last "
+        "query, at one hook point, comes from the donor. Donors have the same task state. High values mean "
+        "that the two lengths share one code.",
         "share",
         0,
         1,
         formula="⟨1[f(x ← h(x′)) = f(x′)]⟩",
-        where="x ← h(x′): x, with the row of the donor x′ at the site of the last query",
+        where="x ← h(x′): x, with the residual stream of the donor x′ at the last query",
         controls=(RANDOM_DONOR,),
     ),
     Quantity(
         "follows_recipient",
-        "the same with the recipient's own clean answer",
+        "Share of sequences that keep their own answer under the same exchange.",
         "share",
         0,
         1,
@@ -106,50 +108,55 @@ QUANTITIES = (
     ),
     Quantity(
         "across_length_deficit",
-        "follows_donor within one length minus follows_donor across lengths, donors that the clean model answers "
-        "right: what of code or read-out moved with the length",
+        "`follows_donor` within one length minus `follows_donor` across lengths, for donors that the "
+        "unchanged model answers correctly. Positive values mean that the code or its read-out moves with "
+        "length.",
         "share",
         -1,
         1,
         formula="F_{within} − F_{across}",
-        where="F: follows_donor, donors that the clean model answers right",
+        where="F: follows_donor, donors that the unchanged model answers correctly",
     ),
     Quantity(
         "interchange_accuracy",
-        "share of sequences answered with the donor's right answer, donors of another summary; about 0 where the "
-        "answer has not yet arrived, the donor's accuracy where nothing follows",
+        "Share of sequences that get the donor's correct answer, for donors with another task state. It is "
+        "near 0 before the answer has arrived at this hook point, and near the donor's accuracy if nothing "
+        "follows.",
         "share",
         0,
         1,
         formula="⟨1[f(x ← h(x′)) = y(x′)]⟩",
-        where="x′: donor of another summary",
+        where="x′: donor with another task state",
     ),
     Quantity(
         "subspace_interchange_accuracy",
-        "the same when only the component in the subspace that tells summaries apart at length N (the class means) is "
-        "the donor's: above its control, a random subspace of that rank, the summary is read there",
+        "The same when only the component in the subspace that separates task states at length N is "
+        "exchanged. The subspace is spanned by the class means. Above its control, a random subspace of equal "
+        "rank, the task state is read there.",
         "share",
         0,
         1,
         formula="⟨1[f(x ← Q h(x′) + (1 − Q) h(x)) = y(x′)]⟩",
-        where="Q: projection onto the subspace of the summary",
+        where="Q: projection onto the subspace of the task state",
         controls=(RANDOM,),
     ),
     Quantity(
         "rescue",
-        "short to long: (patched accuracy - accuracy at n) / (accuracy at n' - accuracy at n); 1: the failure arises "
-        "before this site",
+        "Share of the accuracy gap that is recovered at n when the residual stream comes from the shorter "
+        "length n'. 1 means that the failure arises before this hook point.",
         "share",
         formula="(a′ − a(n)) / (a(n′) − a(n))",
-        where="a′: accuracy at n with rows of the shorter length n′; a(n): accuracy as it is",
+        where="a′: accuracy at n with the residual stream of the shorter length n′; a(n): accuracy of the unchanged "
+        "model",
     ),
     Quantity(
         "harm",
-        "long to short: (accuracy at n - patched accuracy) / (accuracy at n - accuracy at n'); 1: what the long "
-        "prefix puts here destroys the answer",
+        "Share of the accuracy gap that appears at n when the residual stream comes from the longer length "
+        "n'. 1 means that what the long prefix writes here destroys the answer.",
         "share",
         formula="(a(n) − a′) / (a(n) − a(n′))",
-        where="a′: accuracy at n with rows of the longer length n′; a(n): accuracy as it is",
+        where="a′: accuracy at n with the residual stream of the longer length n′; a(n): accuracy of the unchanged "
+        "model",
     ),
 )
 

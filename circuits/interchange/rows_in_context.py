@@ -41,14 +41,18 @@ SAME, SHORTEST = "another prompt of this length", "a prompt of the shortest leng
 QUANTITIES = (
     Quantity(
         "row_followed",
-        "share of strings whose last answer, among the model's whole vocabulary, becomes that of another prompt "
-        "(target) when the row of the residual stream at the last token asked, behind a layer, is taken from it; of "
-        "those whose answers differ",
+        "Share of sequences whose last answer becomes that of another prompt (target) when the residual "
+        "stream at the last answer token, after a layer, is taken from it. The model chooses from its whole "
+        "vocabulary, and only pairs with different answers count. High values mean that the answer is present "
+        "at this layer.",
         "share", 0, 1,
-        formula="⟨1[ŷ(h ← h′) = y′]⟩", where="h, h′: rows of the string and of the other prompt, y′: its answer",
+        formula="⟨1[ŷ(h ← h′) = y′]⟩",
+        where="h, h′: residual streams of the sequence and of the other prompt, y′: its answer",
     ),
     Quantity(
-        "row_ceiling", "share of these other prompts (target) whose own last answer the model gives", "share", 0, 1,
+        "row_ceiling",
+        "Share of these other prompts (target) whose own last answer the model gives. `row_followed` can "
+        "hardly exceed it.", "share", 0, 1,
         formula="⟨1[ŷ′ = y′]⟩", where="y′: answer of the other prompt, ŷ′: what the model gives there",
     ),
 )  # fmt: skip

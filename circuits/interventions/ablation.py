@@ -42,8 +42,9 @@ LAW = MATCHED
 QUANTITIES = (
     Quantity(
         "ablated_accuracy",
-        "accuracy at exact prefix length n without the part that the row names; mode: zero, the mean over sequences at "
-        "each position, or another string's (resample)",
+        "Accuracy at exactly prefix length n without the part that the row names: a head, an MLP or a set of "
+        "heads. Mode gives the replacement: zero, the mean over sequences at each position, or the output on "
+        "another sequence (`resample`).",
         "share",
         0,
         1,
@@ -52,17 +53,18 @@ QUANTITIES = (
     ),
     Quantity(
         "accuracy_drop",
-        "accuracy of the whole model minus that without the part",
+        "Accuracy of the whole model minus the accuracy without the part. Positive values mean that the part "
+        "is needed.",
         "share",
         -1,
         1,
         formula="a(n) − a_{−h}(n)",
-        where="a(n): accuracy as it is",
+        where="a(n): accuracy of the unchanged model",
     ),
-    p_quantity("accuracy_drop", "right only with the part against right only without it"),
+    p_quantity("accuracy_drop", "correct only with the part, against correct only without it"),
     Quantity(
         "loss_rise",
-        "loss without the part minus loss of the whole model",
+        "Loss without the part minus the loss of the whole model. Positive values mean that the part helps.",
         "nats",
         formula="l_{−h}(n) − l(n)",
         where="l: loss",

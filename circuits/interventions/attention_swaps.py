@@ -39,8 +39,9 @@ LAW = MATCHED
 QUANTITIES = (
     Quantity(
         "hardmax_swap",
-        "accuracy at n when attention is uniform on the tie set k* (with delta: on the keys within delta of the top "
-        "score), of one head on clean inputs, or of all heads together",
+        "Accuracy at n when attention is replaced by the uniform distribution on the tie set k*. With "
+        "`delta`, the set is the keys within delta of the top score. It is done for one head on unchanged "
+        "inputs, or for all heads together. If accuracy does not drop, exactly hard attention is sufficient.",
         "share",
         0,
         1,
@@ -49,17 +50,18 @@ QUANTITIES = (
     ),
     Quantity(
         "hardmax_swap_drop",
-        "accuracy of the model as it is minus hardmax_swap",
+        "Accuracy of the unchanged model minus `hardmax_swap`. Values near 0 mean that the head works as a hardmax.",
         "share",
         -1,
         1,
         formula="a(n) − a′(n)",
-        where="a(n): accuracy as it is, a′: hardmax_swap",
+        where="a(n): accuracy of the unchanged model, a′: hardmax_swap",
     ),
-    p_quantity("hardmax_swap_drop", "right only as it is against right only with the swap"),
+    p_quantity("hardmax_swap_drop", "correct only without the swap, against correct only with it"),
     Quantity(
         "logn_swap",
-        "accuracy at n when scores are multiplied by max(1, log K / log K_train), of one head or of all",
+        "Accuracy at n when attention scores are multiplied by max(1, log K / log K_train), for one head or "
+        "for all. This keeps attention as sharp as in training.",
         "share",
         0,
         1,
@@ -68,14 +70,15 @@ QUANTITIES = (
     ),
     Quantity(
         "logn_swap_gain",
-        "logn_swap minus accuracy of the model as it is",
+        "`logn_swap` minus the accuracy of the unchanged model. Positive values mean that dispersed attention "
+        "was part of the failure.",
         "share",
         -1,
         1,
         formula="a′(n) − a(n)",
-        where="a(n): accuracy as it is, a′: logn_swap",
+        where="a(n): accuracy of the unchanged model, a′: logn_swap",
     ),
-    p_quantity("logn_swap_gain", "right only with the swap against right only as it is"),
+    p_quantity("logn_swap_gain", "correct only with the swap, against correct only without it"),
 )
 
 

@@ -43,7 +43,6 @@ from workbench.measure.result import Result
 from workbench.measure.rows import missing_row, share_row
 from workbench.measure.running.plain_tokens import Data
 from workbench.measure.settings import Count, Factors
-from workbench.models.base.graph import head_name
 from workbench.table.schema import Row, row
 from workbench.tasks.best_constant import in_best_reach
 
@@ -67,21 +66,21 @@ Flags = NDArray[np.float64]
 QUANTITIES = (
     Quantity(
         "head_drop",
-        "accuracy at exact prefix length n minus that without the chosen head, on set B; mode: its mean output over "
-        "set C at each position in its place, or its output on another sequence of set C. Set A chose the head; the "
-        "interval covers the draws of B and of C. Label: falls to chance where only the "
-        "accuracy of the whole model is shown to be above that of the best constant answer on B",
+        "Accuracy drop at exactly prefix length n without the chosen head, on the sequences of set B. Mode "
+        "gives the replacement: its mean output over set C at each position, or its output on another "
+        "sequence of set C. Set A chose the head, and the interval covers the draws of B and C. The label "
+        "states a fall to chance only if the whole model is significantly above the best constant answer on B.",
         "share",
         -1,
         1,
         formula="a(n) − a_{−h}(n)",
-        where="a(n): accuracy as it is, a_{−h}: accuracy with the output of the head h replaced",
+        where="a(n): accuracy of the unchanged model, a_{−h}: accuracy with the output of the head h replaced",
         controls=(LEAST_HEAD, DIRECTION),
     ),
     Quantity(
         "accuracy_without_head",
-        "accuracy on set B without the chosen head, by mode; without a mode, accuracy of the whole model. Label: "
-        "above chance where it is shown to be above that of the best constant answer on B",
+        "Accuracy on set B without the chosen head, by mode; without a mode, accuracy of the whole model. The "
+        "label is above chance if accuracy is significantly above that of the best constant answer on B.",
         "share",
         0,
         1,
@@ -90,8 +89,8 @@ QUANTITIES = (
     ),
     Quantity(
         "selection_drop",
-        "the drop of each head on set A, by mode; the head whose smaller drop is largest is chosen. The largest of "
-        "many is too large, so these have no interval",
+        "Accuracy drop of each head on set A, by mode. The head whose smaller drop is largest is chosen. The "
+        "largest of many drops is biased upwards, so these have no interval.",
         "share",
         -1,
         1,
@@ -101,8 +100,9 @@ QUANTITIES = (
     ),
     Quantity(
         "necessary_head",
-        "whether the chosen head is named: on B, in both modes, the lower limit of its drop lies above 0 and above the "
-        "drop of the control. No further correction is made, for B had no part in the choice",
+        "Whether the chosen head is shown to matter. On set B, in both modes, the lower limit of its drop "
+        "must be above 0 and above the drop of the control. No correction is needed, since B did not take "
+        "part in the choice.",
         "label",
     ),
 )
@@ -163,7 +163,7 @@ class HeadEffect(Measurement):
         for effect in effects:
             rows += effect.rows(place)
         passing = all(effect.passes for effect in effects)
-        note = f"set A chose {head_name(*chosen)} of {len(drops)} heads; control: {tested.control_name}"
+        note = f"set A chose {noted_head(*chosen)} of {len(drops)} heads; control: {tested.control_name}"
         label = NAMED if passing else UNNAMED
         shared = {"layer": chosen[0], "head": chosen[1], "label": label, "n": len(tested.whole), "note": note}
         return [*rows, row(quantity="necessary_head", **shared, **place)]
@@ -180,6 +180,11 @@ class HeadEffect(Measurement):
                 self.resamples,
             ),
         )  # fmt: skip
+
+
+def noted_head(layer: int, head: int) -> str:
+    """Return the label of a head in the notes of stored rows, ``L0 H1``. Screens show ``L0H1``."""
+    return f"L{layer} H{head}"
 
 
 @dataclass(frozen=True)
@@ -212,7 +217,7 @@ class Tested:
     @property
     def control_name(self) -> str:
         """The label of the control head, or the random direction."""
-        return "a random direction of equal norm" if self.control is None else head_name(*self.control)
+        return "a random direction of equal norm" if self.control is None else noted_head(*self.control)
 
 
 @dataclass(frozen=True)

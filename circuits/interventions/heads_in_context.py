@@ -58,28 +58,32 @@ NONE_OF = {
 }
 """Group of heads -> note if it is empty."""
 
-_CHANGED = "with the attention of some heads (target) changed (mode)"
 QUANTITIES = (
     Quantity(
         "reading_mass",
-        "attention mass of a head on the keys of the question that hold the answer, mean over the tokens asked of a "
-        "string and over strings",
+        "Attention mass of a head on the tokens of the question that contain the answer: mean over the answer "
+        "tokens of a sequence, then over sequences. Near 1, the head reads the answer directly.",
         "share", 0, 1,
         formula="⟨(1/m) Σ_{t} M_{t}⟩",
-        where="M = Σ_{j ∈ T} p_{j}, T: keys that hold the answer, t: a token asked, m: how many",
+        where="M = Σ_{j ∈ T} p_{j}, T: keys that contain the answer, t: an answer token, m: how many",
     ),
     Quantity(
-        "changed_accuracy", f"share of the answers that are right among the model's whole vocabulary {_CHANGED}",
+        "changed_accuracy",
+        "Share of the answers that are correct, over the whole vocabulary, when the attention of some heads (target) "
+        "is changed (mode).",
         "share", 0, 1,
         formula="a′(n)", where="a′: answer_accuracy under the change",
     ),
     Quantity(
-        "changed_gain", f"answer_accuracy {_CHANGED}, minus that of the model as it is",
+        "changed_gain",
+        "`changed_accuracy` minus the accuracy of the unchanged model. Positive values mean that the change helps.",
         "share", -1, 1,
         formula="a′(n) − a(n)", where="a: answer_accuracy, a′: under the change",
     ),
     Quantity(
-        "changed_log_probability_gain", f"answer_log_probability {_CHANGED}, minus that of the model as it is",
+        "changed_log_probability_gain",
+        "Log-probability of the correct answer under the same change, minus that of the unchanged model. Positive "
+        "values mean that the change helps.",
         "nats",
         formula="l′(n) − l(n)", where="l: answer_log_probability, l′: under the change",
     ),

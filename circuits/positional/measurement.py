@@ -44,16 +44,17 @@ LAW = MATCHED
 QUANTITIES = (
     Quantity(
         "translation_variance",
-        "what a function of the lag leaves of mean scores by position, over what row constants leave, per degree of "
-        "freedom, among the last positions only (setting span, 32 by default); 0: lags alone, about 1: lags say nothing"
-        ". target: fitted for each residue of that period",
+        "Share of the variance of a head's mean scores that a function of the lag leaves unexplained, "
+        "relative to one constant per query, per degree of freedom. Only the last positions count (setting "
+        "`span`). 0 means that scores depend only on the lag; about 1 means that the lag explains nothing. "
+        "The target gives a period whose residues are fitted separately.",
         "share",
         formula="V_{Δ} = [SS(r_{i} + f(i − j, i mod Δ)) / dof] / [SS(r_{i}) / dof′]",
         where="SS: squares that the fit to mean scores of query i and key j leaves, dof: their degrees of freedom",
     ),
     Quantity(
         "period",
-        "smallest period that explains nearly all translation variance that any does",
+        "Smallest period that explains nearly all of the translation variance that any period explains.",
         "tokens",
         2,
         formula="min { Δ : V_{Δ} ≤ V_{best} + 0.1 (V_{1} − V_{best}) }",
@@ -62,7 +63,7 @@ QUANTITIES = (
     ),
     Quantity(
         "period_strength",
-        "1 - translation variance at that period / that at period 1",
+        "Share of the translation variance at period 1 that this period removes. 1 means a fully periodic head.",
         "share",
         formula="1 − V_{Δ} / V_{1}",
         where="Δ: the period",
@@ -70,8 +71,8 @@ QUANTITIES = (
     ),
     Quantity(
         "locality",
-        "smallest lag beyond which phi(lag) - phi(far) holds at most the share eps of its squares; censored where phi "
-        "still slopes (unbounded)",
+        "Smallest lag beyond which phi(lag) - phi(far) has at most the share eps of its squares, where phi is "
+        "the score as a function of the lag. It is censored if phi still slopes at the longest lag.",
         "tokens",
         0,
         formula="min { τ : Σ_{l > τ} (φ(l) − φ_{∞})^{2} ≤ ε Σ_{l} (φ(l) − φ_{∞})^{2} }",
@@ -80,15 +81,17 @@ QUANTITIES = (
     ),
     Quantity(
         "positional_share",
-        "share of the variance of scores within queries that position explains, among the last positions only (setting "
-        "span, 32 by default); undefined where the scores of each query are equal there",
+        "Share of the variance of scores within queries that position explains, among the last positions "
+        "(setting `span`). 1 means that the tokens do not matter. It is undefined if all scores of each query "
+        "are equal.",
         "share",
         formula="Σ_{i,j} (P_{i,j} − P_{i})^{2} / ⟨Σ_{i,j} (s_{i,j} − s_{i})^{2}⟩",
         where="P_{i,j} = ⟨s_{i,j}⟩; P_{i}, s_{i}: means over the keys of query i",
     ),
     Quantity(
         "attention_locality",
-        "smallest lag within which the last query has the share 1 - eps of its attention; depends on n",
+        "Smallest lag within which the last query has the share 1 - eps of its attention. It depends on n; "
+        "small values mean local attention.",
         "tokens",
         0,
         formula="⟨min { τ : Σ_{t − j ≤ τ} p_{j} ≥ 1 − ε }⟩",
@@ -96,8 +99,8 @@ QUANTITIES = (
     ),
     Quantity(
         "positional_regularizer",
-        "sum over queries, mean over keys of the squared scores of position vectors, for each head (Huang et al. 2024, "
-        "2410.02140, as in their experiments)",
+        "Squared scores between position vectors, summed over queries and averaged over keys, for each head. "
+        "The form is that of the experiments of Huang et al. 2024 (2410.02140).",
         "score",
         0,
         formula="(1/m) Σ_{j ≤ i} (e_{i} W_{Q} · e_{j} W_{K})^{2}",

@@ -36,8 +36,9 @@ PLANTED = ("planted", "key_position", "answer_position")
 QUANTITIES = (
     Quantity(
         "keys_needed",
-        "smallest number of keys, by weight, whose renormalised output lies within eps of the head's own: rms over "
-        "queries of the difference at most eps times the rms of outputs around their mean",
+        "Smallest number of keys, taken by weight, whose renormalised output is within eps of the head's full "
+        "output. The difference is a root mean square over queries, relative to that of the outputs around "
+        "their mean. Small values mean sparse attention.",
         "keys",
         1,
         formula="min { k : rms |o − o_{k}| ≤ ε rms |o − ō| }",
@@ -46,7 +47,7 @@ QUANTITIES = (
     ),
     Quantity(
         "keys_share",
-        "keys_needed over the number of visible keys",
+        "`keys_needed` divided by the number of visible keys.",
         "share",
         0,
         1,
@@ -56,35 +57,35 @@ QUANTITIES = (
     ),
     Quantity(
         "loss_long",
-        "loss of the last query with every token visible",
+        "Loss of the last query when every token is visible.",
         "nats",
         formula="l(x_{1} … x_{n})",
         where="l: mean loss of the last query, given the tokens it may see",
     ),
     Quantity(
         "loss_short",
-        "loss with the last N tokens visible, N the longest trained length",
+        "Loss of the last query when only the last N tokens are visible, where N is the longest trained length.",
         "nats",
         formula="l(x_{n−N+1} … x_{n})",
         where="l as in loss_long",
     ),
     Quantity(
         "loss_sparse",
-        "loss with those and the k most influential earlier tokens visible",
+        "Loss when the last N tokens and the k most influential earlier tokens are visible.",
         "nats",
         formula="l(I_{k}, x_{n−N+1} … x_{n})",
         where="I_{k}: the k most influential earlier tokens",
     ),
     Quantity(
         "sparse_gap",
-        "loss_sparse - loss_long: what more than k earlier tokens contribute",
+        "`loss_sparse` minus `loss_long`: what the other earlier tokens contribute. Near 0, k earlier tokens suffice.",
         "nats",
         formula="l(I_{k}, x_{n−N+1} … x_{n}) − l(x_{1} … x_{n})",
     ),
     Quantity(
         "planted_recall",
-        "share of the positions the task names (planted tokens, or key and answer) among the k most influential ones "
-        "of the whole string",
+        "Share of the positions that the task names (planted tokens, or key and answer) among the k most "
+        "influential positions of the whole sequence. 1 means that the model depends on the intended tokens.",
         "share",
         0,
         1,

@@ -116,11 +116,12 @@ class Drift(ResampledMeasurement):
     quantities = (
         Quantity(
             "drift",
-            "cosine between the class means of the output summary (less their mean) at this length and checkpoint "
-            "and at another: mode length, target the longer length; mode step, at N, target the earlier step. Squared "
-            "norms are products of disjoint halves of the sequences, so that noise does not lower it. Controls between "
-            "N and longer lengths, at the last site: shuffled and hashed labels, the untrained model, codes of the "
-            "last token and of the last 8 alone; over steps, the cosine with step 0",
+            "Cosine between the centred class means of the task state at two lengths or checkpoints. Mode "
+            "`length` compares with the longer length in the target; mode `step` compares at N with the earlier "
+            "step in the target. 1 means the same directions, and 0 unrelated ones. Inner products use disjoint "
+            "halves of the sequences, so that noise does not lower the cosine. Controls after the last block are "
+            "shuffled and hashed labels, the untrained model, and codes of only the last token or the last 8. "
+            "Over steps the control is the cosine with step 0.",
             "cosine",
             low=-1.0,
             high=1.0,
@@ -131,8 +132,8 @@ class Drift(ResampledMeasurement):
         ),
         Quantity(
             "settled_step",
-            f"the first checkpoint from which on the code at N keeps a cosine of at least {SETTLED} with that of this "
-            "one; censored where no earlier one has this code",
+            f"First checkpoint from which on the code at N has a cosine of at least {SETTLED:g} with that of this "
+            "checkpoint. It is censored if no earlier checkpoint has this code.",
             "step",
             low=0,
             about="summary",

@@ -71,43 +71,44 @@ class LengthCoupling(ResampledMeasurement):
     quantities = (
         Quantity(
             "length_coupling",
-            "mean over the lengths 2N, 4N and 8N of C(n) = |b(n) - a|^2 / (|b(n)|^2 + |a|^2), with a and b(n) the "
-            "class means of the output summary inside training and at n: 0 the same code, 1 nothing of it left. "
-            "Mode used: of the centred logits, the one figure of a checkpoint; mode stored: of the residual stream; "
-            "mode used_inner: of the residual stream times the mean Jacobian of the centred logits inside training. "
-            "Controls at the logits: shuffled and hashed labels, the untrained model, codes of the last "
-            "token and of the last 8 alone (position alone is 1 by definition). "
-            "It says nothing of correctness: to be read only where the checkpoint is fitted",
+            "Mean change of the code of the task state at 2N, 4N and 8N. 0 means the same code as at trained "
+            "lengths; 1 means that nothing of it is left. It compares class means at n (b) with those at trained "
+            "lengths (a) as |b - a|^2 / (|b|^2 + |a|^2). Mode `used` takes the centred logits, the one figure of "
+            "a checkpoint; `stored` takes the residual stream; `used_inner` takes the residual stream times the "
+            "mean Jacobian of the centred logits. Controls at the logits are shuffled and hashed labels, the "
+            "untrained model, and codes of only the last token or the last 8. It does not measure correctness, so "
+            "read it only if the checkpoint solves the trained lengths.",
             "share",
             low=0.0,
             high=1.0,
             about="summary",
             formula="(C(2N) + C(4N) + C(8N)) / 3, C(n) = |b(n) − a|^{2} / (|b(n)|^{2} + |a|^{2})",
-            where="a, b(n): class means of the summary inside training and at n, centred at the grand mean inside "
-            "training",
+            where="a, b(n): class means of the task state at trained lengths and at n, minus their mean at trained "
+            "lengths",
             controls=(controls.SHUFFLED, controls.HASHED, controls.UNTRAINED, controls.TOKEN, controls.TOKENS),
         ),
         Quantity(
             "length_coupling_in",
-            "mean over the lengths inside training of C(n), each against the others: how much the code changes there",
+            "The same comparison between trained lengths: the mean over these lengths of C(n), each against the "
+            "others. It shows how much the code changes within training.",
             "share",
             low=0.0,
             high=1.0,
             about="summary",
             formula="mean of C(n) over n ≤ N, C(n) = |b(n) − a|^{2} / (|b(n)|^{2} + |a|^{2})",
-            where="b(n), a: class means at n, and at the other lengths inside training",
+            where="b(n), a: class means at n, and at the other trained lengths",
             controls=(controls.SHUFFLED, controls.HASHED, controls.UNTRAINED, controls.TOKEN, controls.TOKENS),
         ),
         Quantity(
             "length_coupling_at",
-            "C(n) at one prefix length",
+            "The same comparison at one prefix length: C(n), from 0 for the same code to 1 for none of it.",
             "share",
             low=0.0,
             high=1.0,
             about="summary",
             formula="C(n) = |b(n) − a|^{2} / (|b(n)|^{2} + |a|^{2})",
-            where="a, b(n): class means of the summary inside training and at n, centred at the grand mean inside "
-            "training",
+            where="a, b(n): class means of the task state at trained lengths and at n, minus their mean at trained "
+            "lengths",
         ),
     )
 

@@ -38,16 +38,17 @@ class DescriptionLength(ResampledMeasurement):
 
     name = "probes.description_length"
     version = 3
-    title = "Description length of the summary"
+    title = "Description length of the task state"
     quantities = (
         Quantity(
             "description_length",
-            "bits per sequence of the online code of the output summary given the residual stream: blocks that end at "
-            "1/16, 1/8, 1/4, 1/2 and all of the sequences, each sent in the code of a logistic regression fitted on "
-            "those before; of a ridge regression with normal errors where the summary is numbers, which are sent to "
-            "1/64 of their standard deviation. Interval: rows resampled inside blocks, the probes as they are. "
-            "Controls: shuffled labels, which save what knowing the frequency of each class saves, hashed labels and "
-            "the untrained model; at the last site also the last token and the last 8 alone",
+            "Bits per sequence needed to send the task state to someone who has the residual stream: the online "
+            "code of a growing probe. Blocks end at 1/16, 1/8, 1/4, 1/2 and all of the sequences, and each is "
+            "coded by a probe fitted on the earlier ones. The probe is a logistic regression; for numbers it is a "
+            "ridge regression with normal errors and a resolution of 1/64 of their standard deviation. The "
+            "interval resamples rows inside blocks with fixed probes. Controls are shuffled labels (which save "
+            "only what class frequencies save), hashed labels and the untrained model. After the last block, the "
+            "last token and the last 8 tokens are further controls.",
             "bits",
             low=0.0,
             about="summary",
@@ -58,8 +59,10 @@ class DescriptionLength(ResampledMeasurement):
         ),
         Quantity(
             "compression",
-            "bits of the plain code / description_length: 1 where nothing can be read. The plain code: log2 of the "
-            "number of classes, or the normal distribution with the summary's mean and deviation",
+            "Bits of a code that ignores the residual stream, divided by `description_length`. 1 means that "
+            "nothing can be decoded; higher values mean that it is decoded from fewer examples. The plain code is "
+            "log2 of the number of classes, or a normal distribution with the mean and deviation of the task "
+            "state.",
             "ratio",
             low=0.0,
             about="summary",
@@ -69,8 +72,8 @@ class DescriptionLength(ResampledMeasurement):
         ),
         Quantity(
             "logistic_accuracy",
-            "balanced accuracy, on the second half of the sequences, of a converged logistic regression fitted on the "
-            "first; not of summaries that are numbers",
+            "Balanced accuracy of a converged logistic regression for the task state, fitted on the first half of "
+            "the sequences and tested on the second. It does not apply to numbers.",
             "balanced accuracy",
             low=0.0,
             high=1.0,

@@ -77,51 +77,54 @@ class Erasure(StreamMeasurement):
 
     name = "probes.erasure"
     version = 3
-    title = "Erasure of summary and position"
+    title = "Erasure of task state and position"
     about = ("summary", "position")
     sequences = 256
     mids = False
     quantities = (
         Quantity(
             "erased_accuracy",
-            "accuracy at the query of exact prefix length n while LEACE erases the target from the residual stream: "
-            "the output summary at the query, or position (8 bins of log i, less what the summary predicts) at every "
-            "token. Controls: as many random functionals of the whitened activations, each of "
-            "variance 1 there, as the target's are; for the summary also the query's token, and hashed labels",
+            "Accuracy at exactly prefix length n while LEACE erases the target from the residual stream. The "
+            "target is the task state at the query, or position at every token (8 bins of log i, minus what the "
+            "task state predicts). Controls erase as many random directions of equal variance; for the task state "
+            "also the query's token and hashed labels. A value far below `accuracy` shows that the model uses "
+            "what was erased.",
             "share",
             low=0.0,
             high=1.0,
             formula="a(n), with x − W^{+} U U^{T} W (x − μ) for x",
-            where="x: residual row of mean μ, W: whitens it, U: basis of W Σ_{x,z}, z: the concept",
+            where="x: residual stream of mean μ, W: whitens it, U: basis of W Σ_{x,z}, z: the concept",
             controls=(CONTROL, *CONCEPTS),
         ),
         Quantity(
             "erasure_effect",
-            "accuracy of the model as it is minus erased_accuracy, on the same sequences",
+            "Accuracy of the unchanged model minus `erased_accuracy`, on the same sequences. Positive values mean "
+            "that erasing the target lowers accuracy.",
             "difference of shares",
             low=-1.0,
             high=1.0,
             formula="a(n) − a′(n)",
-            where="a(n): accuracy as it is, a′: erased_accuracy",
+            where="a(n): accuracy of the unchanged model, a′: erased_accuracy",
             controls=(CONTROL,),
         ),
-        p_quantity(
-            "erasure_effect", "right only as the model is against right only with the target erased", (CONTROL,)
-        ),
+        p_quantity("erasure_effect", "correct only without the erasure, against correct only with it", (CONTROL,)),
         Quantity(
             "erasure_selectivity",
-            "erased_accuracy of the control minus that of the target, on the same sequences",
+            "`erased_accuracy` of the control minus that of the target, on the same sequences. Positive values "
+            "mean that the target matters more than random directions.",
             "difference of shares",
             low=-1.0,
             high=1.0,
             formula="a_{control}(n) − a′(n)",
             where="a′: erased_accuracy, a_{control}: of its control",
         ),
-        p_quantity("erasure_selectivity", "right only with the control erased against right only with the target"),
+        p_quantity(
+            "erasure_selectivity", "correct only with the control erased, against correct only with the target erased"
+        ),
         Quantity(
             "kept_accuracy",
-            "accuracy at the query while its residual stream is the mean plus its projection onto the summary's "
-            "subspace and nothing else",
+            "Accuracy at the query when its residual stream contains only the mean and its projection onto the "
+            "subspace of the task state. If it stays high, this subspace is sufficient.",
             "share",
             low=0.0,
             high=1.0,

@@ -40,5 +40,5 @@ def test_heads_are_asked_for_when_seen_lit_together_and_open_on_their_own(page: 
     page.locator("#maps-links a").nth(3).click()
     settled(page, lambda: "/checkpoint?" in page.url and "step=63" in page.url)
     page.wait_for_selector("#seq-body.ready")
-    mentions(page, "#head-line", "L1 H1")
+    mentions(page, "#head-line", "L1H1")
     says(page, "#length-where", "length 125")

@@ -162,11 +162,11 @@ def test_a_click_in_a_plot_sets_the_cursor(run_page: Any) -> None:
 
 def test_a_head_is_chosen_in_the_grid_and_everywhere_else(run_page: Any) -> None:
     page = run_page
-    page.get_by_role("button", name="L1 H2:").click()
+    page.get_by_role("button", name="L1H2:").click()
     settled(page, lambda: "layer=1&head=2" in page.url)
-    settled(page, lambda: page.input_value("#head-select").replace(" · ", " ") == "L1 H2")
-    mentions(page, "#rail-mechanism", "L1 H2")
-    mentions(page, "#heads-length-graph", "L1 H2")
+    settled(page, lambda: page.input_value("#head-select") == "L1H2")
+    mentions(page, "#rail-mechanism", "L1H2")
+    mentions(page, "#heads-length-graph", "L1H2")
     page.keyboard.press("Escape")
     page.locator("body").click(position={"x": 5, "y": 880})
     page.keyboard.press("]")
@@ -179,7 +179,7 @@ def test_a_deep_link_restores_the_view(page: Any, address: str) -> None:
     says(page, "#step-value", "1,000")
     says(page, "#length-value", "2 × trained")
     says(page, "#length-where", "length 100")
-    settled(page, lambda: page.input_value("#head-select") == "L1 · H3")
+    settled(page, lambda: page.input_value("#head-select") == "L1H3")
     has(page, ".heads button.on", "data-pick-head", "1.3")
     assert page.locator("#banner .banner").count() == 0
 

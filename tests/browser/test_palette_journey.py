@@ -38,7 +38,7 @@ def test_everything_is_found_by_a_part_of_its_name(page: Any, address: str) -> N
     counts(page, "dialog", 0)
     assert page.evaluate("document.activeElement.id") == "palette-open", "and goes back where it was"
 
-    asked(page, "l1h2", "Head", "L1 H2")
+    asked(page, "l1h2", "Head", "L1H2")
     page.keyboard.press("Enter")
     settled(page, lambda: "layer=1&head=2" in page.url)
     asked(page, "step 1000", "Step", "step 1,000")

@@ -29,8 +29,8 @@ def test_a_link_restores_a_checkpoint_and_keys_move_its_query(page: Any, address
     settled(page, lambda: strip.get_attribute("aria-valuenow") == "44")
     counts(page, "#seq-board-strip span", 64)
     counts(page, "#seq-marks .outline", 1)
-    mentions(page, "#head-line", "L0 H1")
-    settled(page, lambda: page.locator(".head-grid-table tr.on").inner_text().startswith("L0 H1"))
+    mentions(page, "#head-line", "L0H1")
+    settled(page, lambda: page.locator(".head-grid-table tr.on").inner_text().startswith("L0H1"))
 
     page.wait_for_selector("#seq-graph .nsewdrag")
     box = page.locator("#seq-graph .nsewdrag").nth(0).bounding_box()
@@ -52,7 +52,7 @@ def test_a_link_restores_a_checkpoint_and_keys_move_its_query(page: Any, address
 
     page.click(".head-grid-table button[data-pick-head='1.0']")
     settled(page, lambda: "layer=1" in page.url)
-    mentions(page, "#head-line", "L1 H0")
+    mentions(page, "#head-line", "L1H0")
     assert all(part in page.url for part in ("view=score", "site=0", "pos=33"))
 
     page.focus("#seq-panel")
@@ -81,7 +81,7 @@ def test_a_sequence_is_typed_edited_and_told_apart_from_a_wrong_one(page: Any, a
     settled(page, lambda: "edits=zero.0.0" in page.url)
     page.wait_for_selector("#try-change-body.ready")
     mentions(page, "#try-board-note h1", ", edited ")
-    settled(page, lambda: page.inner_text("#try-chips").startswith("ablate L0 H0 (zero)"))
+    settled(page, lambda: page.inner_text("#try-chips").startswith("ablate L0H0 (zero)"))
 
     query = page.url.partition("?")[2]
     rows = pd.read_csv(io.BytesIO(page.request.get(f"{address}/data/try-edited.csv?{query}").body()))

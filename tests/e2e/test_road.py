@@ -173,7 +173,7 @@ def test_tasks_are_listed_one_a_line() -> None:
 
 def test_one_task_is_told_in_full() -> None:
     told = forked("tasks", "mod_p_mean").said
-    for part in ("mod_p_mean (average)", "challenge", "--set task.p=..", "at most 64; default 3", "Example"):
+    for part in ("(mod_p_mean)", "Kind: average", "challenge", "--set task.p=..", "at most 64; default 3", "Example"):
         assert part in told
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.core import thresholds
-from workbench.figures.rows.claims import CURSOR, DIFFERENCE, RUN, SETTING, THRESHOLD, Cite, Claim
+from workbench.figures.rows.claims import CURSOR, DIFFERENCE, MULTIPLE, RUN, SETTING, THRESHOLD, Cite, Claim
 from workbench.figures.rows.frame import Frame
 from workbench.figures.rows.select_rows import PLACE
 
@@ -112,6 +112,9 @@ def _borne_out(one: Cite, rows: Rows, trained: float) -> list[str]:
         told = {json.loads(text).get(one.column) for text in rows.at(one.row, "setting")}
         return [] if len(told) == 1 and same(one.text, *told) else [f"{one}: the settings say {told}"]
     found = rows.at(one.row, one.column)
+    if one.source == MULTIPLE:
+        times = {length / trained for length in found}
+        return [] if len(times) == 1 and same(one.text, *times) else [f"{one}: the row is at {times} N"]
     if len(found) != 1:
         return [f"{one}: {len(found)} rows stand there"]
     held = found[0]

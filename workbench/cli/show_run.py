@@ -17,13 +17,12 @@ from workbench.core.failures import isolated
 from workbench.core.names import CHALLENGE
 from workbench.core.shortcut_names import BIGRAM
 from workbench.core.thresholds import LEVEL_TEXT, UNTRAINED
-from workbench.core.verdicts import LENGTH_COUPLED, NO_THRESHOLD, NOT_FITTED, NOT_MEASURED, VERDICTS, since
+from workbench.core.verdicts import LENGTH_COUPLED, NOT_FITTED, NOT_MEASURED, VERDICTS, since
 from workbench.figures.labels import all_counted, band_of, span_of_lengths
 from workbench.figures.rows.baselines import baseline_rows, first_judged, judged, predictor_rows
 from workbench.figures.rows.frame import Frame
 from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
-from workbench.figures.text.run_sentences import predictor_clause, whole_answers_clause
-from workbench.figures.text.strata_clauses import each_stratum, kind_of, note_of, verb
+from workbench.figures.text.run_sentences import verdict_sentence
 from workbench.runs.run import Run, find_runs
 from workbench.table import Table
 from workbench.tasks.known_tasks import task_label
@@ -36,7 +35,16 @@ COLOURS = {label: ROLE_COLOURS[kind.role] for label, kind in VERDICTS.items()}
 
 def verdict_lines(root: Path) -> list[str]:
     """One line per run below ``root``: its last verdict and why."""
-    return [f"{r.run}: {r.label} at step {r.step:,}: {r.note}." for r in _last_verdicts(root)]
+    runs = {run.name: run for run in find_runs(root)}
+    return [f"{row.run}: {_verdict_text(row, runs[row.run])}" for row in _last_verdicts(root)]
+
+
+def _verdict_text(row: Any, run: Run) -> str:
+    """The verdict sentence of a trained run; of a prompted model its verdict and what the row notes."""
+    if row.measurement != "behaviour":
+        return f"{row.label} at step {row.step:,}: {row.note}."
+    rows = Table.load(run.path).frame(measurement="behaviour", step=row.step)
+    return told(verdict_sentence(rows, step=row.step, trained=run.trained_length))
 
 
 def why_lines(root: Path) -> list[str]:
@@ -65,8 +73,8 @@ def verdicts(root: Path, rows: Sequence[Mapping[str, Any]], width: int = 0) -> G
     Args:
         root: the folder.
         rows: of :func:`workbench.cli.listed_runs.listed_runs`.
-        width: width of the terminal in characters. Names of runs are never cut; columns are left out instead. 0 = keep
-            all columns.
+        width: width of the terminal in characters. Names of runs are never cut. Instead, tasks lose their name in
+            words, then columns are left out. 0 = keep everything.
     """
     columns = ["run", "task", "N", "steps", "verdict", "at step", "to length"]
     lines = []
@@ -75,6 +83,9 @@ def verdicts(root: Path, rows: Sequence[Mapping[str, Any]], width: int = 0) -> G
         task = escape(task_label(row["task"]))
         cells = (escape(row["run"]), task, f"{row['trained_length']:,}", steps, *_verdict_cells(row))
         lines.append(dict(zip(columns, cells, strict=True)))
+    if width and _wide(columns, lines) > width:
+        for row, line in zip(rows, lines, strict=True):
+            line["task"] = escape(row["task"])
     for column in ("steps", "N", "at step"):
         if width and _wide(columns, lines) > width:
             columns.remove(column)
@@ -167,18 +178,15 @@ def _evaluated(rows: Any, fewest: int) -> str:
 
 
 def verdict(console: Console, rows: Any, step: int, trained: int) -> None:
-    """The verdict sentence, with its horizon and reason, and where each test set fails."""
+    """The verdict sentence of the Run page, how far lengths were tested, and where each test set fails."""
     found = rows[rows["quantity"] == "verdict"].iloc[0]
+    word, *rest = verdict_sentence(rows, step=step, trained=trained)
     colour = COLOURS.get(found["label"], "default")
-    why = f", {found['reason']}," if found["reason"] else ""
-    clause = told(predictor_clause(Frame.of(rows), step, trained)) if found["reason"] == NO_THRESHOLD else ""
-    console.print(
-        f"\n[bold {colour}]{escape(found['label'].capitalize())}[/]{escape(why)} at step {step:,} (measured to length "
-        f"{int(found['length']):,}, {_evaluated(rows, int(found['n']))}): {escape(found['note'])}{escape(clause)}.",
-        highlight=False,
-    )
-    if answers := told(whole_answers_clause(Frame.of(rows), step, trained)).removeprefix("; "):
-        console.print(f"  {answers}", highlight=False, markup=False)
+    console.print(f"\n[bold {colour}]{escape(word[0])}[/]{escape(told(rest))}", highlight=False)
+    if not isna(found["length"]):
+        reason = f"; reason: {found['reason']}" if found["reason"] else ""
+        tested = f"tested up to length {int(found['length']):,}, {_evaluated(rows, int(found['n']))}{reason}"
+        console.print(f"  {tested}", highlight=False, markup=False)
     if found["label"] == NOT_FITTED:
         return  # a length at which untrained skill is lost means nothing
     ends = rows[(rows["quantity"] == "failure_length") & (rows["status"] != "undefined")]
@@ -199,16 +207,11 @@ def failure(row: Any) -> str:
 
 
 def beside(console: Console, rows: Any, step: int) -> None:
-    """What stands next to a verdict: since when it holds, and whether it holds on the hard inputs of the task."""
+    """Print since which checkpoint the verdict holds."""
     verdicts = rows[(rows["quantity"] == "verdict") & (rows["step"] <= step)].sort_values("step")
     began = since(dict(zip(verdicts["step"], verdicts["label"], strict=True)))
     if began is not None and verdicts["label"].iloc[-1] != NOT_FITTED:
         console.print(f"  {began}", highlight=False, markup=False)
-    frame = Frame.of(rows)
-    for row in frame.where(quantity="near_ties", step=step).rows():
-        note = note_of(row, each_stratum(frame, step))
-        said = f"  {kind_of(row)} {verb(row, many=True)}{f': {note}' if note else ''}"
-        console.print(said, highlight=False, markup=False)
 
 
 def why(console: Console, rows: Any, step: int, trained: int) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from rich.table import Table as Grid
 
 from workbench.tasks.base import Task, TaskError
+from workbench.tasks.known_tasks import TITLES, task_label
 from workbench.tasks.registry import allowed, find_task
 
 CHANCE_AT = 64
@@ -94,19 +95,23 @@ def table(entries: list[Entry]) -> Grid:
     """The tasks under the name of their family."""
     grid = Grid(box=None, pad_edge=False)
     grid.add_column("task", no_wrap=True)
+    grid.add_column("in words")
     for heading in COLUMNS:
         grid.add_column(heading, justify="right" if heading == "chance" else "left")
     for group, members in groupby(entries, key=lambda one: one[0]):
         grid.add_row(f"[bold]{group}[/]")
         for _, name, task in members:
-            grid.add_row(f"  {name}", *cells(task))
+            grid.add_row(f"  {name}", TITLES.get(name, ""), *cells(task))
     return grid
 
 
 def tell(task: Task | str) -> None:
     """All about one task: its documentation, parameters, and what suits it."""
     cls = find_task(task) if isinstance(task, str) else type(task)
-    print(f"{cls.name} ({cls.kind}). Task state: {cls.summary}.\n\n{inspect.cleandoc(cls.__doc__ or '')}\n")
+    print(
+        f"{task_label(cls.name)}. Kind: {cls.kind}. Task state: {cls.summary}.\n\n"
+        f"{inspect.cleandoc(cls.__doc__ or '')}\n"
+    )
     for name, field in cls.model_fields.items():
         default = "required" if field.is_required() else f"default {field.get_default(call_default_factory=True)!r}"
         print(f"  --set task.{name}=..  {allowed(field)}; {default}")

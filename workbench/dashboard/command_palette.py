@@ -17,6 +17,7 @@ from workbench.dashboard.pages.all_pages import PAGES
 from workbench.dashboard.panels.run_panels import CIRCUIT, DEEPER, PANELS, WHY
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import link
+from workbench.table.wording import quantity_label
 from workbench.tasks.known_tasks import task_label
 
 
@@ -51,7 +52,7 @@ def entries(context: Context) -> list[Entry]:
     for name, run in runs.items():
         last = run.brief.last
         verdict = WORDS.get(run.brief.verdicts.get(last, ""), "") if last is not None else ""
-        said = " · ".join(part for part in (verdict, task_label(run.task).replace("_", " "), run.positions) if part)
+        said = " · ".join(part for part in (verdict, task_label(run.task), run.positions) if part)
         entries_found.append(Entry("Run", name, said, "go", link(name)))
     return [*entries_found, *_quantities(context), *_terms()]
 
@@ -68,7 +69,9 @@ def _quantities(context: Context) -> list[Entry]:
             if (measurement, name) not in measured:
                 continue
             at = f"{panels.get(name, 'more-training')}|{measurement}|{name}"
-            entries.append(Entry("Quantity", name.replace("_", " "), spec.get("title") or measurement, "panel", at))
+            title, label = spec.get("title") or measurement, quantity_label(name)
+            hint = title if label == name.replace("_", " ") else f"{title} \u00b7 {name}"
+            entries.append(Entry("Quantity", label, hint, "panel", at))
     return entries
 
 

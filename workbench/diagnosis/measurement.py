@@ -67,8 +67,8 @@ WORD = "diagnosis"
 QUANTITIES = (
     Quantity(
         "balanced_accuracy",
-        "class-balanced accuracy of the last answer: mean over the classes of answers of the share that is right; of "
-        "two answers that tie none is right",
+        "Class-balanced accuracy of the last answer: the share of correct answers for each class of answers, "
+        "averaged over the classes. If two answers tie for the highest logit, neither counts as correct.",
         "share",
         0,
         1,
@@ -77,7 +77,8 @@ QUANTITIES = (
     ),
     Quantity(
         "balanced_loss",
-        "accuracy drop: class-balanced accuracy at N less that at n",
+        "Accuracy drop: class-balanced accuracy at N minus that at n. 0 means that nothing is lost; a "
+        "diagnosis needs a significant drop.",
         "share",
         -1,
         1,
@@ -86,9 +87,9 @@ QUANTITIES = (
     ),
     Quantity(
         "restored_share",
-        "share of the accuracy drop at n that a label-free intervention recovers, alone or in a pair. It is below 0 "
-        "where the intervention lowers accuracy further, and above 1 where it recovers more than the drop. The control "
-        "is the same kind of edit with a wrong constant",
+        "Share of the accuracy drop at n that a label-free intervention recovers, by itself or in a pair. It "
+        "is below 0 if the intervention lowers accuracy further, and above 1 if it recovers more than the "
+        "drop. The control is the same kind of edit with a wrong constant.",
         "share of the accuracy drop",
         formula="(A_{n}′ − A_{n}) / (A_{ref} − A_{n})",
         where="A_{n}′: balanced_accuracy at n under the intervention",
@@ -96,8 +97,8 @@ QUANTITIES = (
     ),
     Quantity(
         "harm_inside",
-        "class-balanced accuracy that an intervention costs at N itself; one that costs more than 0.05 is not "
-        "applicable",
+        "Cost at N: how much an intervention lowers class-balanced accuracy at the longest trained length. An "
+        "intervention that costs more than 0.05 is not applicable.",
         "share",
         -1,
         1,
@@ -108,28 +109,33 @@ QUANTITIES = (
     ),
     Quantity(
         "entry",
-        "how the length gets in: position, keys, steps (of recurrent models), keys or content, steps or content, "
-        "content, position or content, position or keys, joint, or not explained. The first family of label-free "
-        "interventions that recovers enough names it. For a model that reads position ids, keys is named only where a "
-        "position intervention was applicable, and content only where all applicable ones failed",
+        "Cause of the failure: how the length reaches the model. Labels are `position` (position encoding), "
+        "`keys` (number of attended tokens), `steps` (recurrence depth), `content` (input content), "
+        "combinations of them, and not explained. The first family of label-free interventions that recovers "
+        "enough names the cause. For a model that reads position ids, `keys` needs an applicable position "
+        "intervention, and `content` needs all applicable ones to fail.",
         "label",
         interval=False,
     ),
     Quantity(
         "entry_grade",
-        "how much of the accuracy drop the named entry accounts for: strong, partly, none",
+        "How much of the accuracy drop the cause accounts for: strong, partly or none.",
         "label",
         interval=False,
     ),
     Quantity(
         "failure_site",
-        "where it first goes wrong: selection, dispersion, code, read-out, or lost before a block is over",
+        "Location of the failure: where the error first appears. Labels are `selection` (a head attends to "
+        "wrong keys), `dispersion` (attention to the right keys thins out), `code` (the representation "
+        "moves), `read-out`, or lost before the end of a block. It names no cause.",
         "label",
         interval=False,
     ),
     Quantity(
         "code_kept",
-        "class-balanced accuracy at n of a linear probe of the last answer that was fitted at N, behind each block",
+        "Class-balanced accuracy at n of a linear probe of the last answer that was fitted at N. There is one "
+        "value after each block. If it stays high while `balanced_accuracy` falls, the representation has not "
+        "moved.",
         "share",
         0,
         1,
@@ -139,8 +145,9 @@ QUANTITIES = (
     ),
     Quantity(
         "answer_readable",
-        "class-balanced accuracy of a linear probe of the last answer fitted on other strings of length n, behind each "
-        "block: an upper bound of what any intervention behind it can recover",
+        "Class-balanced accuracy of a linear probe of the last answer that was fitted on other sequences of "
+        "length n. There is one value after each block. It bounds from above what any intervention after that "
+        "block can recover.",
         "share",
         0,
         1,
@@ -151,20 +158,21 @@ QUANTITIES = (
     ),
     Quantity(
         "oracle_key_share",
-        "share of the accuracy drop that is recovered when a head that carries the answer reads only the token that "
-        "holds the answer. This edit knows the answer's place, so that it locates and names no cause. The control is "
-        "the distance from chance that the same edit reaches in untrained models",
+        "Share of the accuracy drop that is recovered when a head that carries the answer reads only the "
+        "token that contains the answer. This edit uses the position of the answer, so it locates the failure "
+        "and names no cause. The control is how far the same edit moves untrained models from chance.",
         "share",
         formula="(A_{n}′ − A_{n}) / (A_{ref} − A_{n})",
-        where="A_{n}′: balanced_accuracy at n when the head reads the answer's token alone",
+        where="A_{n}′: balanced_accuracy at n when the head reads only the answer's token",
         controls=(UNTRAINED_MODEL,),
     ),
     Quantity(
         "oracle_key_gap",
-        "score of the token that holds the answer less the best other score, median over the strings answered wrong",
+        "Score of the token that contains the answer minus the best other score: median over the sequences "
+        "answered incorrectly. Negative values mean that another key wins.",
         "nats",
         formula="median (s_{a} − max_{j ≠ a} s_{j})",
-        where="a: the token that holds the answer",
+        where="a: the token that contains the answer",
         interval=False,
     ),
 )  # fmt: skip

@@ -35,10 +35,11 @@ CHUNK = 1 << 20
 QUANTITIES = (
     Quantity(
         "gradient_cosine",
-        "cosine between the gradients of the mean loss at exact prefix length n and at N (target), over all "
-        "parameters. Mode corrected: squared norms are products of two halves of the batches, so that noise does not "
-        "lower it (by chance it can leave [-1, 1]). Mode raw: of mean gradients of half the batches each. Control "
-        "same_length: raw, between the two halves at n: the most that raw can be expected to show",
+        "Cosine between two gradients of the mean loss over all parameters: at exactly prefix length n, and "
+        "at N (target). Mode `corrected` estimates squared norms as products of two halves of the batches, so "
+        "that noise does not lower the cosine; by chance it can leave [-1, 1]. Mode `raw` uses mean gradients "
+        "of half of the batches each. Control `same_length` is the raw cosine between the two halves at n, "
+        "the most that `raw` can be expected to reach.",
         "cosine",
         formula="g_{n} · g_{N} / √((g_{n} · g_{n})(g_{N} · g_{N}))",
         where="g_{n}: gradient of the mean loss at n, all parameters",

@@ -36,22 +36,23 @@ FIRST, SECOND = "first", "second"
 QUANTITIES = (
     Quantity(
         "copy_loss",
-        "mean loss of the tokens of a copy, on random tokens or passages that stand there twice (mode: of which copy; "
-        "target: the law of the tokens)",
+        "Mean loss of the tokens of a copy, on random tokens or passages that occur twice. Mode gives which "
+        "copy, and the target gives how tokens are drawn. A second copy with a lower loss than the first "
+        "shows copying.",
         "nats",
         0,
         formula="−⟨log p(x_{i})⟩",
-        where="i: the tokens of one copy but its first, p: as the model predicts them from what stands before",
+        where="i: the tokens of one copy except its first, p: the model's prediction from the tokens before",
     ),
     Quantity(
         "copy_accuracy",
-        "share of the tokens of a copy that the model ranks first, on random tokens or passages that stand there twice "
-        "(mode: of which copy; target: the law of the tokens)",
+        "Share of the tokens of a copy that the model ranks first, on random tokens or passages that occur "
+        "twice. Mode gives which copy, and the target gives how tokens are drawn.",
         "share",
         0,
         1,
         formula="⟨1[arg max p = x_{i}]⟩",
-        where="i: the tokens of one copy but its first",
+        where="i: the tokens of one copy except its first",
     ),
 )
 

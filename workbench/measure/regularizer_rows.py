@@ -21,19 +21,21 @@ TOTAL, PART = "norm_regularizer", "norm_regularizer_part"
 QUANTITIES = (
     Quantity(
         TOTAL,
-        "R(T) in a context of the longest trained length: the sum of its parts, each with factor 1, for their weights "
-        "were not at hand; compare runs of one size with it",
+        "Norm regularizer R(T) of the idealized learner, in a context as long as the longest trained length. "
+        "It is the sum of its parts, each with weight 1, because the paper's weights are not known here. "
+        "Compare only runs of one model size.",
         "see parts",
         0,
         formula="R = L + H + p + Σ_{W} |W| + max_{i} |p_{i}| + S",
-        where="L: layers; H: heads; p: bits; W: each weight matrix; p_{i}: position vectors; S: what attention reads "
-        "from positions alone, squared and summed",
+        where="L: layers; H: heads; p: bits; W: each weight matrix; p_{i}: position vectors; S: what attention "
+        "reads from positions only, squared and summed",
         interval=False,
     ),
     Quantity(
         PART,
-        "a part (target) of R(T): layers, heads, precision in bits, operator norms of the weights summed, the longest "
-        "position vector, and what attention reads from positions alone, squared and summed",
+        "One part (target) of R(T). The parts are the numbers of layers and heads, the precision in bits, and "
+        "the summed operator norms of the weights. The others are the longest position vector and the summed "
+        "squares of what attention reads from positions only.",
         "see target",
         0,
         interval=False,

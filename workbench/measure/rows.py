@@ -73,12 +73,13 @@ def p_quantity(of: str, what: str, controls: tuple[str, ...] = ()) -> Quantity:
     """Return the quantity for the p value of a paired difference."""
     return Quantity(
         of + P,
-        f"two-sided p of the exact sign test on the sequences that differ: {what}; above {CLAIM:g} nothing is claimed",
+        f"Two-sided p value of the exact sign test on the sequences that differ: {what}. Above {CLAIM:g}, no "
+        "difference is claimed.",
         "probability",
         0,
         1,
         formula="min(1, 2 Σ_{k ≥ max(b, c)} Pr[X = k])",
-        where="b, c: sequences right only on the one side, and only on the other, X: heads of b + c fair coins",
+        where="b, c: sequences that are correct on only one side, and on only the other, X: heads of b + c fair coins",
         controls=controls,
         interval=False,
     )

@@ -22,15 +22,16 @@ BOUND, LOG10, PART = "training_length_bound", "training_length_bound_log10", "bo
 QUANTITIES = (
     Quantity(
         BOUND,
-        "training length from which agreement to epsilon carries over to all lengths, by the theorem (target) on "
-        "these weights; the theorem's constants are not stated and taken as 1, so compare, do not plan",
+        "Training length that suffices, by the theorem named in the target, for errors of at most epsilon at "
+        "all lengths. It is computed from these weights. The theorem leaves its constants open and they are "
+        "taken as 1, so compare runs with it and do not read it as a plan.",
         "tokens",
         0,
         interval=False,
     ),
     Quantity(
         LOG10,
-        "log10 of training_length_bound, which can exceed any float",
+        "Base-10 logarithm of `training_length_bound`, which can be too large for a float.",
         "log10 tokens",
         formula="log_{10} B",
         where="B: training_length_bound",
@@ -38,8 +39,8 @@ QUANTITIES = (
     ),
     Quantity(
         PART,
-        "a quantity (target) that enters the bound: norms of the weights, margins of the first layer by enumeration, "
-        "period, locality, the two terms of theorem 4.1",
+        "A quantity (target) that enters the bound. Examples are norms of the weights, margins of the first "
+        "layer found by enumeration, the period, the locality, and the two terms of theorem 4.1.",
         "see target",
         interval=False,
     ),

@@ -78,6 +78,70 @@ BUILT_IN: Mapping[str, str] = {
 }
 
 
+TITLES: Mapping[str, str] = {
+    "flip_flop": "flip-flop memory",
+    "parity": "parity",
+    "majority": "majority of two symbols",
+    "mod_p_mean": "share of ones at every p-th position",
+    "kgram_retrieval": "k-gram retrieval",
+    "even_pairs": "even number of changes",
+    "mod_count": "count modulo m",
+    "cycle_navigation": "position on a cycle",
+    "symmetric_group": "product of permutations",
+    "alternating_group": "product of even permutations",
+    "modular_arithmetic": "modular arithmetic",
+    "tomita": "Tomita language",
+    "bounded_dyck": "brackets of bounded depth",
+    "aa_star": "language (aa)*",
+    "aaaa_star": "language (aaaa)*",
+    "abab_star": "language (abab)*",
+    "blocks_abcde": "language aa*bb*cc*dd*ee*",
+    "abd_bc": "language {a,b}*d{b,c}*",
+    "zero_two": "language {0,1,2}*02*",
+    "last_nonneutral_a": "language (a|b|e)*ae*",
+    "alternating_blocks": "alternating blocks of a and b",
+    **{name: f"language {expression}" for name, expression in EXPRESSIONS.items()},
+    "regular": "regular language",
+    "ul": "left neighbour, unique symbols",
+    "ur": "right neighbour, unique symbols",
+    "nl_first": "left neighbour, first occurrence",
+    "nr_first": "right neighbour, first occurrence",
+    "nl_last": "left neighbour, last occurrence",
+    "nr_last": "right neighbour, last occurrence",
+    "k_hop": "chain of k hops",
+    "needle": "key-value retrieval",
+    "uf": "copy, unique symbols",
+    "ub": "reversed copy, unique symbols",
+    "nf": "copy, repeated symbols",
+    "nb": "reversed copy, repeated symbols",
+    "reverse": "reversed copy, two symbols",
+    "duplicate_string": "two copies, repeated symbols",
+    "odds_first": "odd positions first",
+    "sort": "sorting",
+    "addition": "addition",
+    "parity_scratchpad": "parity with a scratchpad",
+    "variable_assignment": "chain of assignments",
+    "sparse_parity": "parity of marked bits",
+    "planted": "sum of planted numbers",
+    "text": "next byte of a text",
+    "letter_majority": "most frequent letter",
+    "interleaved_majority": "interleaved majority",
+    "dyck_1": "balanced brackets, one type",
+    "shuffle_dyck": "interleaved balanced brackets",
+    "dyck_k": "type of the open bracket",
+    "a_n_b_n": "language a^n b^n",
+    "boolean": "complete Boolean expression",
+    "simple": "sine of a difference of shares",
+    "in_context_kgram": "k-gram statistics",
+    "markov_chain": "Markov chain in context",
+    "linear_regression": "linear regression in context",
+    "next_token": "next token of a text",
+    "copied_text": "copied passage of a text",
+    "mixture": "mixture of tasks",
+}
+"""Task -> the name that screens show before it. A task of another package has none: its own name stands alone."""
+
+
 LISTINGS: dict[str, int] = {"mixture": 1}
 """Tasks that began to list test sets after runs of them had been stored, with the number of such changes.
 
@@ -91,14 +155,15 @@ CALLED: Mapping[str, str] = {"copy": "uf"}
 
 
 def task_label(name: str) -> str:
-    """Return a task's name as pages and commands show it, with its second name if it has one.
+    """Return a task as pages and commands show it: what it is called in words, and in parentheses its name.
 
     Example:
 
-        >>> task_label("uf"), task_label("flip_flop")
-        ('uf (copy)', 'flip_flop')
+        >>> task_label("uf"), task_label("parity"), task_label("my_task")
+        ('copy, unique symbols (uf)', 'parity', 'my_task')
     """
-    return " ".join([name, *(f"({called})" for called, known in CALLED.items() if known == name)])
+    title = TITLES.get(name, name)
+    return name if title == name else f"{title} ({name})"
 
 
 def _a_task(name: str, found: object, place: str) -> type[Task]:

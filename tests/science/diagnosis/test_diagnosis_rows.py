@@ -51,7 +51,9 @@ def test_keys_hidden_beyond_n_are_position_and_selection() -> None:
     assert found.value("oracle_key_share", layer=1, control="") == pytest.approx(1, abs=0.05)
     assert found.value("oracle_key_gap", layer=1) == pytest.approx(-52)
     said = sentence(found)
-    assert said.startswith("At 128, fails because positions beyond 32 make L1 H0 attend to wrong keys. Ids ")
+    assert said.startswith(
+        "At length 128 (4 N), the model fails because positions beyond 32 make L1H0 attend to wrong keys. Ids "
+    )
     assert "recover 1.00 [" in said
 
 

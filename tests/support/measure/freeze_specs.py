@@ -1,8 +1,8 @@
 """What stored rows are found by: each measurement's name, version, settings and shard key, frozen.
 
 ``python -m tests.support.measure.freeze_specs`` writes ``frozen_specs.json`` anew. Do that only together
-with a version that was raised, or with a measurement or quantity that was added: whatever else changes there makes
-stored rows stale.
+with a version that was raised, with a measurement or quantity that was added, or where a definition only got clearer
+words. Then no ``key`` may change: whatever else changes there makes stored rows stale.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from workbench.table import Table
 def test_only_length_coupled_runs_are_told_why(tmp_path: Path) -> None:
     for name in ("flip_flop_rotary_s0", "majority_nope_s0", "parity_nope"):
         (tmp_path / name).symlink_to(GALLERY / name)
-    coupled = {line.partition(":")[0] for line in verdict_lines(tmp_path) if ": length-coupled at step" in line}
+    coupled = {line.partition(":")[0] for line in verdict_lines(tmp_path) if ": Length-coupled at step" in line}
     why = why_lines(tmp_path)
     assert {line.removeprefix("Why ").partition(":")[0] for line in why} == coupled == {"flip_flop_rotary_s0"}
     run = Run.open(GALLERY / "flip_flop_rotary_s0")
@@ -32,7 +32,7 @@ def test_a_verdict_without_its_diagnosis_is_told_without_a_reason(tmp_path: Path
     (tmp_path / "here").symlink_to(GALLERY / "compiled" / "majority_first_32")
     lines = verdict_lines(tmp_path)
     assert len(lines) == 1
-    assert len(why_lines(tmp_path)) == (": length-coupled at step" in lines[0])
+    assert len(why_lines(tmp_path)) == (": Length-coupled at step" in lines[0])
 
 
 def test_names_of_runs_stand_whole_in_a_narrow_terminal() -> None:

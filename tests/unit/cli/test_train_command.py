@@ -82,7 +82,9 @@ def test_the_prescribed_command_differs_in_the_prescription_alone(
     config = made("flip_flop", {"positions": "rotary", "lengths": "1-32", "seed": 2})
     prescribe(diagnosed_run(tmp_path / "run", config, "position", "selection"), None)
     said = capsys.readouterr().out.splitlines()
-    assert said[0].startswith("At 64, fails because positions beyond 32 make L0 H1 attend to wrong keys. Ids ")
+    assert said[0].startswith(
+        "At length 64 (2 N), the model fails because positions beyond 32 make L0H1 attend to wrong keys. Ids "
+    )
     assert said[1].startswith("This may fix the failure: position ids drawn with gaps (PoSE), up to 257. Reason: ")
     assert said[2] == "This command trains the changed run in checkpoints/run-prescribed:"
     found = read_back("\n".join(said[3:]))
@@ -146,7 +148,9 @@ def test_the_change_is_that_of_the_cause_that_the_sentence_names(
         ]
     prescribe(diagnosed_run(tmp_path / "run", config, "", "", rows), None)
     said = capsys.readouterr().out.splitlines()
-    assert said[0].startswith("At 128, fails because more keys than at 32 thin out")
+    assert said[0].startswith(
+        "At length 128 (4 N), the model fails because more attended tokens than at length 32 thin out"
+    )
     assert said[1].startswith("This may fix the failure: scores scaled by log n")
 
 

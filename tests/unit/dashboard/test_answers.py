@@ -143,7 +143,15 @@ def test_cards_count_under_the_other_filters(answers: Context) -> None:
 
 
 def test_counts_ignore_the_verdict_filter_only() -> None:
-    row = {"name": "a", "question": "", "task": "t", "verdict": "undecided", "positions": "p", "order": "p"}
+    row = {
+        "name": "a",
+        "question": "",
+        "task": "t",
+        "taskLabel": "t",
+        "verdict": "undecided",
+        "positions": "p",
+        "order": "p",
+    }
     row |= {"note": "", "tags": []}
     assert matches(row, Filters(verdict="not fitted"), verdict=False)
     assert not matches(row, Filters(verdict="not fitted"))

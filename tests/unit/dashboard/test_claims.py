@@ -263,7 +263,7 @@ def by_head(rows: Rows, at: PanelCursor) -> dict[str, list[dict[str, Any]]]:
     for row in rows.every():
         here = row["length"] in (None, at.cursor.length) and row["step"] == at.cursor.step
         if here and row["head"] is not None and row["layer"] is not None:
-            found.setdefault(f"L{row['layer']:.0f} H{row['head']:.0f}", []).append(row)
+            found.setdefault(f"L{row['layer']:.0f}H{row['head']:.0f}", []).append(row)
     return found
 
 
@@ -293,7 +293,7 @@ def test_every_cell_about_heads_is_a_row(gallery: Context, of_run: dict[str, Row
                 assert holds(value, heads[texts(head).strip()]), (texts(head), shown)
     layer, which = at.cursor.layer or 0, at.cursor.head or 0
     facts, _ = head_tables.fact_rows(at.run, replace(at.cursor, layer=layer, head=which))
-    own = heads[f"L{layer} H{which}"]
+    own = heads[f"L{layer}H{which}"]
     folded = facts.children[1].children
     lists = [facts.children[0], *(part for part in folded if isinstance(part, html.Dl))]
     assert len(lists[0].children) == 6, "what tells most; the rest is folded"

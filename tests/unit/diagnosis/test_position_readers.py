@@ -101,7 +101,9 @@ def test_where_no_position_intervention_is_applicable_content_is_not_named(chang
     labels = {row["quantity"]: row["label"] for row in result.rows if row["label"]}
     assert (labels["entry"], labels["entry_grade"]) == ("position or content", "none")
     sentence = told(diagnosis_sentence(result.frame(), step=0, longest=TRAINED))
-    assert sentence.startswith("At 128, L1 H0 attends to the wrong tokens. The right key alone recovers")
+    assert sentence.startswith(
+        "At length 128 (4 N), L1H0 attends to the wrong tokens. Attention to only the right key recovers"
+    )
     assert sentence.endswith(
         "Whether by position or by content could not be tested: every position intervention costs too much accuracy at "
         "32."
@@ -129,7 +131,9 @@ def test_where_no_position_intervention_is_applicable_keys_is_not_named(
     labels, sentence = diagnosis_of(ReaderNumbers(**SOFT, **mixed).build(), MarkedBit())
     assert labels["entry"] == ("position or keys", intervention)
     assert labels["entry_grade"] == ("none", intervention), "it has no grade, and the intervention that recovers stands"
-    assert sentence.startswith("At 128, fails because positions beyond 32 or more keys than at 32 ")
+    assert sentence.startswith(
+        "At length 128 (4 N), the model fails because positions beyond 32 or more attended tokens than at length 32 "
+    )
     assert f" {phrase} scores recover " in sentence
     assert sentence.endswith(
         "Whether positions are the cause could not be tested: every position intervention costs too much accuracy at "
@@ -149,7 +153,9 @@ def test_keys_is_named_where_ids_were_tested_or_are_not_read(positions: str) -> 
     assert model.cfg.positions.reads_ids is (positions == "learned")
     labels, sentence = diagnosis_of(model, WrittenBit())
     assert (labels["entry"], labels["entry_grade"]) == (("keys", "K.sink"), ("strong", "K.sink"))
-    assert sentence.startswith("At 128, fails because more keys than at 32 move the code of the answer")
+    assert sentence.startswith(
+        "At length 128 (4 N), the model fails because more attended tokens than at length 32 move the representation of the answer"
+    )
 
 
 def diagnosis_of(model: HookedTransformer, task: Task) -> tuple[dict[str, tuple[str, str]], str]:

@@ -47,7 +47,7 @@ from workbench.figures.text.run_sentences import verdict_sentence
 from workbench.measure.registry import make_measurement
 from workbench.runs.run import Run, find_runs
 from workbench.table import Table
-from workbench.tasks.known_tasks import CALLED
+from workbench.tasks.known_tasks import TITLES
 
 WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 COMMAND = typer.main.get_command(app)
@@ -237,19 +237,18 @@ def test_the_page_of_the_small_model_gives_the_verdict_that_lists_show() -> None
     assert f"its verdict is *{labels('verdict')['small_model']}*:" in text_of("docs/small_model.md")
 
 
-# ---- 11: copy is uf ----------------------------------------------------------------------------------
+# ---- 11: tasks in words ----------------------------------------------------------------------------------
 def test_a_task_is_shown_with_the_name_that_commands_take(gallery: Context) -> None:
     found = {run.name: run for run in find_runs(GALLERY)}
     grid = verdicts(GALLERY, listed_runs(GALLERY, []))
     column = next(column for column in grid.columns if column.header == "task")
     shown = dict(zip(found, column.cells, strict=True))
     called = {name: run.config["task"]["name"] for name, run in found.items()}
-    of_two_names = {name: task for name, task in called.items() if task in CALLED.values()}
+    of_two_names = {name: task for name, task in called.items() if TITLES.get(task, task) != task}
     assert of_two_names
     for name, task in of_two_names.items():
-        (other,) = (word for word, known in CALLED.items() if known == task)
-        assert shown[name] == f"{task} ({other})"
-        assert described(gallery.store.runs()[name])[0].startswith(f"{task} ({other})")
+        assert shown[name] == f"{TITLES[task]} ({task})"
+        assert described(gallery.store.runs()[name])[0].startswith(f"{TITLES[task]} ({task})")
 
 
 # ---- 12: connections are no edges --------------------------------------------------------------------

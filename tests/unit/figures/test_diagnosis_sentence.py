@@ -59,7 +59,7 @@ def test_entry_site_what_restores_and_what_does_not() -> None:
     rows = (*entry("position", "P.int"), site("selection", 0, 1), share("P.int", 0.93, CHOSEN))
     text = said(*rows, share("D.beta2", -0.12, CHOSEN), share("D.logn", 0.4))
     assert text == (
-        "At 64, fails because positions beyond 32 make L0 H1 attend to wrong keys. Ids interpolated into the trained "
+        "At length 64 (2 N), the model fails because positions beyond 32 make L0H1 attend to wrong keys. Ids interpolated into the trained "
         "range recover 0.93 [0.83, 1.03] of the accuracy drop. Doubled scores recover −0.12 [−0.22, −0.02]."
     )
 
@@ -67,16 +67,16 @@ def test_entry_site_what_restores_and_what_does_not() -> None:
 @pytest.mark.parametrize(
     ("where", "effect"),
     [
-        (site("dispersion", 1, 0), "thin out what L1 H0 gives to the right keys"),
-        (site("code", 1), "move the code of the answer after block 1"),
-        (site("read-out"), "make the read-out miss an answer that the last row still holds as at N"),
-        (site("lost", 0), "lose the answer after block 0"),
+        (site("dispersion", 1, 0), "make L1H0 spread its attention away from the right keys"),
+        (site("code", 1), "move the representation of the answer after block 1"),
+        (site("read-out"), "make the read-out miss an answer that the residual stream still contains"),
+        (site("lost", 0), "destroy the answer after block 0"),
     ],
 )
 def test_every_site_has_its_clause(where: dict[str, Any], effect: str) -> None:
     text = said(*entry("keys", "K.sink", "partly"), where, share("K.sink", 0.6, CHOSEN))
     assert text == (
-        f"At 64, fails partly because more keys than at 32 {effect}. Weights of the first key held as at N recover "
+        f"At length 64 (2 N), the model fails partly because more attended tokens than at length 32 {effect}. Weights of the first key held as at N recover "
         "0.60 [0.50, 0.70] of the accuracy drop."
     )
 
@@ -84,7 +84,7 @@ def test_every_site_has_its_clause(where: dict[str, Any], effect: str) -> None:
 def test_a_pair_names_both() -> None:
     pair = share("P.int and K.sink", 0.9, mode="pair")
     text = said(*entry("joint", "P.int and K.sink"), site("lost", 1), pair)
-    assert "positions and more keys, together, beyond 32" in text
+    assert "positions together with more attended tokens beyond length 32" in text
     assert "Ids interpolated into the trained range together with weights of the first key held as at N recover" in text
 
 
@@ -96,7 +96,7 @@ def test_what_is_not_explained_says_how_much_is_restored_at_most_and_where_the_a
         readable, {**readable, "value": 0.5, "control": "untrained"},
     )  # fmt: skip
     assert text == (
-        "At 64, no intervention recovers more than 0.40 of the accuracy drop. The failure is not explained. The answer "
+        "At length 64 (2 N), no intervention recovers more than 0.40 of the accuracy drop. The failure is not explained. The answer "
         "is still readable after block 0."
     )
 
@@ -121,12 +121,12 @@ def test_a_repair_whose_control_restores_as_much_explains_nothing_and_is_told_wi
     wrong = {**share("P.lag", 0.76, "best of P"), "control": "wrong_constant"}
     text = said(*entry("not explained", grade="none"), share("P.lag", 1.0, CHOSEN), wrong, share("D.gap", 0.1, CHOSEN))
     assert text == (
-        "At 64, lags clipped at the trained range recover 1.00 [0.90, 1.10] of the accuracy drop, but with a wrong "
+        "At length 64 (2 N), lags clipped at the trained range recover 1.00 [0.90, 1.10] of the accuracy drop, but with a wrong "
         "constant 0.76 [0.66, 0.86]. The failure is not explained."
     )
     unchosen = said(*entry("not explained", grade="none"), share("P.low", 0.9), share("P.lag", 0.3, CHOSEN))
     assert unchosen == (
-        "At 64, no intervention that was chosen on the other half of the sequences recovers more than 0.30 of the "
+        "At length 64 (2 N), no intervention that was chosen on the other half of the sequences recovers more than 0.30 of the "
         "accuracy drop. The failure is not explained."
     )
 
@@ -148,7 +148,9 @@ def test_a_refusal_is_a_sentence_and_a_longer_length_with_a_name_comes_before_it
     }
     assert said(why) == "37 sequences of length 64 are answered wrong; a diagnosis needs 100."
     later = [{**r, "length": 128} for r in (*entry("content"), site("selection", 1, 0))]
-    assert said(why, *later).startswith("At 128, fails because what sequences hold beyond 32 makes L1 H0 attend")
+    assert said(why, *later).startswith(
+        "At length 128 (4 N), the model fails because the content of inputs beyond length 32 makes L1H0 attend"
+    )
 
 
 def test_where_nothing_is_to_be_explained_it_says_up_to_where_and_under_which_law() -> None:
@@ -201,14 +203,14 @@ def test_a_diagnosis_of_the_challenge_law_names_it_and_reads_no_row_of_the_other
     }
     text = said(why, site("code", 0), *mine)
     assert text.startswith(
-        "At 64 on the challenge test set, fails because what sequences hold beyond 32 makes L1 H0 attend"
+        "At length 64 (2 N, challenge test set), the model fails because the content of inputs beyond length 32 makes L1H0 attend"
     )
 
 
 def test_each_number_cites_its_row() -> None:
     rows = frame(*entry("position", "P.int"), site("selection", 0, 1), share("P.int", 0.93, CHOSEN))
     found = cites(diagnosis_sentence(rows, step=7, longest=32))
-    assert [one.text for one in found] == ["64", "32", "0", "1", "0.93", "0.83", "1.03"]
+    assert [one.text for one in found] == ["64", "2", "32", "0", "1", "0.93", "0.83", "1.03"]
 
 
 def test_a_step_without_diagnosis_is_not_measured() -> None:
@@ -220,21 +222,27 @@ def test_a_step_without_diagnosis_is_not_measured() -> None:
 @pytest.mark.parametrize(
     ("label", "words"),
     [
-        ("position", "because positions beyond 32 break the answer"),
-        ("keys", "because more keys than at 32 break the answer"),
-        ("steps", "because more steps than at 32 break the answer"),
-        ("joint", "because positions and more keys, together, beyond 32 break the answer"),
-        ("steps or content", "because what grows with sequences beyond 32 breaks the answer"),
-        ("keys or content", "because what grows with sequences beyond 32 breaks the answer"),
-        ("content", "because what sequences hold beyond 32 breaks the answer"),
+        ("position", "because positions beyond 32 destroy the answer"),
+        ("keys", "because more attended tokens than at length 32 destroy the answer"),
+        ("steps", "because more recurrent steps than at length 32 destroy the answer"),
+        ("joint", "because positions together with more attended tokens beyond length 32 destroy the answer"),
+        (
+            "steps or content",
+            "because the number of recurrent steps or the content of inputs beyond length 32 destroys the answer",
+        ),
+        (
+            "keys or content",
+            "because the number of attended tokens or the content of inputs beyond length 32 destroys the answer",
+        ),
+        ("content", "because the content of inputs beyond length 32 destroys the answer"),
     ],
 )
 def test_every_cause_agrees_with_its_verb(label: str, words: str) -> None:
     none = "No label-free intervention recovers half of the accuracy drop."
-    assert said(*entry(label, "P.int")) == f"At 64, fails {words}. {none}"
+    assert said(*entry(label, "P.int")) == f"At length 64 (2 N), the model fails {words}. {none}"
     assert words in said(*entry(label, "P.int"), site(""))
     lost = said(*entry(label, "P.int"), site("lost"))
-    assert (" loses the answer." if words.endswith("breaks the answer") else " lose the answer.") in lost
+    assert (" destroys the answer." if words.endswith("destroys the answer") else " destroy the answer.") in lost
 
 
 @pytest.mark.parametrize(
@@ -278,7 +286,7 @@ def test_a_repair_is_told_beside_the_chosen_one_of_another_family(target: str, a
 def test_without_a_blind_repair_the_best_right_key_is_told() -> None:
     oracle = [{**share("O", value), "quantity": "oracle_key_share"} for value in (0.4, 0.8, 0.6)]
     assert said(*entry("content"), *oracle).endswith(
-        " The right key alone recovers 0.80 [0.70, 0.90] of the accuracy drop. No other label-free intervention recovers "
+        " Attention to only the right key recovers 0.80 [0.70, 0.90] of the accuracy drop. No other label-free intervention recovers "
         "half."
     )
 
@@ -299,7 +307,7 @@ def test_without_a_blind_repair_the_best_right_key_is_told() -> None:
 def test_half_of_the_loss_is_enough_where_its_control_restores_less(best: float, wrong: bool, words: str) -> None:
     control = [{**share("P.int", 0.45), "control": "wrong_constant"}] * wrong
     text = said(*entry("not explained", grade="none"), share("P.int", best, CHOSEN), *control)
-    assert text.startswith(f"At 64, {words}")
+    assert text.startswith(f"At length 64 (2 N), {words}")
 
 
 @pytest.mark.parametrize(
@@ -342,9 +350,9 @@ def two_causes(length: int) -> list[dict[str, Any]]:
 def test_where_two_interventions_recover_another_length_decides_and_both_are_named() -> None:
     decides = at(125, *entry("position", "P.int"), share("P.int", 1.0, CHOSEN), share("D.gap", 0.0, CHOSEN))
     assert said(*two_causes(63), *decides) == (
-        "At 63, fails because positions beyond 32 lose the answer after block 0. Ids interpolated into the trained range "
+        "At length 63 (2 N), the model fails because positions beyond 32 destroy the answer after block 0. Ids interpolated into the trained range "
         "recover 1.00 [0.90, 1.10] of the accuracy drop. With a wrong constant, the same edit recovers −0.90 "
-        "[−1.00, −0.80]. Equal weights on the top keys alone recover 0.90 [0.80, 1.00] as well. But at 125, the first "
+        "[−1.00, −0.80]. Equal weights on the top keys alone recover 0.90 [0.80, 1.00] as well. But at length 125, the first "
         "edit recovers 1.00 [0.90, 1.10] and the second 0.00 [−0.10, 0.10]."
     )
 
@@ -354,7 +362,9 @@ def test_where_the_other_length_names_the_other_cause_that_length_is_spoken_of()
         125, *entry("keys", "D.gap"), site("lost", 0), share("P.int", 0.1, CHOSEN), share("D.gap", 1.0, CHOSEN)
     )
     text = said(*two_causes(63), *decides)
-    assert text.startswith("At 125, fails because more keys than at 32 lose the answer after block 0. Equal weights on")
+    assert text.startswith(
+        "At length 125 (3.9 N), the model fails because more attended tokens than at length 32 destroy the answer after block 0. Equal weights on"
+    )
 
 
 @pytest.mark.parametrize(
@@ -371,8 +381,8 @@ def test_where_the_other_length_names_the_other_cause_that_length_is_spoken_of()
 def test_where_no_length_decides_no_cause_is_preferred(other: list[dict[str, Any]]) -> None:
     text = said(*two_causes(63), *other)
     assert text.startswith(
-        "At 63, fails because positions beyond 32 or more keys than at 32 lose the answer after block 0. The causes are "
-        "not told apart. Ids interpolated"
+        "At length 63 (2 N), the model fails because positions beyond 32 or more attended tokens than at length 32 destroy the answer after block 0. These causes are "
+        "not distinguished. Ids interpolated"
     )
     assert text.endswith("Equal weights on the top keys alone recover 0.90 [0.80, 1.00] as well.")
 
@@ -380,7 +390,7 @@ def test_where_no_length_decides_no_cause_is_preferred(other: list[dict[str, Any
 def test_two_interventions_against_one_cause_are_one_cause() -> None:
     named, grade = entry("keys", "D.beta2")
     rows = ({**named, "note": "also restored by K.sink, C.pool0"}, grade, share("D.beta2", 0.9, CHOSEN))
-    assert "not told apart" not in said(*rows, share("K.sink", 0.8, CHOSEN))
+    assert "not distinguished" not in said(*rows, share("K.sink", 0.8, CHOSEN))
 
 
 HARM = {
@@ -396,7 +406,7 @@ def untested(*rows: dict[str, Any]) -> str:
 
 def test_where_positions_could_not_be_tested_no_cause_is_named() -> None:
     begin = (
-        "At 64, L1 H0 attends to the wrong tokens. The right key alone recovers 1.00 [0.90, 1.10] of the accuracy drop. "
+        "At length 64 (2 N), L1H0 attends to the wrong tokens. Attention to only the right key recovers 1.00 [0.90, 1.10] of the accuracy drop. "
         "Whether by position or by content could not be tested: "
     )
     assert untested(HARM) == f"{begin}every position intervention costs too much accuracy at 32."
@@ -420,7 +430,7 @@ def test_where_keys_recover_and_positions_could_not_be_tested_both_causes_stand(
     control = {**share("D.beta2", -0.2), "control": "wrong_constant"}
     rows = (site("dispersion", 0, 1), share("D.beta2", 0.9, CHOSEN), control, {**HARM, "note": note})
     text = (
-        "At 64, fails because positions beyond 32 or more keys than at 32 thin out what L0 H1 gives to the right keys. "
+        "At length 64 (2 N), the model fails because positions beyond 32 or more attended tokens than at length 32 make L0H1 spread its attention away from the right keys. "
         "Doubled scores recover 0.90 [0.80, 1.00] of the accuracy drop. With a wrong constant, the same edit recovers "
         f"−0.20 [−0.30, −0.10]. Whether positions are the cause could not be tested: {why}."
     )
@@ -433,7 +443,7 @@ def test_content_is_told_with_its_control_and_with_what_position_interventions_r
     control = {**oracle, "control": "untrained", "value": 0.07}
     rows = (site("selection", 1, 0), oracle, control, share("P.int", 0.12), share("P.clip", 0.05, CHOSEN))
     assert said(*entry("content"), *rows) == (
-        "At 64, fails because what sequences hold beyond 32 makes L1 H0 attend to wrong keys. The right key alone "
+        "At length 64 (2 N), the model fails because the content of inputs beyond length 32 makes L1H0 attend to wrong keys. Attention to only the right key "
         "recovers 1.00 [0.90, 1.10] of the accuracy drop. In untrained models this edit moves accuracy by at most 0.07 "
         "from chance. Position interventions recover at most 0.12. No other label-free intervention recovers half."
     )
@@ -454,5 +464,7 @@ def test_the_run_that_sees_its_first_keys_alone_names_the_edits_and_the_length_t
     )
     text = told(diagnosis_sentence(rows, step=1, longest=31))
     assert "Equal weights on the top keys alone recover 1.00 [0.94, 1.06] as well." in text
-    assert text.endswith("But at 125, the first edit recovers 1.00 [0.96, 1.04] and the second 0.00 [−0.04, 0.04].")
+    assert text.endswith(
+        "But at length 125, the first edit recovers 1.00 [0.96, 1.04] and the second 0.00 [−0.04, 0.04]."
+    )
     assert "sharpening" not in text.lower()

@@ -147,7 +147,7 @@ CASES: dict[str, Callable[[], Any]] = {
         [
             {**grown("q", layer=layer, head=head, length=length, control=control, value=value, low=low, high=high, n=n, status=status, note=note), "series": series}
             for series, layer, head, length, control in (
-                ("matched", None, None, 64, ""), ("L0 H1", 0, 1, 64, ""), ("others", 2, 3, None, "a_control"), ("after 1", 1, None, 4, ""), ("x", -1, None, 9, ""))
+                ("matched", None, None, 64, ""), ("L0H1", 0, 1, 64, ""), ("others", 2, 3, None, "a_control"), ("after 1", 1, None, 4, ""), ("x", -1, None, 9, ""))
             for value, low, high, n in ((0.5, 0.4, 0.6, 512), (-1.5, None, None, None), (2345.0, None, 9.0, 9))
             for status, note in (("ok", ""), ("unseen_position", "it is so"))
         ],

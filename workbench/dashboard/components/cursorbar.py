@@ -100,7 +100,7 @@ def bar(
                     data=[
                         *([{"value": ALL_HEADS, "label": "all heads"}] if run.kind.all_heads and run.n_heads else []),
                         *(
-                            {"value": f"{layer}.{head}", "label": head_name(layer, head).replace(" ", " \u00b7 ")}
+                            {"value": f"{layer}.{head}", "label": head_name(layer, head)}
                             for layer in range(run.n_layers)
                             for head in range(run.n_heads)
                         ),

@@ -27,7 +27,7 @@ from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import MISSING, estimate, multiple, span_of_steps, whole
 from workbench.figures.panels.many_configurations import MOST_CONFIGURATIONS, configurations_over_length
 from workbench.figures.panels.many_seeds import SHOWN
-from workbench.figures.panels.phase_diagram import axes_of, axis_title, settings_of, value_text
+from workbench.figures.panels.phase_diagram import axes_of, axis_title, axis_value, settings_of
 from workbench.figures.rows.frame import Frame
 from workbench.figures.rows.multiples import partners
 
@@ -185,7 +185,7 @@ def at_cursor(at: PanelCursor) -> html.Table:
                 scope="row",
                 title=_seeds_said(configuration),
             ),
-            *(html.Td(value_text(settings.get(axis)), className="soft") for axis in telling),
+            *(html.Td(axis_value(axis, settings.get(axis)), className="soft") for axis in telling),
             html.Td(_verdicts(at, configuration)),
             html.Td(_steps(at, configuration), className="num"),
             html.Td(whole(configuration.runs[0].trained), className="num"),

@@ -25,6 +25,7 @@ from workbench.figures.rows.frame import Frame, present
 from workbench.figures.style.sparklines import spark_svg
 from workbench.figures.style.template import u_length, u_step
 from workbench.table.schema import SEPARATING
+from workbench.table.wording import quantity_label
 
 
 def layout(context: Context, visit: Visit) -> Drawn:
@@ -52,8 +53,9 @@ def layout(context: Context, visit: Visit) -> Drawn:
                 [
                     html.H1("Glossary"),
                     html.P(
-                        "All quantities in these folders, as their measurements define them; the definitions are "
-                        "stored with the results. All intervals are 95\u00a0%, and n counts sequences.",
+                        "Definitions of all quantities in these folders. Each entry shows the label on screen, the "
+                        "stored name in code font, the unit and range, and the number of runs that have it. All "
+                        "intervals are 95\u00a0%, and n counts sequences.",
                         className="why",
                     ),
                     html.P(typeset(LETTERS), className="formula-where"),
@@ -184,6 +186,12 @@ def _formula(quantity: Mapping[str, Any]) -> list[html.P]:
     return [html.P(typeset(text), className=name) for name, text in parts if text]
 
 
+def _code_font(text: str) -> list[Any]:
+    """A text whose parts between backticks are in code font."""
+    parts = text.split("`")
+    return [html.Code(part) if place % 2 else part for place, part in enumerate(parts) if part]
+
+
 def _term(quantity: Mapping[str, Any], runs: int, asked: str, drawn: tuple[str, str] | None) -> html.Div:
     counted = f"{whole(runs)} run{'' if runs == 1 else 's'}" if runs else "in no run"
     name = quantity["name"]
@@ -192,13 +200,14 @@ def _term(quantity: Mapping[str, Any], runs: int, asked: str, drawn: tuple[str, 
         [
             html.Dt(
                 [
-                    html.A(name.replace("_", " "), href=f"/glossary?quantity={name}", **{"data-nav": "1"}),
+                    html.A(quantity_label(name), href=f"/glossary?quantity={name}", **{"data-nav": "1"}),
+                    html.Code(name),
                     html.Span(facts, className="soft num"),
                 ]
             ),
             html.Dd(
                 [
-                    html.P(quantity["definition"]),
+                    html.P(_code_font(quantity["definition"])),
                     *_formula(quantity),
                     *([html.P(f"about the {quantity['about']}", className="soft")] if quantity.get("about") else []),
                 ]
@@ -210,7 +219,7 @@ def _term(quantity: Mapping[str, Any], runs: int, asked: str, drawn: tuple[str, 
 
 
 def _thumb(name: str, picture: str, said: str) -> html.Dd:
-    label = f"{name.replace('_', ' ')} {said}"
+    label = f"{quantity_label(name)} {said}"
     curve = html.Div(
         className="thumb", role="img", title=label, style={"--curve": f'url("{picture}")'}, **_aria_label(label)
     )

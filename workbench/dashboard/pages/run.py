@@ -43,6 +43,7 @@ from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Cursor, Notice, slug
 from workbench.dashboard.state.request_values import Name, declare
 from workbench.dashboard.state.run_view import RunView
+from workbench.table.wording import quantity_label
 
 declare(
     {
@@ -233,7 +234,7 @@ def more(run: RunView, extras: Mapping[str, str]) -> html.Div:
     data = []
     for measurement in sorted(run.measured):
         names = sorted(quantity for owner, quantity in run.brief.quantities if owner == measurement)
-        items = [{"value": f"{measurement}|{name}", "label": name.replace("_", " ")} for name in names]
+        items = [{"value": f"{measurement}|{name}", "label": quantity_label(name)} for name in names]
         title = run.specs.get(measurement, {}).get("title", measurement)
         data.append({"group": title, "items": items})
     select = dmc.Select(
@@ -350,7 +351,7 @@ def _more(app: Dash, context: Context) -> None:
         measurement, _, name = extras.get("quantity", "").partition("|")
         known = [] if view is None else view.specs.get(measurement, {}).get("quantities", ())
         found = next((one for one in known if one["name"] == name), None)
-        return "" if found is None else f"{found['definition']}. {panel_words.span_of(found)}".rstrip(". ") + "."
+        return "" if found is None else panel_words.defined(found)
 
 
 def _ahead(app: Dash, context: Context) -> None:

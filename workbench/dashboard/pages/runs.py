@@ -286,7 +286,7 @@ def having(context: Context, where: Sequence[tuple[str, str]]) -> set[str]:
 
 def _select(ident: str, name: str, values: Sequence[str], chosen: str) -> dmc.Select:
     options = [{"value": "", "label": f"{name}: all"}]
-    options += [{"value": value, "label": f"{name}: {task_label(value).replace('_', ' ')}"} for value in values]
+    options += [{"value": value, "label": f"{name}: {task_label(value)}"} for value in values]
     return dmc.Select(
         id=ident,
         data=options,
@@ -370,7 +370,7 @@ def _summary(run: RunView) -> dict[str, Any]:
     said: list[str] = []
     with isolated(said.append, "its line cannot be drawn"):
         return summarise(run)
-    return summarise(replace(run, brief=Brief(specs={}))) | {"question": said[0]}
+    return summarise(replace(run, brief=Brief(specs={}))) | {"question": said[0], "taskLabel": said[0]}
 
 
 def lines(context: Context, filters: Filters) -> dict[str, Any]:

@@ -42,9 +42,10 @@ from workbench.dashboard.state.sweep_query import (
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import whole
 from workbench.figures.look import Look, Theme
-from workbench.figures.panels.phase_diagram import REDUCTIONS, axis_title, phase_diagram
+from workbench.figures.panels.phase_diagram import REDUCTIONS, axis_title, axis_value, phase_diagram
 from workbench.figures.rows.frame import Frame
 from workbench.figures.style.plain_figure import Drawing
+from workbench.table.wording import quantity_label
 
 declare(
     {
@@ -239,7 +240,7 @@ def layout(context: Context, visit: Visit) -> Drawn:
 def _selects(sweep: SweepQuery, choices: Choices) -> html.Div:
     quantities = []
     for measurement, pairs in _grouped(choices.pairs).items():
-        items = [{"value": "|".join(pair), "label": pair[1].replace("_", " ")} for pair in pairs]
+        items = [{"value": "|".join(pair), "label": quantity_label(pair[1])} for pair in pairs]
         quantities.append({"group": measurement, "items": items})
     kinds = choices.series(*sweep.series[:2])
     axes = [{"value": name, "label": axis_title(name)} for name in choices.axes]
@@ -258,7 +259,10 @@ def _selects(sweep: SweepQuery, choices: Choices) -> html.Div:
 def _fixed(sweep: SweepQuery, choices: Choices) -> html.Div:
     """The menu of fixed settings: any value of any axis, several at once."""
     groups = [
-        {"group": axis_title(axis), "items": [_fixed_option(axis, value) for value in choices.values[axis]]}
+        {
+            "group": axis_title(axis),
+            "items": [_fixed_option(axis, text, value) for text, value in choices.values[axis].items()],
+        }
         for axis in choices.axes
         if 1 < len(choices.values.get(axis, ())) <= MOST_VALUES
     ]
@@ -276,8 +280,8 @@ def _fixed(sweep: SweepQuery, choices: Choices) -> html.Div:
     return html.Div([html.Label("Hold fixed", htmlFor="sweep-fix", className="caption"), many])
 
 
-def _fixed_option(axis: str, value: str) -> dict[str, str]:
-    return {"value": f"{axis}={value}", "label": f"{axis_title(axis)}: {value}"}
+def _fixed_option(axis: str, text: str, value: Any) -> dict[str, str]:
+    return {"value": f"{axis}={text}", "label": f"{axis_title(axis)}: {axis_value(axis, value)}"}
 
 
 def _grouped(pairs: Sequence[tuple[str, str]]) -> dict[str, list[tuple[str, str]]]:

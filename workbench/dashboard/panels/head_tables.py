@@ -396,4 +396,4 @@ def _fact(run: RunView, row: Mapping[str, Any], shared: int | None) -> html.Div:
 def _defined(run: RunView, row: Mapping[str, Any]) -> str:
     """The quantity's definition, from the spec that travels with the rows."""
     quantities = run.specs.get(str(row["measurement"]), {}).get("quantities", ())
-    return next((str(q["definition"]) for q in quantities if q["name"] == row["quantity"]), "")
+    return next((panel_words.defined(q) for q in quantities if q["name"] == row["quantity"]), "")

@@ -8,6 +8,7 @@ from typing import Any
 from workbench.dashboard.panels.panel_spec import Panel
 from workbench.dashboard.panels.run_panels import COLUMNS
 from workbench.figures.errors import NotApplicable, NotMeasured, NotShared, Undefined
+from workbench.table.wording import quantity_label
 
 Said = tuple[str, str]
 """One line of an explanation: the term it defines, or "", and the text."""
@@ -25,13 +26,14 @@ def definition(panel: Panel, specs: Mapping[str, Any]) -> list[Said]:
     for name in panel.quantities:
         if name in known:
             quantity = known[name]
-            lines.append((name.replace("_", " "), quantity["definition"] + _span(quantity)))
+            lines.append((quantity_label(name), defined(quantity)))
     return [*lines, ("", panel.about)]
 
 
-def _span(quantity: Mapping[str, Any]) -> str:
-    span = span_of(quantity)
-    return f" ({span})." if span else ""
+def defined(quantity: Mapping[str, Any]) -> str:
+    """Return a quantity's definition as plain text, with its unit and range at the end."""
+    said, span = quantity["definition"].replace("`", "").rstrip(". "), span_of(quantity)
+    return f"{said}. Unit and range: {span}." if span else f"{said}."
 
 
 def span_of(quantity: Mapping[str, Any]) -> str:

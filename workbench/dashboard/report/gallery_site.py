@@ -175,7 +175,7 @@ def _cells(entry: Entry) -> list[Element]:
     """A line of the list: what the Runs page of the dashboard shows of a run at its last verdict."""
     run, line = entry.run, summarise(entry.run)
     name = element("a", run.name, href=entry.address) if entry.address else element("strong", run.name)
-    question = element("span", entry.problem or str(line["question"]), classes="soft")
+    question = element("span", entry.problem or str(line["taskLabel"]), classes="soft")
     glyph = element("span", classes=f"icon glyph {line['slug']}", aria_hidden="true")
     chip = element("span", glyph, WORDS[line["verdict"]], classes=f"chip {line['slug']}")
     cells: list[Any] = []

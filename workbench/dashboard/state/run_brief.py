@@ -24,6 +24,7 @@ from workbench.figures.text.decodability_rows import at_longest
 from workbench.figures.text.strata_clauses import each_stratum, kind_of, note_of
 from workbench.table.reading import TableReading
 from workbench.table.schema import FIELDS, SEPARATING, TEXTS
+from workbench.table.wording import in_current_words
 
 T = TypeVar("T")
 
@@ -49,8 +50,7 @@ def _shared(value: T) -> T:
 
 @lru_cache(maxsize=256)
 def _spec(text: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(text)
-    return found
+    return in_current_words(json.loads(text))
 
 
 class BehaviourNames(NamedTuple):

@@ -23,6 +23,7 @@ from workbench.figures.labels import (
 from workbench.figures.rows.select_rows import nearest
 from workbench.figures.style.sparklines import spark_path
 from workbench.figures.style.template import u_length
+from workbench.tasks.known_tasks import task_label
 
 SPARK = (180, 28)
 """Size of the accuracy curve's view box."""
@@ -34,7 +35,8 @@ def summarise(run: RunView) -> dict[str, Any]:
     row: dict[str, Any] = {
         "name": run.name,
         "href": link(run.name),
-        "question": run.question or run.task.replace("_", " "),
+        "question": run.question or task_label(run.task),
+        "taskLabel": task_label(run.task),
         "task": run.task,
         "positions": run.positions,
         "order": f"{run.gates} gates" if run.gates else run.positions,
@@ -137,7 +139,7 @@ def _since(brief: Brief, verdict: str) -> dict[str, Any]:
 
 def matches(row: dict[str, Any], filters: Filters, verdict: bool = True) -> bool:
     """Whether a line passes the filters; ``verdict=False`` leaves that one out, for the counts."""
-    text = f"{row['name']} {row['question']} {row['task']} {row['verdict']} {row['positions']} {row['order']}"
+    text = f"{row['name']} {row['question']} {row['taskLabel']} {row['verdict']} {row['positions']} {row['order']}"
     text = f"{text} {row['note']} {' '.join(row['tags'])}".lower()
     return (
         (not verdict or not filters.verdict or row["verdict"] == filters.verdict)

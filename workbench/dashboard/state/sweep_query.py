@@ -18,6 +18,7 @@ from workbench.figures.labels import whole
 from workbench.figures.panels.phase_diagram import REDUCTIONS, axes_of, axis_title, settings_of, value_text
 from workbench.figures.rows.frame import Frame
 from workbench.figures.rows.multiples import MULTIPLES, length_at, nearest_share, times_text
+from workbench.table.wording import quantity_label
 
 HELD = 24
 """Lengths and multiples of series that are kept."""
@@ -336,6 +337,6 @@ def _series(text: str, choices: Choices, refuse: Any) -> tuple[str, ...]:
 
 
 def series_name(series: Sequence[str]) -> str:
-    quantity = series[1].replace("_", " ")
+    quantity = quantity_label(series[1])
     rest = [part.replace("_", " ") for part in series[2:] if part not in ("", "matched", "teacher_forced")]
     return f"{quantity} ({', '.join(rest)})" if rest else quantity

@@ -70,7 +70,7 @@ class Leading:
 
     @property
     def name(self) -> str:
-        """``L0 H3``, or ``all heads``."""
+        """``L0H3``, or ``all heads``."""
         return "all heads" if self.place is None else head_name(*self.place)
 
     @property

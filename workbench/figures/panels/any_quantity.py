@@ -41,6 +41,7 @@ from workbench.figures.style.series import line_plot
 from workbench.figures.style.template import DASH, run_axis
 from workbench.models.base.graph import head_name
 from workbench.table.schema import SEPARATING
+from workbench.table.wording import quantity_label, sentence_case
 
 #: Most lines that are told apart by their labels; beyond, only the chosen head's is.
 _MOST_LABELS = 8
@@ -50,7 +51,7 @@ def quantity_rows(
     frame: Frame, *, measurement: str, quantity: str, step: int | None = None, length: int | None = None
 ) -> Frame:
     """Any quantity over prefix length at one step, or over training at one prefix length (at none, if it has none)."""
-    title = quantity.replace("_", " ")
+    title = quantity_label(quantity)
     if step is None:
         rows = select(frame, measurement, quantity=quantity)
         at_length = rows.where(absent(rows["length"]) | (rows["length"] == length))
@@ -102,7 +103,7 @@ def quantity_lines(
         along,
         run_axis(along, frame.distinct(along), trained, look.theme),
         {"range": [low - pad, high + pad], "tickvals": ticks, "ticktext": [magnitude(tick) for tick in ticks]},
-        title=quantity.replace("_", " ").capitalize(),
+        title=sentence_case(quantity_label(quantity)),
         slice=dotted(at, sample_size(n)),
         alt=f"{quantity.replace('_', ' ')} over {'training' if along == 'step' else 'prefix length'} {at}: "
         f"{len(parts)} lines between {magnitude(low)} and {magnitude(high)}",
@@ -140,7 +141,7 @@ def _series(rows: Frame, along: str, measurement: str, otherwise: str) -> Frame:
     """A series per combination of what differs between the rows."""
     if not len(rows):
         raise NotMeasured(measurement, otherwise[:1].upper() + otherwise[1:], helps=False)
-    refuse_empty(rows, str(rows["quantity"][0]).replace("_", " ").capitalize())
+    refuse_empty(rows, sentence_case(quantity_label(str(rows["quantity"][0]))))
     rows = rows.where(present(rows["value"]))
     differ = [column for column in SEPARATING if len(unique(rows[column])) > 1]
     if not differ:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from html import escape
+from textwrap import wrap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,8 @@ from workbench.figures.style.design_tokens import AMOUNT, PERFORMANCE, TOKENS, C
 from workbench.figures.style.heatmap import add_ground
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.template import blank, colorbar, plotly_scale
+from workbench.table.wording import quantity_label
+from workbench.tasks.known_tasks import task_label
 
 REDUCTIONS = ("mean", "max", "min")
 """How several rows of one run (its layers and heads) become one value."""
@@ -35,6 +38,8 @@ _MOST_TEXT_CELLS = 240
 MOST_CELLS = 20_000
 """Cells of one diagram; each of more would be less than a pixel."""
 _LONGEST_NAME = 18
+TASK = "task.name"
+"""The axis of tasks."""
 _MOST_MEMBERS = 8
 _MOST_POOLED = 3
 SAME_CHANCE = 0.02
@@ -178,8 +183,8 @@ def phase_diagram(
     where = [share_text(share) if share is not None else f"step {whole(step)}" if step is not None else "last step"]
     where += [f"length {whole(length)}"] if length is not None else []
     where += [times_text(times)] if times is not None else []
-    where += [f"{axis_title(axis)} {value_text(value)}" for axis, value in (fixed or {}).items()]
-    name = title or str(frame["quantity"][0]).replace("_", " ")
+    where += [f"{axis_title(axis)} {axis_value(axis, value)}" for axis, value in (fixed or {}).items()]
+    name = title or quantity_label(str(frame["quantity"][0]))
     figure = blank(
         look,
         column="step",
@@ -305,7 +310,7 @@ def pooled_axes(data: Frame, flat: Mapping[str, Mapping[str, Any]]) -> dict[str,
             values = len({str(one[axis]) for one in held if axis in one})  # what one lacks tells its origin
             if values > 1:
                 counts[axis] = max(counts.get(axis, 0), values)
-    first = ("task.name", "origin", "model.positions.name", "seeds.init")
+    first = (TASK, "origin", "model.positions.name", "seeds.init")
     order = {axis: place for place, axis in enumerate(first)}
     return dict(sorted(counts.items(), key=lambda item: (order.get(item[0], len(order)), item[0])))
 
@@ -434,7 +439,7 @@ def _unlike(runs: Sequence[str], flat: Mapping[str, Mapping[str, Any]], chances:
     tasks = {json.dumps({k: v for k, v in flat[run].items() if k.startswith("task.")}, sort_keys=True) for run in runs}
     if len(tasks) == 1:
         return ""
-    names = ", ".join(sorted({str(flat[run].get("task.name")) for run in runs}))
+    names = ", ".join(sorted({task_label(str(flat[run].get(TASK))) for run in runs}))
     if any(run not in chances for run in runs):
         return f"not pooled: different tasks ({names}) whose chance was not measured; hold the task fixed"
     levels = [chances[run] for run in runs]
@@ -470,6 +475,11 @@ def value_text(value: Any) -> str:
     return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "…"
 
 
+def axis_value(axis: str, value: Any) -> str:
+    """Return a value of an axis as screens show it: a task with what it is called in words."""
+    return task_label(value) if axis == TASK and isinstance(value, str) else value_text(value)
+
+
 def _values(flat: Mapping[str, Mapping[str, Any]], axis: str) -> list[Any]:
     """All values any run has on an axis, also where nothing is measured: the diagram does not move."""
     return sorted({config.get(axis) for config in flat.values()}, key=_order)
@@ -485,7 +495,7 @@ def _axis(values: Sequence[Any], name: str) -> dict[str, Any]:
     return {
         "range": [-0.5, len(values) - 0.5],
         "tickvals": list(range(len(values))),
-        "ticktext": [value_text(value) for value in values],
+        "ticktext": ["<br>".join(wrap(axis_value(name, value), _LONGEST_NAME)) for value in values],
         "title": {"text": axis_title(name)},
         "showgrid": False,
         "ticks": "",
@@ -494,7 +504,7 @@ def _axis(values: Sequence[Any], name: str) -> dict[str, Any]:
 
 def _tooltip(row: Mapping[str, Any], x: str, y: str, written: Any) -> str:
     spread = f" [{written(row['low'])}, {written(row['high'])}] lowest to highest" if row["runs"] > 1 else ""
-    place = f"{axis_title(x)} {value_text(row['x'])} · {axis_title(y)} {value_text(row['y'])}"
+    place = f"{axis_title(x)} {axis_value(x, row['x'])} · {axis_title(y)} {axis_value(y, row['y'])}"
     members = row["members"].split("; ")
     listed = [
         *members[:_MOST_MEMBERS],

@@ -9,20 +9,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from workbench.core import thresholds
-from workbench.figures.labels import Piece, all_counted, band_of, in_items_said, interval, layer_said, proportion, whole
+from workbench.figures.labels import (
+    Piece,
+    all_counted,
+    band_of,
+    in_items_said,
+    interval,
+    layer_said,
+    multiple,
+    proportion,
+    whole,
+)
 from workbench.figures.rows.frame import missing
 from workbench.figures.rows.select_rows import PLACE, setting_of
 from workbench.models.base.graph import head_name
 
 RUN, THRESHOLD, SETTING, CURSOR, DIFFERENCE = "run", "threshold", "setting", "cursor", "difference"
+MULTIPLE = "multiple"
 """Sources of numbers that are not the value of a row.
 
-They are the run's configuration, a threshold of the verdict, a setting of a row, the selected step or length, and the
-difference of two rows.
+They are the run's configuration, a threshold of the verdict, a setting of a row, the selected step or length, the
+difference of two rows, and the length of a row as a multiple of N.
 """
 READING = "reading"
 """Of a number that comes from one sequence, which no table holds: the rows that the sequence's figure draws."""
@@ -38,8 +49,8 @@ class Cite:
         row: the columns ``PLACE`` of the row, and the cited one. For a difference it has the columns of both rows,
             under ``a`` and ``b``. For a reading it has the row of the reading and ``part``, the pass. Empty if no row
             contains the number.
-        source: ``table``, or :data:`RUN`, :data:`THRESHOLD`, :data:`SETTING`, :data:`CURSOR`, :data:`DIFFERENCE` or
-            :data:`READING`.
+        source: ``table``, or :data:`RUN`, :data:`THRESHOLD`, :data:`SETTING`, :data:`CURSOR`, :data:`DIFFERENCE`,
+            :data:`MULTIPLE` or :data:`READING`.
     """
 
     text: str
@@ -76,9 +87,14 @@ def plain(text: str) -> Piece:
 
 
 def capital(piece: Piece) -> Piece:
-    """A piece as it begins a sentence; what it cites stays."""
+    """A piece as it begins a sentence; what it cites stays, without a letter that changed."""
     text = piece[0][:1].upper() + piece[0][1:]
-    return Claim(text, piece[1], piece.cites) if isinstance(piece, Claim) else (text, piece[1])
+    if not isinstance(piece, Claim):
+        return text, piece[1]
+    sources = list(piece.cites)
+    if text != piece[0] and sources and piece[0].startswith(sources[0].text):
+        sources[0] = replace(sources[0], text=sources[0].text[1:])
+    return Claim(text, piece[1], sources)
 
 
 def with_items(pieces: Sequence[Piece]) -> list[Piece]:
@@ -130,8 +146,40 @@ def count(row: Mapping[str, Any], column: str, before: str = "", after: str = ""
     return Claim(f"{before}{text}{after}", "plain", [cite(row, column, text)])
 
 
+def at_length(
+    row: Mapping[str, Any], trained: float, before: str = " at length ", *, law: bool = False, number_of: bool = False
+) -> Claim:
+    """The length of a row, as a multiple of N: `` at length 48 (1.5 N, matched test set, n = 512)``.
+
+    The longest trained length is named so. A row that covers several lengths gives them all, without a multiple.
+
+    Args:
+        row: a row with a length.
+        trained: N, the longest trained length.
+        before: the words before the length.
+        law: name the test set of the row.
+        number_of: give the number of sequences, where they are a sample.
+    """
+    length = count(row, "length", before)
+    facts, sources = [], list(length.cites)
+    if not band_of(row.get("note")) and trained > 0:
+        if row["length"] == trained:
+            facts.append("the longest trained")
+        else:
+            times = multiple(float(row["length"]) / trained)
+            facts.append(f"{times} N")
+            sources.append(Cite(times, "length", {name: row[name] for name in (*PLACE, "length")}, MULTIPLE))
+    if law:
+        facts.append(f"{row['law']} test set")
+    if number_of and not missing(row.get("n")) and not missing(row["low"]):
+        size = whole(float(row["n"]))
+        facts.append(f"n = {size}")
+        sources.append(cite(row, "n", size))
+    return Claim(f"{length[0]} ({', '.join(facts)})" if facts else length[0], "plain", sources)
+
+
 def head(row: Mapping[str, Any]) -> Claim:
-    """The head that a row is about, ``L0 H3``."""
+    """The head that a row is about, ``L0H3``."""
     text = head_name(int(row["layer"]), int(row["head"]))
     names = [cite(row, "layer", str(int(row["layer"]))), cite(row, "head", str(int(row["head"])))]
     return Claim(text, "plain", names)

@@ -10,7 +10,19 @@ from collections.abc import Sequence
 from workbench.core.names import NOT_EXPLAINED, POSITION_OR_CONTENT, POSITION_OR_KEYS, TOO_COSTLY
 from workbench.core.thresholds import NAMING_SHARE, SMALLEST_DROP
 from workbench.figures.labels import Piece
-from workbench.figures.rows.claims import Claim, capital, count, estimate, head, layer, note, number, plain, trained
+from workbench.figures.rows.claims import (
+    Claim,
+    at_length,
+    capital,
+    count,
+    estimate,
+    head,
+    layer,
+    note,
+    number,
+    plain,
+    trained,
+)
 from workbench.figures.rows.conversion import of_rows
 from workbench.figures.rows.diagnosis_rows import (
     MEASUREMENT,
@@ -26,12 +38,12 @@ from workbench.measure.edits.interventions.all_interventions import by_name
 
 CAUSES = {
     "position": "positions beyond ",
-    "keys": "more keys than at ",
-    "steps": "more steps than at ",
-    "steps or content": "what grows with sequences beyond ",
-    "keys or content": "what grows with sequences beyond ",
-    "content": "what sequences hold beyond ",
-    "joint": "positions and more keys, together, beyond ",
+    "keys": "more attended tokens than at length ",
+    "steps": "more recurrent steps than at length ",
+    "steps or content": "the number of recurrent steps or the content of inputs beyond length ",
+    "keys or content": "the number of attended tokens or the content of inputs beyond length ",
+    "content": "the content of inputs beyond length ",
+    "joint": "positions together with more attended tokens beyond length ",
 }
 MANY = ("position", "keys", "steps", "joint")
 """Causes that take a plural verb."""
@@ -68,7 +80,7 @@ def diagnosis_sentence(frame: Frame, *, step: int, longest: float, length: int |
         return _untested(here, named, longest)
     grades = here.where(quantity="entry_grade").rows()
     part = grades and grades[0]["label"] == "partly"
-    pieces: list[Piece] = [_at(named), plain(f"fails {'partly ' if part else ''}because ")]
+    pieces: list[Piece] = [_at(named, longest), plain(f"the model fails {'partly ' if part else ''}because ")]
     deciding = deciding_entry(own, named)
     causes = ["position", "keys"] if named["label"] == POSITION_OR_KEYS else [*recovered_by(named)]
     if len(causes) > 1 and deciding is None:
@@ -78,17 +90,17 @@ def diagnosis_sentence(frame: Frame, *, step: int, longest: float, length: int |
         if named["label"] == POSITION_OR_KEYS:
             untested = plain(" Whether positions are the cause could not be tested")
             return [*pieces, *_recovered(own, here, named, deciding), untested, *_untestable_because(here, longest)]
-        pieces.append(plain(" The causes are not told apart."))
+        pieces.append(plain(" These causes are not distinguished."))
     else:
         s = "" if str(named["label"]) in MANY else "s"
         pieces += [plain(CAUSES[named["label"]]), trained(longest), plain(" "), *_effect(here, s), plain(".")]
     return [*pieces, *_recovered(own, here, named, deciding)]
 
 
-def _at(named: Row) -> Claim:
-    """The diagnosed length, and the test set if it is not the matched one."""
-    law = "" if named["law"] == "matched" else f" on the {named['law']} test set"
-    return count(named, "length", "At ", f"{law}, ")
+def _at(named: Row, longest: float) -> Claim:
+    """The diagnosed length as a multiple of N, and the test set if it is not the matched one."""
+    where = at_length(named, longest, "At length ", law=named["law"] != "matched")
+    return Claim(f"{where[0]}, ", where[1], where.cites)
 
 
 def _nothing(own: Frame, named: Row) -> list[Piece]:
@@ -117,18 +129,18 @@ def _effect(here: Frame, s: str) -> list[Piece]:
     """What the cause does, in which component; ``s`` ends the verb where the cause is one thing."""
     sites = here.where(quantity="failure_site").rows()
     if not sites or not sites[0]["label"]:
-        return [plain(f"break{s} the answer")]
+        return [plain(f"destroy{s} the answer")]
     site = sites[0]
     label = str(site["label"])
     if label == "selection":
         return [plain(f"make{s} "), head(site), plain(" attend to wrong keys")]
     if label == "dispersion":
-        return [plain(f"thin{s} out what "), head(site), plain(" gives to the right keys")]
+        return [plain(f"make{s} "), head(site), plain(" spread its attention away from the right keys")]
     if label == "read-out":
-        return [plain(f"make{s} the read-out miss an answer that the last row still holds as at N")]
+        return [plain(f"make{s} the read-out miss an answer that the residual stream still contains")]
     if label == "code":
-        return [plain(f"move{s} the code of the answer"), layer(site, " ")]
-    return [plain(f"lose{s} the answer")] + ([] if missing(site["layer"]) else [layer(site, " ")])
+        return [plain(f"move{s} the representation of the answer"), layer(site, " ")]
+    return [plain(f"destroy{s} the answer")] + ([] if missing(site["layer"]) else [layer(site, " ")])
 
 
 def _recovered(own: Frame, here: Frame, named: Row, deciding: Row | None) -> list[Piece]:
@@ -162,7 +174,7 @@ def _decided(own: Frame, deciding: Row, target: str, rival: str) -> list[Piece]:
     first, second = share_of(own, deciding, target), share_of(own, deciding, rival)
     if first is None or second is None:
         return []
-    at = count(deciding, "length", " But at ", ", the first edit recovers ")
+    at = count(deciding, "length", " But at length ", ", the first edit recovers ")
     return [at, *estimate(first), plain(" and the second "), *estimate(second), plain(".")]
 
 
@@ -172,7 +184,7 @@ def _right_key(here: Frame) -> list[Piece]:
     best = max(oracle, key=_value, default=None)
     if best is None:
         return [plain(" No label-free intervention recovers half of the accuracy drop.")]
-    pieces: list[Piece] = [plain(" The right key alone recovers "), *estimate(best), plain(OF_THE_DROP)]
+    pieces: list[Piece] = [plain(" Attention to only the right key recovers "), *estimate(best), plain(OF_THE_DROP)]
     at = {"layer": best["layer"], "head": best["head"]}
     untrained = valued(here.where(quantity="oracle_key_share", control="untrained", **at)).rows()
     if untrained:
@@ -188,11 +200,11 @@ def _untested(here: Frame, named: Row, longest: float) -> list[Piece]:
     """Which head attends to wrong tokens, what the right key recovers, and why positions could not be tested."""
     sites = here.where(quantity="failure_site", label="selection").rows()
     which = [head(sites[0])] if sites else [plain("a head")]
-    pieces: list[Piece] = [_at(named), *which, plain(" attends to the wrong tokens.")]
+    pieces: list[Piece] = [_at(named, longest), *which, plain(" attends to the wrong tokens.")]
     oracle = valued(here.where(quantity="oracle_key_share", control="")).rows()
     if oracle:
         best = max(oracle, key=_value)
-        pieces += [plain(" The right key alone recovers "), *estimate(best), plain(OF_THE_DROP)]
+        pieces += [plain(" Attention to only the right key recovers "), *estimate(best), plain(OF_THE_DROP)]
     pieces.append(plain(" Whether by position or by content could not be tested"))
     tested = [row for row in _positions(here) if not missing(row["value"])]
     if tested:
@@ -213,7 +225,7 @@ def _untestable_because(here: Frame, longest: float) -> list[Piece]:
 
 def _unexplained(here: Frame, named: Row, longest: float) -> list[Piece]:
     shares = valued(here.where(quantity="restored_share", control="", mode="alone")).rows()
-    pieces: list[Piece] = [_at(named)]
+    pieces: list[Piece] = [_at(named, longest)]
     pieces += _too_little(here, shares) if shares else [plain("no intervention is applicable")]
     pieces.append(plain(". The failure is not explained."))
     still = _still_readable(here)

@@ -32,7 +32,18 @@ from workbench.figures.labels import Piece, proportion, whole
 from workbench.figures.panels.accuracy import LAWS, MEASUREMENT
 from workbench.figures.panels.decodability import CONCEPTS
 from workbench.figures.rows.baselines import first_judged, judged, predictor_rows
-from workbench.figures.rows.claims import asked, bar, count, estimate, note, number, plain, threshold
+from workbench.figures.rows.claims import (
+    asked,
+    at_length,
+    bar,
+    capital,
+    count,
+    estimate,
+    note,
+    number,
+    plain,
+    threshold,
+)
 from workbench.figures.rows.conversion import of_rows
 from workbench.figures.rows.diagnosis_rows import named_entry
 from workbench.figures.rows.frame import Frame, missing, present
@@ -72,33 +83,40 @@ def verdict_sentence(frame: Frame, *, step: int, trained: float) -> Pieces:
     """
     row = _verdict(frame, step)
     kind = verdict_kind(str(row["label"]))
+    fit = None if row.get("reason") == NO_THRESHOLD else _fit(frame, row, trained)
+    undecided = fit is not None and fit.open
+    word = plain(WORDS[UNDECIDED]) if undecided else (kind.word, kind.role)
+    sentences = _verdict_sentences(frame, row, fit, step, trained)
+    return [word, count(row, "step", " at step ", "."), *(piece for one in sentences for piece in (plain(" "), *one))]
+
+
+def _verdict_sentences(frame: Frame, row: Row, fit: _Fit | None, step: int, trained: float) -> list[Pieces]:
+    """What holds or fails, at which length and on which test set; then what hard inputs and whole answers add."""
     if row.get("reason") == NO_THRESHOLD:
-        words = [note(row), *predictor_clause(frame, step, trained)]
-        return [(kind.word, kind.role), count(row, "step", " at step ", ": "), *words, plain(".")]
-    answers = whole_answers_clause(frame, step, trained)
-    fit = _fit(frame, row, trained)
+        return [[capital(note(row)), *predictor_clause(frame, step, trained), plain(".")]]
+    answers = whole_answers_sentence(frame, step, trained)
     if fit is not None and fit.open:
-        return [
-            plain(WORDS[UNDECIDED]),
-            count(row, "step", " at step ", ": "),
-            *fit.clause,
-            *_decides(row, fit),
-            *answers,
-            plain("."),
-        ]
-    pieces: Pieces = [(kind.word, kind.role), count(row, "step", " at step ", ": ")]
+        return [[*_capitals(fit.clause), *_decides(row, fit), plain(".")], *answers]
     if row["label"] == NOT_FITTED:
-        return [*pieces, *_unfitted(fit, row), *answers, plain(".")]
+        return [[*_capitals(_unfitted(fit, row)), plain(".")], *answers]
     headline = components(frame, step)
-    pieces += [*headline, plain("; all components together: ")] if headline else []
-    pieces += _course(frame, row, trained)
-    pieces += _more(row)
+    sentences: list[Pieces] = [[plain("Of the components, "), *headline, plain(".")]] if headline else []
+    course = _course(frame, row, trained)
+    begin = [plain("On all components together, "), *course] if headline else _capitals(course)
+    sentences.append([*begin, *_more(row), plain(".")])
     if row["label"] == UNSEEN_POSITION:
         unseen = frame.where(measurement=MEASUREMENT, step=step, status="unseen_position")
         unseen = unseen.where(present(unseen["length"])).sort("length")
-        pieces.append(plain(", reading positions never seen in training"))
-        pieces += [count(unseen.row(0), "length", " from length ", " on")] if len(unseen) else []
-    return [*pieces, *([] if headline else strata_clause(frame, step)), *answers, plain(".")]
+        where = count(unseen.row(0), "length", "From length ", " on, the") if len(unseen) else plain("The")
+        sentences.append([where, plain(" model reads positions never seen in training.")])
+    strata = [] if headline else strata_clause(frame, step)
+    sentences += [[*_capitals(strata), plain(".")]] if strata else []
+    return [*sentences, *answers]
+
+
+def _capitals(pieces: Pieces) -> Pieces:
+    """Pieces that begin a sentence."""
+    return [capital(pieces[0]), *pieces[1:]] if pieces else []
 
 
 def predictor_clause(frame: Frame, step: int, trained: float) -> Pieces:
@@ -109,10 +127,11 @@ def predictor_clause(frame: Frame, step: int, trained: float) -> Pieces:
     return [plain(f"; the {BIGRAM} baseline ({shortcut_name(BIGRAM)}) scores "), number(rows[0], decimals=3)]
 
 
-def whole_answers_clause(frame: Frame, step: int, trained: float) -> Pieces:
-    """What accuracy counts where an answer is several tokens, and the share of tokens; empty for one token.
+def whole_answers_sentence(frame: Frame, step: int, trained: float) -> list[Pieces]:
+    """Where an answer has several tokens: the share of correct answers and of correct tokens; else nothing.
 
-    The length is the trained one: ``; whole answers right at length 11: 0.09 [0.07, 0.12] (0.76 of tokens)``.
+    The length is the trained one: ``At length 11, 0.09 [0.07, 0.12] of whole answers and 0.76 of their tokens are
+    correct.``
 
     Args:
         frame: rows of one run.
@@ -126,8 +145,8 @@ def whole_answers_clause(frame: Frame, step: int, trained: float) -> Pieces:
         return []
     at = nearest(shared, trained)
     accuracy = lengths[at]
-    words = count(accuracy, "length", "; whole answers right at length ", ": ")
-    return [words, *estimate(accuracy), plain(" ("), number(tokens[at]), plain(" of tokens)")]
+    both: Pieces = [plain(" of whole answers and "), number(tokens[at]), plain(" of their tokens are correct.")]
+    return [[count(accuracy, "length", "At length ", ", "), *estimate(accuracy), *both]]
 
 
 @of_rows
@@ -288,10 +307,9 @@ def _course(frame: Frame, verdict: Row, trained: float) -> Pieces:
     start = next(row for row in curve if row["length"] == first)
     end = next((row for row in curve if failed is not None and row["length"] == failed["value"]), None)
     if end is not None:
-        under = "" if law == "matched" else f" on the {law} test set"
-        made: Pieces = [plain("accuracy falls from "), *estimate(start), count(start, "length", " at length ", " to ")]
-        at = count(end, "length", " at length ", under)
-        return [*made, *estimate(end), at, *composed(frame, end, trained)]
+        falls: Pieces = [plain("accuracy falls from "), *estimate(start), at_length(start, trained), plain(" to ")]
+        there = at_length(end, trained, law=True, number_of=True)
+        return [*falls, *estimate(end), there, *composed(frame, end, trained)]
     unseen = verdict["label"] == UNSEEN_POSITION
     both = stack([_curve(frame, step, "accuracy", one) for one in LAWS]).rows()
     top = float("inf") if missing(verdict["length"]) else float(verdict["length"])
@@ -306,25 +324,19 @@ def _course(frame: Frame, verdict: Row, trained: float) -> Pieces:
     lowest = min(both, key=lambda row: float(row["value"]))
     highest = max(float(row["value"]) for row in both)
     longest = max(both, key=lambda row: float(row["length"]))
-    or_above = "" if proportion(float(lowest["value"])) == proportion(highest) else " or above"
-    under = "" if lowest["law"] == "matched" else f" on the {lowest['law']} test set"
-    if verdict["label"] != SCALE_ROBUST:
-        fallen: Pieces = [
-            plain("accuracy is lowest with "),
-            *estimate(lowest),
-            count(lowest, "length", " at length ", under),
-            *composed(frame, lowest, trained),
-        ]
-        every = count(start, "length", f", of every {'measured' if unseen else 'tested'} length from ")
-        return [*fallen, every, count(longest, "length", " to ")]
+    which = "measured" if unseen else "tested"
+    lengths = [at_length(start, trained, f" at every {which} length from "), at_length(longest, trained, " to ")]
     # Of values that are written alike the widest interval is quoted; an exact value is of one length only.
-    drawn = [] if or_above else [row for row in both if not missing(row["low"])]
-    least = estimate(min(drawn, key=lambda row: float(row["low"]))) if drawn else [number(lowest)]
-    made = [plain("accuracy stays at "), *least, count(start, "length", f"{or_above} at every tested length from ")]
-    made.append(count(longest, "length", " to "))
-    if not or_above:
-        return made
-    return [*made, plain("; it is lowest with "), *estimate(lowest), count(lowest, "length", " at length ", under)]
+    if proportion(float(lowest["value"])) == proportion(highest):
+        drawn = [row for row in both if not missing(row["low"])]
+        least = estimate(min(drawn, key=lambda row: float(row["low"]))) if drawn else [number(lowest)]
+        return [plain("accuracy is "), *least, *lengths]
+    there = at_length(lowest, trained, law=True, number_of=True)
+    worst: Pieces = [*estimate(lowest), there, *composed(frame, lowest, trained)]
+    if verdict["label"] == SCALE_ROBUST:
+        return [plain("accuracy is at least "), number(lowest), *lengths, plain(". It is lowest with "), *worst]
+    between = [at_length(start, trained, f", of every {which} length from "), at_length(longest, trained, " to ")]
+    return [plain("accuracy is lowest with "), *worst, *between]
 
 
 def _inside(lengths: Sequence[int], trained: float) -> list[int]:
@@ -348,9 +360,10 @@ class _Fit:
 
     @property
     def clause(self) -> Pieces:
-        """``skill 1.00 [0.79, 1.00] at length 32, against a threshold of 0.95``."""
-        at = count(self.row, "length", " at length ", ", against a threshold of ")
-        return [plain("skill "), *estimate(self.row), at, threshold(self.verdict, "fitted")]
+        """``skill is 1.00 [0.79, 1.00] at length 32, and the threshold is 0.95``."""
+        and_threshold = "; the threshold is " if self.open else ", below the threshold of "
+        at = count(self.row, "length", " at length ", and_threshold)
+        return [plain("skill is "), *estimate(self.row), at, threshold(self.verdict, "fitted")]
 
 
 def _fit(frame: Frame, verdict: Row, trained: float) -> _Fit | None:
@@ -371,7 +384,7 @@ def _fit(frame: Frame, verdict: Row, trained: float) -> _Fit | None:
 def _unfitted(fit: _Fit | None, verdict: Row) -> Pieces:
     if fit is None:
         return [plain("skill at trained lengths does not reach "), threshold(verdict, "fitted")]
-    return [*fit.clause, plain(" at every tested trained length")]
+    return fit.clause
 
 
 def _more(verdict: Row) -> Pieces:
@@ -395,7 +408,7 @@ def _rail_behaviour(frame: Frame, step: int, trained: float | None) -> Pieces:
         return [asked("step", step, "Behaviour is not measured at step ", ".")]
     fit = None if trained is None else _fit(frame, verdict, trained)
     if fit is not None and fit.open:
-        return [plain(f"{WORDS[UNDECIDED]}: "), *fit.clause, *_decides(verdict, fit), plain(".")]
+        return [plain(f"{WORDS[UNDECIDED]}. "), *_capitals(fit.clause), *_decides(verdict, fit), plain(".")]
     if verdict["label"] == NOT_FITTED:
         return [
             plain("No. It does not solve the trained lengths"),
@@ -406,7 +419,7 @@ def _rail_behaviour(frame: Frame, step: int, trained: float | None) -> Pieces:
     further = [plain("."), *_followed(frame, failed, trained), *_strata(frame, step, trained)]
     if failed is not None:
         kept: Pieces = (
-            [] if missing(failed["low"]) else [count(failed, "low", "; up to ", " every tested length passes")]
+            [] if missing(failed["low"]) else [count(failed, "low", ". Every tested length up to ", " passes")]
         )
         under = "" if failed["law"] == "matched" else f" on the {failed['law']} test set"
         if (
@@ -415,7 +428,7 @@ def _rail_behaviour(frame: Frame, step: int, trained: float | None) -> Pieces:
             and failed["value"] == first_judged(frame, CHALLENGE, trained, step)
         ):
             under += ", the first length at which it is tested"
-        return [plain("No. "), count(failed, "value", "Failure length ", under), *kept, *further]
+        return [plain("No. "), count(failed, "value", "It fails at length ", under), *kept, *further]
     if verdict["label"] == SCALE_ROBUST:
         made: Pieces = [plain("Yes. Skill is shown to be at least "), threshold(verdict, "robust")]
         made.append(plain(" at every tested length"))

@@ -102,7 +102,7 @@ def components(frame: Frame, step: int) -> Pieces:
 
 
 def strata_clause(frame: Frame, step: int) -> Pieces:
-    """What strata add to the verdict: ``; small margins fail: lead 1 has 0.42 [0.34, 0.51] at length 187, ...``.
+    """What strata add to the verdict: ``small margins fail: lead 1 has 0.42 [0.34, 0.51] at length 187, ...``.
 
     Empty without rows. A blurred threshold errs only on small margins, so a verdict that does not name them hides a
     part of what was measured.
@@ -110,7 +110,7 @@ def strata_clause(frame: Frame, step: int) -> Pieces:
     row = together(frame, step)
     if row is None:
         return []
-    return [plain("; "), *_sentence(row, each_stratum(frame, step))]
+    return _sentence(row, each_stratum(frame, step))
 
 
 def strata_sentence(frame: Frame, step: int, trained: float) -> Pieces:

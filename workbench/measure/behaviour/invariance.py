@@ -37,23 +37,25 @@ SHIFT, FILLER = "shift_agreement", "filler_agreement"
 QUANTITIES = (
     Quantity(
         SHIFT,
-        "share of strings of n tokens answered alike when all position ids are moved by an offset (mode), tokens "
-        "unchanged; 1 where positions are read by differences alone, undefined where none are read",
+        "Share of sequences of n tokens whose answer stays the same when all position ids move by an offset "
+        "(mode) and the tokens stay. It is 1 if the model uses only differences of positions, and undefined "
+        "if it uses no position ids. It does not depend on whether answers are correct.",
         "share",
         0,
         1,
         formula="⟨1[f(x, i + o) = f(x, i)]⟩",
-        where="f: answer to the string x with position ids i, o: the offset",
+        where="f: answer to the sequence x with position ids i, o: the offset",
     ),
     Quantity(
         FILLER,
-        "share of strings of N tokens (mode) answered alike when neutral tokens (target) are inserted at random places "
-        "until there are n; 1 where neither length nor place matters",
+        "Share of sequences of N tokens (mode) whose answer stays the same when neutral tokens (target) are "
+        "inserted at random positions until there are n. It is 1 if neither length nor position matters. It "
+        "does not depend on whether answers are correct.",
         "share",
         0,
         1,
         formula="⟨1[f(x + e) = f(x)]⟩",
-        where="f: answer, x + e: the string x of N tokens with n − N neutral tokens inserted",
+        where="f: answer, x + e: the sequence x of N tokens with n − N neutral tokens inserted",
     ),
 )
 NO_IDS = "the model reads no position ids"

@@ -80,8 +80,9 @@ _BAR = f"min({ROBUST:g}, {ROBUST:g} s)"
 QUANTITIES = (
     Quantity(
         "accuracy",
-        "share of queries at exact prefix length n answered right; an answer of several tokens is right only if all of "
-        "them are",
+        "Share of queries at exactly prefix length n that the model answers correctly. An answer of several "
+        "tokens counts only if all of them are correct. There is one value per test set and length; `chance` "
+        "is what a constant answer reaches.",
         "share",
         0,
         1,
@@ -90,7 +91,8 @@ QUANTITIES = (
     ),
     Quantity(
         "exact_match",
-        "share of sequences whose every supervised query up to n is right",
+        "Share of sequences in which every supervised query up to length n is answered correctly. It is at "
+        "most the accuracy at n, and each further query can only lower it.",
         "share",
         0,
         1,
@@ -99,7 +101,8 @@ QUANTITIES = (
     ),
     Quantity(
         "token_accuracy",
-        "where the answer is several tokens: share of them that are right, mean over sequences",
+        "Share of the answer tokens that are correct, for answers of several tokens: mean over sequences. It "
+        "is at least `accuracy`, which counts only whole answers.",
         "share",
         0,
         1,
@@ -108,32 +111,35 @@ QUANTITIES = (
     ),
     Quantity(
         "coupling_accuracy",
-        "where the model predicts position ids: share of sequences whose tokens (target tokens) or ids (target ids) "
-        "are all right when the right ones are fed; all other quantities want both",
+        "For models that also predict position ids: share of sequences in which all tokens (target `tokens`) "
+        "or all ids (target `ids`) are correct, given the correct ones before. All other quantities require "
+        "both.",
         "share",
         0,
         1,
     ),
     Quantity(
         "stratum_accuracy",
-        "accuracy at n on strings of a stated hard kind (target), drawn on purpose, outside the verdict; for majority "
-        "small margins, where alone a blurred threshold errs",
+        "Accuracy at n on one kind of hard input (target), such as majority sequences with a small margin. "
+        "These inputs are drawn on purpose and do not enter the verdict. A value far below `accuracy` shows "
+        "that the model fails mainly on hard inputs.",
         "share",
         0,
         1,
         formula="⟨1[ŷ_{n} = y_{n}]⟩_{h}",
-        where="⟨·⟩_{h}: mean over the strings of the hard kind h alone",
+        where="⟨·⟩_{h}: mean over only the sequences of the hard kind h",
     ),
     Quantity(
         "loss",
-        "mean loss at exact prefix length n (nats, or squared error)",
+        "Mean loss at exactly prefix length n: cross-entropy in nats, or the squared error of a real-valued "
+        "answer. Lower is better.",
         "nats",
         0,
         formula="⟨−log p(y_{n})⟩, of real answers ⟨|ŷ_{n} − y_{n}|^{2}⟩",
     ),
     Quantity(
         "chance",
-        "accuracy of the best constant answer at n",
+        "Accuracy of the best constant answer at n. An accuracy near this value shows no skill.",
         "share",
         0,
         1,
@@ -143,71 +149,80 @@ QUANTITIES = (
     ),
     Quantity(
         "shortcut",
-        "accuracy of a stated shortcut oracle (target) at n, on strings of its own",
+        "Accuracy at n of a known shortcut (target): a rule that ignores part of the input. It is computed on "
+        "sequences of its own. High values mean that this test set does not rule out the shortcut.",
         "share",
         0,
         1,
         formula="⟨1[g(x_{1} … x_{n}) = y_{n}]⟩",
-        where="g: the stated shortcut",
+        where="g: the shortcut",
         interval=False,
     ),
     Quantity(
         "skill",
-        "(accuracy - floor) / (1 - floor); floor = chance, under the challenge law the best of chance and shortcuts, "
-        f"from strings of its own; the interval is {LEVEL_TEXT} over all planned looks",
+        "Accuracy beyond the baseline, rescaled to 0 at the baseline and 1 without errors. The baseline is "
+        "`chance`; on the challenge test set it is the best of chance and the shortcuts, measured on separate "
+        f"sequences. The {LEVEL_TEXT} interval holds over all planned interim tests together.",
         "share",
         None,
         1,
         formula="(a(n) − f) / (1 − f)",
-        where="a(n): accuracy as it is, f: chance, under the challenge law the best of chance and shortcuts",
+        where="a(n): accuracy of the unchanged model, f: chance; on the challenge test set the best of chance and "
+        "shortcuts",
     ),
     Quantity(
         "failure_length",
-        f"first judged length beyond training where skill is shown to be below {ROBUST:g} of the mean trained skill of "
-        "its law, and at the next one too (at the last one, on a second batch); low is the last length up to which all "
-        "cells pass; censored where there is none",
+        f"First tested length beyond training at which skill is significantly below {ROBUST:g} of its mean at "
+        "trained lengths, on one test set. The next tested length must confirm it; at the last length, a "
+        "second batch does. `low` is the last length up to which all tested lengths pass. The value is "
+        "censored if no length fails.",
         "tokens",
         1,
         formula=f"min {{ n > N : u(n) < {_BAR} and u(n′) < {_BAR} }}",
-        where="u: upper limit of skill, s: mean skill inside training, n′: the judged length after n; the last one "
-        "is judged twice",
+        where="u: upper limit of skill, s: mean skill at trained lengths, n′: the next tested length; the last one "
+        "is tested twice",
     ),
     Quantity(
         "first_wrong",
-        "where there is one string per length: the first length beyond training that is answered wrong, of all lengths",
+        "First length beyond training that is answered incorrectly, for tasks with a single sequence per "
+        "length. All lengths are evaluated.",
         "tokens",
         1,
         formula="min { n > N : ŷ_{i} ≠ y_{i} for an i in n − π + 1 … n }",
-        where="π: lengths after which the answers come around",
+        where="π: number of lengths after which the answers repeat",
         interval=False,
     ),
     Quantity(
         "near_ties",
-        "whether accuracy on hard strings (target: what the task calls them), drawn on purpose, is kept beyond "
-        "training: hold, fail or open; a qualifier of the verdict, and no part of it",
+        "Whether accuracy on the hard inputs of the task (named by the target) holds beyond training: `hold`, "
+        "`fail` or `open` (inconclusive). These inputs are drawn on purpose. The label qualifies the verdict "
+        "and is not part of it.",
         "label",
     ),
     Quantity(
         "stratum_verdict",
-        "whether accuracy on one stated hard kind (target) is kept beyond training: hold, fail or open, with the "
-        "accuracy in the cell that shows it, which drops most of all that were compared",
+        "Whether accuracy on one kind of hard input (target) holds beyond training: `hold`, `fail` or `open` "
+        "(inconclusive). The value is the accuracy at the test set and length that decide it, where the drop "
+        "is largest of all compared.",
         "share",
         0,
         1,
     ),
     Quantity(
         "shortcut_agreement",
-        "share of the sequences of length n, of a stated kind where mode names one, on which the model is right "
-        "exactly where a stated shortcut (target) is; sequences on which the shortcut guesses are left out",
+        "Share of sequences of length n on which the model is correct exactly when a known shortcut (target) "
+        "is. Mode names the kind of sequence, if the value covers only one kind. Sequences on which the "
+        "shortcut guesses are left out. Near 1, the model behaves like the shortcut.",
         "share",
         0,
         1,
         formula="⟨1[1[ŷ_{n} = y_{n}] = 1[g(x_{1} … x_{n}) = y_{n}]]⟩",
-        where="g: the stated shortcut",
+        where="g: the shortcut",
     ),
     Quantity(
         "composition",
-        "where every sequence is of one stated kind (target), as in a mixture: the share of this kind at length n",
+        "Share of the sequences of length n that belong to one component (target), for tasks that mix "
+        "several. It describes the test set and not the model.",
         "share",
         0,
         1,
@@ -215,8 +230,9 @@ QUANTITIES = (
     ),
     Quantity(
         "verdict",
-        "not fitted, length-coupled, unseen position, scale-robust to the horizon, or undecided for a reason; from "
-        "behaviour alone",
+        "How accuracy changes beyond training: not fitted, length-coupled, unseen position, scale-robust, or "
+        "undecided with a reason. The row gives the longest tested length. The verdict depends only on "
+        "behaviour.",
         "label",
     ),
 )

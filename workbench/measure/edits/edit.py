@@ -75,7 +75,7 @@ class Edit:
         """The text of the edit on a chip of the dashboard."""
         if self.intervention:
             return f"{self.intervention.words} ({self.repair})"
-        head = f"L{self.layer} H{self.head}"
+        head = f"L{self.layer}H{self.head}"
         if self.kind == "patch":
             into = "" if self.query is None else f" into prefix {self.query:,}"
             return f"patch after block {self.layer} from prefix {self.donor:,}{into}"

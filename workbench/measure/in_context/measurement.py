@@ -46,66 +46,74 @@ ROWS = 512
 QUANTITIES = (
     Quantity(
         "answer_accuracy",
-        "share of the answers to a task given in the prompt that are right among the model's whole vocabulary, mean "
-        "over strings; length counts items of the question",
+        "Share of the answers to a task described in the prompt that are correct, when the model chooses from "
+        "its whole vocabulary. It is a mean over sequences. The length counts the items of the question.",
         "share", 0, 1,
-        formula="⟨(1/m) Σ_{j ≤ m} 1[ŷ_{j} = y_{j}]⟩", where="m: answers of a string, ŷ_{j}: the likeliest token",
+        formula="⟨(1/m) Σ_{j ≤ m} 1[ŷ_{j} = y_{j}]⟩", where="m: answers of a sequence, ŷ_{j}: the most likely token",
     ),
     Quantity(
         "candidate_accuracy",
-        "the same where the likeliest of the task's symbols alone counts as the answer",
+        "Share of the answers that are correct when the model chooses only among the symbols of the task. If "
+        "it is far above `answer_accuracy`, the model knows the answer but prefers tokens outside the task.",
         "share", 0, 1,
-        formula="⟨(1/m) Σ_{j ≤ m} 1[ŷ_{j} = y_{j}]⟩", where="m: answers of a string, ŷ_{j}: the likeliest symbol",
+        formula="⟨(1/m) Σ_{j ≤ m} 1[ŷ_{j} = y_{j}]⟩", where="m: answers of a sequence, ŷ_{j}: the most likely symbol",
     ),
     Quantity(
         "answer_log_probability",
-        "log-probability of the right answer, mean over the answers of a string and over strings",
+        "Log-probability of the correct answer in nats: mean over the answers of a sequence, then over "
+        "sequences. It is 0 for a certain model; more negative is worse.",
         "nats", None, 0,
-        formula="⟨(1/m) Σ_{j ≤ m} log p(y_{j})⟩", where="m: answers of a string",
+        formula="⟨(1/m) Σ_{j ≤ m} log p(y_{j})⟩", where="m: answers of a sequence",
     ),
     Quantity(
-        "candidate_chance", "one over the number of the task's symbols", "share", 0, 1,
+        "candidate_chance",
+        "Accuracy of a uniform guess among the symbols of the task: one divided by their number.", "share", 0, 1,
         formula="c = 1/k", where="k: symbols", interval=False,
     ),
     Quantity(
         "answer_skill",
-        "(accuracy among the whole vocabulary - chance) / (1 - chance), chance being that among symbols; each end of "
-        "the interval is wrong with probability 0.025 at most",
+        "Accuracy over the whole vocabulary beyond a uniform guess among the symbols, rescaled to 0 for the "
+        "guess and 1 without errors. Each end of the interval is wrong with probability at most 0.025.",
         "share", None, 1,
         formula="(a − c) / (1 − c)", where="a: answer_accuracy, c: candidate_chance",
     ),
-    Quantity("prompt_tokens", "tokens of a prompt with a question of n items", "tokens", 1, interval=False),
+    Quantity("prompt_tokens", "Number of tokens of a prompt whose question has n items.", "tokens", 1, interval=False),
     Quantity(
-        "window_share", "tokens of a prompt as a share of the positions that the model was trained on", "share", 0,
+        "window_share",
+        "Length of the prompt divided by the number of positions that the model was trained on. Above 1, the "
+        "prompt contains positions that the model has never seen.", "share", 0,
         formula="t / W", where="t: prompt_tokens, W: positions of the window", interval=False,
     ),
     Quantity(
         "judged_skill",
-        "answer_skill at a length inside the window, with the limits that the verdict reads: each is wrong with "
-        "probability at most 0.025 / (number of judged lengths)",
+        "`answer_skill` at a length inside the context window, with the stricter limits that the verdict "
+        "uses. Each limit is wrong with probability at most 0.025 divided by the number of tested lengths.",
         "share", None, 1,
         formula="(a − c) / (1 − c)", where="a: answer_accuracy, c: candidate_chance",
     ),
     Quantity(
         "capable_from",
-        f"smallest judged length at which judged_skill is shown to be at least {FITTED:g}",
+        f"Smallest tested number of items at which `judged_skill` is significantly at least {FITTED:g}. It is "
+        "missing if the model never reaches this skill.",
         "items", 1,
         formula=f"K_{{0}} = min {{ n : l(n) ≥ {FITTED:g} }}", where="l: lower limit of judged_skill", interval=False,
     ),
     Quantity(
         "decays_from",
-        f"first of two judged lengths in a row at which judged_skill is shown to be below {ROBUST:g} of its reference, "
-        "the largest lower limit from capable_from up to the length before; without capable_from, below half of the "
-        f"largest lower limit, which is at least {PARTIAL:g}; low is the longest length before it up to which skill is "
-        "shown to be kept; censored where no decay is shown",
+        f"First of two tested lengths in a row at which `judged_skill` is significantly below {ROBUST:g} of "
+        "its reference. The reference is the largest lower limit from `capable_from` up to the length before. "
+        "Without `capable_from`, skill must fall below half of the largest lower limit, which must be at "
+        f"least {PARTIAL:g}. `low` is the longest earlier length up to which skill holds. The value is "
+        "censored if no decay is shown.",
         "items", 1,
         formula=f"min {{ n > K_{{0}} : u(n) < {ROBUST:g} r(n) and u(n′) < {ROBUST:g} r(n′) }}",
-        where="u: upper limit of judged_skill, r: its reference, n′: the next judged length",
+        where="u: upper limit of judged_skill, r: its reference, n′: the next tested length",
     ),
     Quantity(
         "in_context_verdict",
-        "what a presentation (target) shows of a model that was not trained on the task: holds to the length of the "
-        "row, decays from it, partial and decays from it, not capable, or undecided from it",
+        "How a model that was not trained on the task handles longer questions, for one way of presenting the "
+        "task (target). It holds up to a length, decays from a length, is partial and decays, is not capable, "
+        "or is undecided. The length is that of the row.",
         "label",
     ),
 )  # fmt: skip

@@ -41,18 +41,21 @@ class NeighbourAsymmetry(Measurement):
     quantities = (
         Quantity(
             "neighbour_asymmetry",
-            "share of strings whose right neighbour of the query is answered, minus that whose left one is, among the "
-            "whole vocabulary; the strings are the same but for the query, one place on for the left",
+            "Difference between two accuracies over the whole vocabulary: when the prompt requests the right "
+            "neighbour of a word, minus when it requests the left one. Both use the same sequences, except that "
+            "the query moves by one position. Positive values mean that the right neighbour is found more often.",
             "share", -1, 1,
-            formula="⟨1[ŷ_{r} = y_{r}] − 1[ŷ_{l} = y_{l}]⟩", where="r, l: asked for the right and the left neighbour",
+            formula="⟨1[ŷ_{r} = y_{r}] − 1[ŷ_{l} = y_{l}]⟩",
+            where="r, l: the right and the left neighbour is requested",
         ),
-        p_quantity("neighbour_asymmetry", "right against left neighbour"),
+        p_quantity("neighbour_asymmetry", "correct for the right neighbour, against correct for the left one"),
         Quantity(
-            "candidate_asymmetry", "the same where the likeliest of the task's symbols alone counts as the answer",
+            "candidate_asymmetry", "The same difference when the model chooses only among the symbols of the task.",
             "share", -1, 1,
-            formula="⟨1[ŷ_{r} = y_{r}] − 1[ŷ_{l} = y_{l}]⟩", where="r, l: asked for the right and the left neighbour",
+            formula="⟨1[ŷ_{r} = y_{r}] − 1[ŷ_{l} = y_{l}]⟩",
+            where="r, l: the right and the left neighbour is requested",
         ),
-        p_quantity("candidate_asymmetry", "right against left neighbour"),
+        p_quantity("candidate_asymmetry", "correct for the right neighbour, against correct for the left one"),
     )  # fmt: skip
     sequences = 128
     laws = ()

@@ -100,8 +100,8 @@ class Connection:
 
 
 def head_name(layer: int | None, head: int | None) -> str:
-    """Return the label of a head in notes and on screen, ``L0 H3``; ``all heads`` if no head is chosen."""
-    return "all heads" if layer is None or head is None else f"L{layer} H{head}"
+    """Return the label of a head in sentences and on screen, ``L0H3``; ``all heads`` if no head is chosen."""
+    return "all heads" if layer is None or head is None else f"L{layer}H{head}"
 
 
 def connections_of(layers: int, heads: int, mlps: bool) -> list[Connection]:

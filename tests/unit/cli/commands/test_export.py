@@ -59,10 +59,7 @@ def test_the_folder_is_the_run(exported: Run) -> None:
 def test_the_card_says_what_the_rows_say(exported: Run) -> None:
     card = (exported.path / "README.md").read_text()
     assert card.startswith("---\nlibrary_name: lengthlens\n")
-    assert (
-        "Length-coupled at step 1,200 (measured to length 256, n 512 or more where sequences are drawn): skill falls below 0.9"
-        in card
-    )
+    assert "Length-coupled at step 1,200. Accuracy falls from 1.00" in card
     assert "fails at, matched test set: (32, 48]" in card
     assert "since 800 (last different: 70)" in card
     assert "\n\nin parentheses: not tested" in card, "what a table means stands below it"
@@ -81,16 +78,16 @@ def test_the_card_says_what_the_rows_say(exported: Run) -> None:
 def test_new_shards_come_along_as_one_table_and_the_run_is_left_alone(make_run: Any, tmp_path: Path) -> None:
     run = make_run(majority(), make_task("majority"), trained=9, steps=(0, 100))
     shared = {"run": run.name, "step": 100, "measurement": "behaviour"}
-    verdict = row(**shared, quantity="verdict", label="scale-robust", length=73, n=512, note="<b>|` it is so")
+    verdict = row(**shared, quantity="verdict", label="undecided", length=73, n=512, note="<b>|` it is so")
     metadata = {"spec": '{"version": 4}', "key": "k", "sha256": run.meta(100)["sha256"], "run": run.id}
     write_shard(shard_path(run.path, "behaviour", 100, "k"), [verdict], metadata)
     before = sorted(run.path.rglob("*"))
     export(run.path, tmp_path / "hub")
     assert sorted(run.path.rglob("*")) == before
     assert not (tmp_path / "hub" / "measurements").exists()
-    assert Table.load(tmp_path / "hub").frame(quantity="verdict")["label"].tolist() == ["scale-robust"]
+    assert Table.load(tmp_path / "hub").frame(quantity="verdict")["label"].tolist() == ["undecided"]
     card = (tmp_path / "hub" / "README.md").read_text()
-    assert "Scale-robust at step 100" in card
+    assert "Undecided at step 100" in card
     assert "&lt;b&gt;\\|\\` it is so" in card
     assert [file.name for file in tmp_path.iterdir() if file.name.startswith(".")] == []
 

@@ -50,11 +50,13 @@ def test_the_verdict_says_since_when_it_holds(run: Any, capsys: pytest.CaptureFi
     few = ("undecided", "too few strings")
     measured(run, {0: ("not fitted", ""), 100: few, 200: ("scale-robust", ""), 300: ("scale-robust", "")})
     text = shown(run, capsys)
-    assert "Scale-robust at step 300 (measured to length 73, n 512 or more): it is so." in text
+    assert "Scale-robust at step 300. Accuracy is 1.00 [0.99, 1.00] at every tested length from 9" in text
+    assert "tested up to length 73, n 512 or more" in text
     assert "since 200 (last different: 0)" in text
     assert "undecided, too few strings" in text, "in the table over training"
     early = shown(run, capsys, 100)
-    assert "Undecided, too few strings, at step 100" in early
+    assert "Undecided at step 100." in early
+    assert "; reason: too few strings" in early
     assert "since" not in early
     assert "since" not in shown(run, capsys, 0), "of what is not fitted nothing began"
 
@@ -124,18 +126,18 @@ def test_near_ties_stand_beside_the_verdict(run: Any, capsys: pytest.CaptureFixt
     note = "lead 1: 0.50 [0.41, 0.59] at 73 (matched law), 1.00 [0.97, 1.00] at 9; worst of 10 cells"
     ties = {"quantity": "near_ties", "label": "fail", "note": note}
     measured(run, {300: ("scale-robust", "")}, ties | {"target": "small margins"})
-    assert f"small margins fail: {note}" in shown(run, capsys)
+    assert f"Small margins fail, {note}." in shown(run, capsys)
     where = {"law": "matched", "mode": "teacher_forced", "length": 73, "n": 128, "distinct": 4}
     cell = {"quantity": "stratum_verdict", "target": "lead 1", "label": "fail", **where}
     limits = {"value": 0.5, "low": 0.41, "high": 0.59, "note": "1.00 [0.97, 1.00] at 9; worst of 5 cells"}
     measured(run, {300: ("scale-robust", "")}, ties | {"target": "small margins"}, cell | limits)
-    few = note.replace("(matched law)", "(matched law, over 4 distinct sequences)")
-    assert f"small margins fail: {few}" in shown(run, capsys)
+    few = "Small margins fail: lead 1 has 0.50 [0.41, 0.59] over 4 distinct sequences at length 73, worst of 10 cells."
+    assert few in shown(run, capsys)
 
 
 def test_hard_inputs_without_a_name_are_called_so(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
     measured(run, {300: ("scale-robust", "")}, {"quantity": "near_ties", "label": "open", "note": ""})
-    assert "hard inputs are inconclusive" in shown(run, capsys)
+    assert "Hard inputs are inconclusive" in shown(run, capsys)
 
 
 def test_of_a_folder_of_runs_their_verdicts_are_shown(
@@ -181,14 +183,14 @@ def test_the_number_of_sequences_is_that_of_drawn_ones_or_all_there_are(
     """A length with few sequences is evaluated on all of them, so that "n 512 or more" does not hold there."""
     few = {"quantity": "accuracy", "law": "matched", "mode": "teacher_forced", "length": 4, "value": 1.0, "n": 16}
     measured(run, {300: ("scale-robust", "")}, few | {"note": "all 16 sequences"})
-    assert "measured to length 73, n 512 or more where sequences are drawn" in shown(run, capsys)
+    assert "tested up to length 73, n 512 or more where sequences are drawn" in shown(run, capsys)
 
 
 def test_where_an_answer_is_several_tokens_both_shares_are_shown(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
     place = {"law": "matched", "length": 9, "mode": "teacher_forced"}
     measured(run, {300: ("scale-robust", "")}, {"quantity": "token_accuracy", "value": 0.76, **place})
     output = shown(run, capsys)
-    assert "whole answers right at length 9: 1.00 [0.99, 1.00] (0.76 of tokens)" in output
+    assert "At length 9, 1.00 [0.99, 1.00] of whole answers and 0.76 of their tokens are correct." in output
     assert "Accuracy: whole answers right. An answer is right only if all its tokens are." in output
 
 

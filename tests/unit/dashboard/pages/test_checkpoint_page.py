@@ -137,7 +137,7 @@ def test_the_note_is_about_the_chosen_query(run: Any) -> None:
     asked = asked_of(run, default_cursor(run), {**EXTRAS, "pos": "3"})
     shown = BOARD.show(asked, {"look": Job(state="done", result=found()), "read": None}, LOOK, ["figure"])
     words = said(shown.note)
-    assert words.startswith("Query at prefix 3. L0 H0 gives 0.75 of the query\u2019s attention to 1: 3 of 4 keys")
+    assert words.startswith("Query at prefix 3. L0H0 gives 0.75 of the query\u2019s attention to 1: 3 of 4 keys")
     assert shown.tokens["query"] == 3
 
 
@@ -234,7 +234,7 @@ def test_the_head_table_lists_every_head_and_marks_the_chosen(run: Any) -> None:
     assert len(body) == run.n_layers * run.n_heads
     chosen = [line for line in body if line.className == "on"]
     assert len(chosen) == 1
-    assert chosen[0].children[0].children.children == "L1 H2"
+    assert chosen[0].children[0].children.children == "L1H2"
     assert "at length 200" in slice_text
 
 
@@ -298,17 +298,17 @@ def test_an_ablated_head_has_one_accuracy_drop_that_of_its_test_where_it_has_one
     table, slice_text = head_tables.head_rows(run_of_tested_heads(), Cursor("r", 7, 16, 1, 0))
     cells = {line.children[0].children.children: line.children[1] for line in table.children[1].children}
     assert {name: cell.children[0].children for name, cell in cells.items()} == {
-        "L0 H0": "0.09", "L1 H0": "\u22120.01", "L1 H1": "0.00"
+        "L0H0": "0.09", "L1H0": "\u22120.01", "L1H1": "0.00"
     }  # fmt: skip
-    assert [name for name, cell in cells.items() if "soft" in cell.children[0].className] == ["L0 H0"]
-    assert cells["L1 H0"].title == "\u22120.01 [\u22120.040, 0.010]; n 512"
-    assert slice_text.endswith("ablation of L1 H0, L1 H1: n 512; grey: screening, n 64")
+    assert [name for name, cell in cells.items() if "soft" in cell.children[0].className] == ["L0H0"]
+    assert cells["L1H0"].title == "\u22120.01 [\u22120.040, 0.010]; n 512"
+    assert slice_text.endswith("ablation of L1H0, L1H1: n 512; grey: screening, n 64")
 
 
 def test_each_fact_of_a_head_names_its_number_of_sequences() -> None:
     """A header with the smallest number stood above values of other numbers."""
     facts, slice_text = head_tables.fact_rows(run_of_tested_heads(), Cursor("r", 7, 16, 1, 0))
-    assert slice_text == "L1 H0 \u00b7 length 16 \u00b7 95 % CI"
+    assert slice_text == "L1H0 \u00b7 length 16 \u00b7 95 % CI"
     first, groups = facts.children[0].children, facts.children[1].children[2::2]
 
     def texts(items: Any) -> list[str]:

@@ -80,7 +80,7 @@ def test_its_page_is_over_items_with_tokens_beside_and_nothing_about_training(co
     behaviour, mechanism = (texts(prose.rail(run, row, at.cursor)) for row in ("behaviour", "mechanism"))
     assert "at 4 items" in behaviour
     assert "at 8 items" in behaviour
-    assert f"L{at.cursor.layer} H{at.cursor.head}" in mechanism
+    assert f"L{at.cursor.layer}H{at.cursor.head}" in mechanism
     assert "Which heads matter, and what recovers accuracy?" in told
 
 

@@ -104,5 +104,5 @@ def test_a_patch_needs_a_prefix(prefix: Any) -> None:
 
 def test_every_edit_has_a_chip_that_takes_it_away() -> None:
     made = chips("zero.0.1,patch.0.3")
-    assert [said(chip).rstrip("×") for chip in made] == ["ablate L0 H1 (zero)", "patch after block 0 from prefix 3"]
+    assert [said(chip).rstrip("×") for chip in made] == ["ablate L0H1 (zero)", "patch after block 0 from prefix 3"]
     assert [chip.children[1].to_plotly_json()["props"]["data-drop-edit"] for chip in made] == ["zero.0.1", "patch.0.3"]

@@ -85,7 +85,7 @@ def test_where_it_is_explained_the_sentence_is_that_of_show_and_the_repairs_are_
     assert drawn
     text = texts(said).replace(" ", "")
     assert told(diagnosis_sentence(run.frame, step=3000, longest=run.trained)).replace(" ", "") in text
-    over = "Over training: step 1,000: nothing to explain at 128; step 3,000: position at 128 (selection at L0 H1)."
+    over = "Over training: step 1,000: nothing to explain at 128; step 3,000: position at 128 (selection at L0H1)."
     assert over.replace(" ", "") in text
     for panel in WHY:
         assert plot(panel, at(run, 3000), LOOK, "figure")[-1] == READY

@@ -70,11 +70,11 @@ def test_the_seven_stops_tell_the_rows_of_a_run_that_fails_past_its_training_len
     assert set(labels[labels["length"].isin([near, far])]["label"]) <= {"mixed", "undecided"}
     assert [made[at].title for at in (0, 1, 2, 3)] == [
         "The verdict: length-coupled", "Accuracy falls past training", "The probe falls",
-        "What L0 H1 attends to is not shown to change past training",
+        "What L0H1 attends to is not shown to change past training",
     ]  # fmt: skip
     drop = rows[(rows["quantity"] == "head_drop") & (rows["mode"] == "mean") & (rows["length"] == far)]
     assert f" by {estimate(*drop[['value', 'low', 'high']].to_numpy(float)[0])}" in made[3].text
-    assert "L0 H1 attends to " in made[3].text
+    assert "L0H1 attends to " in made[3].text
     assert "That is no more than its highest control, " in made[2].text
     restored = rows[(rows["quantity"] == "restored_share") & (rows["target"] == made[5].href.partition("edits=")[2])]
     assert any(estimate(*row) in made[5].text for row in restored[["value", "low", "high"]].to_numpy(float))

@@ -174,7 +174,7 @@ def test_it_opens_where_it_was_asked_to(runs: list[RunView]) -> None:
     run = runs[0]
     given = data_of_page(report_html([run], starts={A: Cursor(A, 100, 50, 1, 2)}))["runs"][0]
     assert (given["steps"][given["start"]["step"]], given["lengths"][given["start"]["length"]]) == (100, 50)
-    assert "L1 H2" in given["panels"]["heads-length"]["made"][0]["light"]["layout"]["meta"]["alt"]
+    assert "L1H2" in given["panels"]["heads-length"]["made"][0]["light"]["layout"]["meta"]["alt"]
 
 
 def test_of_many_checkpoints_some_are_held_and_the_start_is_one_of_them() -> None:

@@ -47,7 +47,7 @@ def test_the_default_head_is_the_leading_one_and_is_left_out_of_links() -> None:
     assert "layer=0&head=0" in write(Cursor("majority-nope-s0", 3000, 200, 0, 0), run)
     assert resolve("?layer=0&head=0", run)[0].head == 0
     (notice,) = resolve("?layer=9&head=9", run)[1]
-    assert notice.shown == "The page shows L0 H3."
+    assert notice.shown == "The page shows L0H3."
 
 
 def test_while_a_run_trains_the_default_is_the_last_measured_step() -> None:
@@ -80,7 +80,7 @@ def test_a_length_below_all_measured_ones_shows_the_first() -> None:
     ("search", "said"),
     [
         ("?step=abc", "“abc”, which is not a whole number"),
-        ("?layer=2", "head L2 H0"),
+        ("?layer=2", "head L2H0"),
         ("?head=-1", "head L0 H-1"),
         ("?layer=x&head=y", "“x, y”"),
         ("?view=rainbow", "view “rainbow”"),
@@ -95,7 +95,7 @@ def test_whatever_a_run_does_not_have_is_said(search: str, said: str) -> None:
 
 def test_every_stale_part_of_a_link_gets_its_own_notice() -> None:
     _, notices = resolve("?step=1700&len=60&layer=9", RUN)
-    assert [n.keep for n in notices] == ["Keep 1,500", "Keep 50", "Keep L0 H0"]
+    assert [n.keep for n in notices] == ["Keep 1,500", "Keep 50", "Keep L0H0"]
 
 
 def test_a_run_without_any_measured_length_is_shown_at_its_training_length() -> None:

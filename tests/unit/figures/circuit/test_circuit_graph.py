@@ -175,9 +175,9 @@ def test_a_node_whose_cutting_helps_or_was_not_asked_for_has_no_colour() -> None
         text.partition("<br>")[0]: (fill, text) for text, fill in zip(nodes.hovertext, nodes.marker.color, strict=True)
     }
     plain = TOKENS["light"]["surface"]
-    assert {name for name, (fill, _) in said.items() if fill != plain} == {"embedding", "L0 H0"}
+    assert {name for name, (fill, _) in said.items() if fill != plain} == {"embedding", "L0H0"}
     assert said["unembedding"][1] == "unembedding"
-    assert said["L1 H1"][1].startswith("L1 H1<br>accuracy drop without it <b>\u22120.500")
+    assert said["L1H1"][1].startswith("L1H1<br>accuracy drop without it <b>\u22120.500")
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_what_there_is_to_lose(here: float | None, trained: float | None, same: 
 )
 def test_what_is_said_at_an_edge(here: Effect, said: list[str]) -> None:
     lines = _hover(_Edge(here.name, here, effect(here.name, 0.2))).split("<br>")
-    assert lines[0] == "L0 H1 \u2192 MLP 0"
+    assert lines[0] == "L0H1 \u2192 MLP 0"
     assert all(line.startswith(wanted) for line, wanted in zip(lines[-len(said) :], said, strict=True))
     assert len(lines) == 2 + (here.row["length"] != N) + (not here.shown)
 

@@ -26,7 +26,7 @@ AT = {"run": "r", "step": 7, "law": "matched", "layer": 0, "head": 1, "measureme
 
 @pytest.fixture
 def made(synthetic: Any) -> Any:
-    """Rows of L0 H1 at step 7: length -> label (None = no such row), keys of its set, keys of its support."""
+    """Rows of L0H1 at step 7: length -> label (None = no such row), keys of its set, keys of its support."""
 
     def make(heads: dict[int, tuple[Any, ...]], distance: float = 0.05) -> Frame:
         rows = []
@@ -55,32 +55,32 @@ def clause(frame: Frame, trained: float | None = 32) -> str:
         # A query of the last 16 prefixes up to 125 sees 118.5 keys in the mean: 118.3 are nearly all of them.
         (
             {16: ("soft", 2, 3), 31: ("hardmax", 24.0, 24.4), 125: ("hardmax", 118.3, 118.6), 249: ("hardmax", 242.4, 243)},
-            "L0 H1 averages evenly over nearly all keys (24 to 242 keys, the mean over the last queries) at every measured length from 31 to 249",
+            "L0H1 averages evenly over nearly all keys (24 to 242 keys, the mean over the last queries) at every measured length from 31 to 249",
         ),
         (
             {32: ("hardmax", 1.0, 1.1), 64: ("hardmax", 1.02, 1.1), 256: ("hardmax", 1.04, 1.2)},
-            "L0 H1 attends to one key at every measured length from 32 to 256",
+            "L0H1 attends to one key at every measured length from 32 to 256",
         ),
         (
             {32: ("mixed", 1.3, 1.9), 128: ("undecided", 1.7, 2.4), 256: ("mixed", 1.9, 2.9)},
-            "L0 H1 attends to 1.3 to 1.9 keys at every measured length from 32 to 256, evenly in some sequences only where that is decided",
+            "L0H1 attends to 1.3 to 1.9 keys at every measured length from 32 to 256, evenly in some sequences only where that is decided",
         ),
-        ({32: ("undecided", 1.7, 2.4)}, "L0 H1 attends to 1.7 keys at length 32, whether evenly is undecided"),
-        ({32: ("hardmax", 8.2, 8.4)}, "L0 H1 averages evenly over 8.2 keys at length 32"),
-        ({32: ("mixed", 24.6, 20.0)}, "L0 H1 attends to nearly all keys (25 keys, the mean over the last queries) at length 32, evenly in some sequences only"),
+        ({32: ("undecided", 1.7, 2.4)}, "L0H1 attends to 1.7 keys at length 32, whether evenly is undecided"),
+        ({32: ("hardmax", 8.2, 8.4)}, "L0H1 averages evenly over 8.2 keys at length 32"),
+        ({32: ("mixed", 24.6, 20.0)}, "L0H1 attends to nearly all keys (25 keys, the mean over the last queries) at length 32, evenly in some sequences only"),
         (
             {32: ("soft", 9, 3.5), 64: ("soft", 20, 12.2), 256: ("soft", 40, 18.4)},
-            "L0 H1 spreads its attention unevenly over 3.5 to 18 keys at every measured length from 32 to 256",
+            "L0H1 spreads its attention unevenly over 3.5 to 18 keys at every measured length from 32 to 256",
         ),
         (
             {32: ("hardmax", 1.0, 1.2), 64: ("hardmax", 1.0, 1.3), 128: ("mixed", 1.4, 3.0), 256: ("soft", 9.0, 30.1)},
-            "L0 H1 attends to one key from 32 to 64; attends to 1.4 keys at length 128, evenly in some sequences only; "
+            "L0H1 attends to one key from 32 to 64; attends to 1.4 keys at length 128, evenly in some sequences only; "
             "spreads its attention unevenly over 30 keys at length 256",
         ),
-        ({32: ("soft",), 64: ("soft",)}, "L0 H1 weights its keys unevenly at every measured length from 32 to 64"),
-        ({32: ("hardmax",)}, "L0 H1 averages evenly over a set of keys at length 32"),
-        ({32: (None,)}, "L0 H1 is 0.05 [0.04, 0.06] from hardmax"),
-        ({32: (None,), 256: (None,)}, "L0 H1 is 0.05 from hardmax from length 32 to 256"),
+        ({32: ("soft",), 64: ("soft",)}, "L0H1 weights its keys unevenly at every measured length from 32 to 64"),
+        ({32: ("hardmax",)}, "L0H1 averages evenly over a set of keys at length 32"),
+        ({32: (None,)}, "L0H1 is 0.05 [0.04, 0.06] from hardmax"),
+        ({32: (None,), 256: (None,)}, "L0H1 is 0.05 from hardmax from length 32 to 256"),
         ({}, ""),
     ],
 )  # fmt: skip
@@ -178,10 +178,10 @@ def test_the_one_head_that_passes_leads_and_both_modes_are_said(tested: Any) -> 
         128: (0, 1, "named", {"mean": (0.21, 0.14, 0.27, ""), "resample": (0.24, 0.18, 0.29, "falls to chance")}),
     })  # fmt: skip
     found = leading_head(frame, step=7, length=200)
-    assert (found.place, found.name) == ((0, 1), "L0 H1")
+    assert (found.place, found.name) == ((0, 1), "L0H1")
     pieces = leading_clause(found)
     assert said(pieces) == (
-        "L0 H1 matters at length 128: without it, accuracy drops by 0.21 [0.14, 0.27] with its mean output in its place "
+        "L0H1 matters at length 128: without it, accuracy drops by 0.21 [0.14, 0.27] with its mean output in its place "
         "and by 0.24 [0.18, 0.29], to chance, with its output on another sequence in its place"
     )
     assert unfounded(pieces, frame, 32) == []
@@ -189,7 +189,7 @@ def test_the_one_head_that_passes_leads_and_both_modes_are_said(tested: Any) -> 
     assert (found.sized["mode"], (found.controls or {})["mean"]["head"]) == ("mean", 0)
     near = leading_head(frame, step=7, length=40)
     assert said(leading_clause(near)) == (
-        "L0 H0 matters at length 32: without it, accuracy drops by 0.60 [0.50, 0.70], to chance, with its mean output in "
+        "L0H0 matters at length 32: without it, accuracy drops by 0.60 [0.50, 0.70], to chance, with its mean output in "
         "its place and by 0.50 [0.40, 0.60], to chance, with its output on another sequence in its place"
     )
     assert near.sized is None, "a drop to chance has no size"
@@ -202,9 +202,9 @@ def test_where_no_head_passes_none_leads_and_all_are_shown(tested: Any) -> None:
     assert (found.place, found.name) == (None, "all heads")
     pieces = leading_clause(found)
     assert said(pieces) == (
-        "No single head is shown to matter at length 128: without L1 H0, accuracy drops by 0.30 [0.20, 0.40] with its "
+        "No single head is shown to matter at length 128: without L1H0, accuracy drops by 0.30 [0.20, 0.40] with its "
         "mean output in its place and by 0.08 [−0.02, 0.13] with its output on another sequence in its place. "
-        "Without L1 H1, the control, it drops by 0.01 [−0.01, 0.03] and by 0.01 [−0.01, 0.03]"
+        "Without L1H1, the control, it drops by 0.01 [−0.01, 0.03] and by 0.01 [−0.01, 0.03]"
     )
     assert unfounded(pieces, frame, 32) == []
     assert leading_clause(Leading(None)) == []
@@ -225,7 +225,7 @@ def test_both_modes_name_the_drop_and_whether_the_accuracy_that_is_left_is_at_ch
     ]
     tests = Frame.concat([tested({128: (0, 1, "named", test)}), Frame.of(synthetic.frame_of(left))])
     frame = Frame.concat([tests, behaving(synthetic, {128: (0.73, 0.69, 0.77)}, 0.5)])
-    first = "L0 H1 matters at length 128: without it, accuracy drops from 0.75 [0.71, 0.79] by 0.21 [0.14, 0.27]"
+    first = "L0H1 matters at length 128: without it, accuracy drops from 0.75 [0.71, 0.79] by 0.21 [0.14, 0.27]"
     last = (
         " with its mean output in its place and by 0.24 [0.18, 0.29], to chance, with its output on another sequence in "
         "its place"
@@ -248,8 +248,8 @@ def behaving(synthetic: Any, accuracies: dict[int, tuple[float, float | None, fl
 
 
 NOT_SHOWN = (
-    "No single head is shown to matter at length 45: without L0 H0, accuracy drops by 0.00 [−0.01, 0.01] with its mean "
-    "output in its place. Without L0 H1, the control, it drops by 0.01 [−0.01, 0.03]"
+    "No single head is shown to matter at length 45: without L0H0, accuracy drops by 0.00 [−0.01, 0.01] with its mean "
+    "output in its place. Without L0H1, the control, it drops by 0.01 [−0.01, 0.03]"
 )
 
 
@@ -268,8 +268,8 @@ def test_the_drops_of_the_candidate_stay_where_its_control_costs_as_much(tested:
     rows = tested({16: (0, 1, "not named", {"mean": (0.4, 0.35, 0.45, "")})}).to_pandas()
     rows.loc[rows["control"] == "least head", ["value", "low", "high"]] = [0.32, 0.27, 0.37]
     text = said(leading_clause(leading_head(Frame.of(rows), step=7, length=16)))
-    assert "without L0 H1, accuracy drops by 0.40 [0.35, 0.45]" in text
-    assert text.endswith("Without L0 H0, the control, it drops by 0.32 [0.27, 0.37]")
+    assert "without L0H1, accuracy drops by 0.40 [0.35, 0.45]" in text
+    assert text.endswith("Without L0H0, the control, it drops by 0.32 [0.27, 0.37]")
 
 
 @pytest.mark.parametrize(
@@ -352,12 +352,12 @@ def test_what_ablating_costs_is_claimed_only_where_it_is_shown(made: Any, ablate
         (
             shown,
             "without it, accuracy drops by 0.42 [0.27, 0.55] with its mean output in its place (screening, 64 sequences). "
-            "L0 H1 weights",
+            "L0H1 weights",
         ),
         (
             open_,
             "without it, accuracy is not shown to drop in every mode (0.42 [\u22120.01, 0.55] with its mean output in its "
-            "place; screening, 64 sequences). L0 H1 weights",
+            "place; screening, 64 sequences). L0H1 weights",
         ),
     ):
         frame = Frame.concat([made({64: ("soft",)}), costs])

@@ -167,10 +167,10 @@ def test_what_is_told_of_one_quantity(status: str, value: float | None, label: s
 @pytest.mark.parametrize(
     ("verdict", "kind", "does"),
     [
-        ("hardmax", "point", "L0 H0 averages evenly over a set of keys at length 8."),
-        ("hardmax", "sink", "L0 H0 rests on the first token at length 8."),
-        ("soft", "point", "L0 H0 weights its keys unevenly at length 8."),
-        ("", "point", "L0 H0: what its attention picks is not measured at length 8."),
+        ("hardmax", "point", "L0H0 averages evenly over a set of keys at length 8."),
+        ("hardmax", "sink", "L0H0 rests on the first token at length 8."),
+        ("soft", "point", "L0H0 weights its keys unevenly at length 8."),
+        ("", "point", "L0H0: what its attention picks is not measured at length 8."),
     ],
 )
 def test_what_a_head_does(verdict: str, kind: str, does: str) -> None:

@@ -86,14 +86,14 @@ def test_a_kind_of_hardmax_is_said_in_words(frame: pd.DataFrame) -> None:
     said, _ = figures.head_sentence(
         pd.concat([frame, pd.DataFrame(more, columns=list(FIELDS))]), step=10, length=64, layer=0, head=0
     )
-    assert "".join(text for text, _ in said) == "L0 H0 rests on the first token at length 64."
+    assert "".join(text for text, _ in said) == "L0H0 rests on the first token at length 64."
 
 
 def test_any_quantity_is_drawn_over_length(frame: pd.DataFrame) -> None:
     options: dict[str, Any] = {"step": 10, "layer": 0, "head": 0, "trained": 32}
     figure = figures.heads_over_length(frame, quantity="hardmax_distance", **options)
     data = figures.heads_over_length.data(frame, quantity="hardmax_distance", step=10, layer=0, head=0)
-    mine = data[data["series"] == "L0 H0"]
+    mine = data[data["series"] == "L0H0"]
     assert list(mine["value"]) == [0.2, 0.5]
     assert figure.layout.meta["title"] == "Hardmax distance"
 
@@ -126,7 +126,7 @@ def test_tables_are_pictures_too(frame: pd.DataFrame, function: str) -> None:
 def test_what_is_not_measured_is_named(frame: pd.DataFrame) -> None:
     with pytest.raises(NotMeasured, match="step 99"):
         figures.head_table(frame, step=99, length=64)
-    with pytest.raises(NotMeasured, match="L3 H0"):
+    with pytest.raises(NotMeasured, match="L3H0"):
         figures.head_facts(frame, step=10, length=64, layer=3, head=0)
     with pytest.raises(NotMeasured, match="beauty"):
         figures.heads_over_length(frame, quantity="beauty", step=10, layer=0, head=0, trained=32)
@@ -142,7 +142,7 @@ def test_bars_show_sizes_where_values_may_be_negative(frame: pd.DataFrame) -> No
 # ---- mass on a tie set that is everything ----------------------------------------------------------
 @pytest.fixture
 def past_critical(frame: pd.DataFrame) -> pd.DataFrame:
-    """The mass of L0 H0 falls and is 1 again past its critical length, where the set is all keys."""
+    """The mass of L0H0 falls and is 1 again past its critical length, where the set is all keys."""
     rows = [
         *about("argmax_mass", {(0, 0): 0.8, (0, 1): 0.5}, length=32),
         *about("argmax_mass", {(0, 0): 0.55, (0, 1): 0.5}, length=64),

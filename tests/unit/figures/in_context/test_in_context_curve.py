@@ -91,9 +91,9 @@ def test_the_rows_are_those_drawn_and_answers_without_weights_lack_the_symbols()
 def test_the_six_leading_heads_are_drawn_and_the_chosen_one_in_front() -> None:
     data = inducing_heads_over_length.data(frame(), step=1, layer=0, head=0)
     series = list(dict.fromkeys(data["series"]))
-    assert series == ["L2 H2", "L2 H1", "L2 H0", "L1 H2", "L1 H1", "L1 H0", "L0 H0"]
+    assert series == ["L2H2", "L2H1", "L2H0", "L1H2", "L1H1", "L1H0", "L0H0"]
     drawn = inducing_heads_over_length(frame(), trained=4096, step=1, layer=2, head=2)
-    assert [trace.name for trace in drawn.data][-1] == "L2 H2"
+    assert [trace.name for trace in drawn.data][-1] == "L2H2"
     assert "0.20 at length 64" in drawn.layout.meta["alt"]
     assert leading_inducer(Frame.of(frame()), step=1) == (2, 2)
     assert leading_inducer(Frame.of(frame()), step=2) is None
@@ -106,10 +106,10 @@ def test_the_words_beside_name_both_ends() -> None:
     behaviour = "".join(text for text, _ in in_context_rail(rows, "behaviour", 1, 64, 2, 2))
     assert behaviour == "Right of all answer tokens: 1.00 [0.98, 1.00] at 8 items, 0.20 [0.18, 0.22] at 64 items."
     mechanism = "".join(text for text, _ in in_context_rail(rows, "mechanism", 1, 64, 2, 2))
-    assert mechanism.startswith("L2 H2 gives")
+    assert mechanism.startswith("L2H2 gives")
     assert mechanism.endswith(
         "1.00 at 8 items, 0.20 at 64 items. It was chosen as the highest of all heads at 8 items (9 heads), so its value "
-        "there is likely too high. At 64 items the highest is L2 H2 with 0.20."
+        "there is likely too high. At 64 items the highest is L2H2 with 0.20."
     )
     other = "".join(text for text, _ in in_context_rail(rows, "mechanism", 1, 64, 2, 1))
     assert other.endswith("items.")
@@ -186,7 +186,7 @@ def test_without_a_verdict_none_is_told() -> None:
 def test_of_heads_with_as_much_the_first_leads() -> None:
     rows = frame().assign(value=0.5)
     data = inducing_heads_over_length.data(rows, step=1, layer=2, head=2)
-    assert list(dict.fromkeys(data["series"])) == ["L0 H0", "L0 H1", "L0 H2", "L1 H0", "L1 H1", "L1 H2", "L2 H2"]
+    assert list(dict.fromkeys(data["series"])) == ["L0H0", "L0H1", "L0H2", "L1H0", "L1H1", "L1H2", "L2H2"]
     assert leading_inducer(Frame.of(rows), step=1) == (0, 0)
     later = rows.assign(value=rows["value"] + (rows["length"] == 16) * rows["head"].fillna(0))
     assert leading_inducer(Frame.of(later), step=1) == (0, 0), "the shortest length counts"

@@ -40,14 +40,14 @@ def test_what_has_no_value_says_why_and_not_that_it_has_no_length(status: str, k
 @pytest.mark.parametrize(
     ("parts", "name"),
     [
-        ({"layer": 1, "head": 2}, "L1 H2"),
-        ({"layer": 0, "head": 0}, "L0 H0"),
+        ({"layer": 1, "head": 2}, "L1H2"),
+        ({"layer": 0, "head": 0}, "L0H0"),
         ({"layer": 1}, "after 1"),
         ({"layer": -1, "head": None}, "embed"),
         ({"layer": float("nan"), "head": 3}, "head 3"),
         ({"head": 0}, "head 0"),
         ({"head": float("nan")}, "value"),
-        ({"layer": 1, "head": 2, "control": "a_b", "law": "matched", "target": ""}, "L1 H2, a b, matched"),
+        ({"layer": 1, "head": 2, "control": "a_b", "law": "matched", "target": ""}, "L1H2, a b, matched"),
         ({"mode": None, "site": "x_y"}, "x y"),
         ({"mode": "", "control": None}, "value"),
         ({}, "value"),
@@ -132,7 +132,7 @@ def test_a_quantity_that_is_not_there_is_said() -> None:
         ),
         ([{"step": 1}, {"step": 2, "length": 16}], "step", [1.0, 2.0]),
         ([{}, {"length": 16}], "length", [8.0, 16.0]),
-        ([{"layer": 0}, {"layer": 1, "head": 2}], "head", ["layer 0", "L1 H2"]),
+        ([{"layer": 0}, {"layer": 1, "head": 2}], "head", ["layer 0", "L1H2"]),
         ([{"target": "x"}, {}], "head", ["x", "all"]),
     ],
 )
@@ -148,7 +148,7 @@ NAN = float("nan")
 @pytest.mark.parametrize(
     ("by", "key", "name"),
     [
-        (["layer", "head"], (1, 2), "L1 H2"),
+        (["layer", "head"], (1, 2), "L1H2"),
         (["layer", "head"], (NAN, 2), "h2"),
         (["layer", "head"], (1, NAN), "layer 1"),
         (["layer", "head"], (NAN, NAN), "all layers"),
@@ -182,7 +182,7 @@ def test_a_notebooks_figure_has_bars_a_training_line_and_grey_controls() -> None
     assert (alone.layout.showlegend, alone.layout.xaxis.type, len(alone.layout.shapes)) == (False, None, 0)
     assert not notebook.causes(frame(*both), "m", "some_q").layout.shapes
     heads = notebook.causes(frame({**ends, "layer": 0, "head": 1}), "m", "some_q")
-    assert (heads.layout.xaxis.type, list(heads.layout.xaxis.categoryarray)) == ("category", ["L0 H1"])
+    assert (heads.layout.xaxis.type, list(heads.layout.xaxis.categoryarray)) == ("category", ["L0H1"])
 
 
 def test_one_row_alone_is_drawn_and_one_without_a_value_is_said_to_have_none() -> None:
@@ -208,7 +208,7 @@ def test_the_chosen_head_alone_is_in_ink_and_named(layers: tuple[int, ...], chos
     rows = frame(*({"layer": la, "head": h, "length": n, "value": 0.1 * h} for la, h in places for n in (8, 16)))
     drawn = over_length(rows, **chosen)
     thick = [trace.name for trace in drawn.data if trace.hoverinfo == "text" and trace.line.width == 1.8]
-    every = [f"L{la} H{h}" if len(layers) > 1 else f"head {h}" for la, h in places]
+    every = [f"L{la}H{h}" if len(layers) > 1 else f"head {h}" for la, h in places]
     names = [every[1]] if chosen == {"layer": 0, "head": 1} else every
     assert sorted(thick) == sorted(names)
     assert {note.text for note in drawn.layout.annotations} & {*every} == {*names}

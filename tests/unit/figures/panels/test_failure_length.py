@@ -25,12 +25,12 @@ def traces(figure: go.Figure, name: str) -> list[Any]:
 def test_failure_length_is_filled_where_observed_hollow_where_computed(coupled: pd.DataFrame) -> None:
     figure = build(coupled)
     symbols = {t.name: t.marker.symbol for t in figure.data if t.name != "not tested"}
-    assert symbols == {"matched set": "circle", "challenge set": "circle", "L0 H1 critical": "circle-open"}
+    assert symbols == {"matched set": "circle", "challenge set": "circle", "L0H1 critical": "circle-open"}
     assert [t.x[0] for t in figure.data if t.name in symbols] == [u_length(100), u_length(100), u_length(120)]
     told = [a.text for a in figure.layout.annotations]
     assert "100" in told
     assert "120 keys" in told
-    assert "L0 H1 critical 120 keys at 50" in figure.layout.meta["alt"]
+    assert "L0H1 critical 120 keys at 50" in figure.layout.meta["alt"]
 
 
 def test_the_first_length_with_unseen_positions_is_hollow_where_it_lies(coupled: pd.DataFrame) -> None:
@@ -47,7 +47,7 @@ def test_a_critical_length_past_the_axis_is_told_at_its_end(coupled: pd.DataFram
     frame = coupled.copy()
     frame.loc[frame["quantity"] == "critical_length", ["value", "low", "high"]] = [1e6, 9e5, 2e6]
     figure = build(frame)
-    (mark,) = traces(figure, "L0 H1 critical")
+    (mark,) = traces(figure, "L0H1 critical")
     assert mark.marker.symbol == "triangle-right-open", "a mark stands where the value leaves the axis"
     (told,) = [a for a in figure.layout.annotations if a.text == "1,000,000 [900,000, 2,000,000] keys"]
     assert told.x == mark.x[0] <= figure.layout.xaxis.range[1]
@@ -71,7 +71,7 @@ def test_the_critical_length_is_that_of_the_selected_length_with_its_interval(co
         said = f"{value:,} [{round(0.9 * value):,}, {round(1.1 * value):,}] keys"
         assert said in [a.text for a in figure.layout.annotations]
         assert f"{said} at {length}" in figure.layout.meta["alt"]
-        assert figure.layout.yaxis.ticktext[-1] == f"L0 H1 critical<br>at length {length}"
+        assert figure.layout.yaxis.ticktext[-1] == f"L0H1 critical<br>at length {length}"
 
 
 def test_lengths_at_which_challenge_is_not_judged_are_hatched(coupled: pd.DataFrame, robust: pd.DataFrame) -> None:
@@ -117,7 +117,7 @@ def test_an_infinite_critical_length_is_said_not_drawn(coupled: pd.DataFrame) ->
     frame.loc[frame["quantity"] == "critical_length", "value"] = math.inf
     figure = build(frame)
     assert "no bound" in [a.text for a in figure.layout.annotations]
-    assert not traces(figure, "L0 H1 critical")
+    assert not traces(figure, "L0H1 critical")
 
 
 def test_a_censored_length_ends_at_the_longest_judged_one_and_says_up_to_where_all_are_kept(

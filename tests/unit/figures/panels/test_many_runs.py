@@ -357,12 +357,12 @@ def test_any_quantity_is_named_by_what_tells_its_lines_apart() -> None:
         ]
     )
     data = figures.quantity_over_training.data(frame, measurement="m", quantity="q", length=4)
-    assert sorted(set(data["series"])) == ["L0 H0", "L0 H1", "L1 H0", "L1 H1"]
+    assert sorted(set(data["series"])) == ["L0H0", "L0H1", "L1H0", "L1H1"]
     figure = figures.quantity_over_training(
         frame, measurement="m", quantity="q", trained=4, length=4, layer=1, head=0, look=Look("light")
     )
     inked = [trace.name for trace in figure.data if trace.line.width and trace.line.width > 1]
-    assert inked == ["L1 H0"]
+    assert inked == ["L1H0"]
     with pytest.raises(NotMeasured, match="length 9"):
         figures.quantity_over_training.data(frame, measurement="m", quantity="q", length=9)
 

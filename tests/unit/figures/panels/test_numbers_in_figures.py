@@ -39,7 +39,7 @@ def test_the_failure_panel_shows_the_critical_length_that_n_gives(synthetic: Mod
     rows = [row(**critical, length=n, value=value) for n, value in ((64, 500.0), (256, 900.0))]
     frame = synthetic.frame_of([*rows, row(**failed, value=128.0)])
     data = failure_length.data(frame, trained=64, step=9, layer=0, head=1)
-    assert data[data["series"] == "L0 H1 critical"]["value"].tolist() == [500.0]
+    assert data[data["series"] == "L0H1 critical"]["value"].tolist() == [500.0]
 
 
 # ---- the plateau -------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ def test_lines_of_a_notebook_are_named_by_what_tells_them_apart(synthetic: Modul
     ]
     rows = [row(**common, **place, step=step) for place in places for step in (1, 2)]
     figure = causes(synthetic.frame_of(rows), "m", "q")
-    assert sorted(one.name for one in figure.data) == sorted(["at 8, L1 H2", "at 16, L1 H2", "at 16, layer 1", "L0 H2"])
+    assert sorted(one.name for one in figure.data) == sorted(["at 8, L1H2", "at 16, L1H2", "at 16, layer 1", "L0H2"])
     assert {tuple(one.x) for one in figure.data} == {(1.0, 2.0)}
 
 

@@ -76,7 +76,7 @@ def test_attention_is_coloured_by_square_root_with_plain_ticks() -> None:
     ticks = dict(zip(heat.colorbar.ticktext, heat.colorbar.tickvals, strict=True))
     assert ticks["≥ 0.25"] == pytest.approx(0.5)
     assert ticks["0.01"] == pytest.approx(0.1)
-    assert "L0 H3" in figure.layout.meta["slice"]
+    assert "L0H3" in figure.layout.meta["slice"]
     assert "no key after the query" in [a.text for a in figure.layout.annotations]
     assert figure.layout.xaxis.fixedrange is figure.layout.yaxis.fixedrange is True, "every cell is there already"
     long = figures.attention_pattern(uniform(700), tokens(700), trained=8, layer=0, head=3)

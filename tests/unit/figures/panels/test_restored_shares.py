@@ -106,7 +106,7 @@ def test_the_site_and_the_entry_over_training_are_their_rows(diagnosed: pd.DataF
     before = row(**{**HERE, "step": 3, "quantity": "entry", "label": "not explained"})
     both = Frame.of(pd.concat([diagnosed, pd.DataFrame([before], columns=list(FIELDS))]))
     told = [(first["step"], last["step"], said) for first, last, said in entries_over_training(both)]
-    assert told == [(3, 3, "not explained at 128"), (7, 7, "position at 128 (selection at L0 H1)")]
+    assert told == [(3, 3, "not explained at 128"), (7, 7, "position at 128 (selection at L0H1)")]
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_the_site_and_the_entry_over_training_are_their_rows(diagnosed: pd.DataF
         ({"label": "code", "layer": 1}, "keys at 128 (code after block 1)"),
         ({"label": "lost", "layer": 0}, "keys at 128 (lost after block 0)"),
         ({"label": "read-out"}, "keys at 128 (read-out)"),
-        ({"label": "dispersion", "layer": 1, "head": 0}, "keys at 128 (dispersion at L1 H0)"),
+        ({"label": "dispersion", "layer": 1, "head": 0}, "keys at 128 (dispersion at L1H0)"),
         ({"status": "not_applicable", "note": "answers are no classes"}, "keys at 128"),
         ({"label": "code", "layer": 1, "length": 64}, "keys at 128"),
         ({"label": "code", "layer": 1, "step": 3}, "keys at 128"),

@@ -156,7 +156,7 @@ def test_what_is_drawn_is_what_the_data_says(name: str, coupled: pd.DataFrame, d
     for series, rows in data.groupby("series", sort=False):
         if series == "chance":
             line = traces(figure, "level")[0]
-        elif str(series).startswith("L") and series != "L0 H0":
+        elif str(series).startswith("L") and series != "L0H0":
             others.append((rows, place, along))
             continue
         else:
@@ -301,9 +301,9 @@ def test_unbounded_quantities_get_a_fixed_axis_of_their_own(robust: pd.DataFrame
     one = build("head_over_length", robust, quantity="effective_support")
     other = build("head_over_length", robust, quantity="effective_support", step=10)
     assert one.layout.yaxis.range == other.layout.yaxis.range
-    (line,) = traces(one, "L0 H0")
+    (line,) = traces(one, "L0H0")
     rows = figures.head_over_length.data(robust, quantity="effective_support", step=STEP, layer=0, head=0)
-    mine = rows[rows["series"] == "L0 H0"]["value"]
+    mine = rows[rows["series"] == "L0H0"]["value"]
     assert list(line.y) == pytest.approx([math.log2(v) for v in mine])
 
 

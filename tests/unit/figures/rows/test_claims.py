@@ -87,7 +87,7 @@ def test_counts_heads_and_layers_stand_between_their_words(text: str, role: str)
     assert found == (text, role)
     assert [one.text for one in found.cites] == ["1,200"]
     head = claims.head(ROW)
-    assert head == ("L1 H3", "plain")
+    assert head == ("L1H3", "plain")
     assert [(one.text, one.column) for one in head.cites] == [("1", "layer"), ("3", "head")]
 
 

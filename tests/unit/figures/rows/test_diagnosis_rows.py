@@ -78,7 +78,7 @@ def test_the_head_at_which_it_fails_is_known_only_of_a_head(
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([entry(20, 32, "spread"), site(20, 32, "looks away", 0.0, 1.0)], "spread at 32 (looks away at L0 H1)"),
+        ([entry(20, 32, "spread"), site(20, 32, "looks away", 0.0, 1.0)], "spread at 32 (looks away at L0H1)"),
         ([entry(20, 32, "spread"), site(20, 32, "mixed", 0.0, None)], "spread at 32 (mixed after block 0)"),
         ([entry(20, 32, "spread"), site(20, 32, "mixed", None, None)], "spread at 32 (mixed)"),
         ([entry(20, 32, "spread"), site(20, 32, "mixed", None, 1.0)], "spread at 32 (mixed)"),

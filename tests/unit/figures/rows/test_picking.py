@@ -225,7 +225,7 @@ def test_what_is_read_of_all_rows_of_a_frame() -> None:
     assert (smallest_n(frame), smallest_n(nobody)) == (20, None)
     assert smallest_n(Frame.from_rows([row(1, 0.5, n=0)])) == 0
     assert (run_name(frame), run_name(nobody)) == ("r", "")
-    assert head_names(frame) == ["L0 H1", "L0 H2"]
+    assert head_names(frame) == ["L0H1", "L0H2"]
     assert sites(frame, "hook_z").tolist() == [True, False]
     assert edges(nobody, "step") == []
     assert cells(Frame.from_rows([row(1, 0.5), row(2, None)]), "value").tolist() == [0.5]

@@ -119,7 +119,7 @@ def test_a_robust_run_whose_evidence_agrees(made: Made) -> None:
     assert said(summary.clause) == "The summary is carried in the code of trained lengths at length 256"
     assert summary.cells == ("0.97", "[0.95, 0.99]", "512", "0.60 [0.59, 0.61]", "after block 1")
     [head] = told["head"]
-    assert head.cells == ("0.40", "[0.30, 0.50]", "512", "0.00 [\u22120.05, 0.05]", "L0 H1")
+    assert head.cells == ("0.40", "[0.30, 0.50]", "512", "0.00 [\u22120.05, 0.05]", "L0H1")
 
 
 def test_a_coupled_run_whose_evidence_agrees(made: Made) -> None:
@@ -186,7 +186,7 @@ def test_a_drop_to_chance_is_no_number_of_the_evidence(made: Made) -> None:
         "without it, accuracy drops by 0.40 [0.30, 0.50], to chance, with its mean output in its place and by 0.45 "
         "[0.35, 0.55], to chance, with its output on another sequence in its place at length 64"
     ) in said(head.clause)
-    assert head.cells == ("\u2013", "", "\u2013", "\u2013", "L0 H1")
+    assert head.cells == ("\u2013", "", "\u2013", "\u2013", "L0H1")
     assert head.standing == "supports"
 
 
@@ -314,7 +314,7 @@ def test_the_head_is_looked_at_where_it_was_ablated(made: Made, length: int, sta
 @pytest.mark.parametrize(("layer", "head"), [(None, 1), (0, None), (None, None)])
 def test_of_all_heads_the_ledger_says_whether_one_matters(made: Made, layer: int | None, head: int | None) -> None:
     for named, words in (
-        (True, "L0 H1 matters at length 64"),
+        (True, "L0H1 matters at length 64"),
         (False, "No single head is shown to matter at length 64"),
     ):
         told = evidence(made(named=named), step=7, trained=N, length=128, layer=layer, head=head)

@@ -63,7 +63,7 @@ def test_both_ends_are_those_with_a_value_at_the_fewest_items_and_at_the_cursor(
     frame = Frame.from_rows(rows)
     assert said(in_context_rail(frame, "behaviour", 10, length, 1, 0)) == f"Right of all answer tokens: {words}"
     mechanism = said(in_context_rail(frame, "mechanism", 10, length, 1, 0))
-    assert mechanism.startswith("L1 H0 gives to the key behind")
+    assert mechanism.startswith("L1H0 gives to the key behind")
     assert mechanism.endswith(f": {words}")
     assert said(in_context_rail(frame, "mechanism", 10, length, 0, 0)) == "Heads are not measured at step 10."
     assert said(in_context_rail(frame, "behaviour", 30, length, 1, 0)) == (

@@ -97,8 +97,8 @@ def test_length_coupled(made: Made) -> None:
     )
     pieces = verdict_sentence(frame, step=2000, trained=50)
     assert said(pieces) == (
-        "Length-coupled at step 2,000: accuracy falls from 0.99 [0.97, 0.99] at length 50 "
-        "to 0.52 [0.48, 0.56] at length 100."
+        "Length-coupled at step 2,000. Accuracy falls from 0.99 [0.97, 0.99] at length 50 (the longest trained) "
+        "to 0.52 [0.48, 0.56] at length 100 (2 N, matched test set, n = 512)."
     )
     assert pieces[0] == ("Length-coupled", "position")
     assert [text for text, role in pieces if role == "muted"] == [" [0.97, 0.99]", " [0.48, 0.56]"]
@@ -118,21 +118,24 @@ def test_where_an_answer_is_several_tokens_the_verdict_names_both_shares(
     both = pd.concat([frame, tokens], ignore_index=True)
     plain_text = said(verdict_sentence(frame, step=2000, trained=11))
     pieces = verdict_sentence(both, step=2000, trained=11)
-    end = "; whole answers right at length 11: 0.09 [0.07, 0.12] (0.76 of tokens)."
-    assert said(pieces) == plain_text.removesuffix(".") + end
+    end = " At length 11, 0.09 [0.07, 0.12] of whole answers and 0.76 of their tokens are correct."
+    assert said(pieces) == plain_text + end
     assert unfounded(pieces, both, 11) == []
 
 
 def test_failure_on_the_challenge_law_only_is_said(made: Made) -> None:
     frame = made({50: (1, 0.99, 1), 100: (0.5, 0.4, 0.6)}, "length-coupled", failed=(50, 100), law="challenge")
-    assert said(verdict_sentence(frame, step=2000, trained=50)).endswith("at length 100 on the challenge test set.")
+    assert said(verdict_sentence(frame, step=2000, trained=50)).endswith(
+        "at length 100 (2 N, challenge test set, n = 512)."
+    )
 
 
 def test_scale_robust(made: Made) -> None:
     frame = made({50: (1, 0.99, 1), 256: (0.999, 0.99, 1), 1024: (0.998, 0.99, 1)}, "scale-robust")
     pieces = verdict_sentence(frame, step=2000, trained=50)
     assert said(pieces) == (
-        "Scale-robust at step 2,000: accuracy stays at 1.00 [0.99, 1.00] at every tested length from 50 to 1,024."
+        "Scale-robust at step 2,000. Accuracy is 1.00 [0.99, 1.00] at every tested length from 50 (the longest trained) "
+        "to 1,024 (20 N)."
     )
     assert pieces[0] == ("Scale-robust", "summary")
 
@@ -140,8 +143,8 @@ def test_scale_robust(made: Made) -> None:
 def test_a_robust_run_that_dips_is_quoted_at_its_lowest(made: Made) -> None:
     frame = made({50: (1, 0.99, 1), 256: (0.961, 0.95, 0.97), 1024: (0.99, 0.98, 1)}, "scale-robust")
     assert said(verdict_sentence(frame, step=2000, trained=50)) == (
-        "Scale-robust at step 2,000: accuracy stays at 0.96 or above at every tested length from 50 to 1,024; it is "
-        "lowest with 0.96 [0.95, 0.97] at length 256."
+        "Scale-robust at step 2,000. Accuracy is at least 0.96 at every tested length from 50 (the longest trained) to "
+        "1,024 (20 N). It is lowest with 0.96 [0.95, 0.97] at length 256 (5.1 N, matched test set, n = 512)."
     )
 
 
@@ -149,15 +152,17 @@ def test_the_number_of_all_sequences_of_one_length_is_not_said_of_other_lengths(
     frame = made({50: (1, 0.99, 1), 256: (0.997, None, None), 1024: (0.998, 0.991, 1)}, "scale-robust")
     frame.loc[(frame["length"] == 256) & (frame["quantity"] == "accuracy"), "note"] = "all 374 sequences"
     assert said(verdict_sentence(frame, step=2000, trained=50)) == (
-        "Scale-robust at step 2,000: accuracy stays at 1.00 [0.99, 1.00] at every tested length from 50 to 1,024."
+        "Scale-robust at step 2,000. Accuracy is 1.00 [0.99, 1.00] at every tested length from 50 (the longest trained) "
+        "to 1,024 (20 N)."
     )
 
 
 def test_unseen_positions_are_about_measured_lengths_as_none_of_them_is_judged(made: Made) -> None:
     frame = made({50: (1, 0.99, 1), 100: (0.5, 0.4, 0.6), 400: (0.6, 0.5, 0.7)}, "unseen position")
-    assert "accuracy is lowest with 0.50 [0.40, 0.60] at length 100, of every measured length from 50 to 400" in said(
-        verdict_sentence(frame, step=2000, trained=50)
-    )
+    assert (
+        "Accuracy is lowest with 0.50 [0.40, 0.60] at length 100 (2 N, matched test set, n = 512), of every measured "
+        "length from 50 (the longest trained) to 400 (8 N). The model reads positions never seen in training."
+    ) in said(verdict_sentence(frame, step=2000, trained=50))
 
 
 def test_not_fitted_quotes_the_worst_trained_length(made: Made) -> None:
@@ -169,7 +174,7 @@ def test_not_fitted_quotes_the_worst_trained_length(made: Made) -> None:
     )
     # length 10 is below N/4 and not one of the lengths that fitting is judged at
     assert said(verdict_sentence(frame, step=64, trained=50)) == (
-        "Not fitted at step 64: skill 0.04 [\u22120.04, 0.12] at length 25, against a threshold of 0.95 at every tested trained length."
+        "Not fitted at step 64. Skill is 0.04 [\u22120.04, 0.12] at length 25, below the threshold of 0.95."
     )
 
 
@@ -200,10 +205,10 @@ def test_what_is_not_known_to_be_unfitted_is_not_called_so(
     frame["reason"] = reason
     pieces = verdict_sentence(frame, step=2000, trained=50)
     assert said(pieces) == (
-        f"Undecided at step 2,000: skill 1.00 [0.79, 1.00] at length 50, against a threshold of 0.95{more}."
+        f"Undecided at step 2,000. Skill is 1.00 [0.79, 1.00] at length 50; the threshold is 0.95{more}."
     )
     rail = rail_text(frame, "behaviour", 2000, 50, 0, 0, trained=50)
-    assert said(rail) == f"Undecided: skill 1.00 [0.79, 1.00] at length 50, against a threshold of 0.95{more}."
+    assert said(rail) == f"Undecided. Skill is 1.00 [0.79, 1.00] at length 50; the threshold is 0.95{more}."
     assert pieces[0] == ("Undecided", "plain")
     assert unfounded([*pieces, *rail], frame, 50) == []
 
@@ -211,14 +216,14 @@ def test_what_is_not_known_to_be_unfitted_is_not_called_so(
 def test_one_length_known_to_fail_decides_whatever_is_open_at_another(made: Made) -> None:
     frame = made({50: (1, 0.99, 1)}, "not fitted", skill={25: (1.0, 0.79, 1.0), 50: (0.90, 0.88, 0.94)})
     assert said(verdict_sentence(frame, step=2000, trained=50)) == (
-        "Not fitted at step 2,000: skill 0.90 [0.88, 0.94] at length 50, against a threshold of 0.95 at every tested trained length."
+        "Not fitted at step 2,000. Skill is 0.90 [0.88, 0.94] at length 50, below the threshold of 0.95."
     )
 
 
 def test_the_bar_is_the_one_that_the_rows_were_made_with(made: Made) -> None:
     frame = made({50: (1, 0.99, 1)}, "not fitted", skill={50: (0.90, 0.88, 0.94)})
     frame["setting"] = '{"fitted":0.97}'
-    assert "against a threshold of 0.97" in said(verdict_sentence(frame, step=2000, trained=50))
+    assert "below the threshold of 0.97" in said(verdict_sentence(frame, step=2000, trained=50))
 
 
 @pytest.mark.parametrize(("setting", "fitted", "robust"), [("{}", "0.95", "0.9"), (OTHER, "0.8", "0.7")])
@@ -231,7 +236,7 @@ def test_a_threshold_in_words_is_that_of_the_rows_and_is_founded(
     assert unfounded(pieces, kept, 50) == []
     low = made({50: (0.6, 0.5, 0.7)}, "not fitted", skill={50: (0.2, 0.1, 0.3)}).assign(setting=setting)
     pieces = verdict_sentence(low, step=2000, trained=50)
-    assert f"against a threshold of {fitted} at every tested trained length" in said(pieces)
+    assert f"below the threshold of {fitted}." in said(pieces)
     assert unfounded(pieces, low, 50) == []
 
 
@@ -242,8 +247,8 @@ def test_undecided_gives_its_reason(made: Made) -> None:
     frame["reason"] = "horizon"
     pieces = verdict_sentence(frame, step=2000, trained=50)
     assert said(pieces) == (
-        "Undecided at step 2,000: accuracy is lowest with 0.95 [0.93, 0.97] at length 100, of every tested length from "
-        "50 to 100; tested to 2 x N only."
+        "Undecided at step 2,000. Accuracy is lowest with 0.95 [0.93, 0.97] at length 100 (2 N, matched test set, n = "
+        "512), of every tested length from 50 (the longest trained) to 100 (2 N); tested to 2 x N only."
     )
     assert unfounded(pieces, frame, 50) == []
     assert (
@@ -257,15 +262,15 @@ def test_undecided_gives_its_reason(made: Made) -> None:
         (
             "fail",
             "lead 1: 0.50 at 249, 1.00 at 33 (matched law)",
-            "; hard inputs fail, lead 1: 0.50 at 249, 1.00 at 33 (matched law).",
+            " Hard inputs fail, lead 1: 0.50 at 249, 1.00 at 33 (matched law).",
         ),
-        ("hold", "", "; hard inputs hold."),
-        ("open", "", "; hard inputs are inconclusive."),
+        ("hold", "", " Hard inputs hold."),
+        ("open", "", " Hard inputs are inconclusive."),
     ],
 )
 def test_near_ties_stand_beside_the_verdict(made: Made, synthetic: Any, label: str, note: str, words: str) -> None:
     plain = made({50: (1, 0.99, 1), 400: (1, 0.99, 1)}, "scale-robust", horizon=400)
-    assert "hard inputs" not in said(verdict_sentence(plain, step=2000, trained=50))
+    assert "ard inputs" not in said(verdict_sentence(plain, step=2000, trained=50))
     ties = row(run="r", measurement="behaviour", quantity="near_ties", step=2000, label=label, note=note)
     frame = pd.concat([plain, synthetic.frame_of([ties])], ignore_index=True)
     verdict, rail = (
@@ -273,14 +278,14 @@ def test_near_ties_stand_beside_the_verdict(made: Made, synthetic: Any, label: s
         rail_text(frame, "behaviour", 2000, 50, 0, 0, trained=50),
     )
     assert said(verdict).endswith(words)
-    assert said(rail).endswith(f". {words[2:3].upper()}{words[3:]}"), "in the rail as a sentence of its own"
+    assert said(rail).endswith(f".{words}"), "in the rail as a sentence of its own"
     for pieces in (verdict, rail):
         assert unfounded(pieces, frame, 50) == []
     aside = row(
         run="r", measurement="behaviour", quantity="near_ties", step=2000, status="not_applicable", note="no ties"
     )
     frame = pd.concat([plain, synthetic.frame_of([aside])], ignore_index=True)
-    assert "hard inputs" not in said(verdict_sentence(frame, step=2000, trained=50))
+    assert "ard inputs" not in said(verdict_sentence(frame, step=2000, trained=50))
 
 
 def test_unseen_position(made: Made) -> None:
@@ -291,8 +296,9 @@ def test_unseen_position(made: Made) -> None:
         unseen=61,
     )
     assert said(verdict_sentence(frame, step=2000, trained=50)) == (
-        "Unseen position at step 2,000: accuracy falls from 0.99 [0.98, 1.00] at length 50 to "
-        "0.70 [0.60, 0.80] at length 61, reading positions never seen in training from length 61 on."
+        "Unseen position at step 2,000. Accuracy falls from 0.99 [0.98, 1.00] at length 50 (the longest trained) to "
+        "0.70 [0.60, 0.80] at length 61 (1.2 N, matched test set, n = 512). From length 61 on, the model reads "
+        "positions never seen in training."
     )
 
 
@@ -308,7 +314,7 @@ def test_why(robust: pd.DataFrame, coupled: pd.DataFrame) -> None:
         "Since step 200 (last different: 100). It carries the summary after block 1 in one code at every measured length past 50 "
         "(0.97 [0.95, 0.99] at 1,024, controls 0.15 [0.14, 0.16]); position is not above its controls after block 1 "
         "(0.10 [0.08, 0.12], controls 0.15 [0.14, 0.16] at 1,024). "
-        "L0 H0 is 0.08 from hardmax from length 50 to 1,024."
+        "L0H0 is 0.08 from hardmax from length 50 to 1,024."
     )
     assert ("summary", "summary") in pieces
     assert ("position", "position") in pieces
@@ -318,7 +324,7 @@ def test_why(robust: pd.DataFrame, coupled: pd.DataFrame) -> None:
         "in a code that moves (0.12 [0.10, 0.14] at 1,024, refitted 0.40, controls 0.15 [0.14, 0.16]); position is readable"
         in text
     )
-    assert text.endswith(" L0 H1 is 0.24 from hardmax at 50 and 0.50 at 1,024 from length 50 to 1,024.")
+    assert text.endswith(" L0H1 is 0.24 from hardmax at 50 and 0.50 at 1,024 from length 50 to 1,024.")
 
 
 def test_why_leaves_out_what_is_not_measured(robust: pd.DataFrame) -> None:
@@ -327,7 +333,7 @@ def test_why_leaves_out_what_is_not_measured(robust: pd.DataFrame) -> None:
         said(why_sentence(behaviour, step=3000, trained=50, layer=0, head=0)) == "Since step 200 (last different: 100)."
     )
     attention = robust[robust["measurement"] == "circuits.hardmax"]
-    assert said(why_sentence(attention, step=3000, trained=50, layer=0, head=0)).startswith("L0 H0 is 0.08")
+    assert said(why_sentence(attention, step=3000, trained=50, layer=0, head=0)).startswith("L0H0 is 0.08")
     position = robust[robust["measurement"] == "probes.position"]
     assert said(why_sentence(position, step=3000, trained=50)).startswith("Position is not above its controls")
     assert why_sentence(robust.iloc[:0], step=3000, trained=50) == []
@@ -341,7 +347,7 @@ def test_rail(robust: pd.DataFrame, coupled: pd.DataFrame) -> None:
         return said(pieces)
 
     assert rail(robust, "behaviour") == "Yes. Skill is shown to be at least 0.9 at every tested length up to 1,024."
-    assert rail(coupled, "behaviour") == "No. Failure length 100; up to 50 every tested length passes."
+    assert rail(coupled, "behaviour") == "No. It fails at length 100. Every tested length up to 50 passes."
     assert rail(robust, "behaviour", step=1).startswith("No. It does not solve the trained lengths: skill ")
     assert rail(robust, "representation").startswith(
         "Summary 0.97 [0.95, 0.99] after block 1 at length 100, above its controls (0.15 [0.14, 0.16]), in the code of trained lengths; "
@@ -350,8 +356,8 @@ def test_rail(robust: pd.DataFrame, coupled: pd.DataFrame) -> None:
         robust, "representation"
     )
     assert ", refitted 0.42; position 1.00" in rail(coupled, "representation")
-    assert rail(robust, "mechanism") == "L0 H0 is 0.08 from hardmax from length 50 to 1,024."
-    assert rail(coupled, "mechanism", head=2).startswith("L0 H2 is 0.33 from hardmax at 50 and 0.5")
+    assert rail(robust, "mechanism") == "L0H0 is 0.08 from hardmax from length 50 to 1,024."
+    assert rail(coupled, "mechanism", head=2).startswith("L0H2 is 0.33 from hardmax at 50 and 0.5")
     for kind in ("behaviour", "representation", "mechanism"):
         assert "step 3,000" in rail(robust.iloc[:0], kind)
     with pytest.raises(ValueError, match="theory"):
@@ -472,10 +478,10 @@ def test_fitting_is_judged_at_a_quarter_half_and_all_of_training(
 @pytest.mark.parametrize(
     ("low", "high", "words"),
     [
-        (0.95, 1.0, "Not fitted at step 2,000: "),
-        (0.9, 0.95, "Undecided at step 2,000: "),
-        (0.9, 0.9499, "Not fitted at step 2,000: "),
-        (0.9499, 0.99, "Undecided at step 2,000: "),
+        (0.95, 1.0, "Not fitted at step 2,000. "),
+        (0.9, 0.95, "Undecided at step 2,000. "),
+        (0.9, 0.9499, "Not fitted at step 2,000. "),
+        (0.9499, 0.99, "Undecided at step 2,000. "),
     ],
 )
 def test_what_may_reach_the_bar_is_open(made: Made, low: float, high: float, words: str) -> None:
@@ -486,7 +492,7 @@ def test_what_may_reach_the_bar_is_open(made: Made, low: float, high: float, wor
 def test_without_skills_the_bar_is_named_alone(made: Made) -> None:
     frame = made({50: (1, 0.99, 1)}, "not fitted")
     assert said(verdict_sentence(frame, step=2000, trained=50)) == (
-        "Not fitted at step 2,000: skill at trained lengths does not reach 0.95."
+        "Not fitted at step 2,000. Skill at trained lengths does not reach 0.95."
     )
     assert said(rail_text(frame, "behaviour", 2000, 50, 0, 0, trained=50)) == (
         "No. It does not solve the trained lengths."
@@ -494,28 +500,44 @@ def test_without_skills_the_bar_is_named_alone(made: Made) -> None:
 
 
 def test_without_accuracies_that_is_said(made: Made) -> None:
-    words = "Scale-robust at step 2,000: its accuracies are not in the table."
+    words = "Scale-robust at step 2,000. Its accuracies are not in the table."
     assert said(verdict_sentence(made({}, "scale-robust"), step=2000, trained=50)) == words
 
 
 @pytest.mark.parametrize(
     ("accuracy", "horizon", "words"),
     [
-        ({50: 0.99, 100: 0.99}, 100, "accuracy stays at 0.99 at every tested length from 50 to 100."),
-        ({50: 0.99, 100: 0.991}, 100, "accuracy stays at 0.99 at every tested length from 50 to 100."),
+        (
+            {50: 0.99, 100: 0.99},
+            100,
+            "Accuracy is 0.99 at every tested length from 50 (the longest trained) to 100 (2 N).",
+        ),
+        (
+            {50: 0.99, 100: 0.991},
+            100,
+            "Accuracy is 0.99 at every tested length from 50 (the longest trained) to 100 (2 N).",
+        ),
         (
             {50: 0.99, 100: 0.97},
             100,
-            "accuracy stays at 0.97 or above at every tested length from 50 to 100; it is lowest with 0.97 at length 100.",
+            "Accuracy is at least 0.97 at every tested length from 50 (the longest trained) to 100 (2 N). It is lowest with 0.97 at length 100 (2 N, matched test set).",
         ),
-        ({50: 0.99, 100: 0.99, 101: 0.5}, 100, "accuracy stays at 0.99 at every tested length from 50 to 100."),
-        ({49: 0.5, 50: 0.99, 100: 0.99}, 100, "accuracy stays at 0.99 at every tested length from 50 to 100."),
+        (
+            {50: 0.99, 100: 0.99, 101: 0.5},
+            100,
+            "Accuracy is 0.99 at every tested length from 50 (the longest trained) to 100 (2 N).",
+        ),
+        (
+            {49: 0.5, 50: 0.99, 100: 0.99},
+            100,
+            "Accuracy is 0.99 at every tested length from 50 (the longest trained) to 100 (2 N).",
+        ),
     ],
 )
 def test_accuracy_stays_from_n_to_the_horizon(made: Made, accuracy: dict[int, float], horizon: int, words: str) -> None:
     bare = made({n: (v, v - 0.01, v) for n, v in accuracy.items()}, "scale-robust", horizon=horizon)
     bare["low"] = bare["high"] = None
-    assert said(verdict_sentence(bare, step=2000, trained=50)) == f"Scale-robust at step 2,000: {words}"
+    assert said(verdict_sentence(bare, step=2000, trained=50)) == f"Scale-robust at step 2,000. {words}"
 
 
 def test_of_two_laws_the_earlier_failure_counts(made: Made) -> None:
@@ -524,10 +546,10 @@ def test_of_two_laws_the_earlier_failure_counts(made: Made) -> None:
     other = made({}, "length-coupled", failed=(50, 100), law="challenge")
     frame = pd.concat([one, other[other["quantity"] == "failure_length"]], ignore_index=True)
     told = said(rail_text(frame, "behaviour", 2000, 50, 0, 0, trained=50))
-    assert told == "No. Failure length 100 on the challenge test set; up to 50 every tested length passes."
+    assert told == "No. It fails at length 100 on the challenge test set. Every tested length up to 50 passes."
     frame["low"] = None
     told = said(rail_text(frame, "behaviour", 2000, 50, 0, 0, trained=50))
-    assert told == "No. Failure length 100 on the challenge test set."
+    assert told == "No. It fails at length 100 on the challenge test set."
 
 
 @pytest.mark.parametrize(
@@ -565,9 +587,13 @@ def test_near_ties_that_are_not_known_say_so(made: Made, status: str, label: str
 def test_positions_are_unseen_from_the_first_of_their_lengths_on(made: Made) -> None:
     frame = made({50: (1, 1, 1), 61: (1, 1, 1), 100: (1, 1, 1)}, "unseen position", unseen=61)
     frame = frame[(frame["length"] != 61) | (frame["law"] == "matched")].iloc[::-1]
-    assert said(verdict_sentence(frame, step=2000, trained=50)).endswith("from length 61 on.")
+    assert said(verdict_sentence(frame, step=2000, trained=50)).endswith(
+        "From length 61 on, the model reads positions never seen in training."
+    )
     frame = frame[frame["status"] != "unseen_position"]
-    assert said(verdict_sentence(frame, step=2000, trained=50)).endswith("never seen in training.")
+    assert said(verdict_sentence(frame, step=2000, trained=50)).endswith(
+        " The model reads positions never seen in training."
+    )
 
 
 @pytest.mark.parametrize("place", [{"layer": 0}, {"head": 0}])
@@ -587,7 +613,9 @@ def test_whether_a_head_matters_is_said_of_that_head_and_of_all_heads(robust: pd
         pd.concat([robust, own.assign(label=label), drop], ignore_index=True) for label in ("named", "not named")
     )
     at = {"step": 3000, "trained": 50, "length": 200}
-    effect = "L0 H0 matters at length 100: without it, accuracy drops by 0.20 [0.10, 0.30] with its mean output in its place."
+    effect = (
+        "L0H0 matters at length 100: without it, accuracy drops by 0.20 [0.10, 0.30] with its mean output in its place."
+    )
     none = "No single head is shown to matter at length 100."
     for frame, place, said_of_it in (
         (named, (0, 0), effect), (named, (0, 1), ""), (unnamed, (0, 1), none), (unnamed, (None, None), none), (robust, (0, 0), ""),
@@ -624,10 +652,10 @@ def unfitted(note: str, value: float, low: float | None, high: float | None) -> 
 @pytest.mark.parametrize(
     ("note", "low", "high", "words"),
     [
-        ("all 16 sequences", None, None, "skill 0.25 (all 16 sequences) at length 4, against"),
-        ("lengths 3 to 4", 0.16, 0.34, "skill 0.25 [0.16, 0.34] at lengths 3 to 4, against"),
-        ("1 of 4 lengths, all counted: lengths 1 to 4", None, None, "skill 0.25 at lengths 1 to 4, against"),
-        ("", 0.16, 0.34, "skill 0.25 [0.16, 0.34] at length 4, against"),
+        ("all 16 sequences", None, None, "Skill is 0.25 (all 16 sequences) at length 4, below"),
+        ("lengths 3 to 4", 0.16, 0.34, "Skill is 0.25 [0.16, 0.34] at lengths 3 to 4, below"),
+        ("1 of 4 lengths, all counted: lengths 1 to 4", None, None, "Skill is 0.25 at lengths 1 to 4, below"),
+        ("", 0.16, 0.34, "Skill is 0.25 [0.16, 0.34] at length 4, below"),
     ],
 )
 def test_a_sentence_says_which_lengths_and_that_all_sequences_were_evaluated(
@@ -643,7 +671,7 @@ def test_a_length_shorter_than_all_trained_sequences_is_no_trained_length() -> N
     frame = unfitted("", 0.5, 0.4, 0.6)
     short = frame.iloc[:1].assign(length=1, value=-0.92, low=-0.95, high=-0.8, note=f"{UNTRAINED}: all 2 sequences")
     both = pd.concat([short, frame], ignore_index=True)
-    assert "skill 0.50 [0.40, 0.60] at length 4" in said(verdict_sentence(both, step=20, trained=4))
+    assert "Skill is 0.50 [0.40, 0.60] at length 4" in said(verdict_sentence(both, step=20, trained=4))
 
 
 def test_a_task_without_a_threshold_is_not_called_unfitted() -> None:
@@ -651,7 +679,7 @@ def test_a_task_without_a_threshold_is_not_called_unfitted() -> None:
     own = {"run": "r", "measurement": "behaviour", "step": 20, "law": "matched", "n": 512}
     frame = pd.DataFrame([row(quantity="verdict", label="undecided", reason="no threshold", note=note, **own)])
     pieces = verdict_sentence(frame, step=20, trained=256)
-    assert said(pieces) == f"Undecided at step 20: {note}."
+    assert said(pieces) == f"Undecided at step 20. {note[:1].upper()}{note[1:]}."
 
 
 def test_a_language_model_is_read_against_the_table_of_its_text_and_not_the_best_constant_answer_alone() -> None:
@@ -669,10 +697,10 @@ def test_a_language_model_is_read_against_the_table_of_its_text_and_not_the_best
     frame = pd.DataFrame(rows)
     pieces = verdict_sentence(frame, step=20, trained=256)
     assert said(pieces) == (
-        f"Undecided at step 20: {note}; the bigram baseline (the likeliest symbol after the last two) scores 0.328."
+        f"Undecided at step 20. {note[:1].upper()}{note[1:]}; the bigram baseline (the likeliest symbol after the last two) scores 0.328."
     )
     assert unfounded(pieces, frame, 256) == []
     rail = rail_text(frame, "behaviour", 20, 256, None, None, trained=256)
     assert said(rail).endswith("; the bigram baseline (the likeliest symbol after the last two) scores 0.328.")
     weak = pd.DataFrame([*rows[:3], row(quantity="shortcut", target="bigram", value=0.02, **at)])
-    assert said(verdict_sentence(weak, step=20, trained=256)) == f"Undecided at step 20: {note}."
+    assert said(verdict_sentence(weak, step=20, trained=256)) == f"Undecided at step 20. {note[:1].upper()}{note[1:]}."

@@ -117,10 +117,10 @@ def test_a_query_looks_at_what_has_the_largest_share_of_all_its_places() -> None
     pattern[4] = weights
     found = replace(whole, clean=replace(whole.clean, pattern=pattern))
     assert said(attention_sentence(found, 4)) == (
-        "L1 H2 gives 0.50 of the query\u2019s attention to b: 2 of 5 keys, a share of 0.40."
+        "L1H2 gives 0.50 of the query\u2019s attention to b: 2 of 5 keys, a share of 0.40."
     )
     assert said(attention_sentence(found, 0)) == (
-        "L1 H2 gives 1.00 of the query\u2019s attention to a: 1 of 1 keys, a share of 1.00."
+        "L1H2 gives 1.00 of the query\u2019s attention to a: 1 of 1 keys, a share of 1.00."
     )
     assert attention_sentence(replace(found, pool=2), 3) == []
 

@@ -85,7 +85,7 @@ MARGINS = (
 def test_small_margins_are_called_so_with_the_interval_and_the_number_of_cells(made: Made) -> None:
     verdict, rail = sentences(made(*MARGINS))
     told = "mall margins fail: lead 1 has 0.42 [0.34, 0.50] at length 187 on the challenge test set, worst of 20 cells."
-    assert verdict.endswith(f"; s{told}")
+    assert verdict.endswith(f" S{told}")
     assert rail.endswith(f" S{told}")
     assert "near ties" not in verdict + rail
 
@@ -158,13 +158,13 @@ def composition(length: int, ur: float) -> list[dict[str, Any]]:
 def test_a_failing_component_is_the_headline_of_a_mixture(made: Made) -> None:
     verdict, rail = sentences(made(*COMPONENTS))
     assert verdict.startswith(
-        "Scale-robust at step 1,000: ur symbols=3 fails with 0.48 [0.40, 0.56] at length 249, worst of its 10 cells; "
-        "majority holds with 0.97 [0.89, 1.00] at length 249, worst of its 10 cells; all components together: accuracy stays"
+        "Scale-robust at step 1,000. Of the components, ur symbols=3 fails with 0.48 [0.40, 0.56] at length 249, worst of its 10 cells; "
+        "majority holds with 0.97 [0.89, 1.00] at length 249, worst of its 10 cells. On all components together, accuracy is "
     )
     assert " Components: ur symbols=3 fails with 0.48 [0.40, 0.56] at length 249" in rail
     holds = (together("components", "hold", UR), stratum(UR, "hold", "matched", 249, 0.97))
     verdict, _ = sentences(made(*holds))
-    assert verdict.endswith("; components hold: ur symbols=3 has 0.97 [0.89, 1.00] at length 249, worst of 20 cells.")
+    assert verdict.endswith(" Components hold: ur symbols=3 has 0.97 [0.89, 1.00] at length 249, worst of 20 cells.")
 
 
 def test_the_ledger_has_a_line_for_each_component_with_its_row(made: Made) -> None:
@@ -185,10 +185,12 @@ def test_a_step_of_composition_is_said_where_accuracy_falls_and_drawn(made: Made
     shares = [*composition(N, 0.5), *composition(63, 1.0), *composition(187, 0.5), *composition(249, 0.75)]
     frame = made(*shares, verdict="length-coupled", fails=63)
     verdict, _ = sentences(frame)
-    assert verdict.endswith("to 0.77 [0.76, 0.78] at length 63, where every sequence is of ur symbols=3.")
+    assert verdict.endswith(
+        "to 0.77 [0.76, 0.78] at length 63 (2 N, matched test set, n = 512), where every sequence is of ur symbols=3."
+    )
     later = made(*shares, verdict="length-coupled", fails=249)
     assert sentences(later)[0].endswith(
-        "at length 249, where the components are mixed in other shares than at length 31."
+        "at length 249 (8 N, matched test set, n = 512), where the components are mixed in other shares than at length 31."
     )
     same = made(*composition(N, 0.5), *composition(63, 0.5), verdict="length-coupled", fails=63)
     assert "where" not in sentences(same)[0]
@@ -213,7 +215,7 @@ def test_lengths_at_which_challenge_is_not_judged_are_not_quoted(made: Made) -> 
     frame = made()
     dip = (frame["law"] == "challenge") & (frame["length"] == 63) & (frame["quantity"] == "accuracy")
     frame.loc[dip, ["value", "low", "high"]] = [0.6, 0.58, 0.62]
-    assert "accuracy stays at 0.99" in sentences(frame)[0]
+    assert "Accuracy is 0.99" in sentences(frame)[0]
     frame.loc[dip, "length"] = 187
     frame = frame[~((frame["law"] == "challenge") & (frame["length"] == 187) & (frame["value"] == 0.99))]
-    assert "accuracy stays at 0.60" in sentences(frame)[0]
+    assert "Accuracy is at least 0.60" in sentences(frame)[0]

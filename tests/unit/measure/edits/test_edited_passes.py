@@ -235,8 +235,8 @@ def test_the_gap_of_the_worse_half() -> None:
 
 
 @pytest.mark.parametrize(("text", "edit", "name"), [
-    ("zero.0.1", Edit("zero", 0, 1), "ablate L0 H1 (zero)"), ("mean.2.0", Edit("mean", 2, 0), "ablate L2 H0 (mean)"),
-    ("hardmax.1.3", Edit("hardmax", 1, 3), "hardmax L1 H3"), ("hardmax.all", Edit("hardmax"), "hardmax, all heads"),
+    ("zero.0.1", Edit("zero", 0, 1), "ablate L0H1 (zero)"), ("mean.2.0", Edit("mean", 2, 0), "ablate L2H0 (mean)"),
+    ("hardmax.1.3", Edit("hardmax", 1, 3), "hardmax L1H3"), ("hardmax.all", Edit("hardmax"), "hardmax, all heads"),
     ("patch.1.20", Edit("patch", 1, None, 20), "patch after block 1 from prefix 20"),
     ("patch.1.2000.999999", Edit("patch", 1, None, 2000, 999_999), "patch after block 1 from prefix 2,000 into prefix 999,999"),
     ("D.logn", Edit("repair", repair="D.logn"), "scores \u00d7 log n (D.logn)"),

@@ -90,4 +90,4 @@ def test_the_connections_of_a_model_are_in_the_order_in_which_they_act(
 
 
 def test_a_head_is_labelled_by_its_layer_and_index() -> None:
-    assert [head_name(0, 3), head_name(None, None), head_name(1, None)] == ["L0 H3", "all heads", "all heads"]
+    assert [head_name(0, 3), head_name(None, None), head_name(1, None)] == ["L0H3", "all heads", "all heads"]

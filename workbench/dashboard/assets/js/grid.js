@@ -16,7 +16,7 @@
     return box("cell-two",
       h("a", { href: data.href, "data-nav": "1", className: "strong middle", title: data.name, "aria-label": data.name }, ...middle(data.name)),
       data.liveText ? h("span", { className: "live-said num", title: "Step " + data.liveText }, h("span", { className: "dot live", role: "img", "aria-label": "training" }), data.liveText) :
-      h("span", { className: "soft", title: data.note || undefined }, (data.tags || []).map((tag) => h("span", { key: tag, className: "tag" }, tag)), data.note || data.question));
+      h("span", { className: "soft", title: data.note || data.question || undefined }, (data.tags || []).map((tag) => h("span", { key: tag, className: "tag" }, tag)), data.note || data.taskLabel));
   };
   cells.VerdictChip = function ({ data }) {
     const word = data.verdict.charAt(0).toUpperCase() + data.verdict.slice(1);

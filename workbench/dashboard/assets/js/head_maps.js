@@ -51,7 +51,7 @@
     for (let l = 0; l < layers; l++) {
       for (let h = 0; h < heads; h++) {
         const a = document.createElement("a"), [row, column] = across ? [h, l] : [l, h];
-        const name = "L" + l + " H" + h, cost = words.costs[l + "." + h];
+        const name = "L" + l + "H" + h, cost = words.costs[l + "." + h];
         a.href = href(l, h);
         a.dataset.nav = "1";
         a.title = name + (cost ? ": ablated, " + cost : "");

@@ -24,7 +24,7 @@
     command("Help: verdicts, colours, keys", "?", press("help-open"));
     if (!under) return found;
     for (let l = 0; l < scale.layers; l++) {
-      for (let h = 0; h < scale.heads; h++) found.push({ kind: "Head", name: "L" + l + " H" + h, hint: "layer " + l + ", head " + h, run: () => lens.set("head-select", { value: l + "." + h }) });
+      for (let h = 0; h < scale.heads; h++) found.push({ kind: "Head", name: "L" + l + "H" + h, hint: "layer " + l + ", head " + h, run: () => lens.set("head-select", { value: l + "." + h }) });
     }
     for (const step of scale.steps) found.push({ kind: "Step", name: "step " + lens.count(step), also: String(step), hint: "checkpoint", run: () => lens.set("step-slider", { value: lens.uStep(step) }) });
     for (const n of scale.lengths) found.push({ kind: "Length", name: "length " + lens.count(n), also: String(n), hint: lens.multiple(n / scale.trained) + " × trained", run: () => lens.set("length-slider", { value: lens.uLength(n) }) });
@@ -126,7 +126,7 @@
   lens.palette = async function () {
     if (dialog) return close();
     before = document.activeElement;
-    input = made("input", { type: "text", role: "combobox", "aria-expanded": "true", "aria-controls": "palette-list", "aria-autocomplete": "list", "aria-label": "Find a run, quantity, head, step, term or command", placeholder: "Run, quantity, L0 H1, step 1000, term, command", autocomplete: "off", spellcheck: "false" });
+    input = made("input", { type: "text", role: "combobox", "aria-expanded": "true", "aria-controls": "palette-list", "aria-autocomplete": "list", "aria-label": "Find a run, quantity, head, step, term or command", placeholder: "Run, quantity, L0H1, step 1000, term, command", autocomplete: "off", spellcheck: "false" });
     list = made("ul", { role: "listbox", id: "palette-list", "aria-label": "Found", tabindex: "-1" });
     dialog = made("dialog", { class: "palette", "aria-label": "Command palette" }, input, list,
       made("p", { class: "foot" }, made("span", { id: "palette-count", role: "status" }), made("span", { "aria-hidden": "true" }, "↑ ↓ choose · Enter open · Esc close")));
