@@ -15,7 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from circuits.passes import Clean, Edit, edited_pass
-from workbench.models.transformer.kernels import blocks
+from workbench.models.transformer.kernels import query_blocks
 from workbench.models.transformer.scores import ScoreInputs
 from workbench.models.transformer.tie_sets import tie_set_pattern
 
@@ -144,7 +144,7 @@ def replaced_head_output(
     one = inputs.select(slice(None), slice(head, head + 1))
     head_values = v[:, :, head // (inputs.q.shape[2] // v.shape[2])]
     output = torch.empty_like(head_values)
-    for queries in blocks(one):
+    for queries in query_blocks(one):
         weights = pattern(one.scores(queries, queries.stop), queries)
         read = torch.einsum("bqk,bke->bqe", weights[:, 0], head_values[:, : queries.stop].to(weights.dtype))
         output[:, queries.start : queries.stop] = read.to(head_values.dtype)

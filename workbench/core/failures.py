@@ -146,12 +146,12 @@ def explained(error: BaseException, *, foreign: bool = False) -> str:
         return str(error)
     frames = _frames(error)
     if frames.author is not None:
-        return f"{clause(error)} (at {place(frames.author)})"
+        return f"{clause(error)} (at {_file_and_line(frames.author)})"
     if _has_words(error):
-        return words(error)
+        return machine_error_sentence(error)
     if foreign or frames.ours is None:
         return clause(error)
-    return f"a defect in LengthLens at {place(frames.ours)} ({clause(error)}); please report it"
+    return f"a defect in LengthLens at {_file_and_line(frames.ours)} ({clause(error)}); please report it"
 
 
 def is_defect(error: BaseException) -> bool:
@@ -176,7 +176,7 @@ def clause(error: BaseException) -> str:
     return message if isinstance(error, LensError) else f"{name}: {message}" if message else name
 
 
-def words(error: BaseException) -> str:
+def machine_error_sentence(error: BaseException) -> str:
     """The sentence for an error of the machine, or of values that do not fit. Such an error needs no change of code."""
     from pydantic import ValidationError
 
@@ -233,7 +233,7 @@ class Frames(NamedTuple):
     author: Line | None
 
 
-def place(line: Line) -> str:
+def _file_and_line(line: Line) -> str:
     """``FILE:LINE``; files of LengthLens are named from its root."""
     path = Path(line.file)
     if _is_ours(line) and path.is_relative_to(ROOT):

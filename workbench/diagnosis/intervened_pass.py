@@ -38,7 +38,7 @@ from workbench.measure.edits.interventions.one_key import root_mean_square
 from workbench.measure.edits.interventions.sharpening import gap_mass
 from workbench.measure.study import forward
 from workbench.models.base.protocol import HookedModel
-from workbench.models.transformer.kernels import blocks
+from workbench.models.transformer.kernels import query_blocks
 from workbench.models.transformer.scores import ScoreInputs
 from workbench.tasks.base import Batch, Task
 
@@ -141,7 +141,7 @@ class IntervenedPass:
                 return edited
 
             if self._scores:
-                for queries in blocks(inputs):
+                for queries in query_blocks(inputs):
                     rows = torch.einsum("bhqk,bkhe->bqhe", scores(queries).softmax(-1), v[:, : queries.stop])
                     outputs[:, queries.start : queries.stop] = rows
             if self._outputs:

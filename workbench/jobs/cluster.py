@@ -22,9 +22,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from workbench.jobs.cluster_workers import ClusterError, Scheduler, connected, marked, require_address
+from workbench.jobs.cluster_workers import ClusterError, Scheduler, connected, marker_files, require_address
 from workbench.jobs.executors import Failure
-from workbench.jobs.job_process import GRACE_S, end_idle, packed, run_job, unpacked
+from workbench.jobs.job_process import GRACE_S, end_idle, pack_job, run_job, unpack_answer
 from workbench.storage.below import remove_file, write_new
 
 Job = TypeVar("Job")
@@ -88,7 +88,7 @@ class Dask:
         if not listed:
             return []
         results: dict[int, Result | Failure] = {}
-        with connected(self.address) as scheduler, marked(self.folders) as marks:
+        with connected(self.address) as scheduler, marker_files(self.folders) as marks:
             workers = _Workers(scheduler, marks, memory_per_worker, self.patience)
             workers.wait()
             with _stopping(self.folders) as stop:
@@ -272,7 +272,7 @@ class _Out:
 
     def _give(self, index: int, worker: _Worker) -> None:
         try:
-            request = packed(self.function, index, self.jobs[index])
+            request = pack_job(self.function, index, self.jobs[index])
         except Exception as error:  # noqa: BLE001 - what cannot travel is a failure of its job
             self._free(worker, index)
             self.ended.put((index, Failure.of(index, self.jobs[index], error, foreign=True)))
@@ -330,7 +330,7 @@ class _Out:
             if answer is None:
                 yield from self._died(index)
             else:
-                yield index, _named(unpacked(answer), index, self.jobs[index])
+                yield index, _named(unpack_answer(answer), index, self.jobs[index])
 
     def _fetch_again(self, index: int, ended: Any) -> None:
         """Request the missing answer of an ended job again; if its worker is gone, run the job again.

@@ -250,7 +250,7 @@ def _silent() -> Iterator[None]:
 
 
 @contextmanager
-def marked(folders: Sequence[Path]) -> Iterator[dict[str, str]]:
+def marker_files(folders: Sequence[Path]) -> Iterator[dict[str, str]]:
     """Hidden files in some folders, with their content. A worker that reads them unchanged has access to the folders.
 
     Raises:

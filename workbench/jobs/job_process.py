@@ -39,12 +39,12 @@ LENGTH = struct.Struct(">Q")
 Request = tuple[Callable[[Any], Any], int, Any]
 
 
-def packed(function: Callable[[Any], Any], index: int, job: object) -> bytes:
+def pack_job(function: Callable[[Any], Any], index: int, job: object) -> bytes:
     """A job as bytes. cloudpickle makes them, so that lambdas and functions of a notebook work."""
     return bytes(cloudpickle.dumps((function, index, job)))
 
 
-def unpacked(answer: bytes) -> Any:
+def unpack_answer(answer: bytes) -> Any:
     """The result of a job, or its :class:`~workbench.jobs.executors.Failure`; its log records are logged here."""
     return received(pickle.loads(answer))
 
@@ -53,11 +53,11 @@ def run_job(request: bytes, stop: str) -> bytes | None:
     """Run a job in a child of this process; may be called in any thread.
 
     Args:
-        request: from :func:`packed`.
+        request: from :func:`pack_job`.
         stop: path of a file; when it exists, the child receives SIGTERM.
 
     Returns:
-        the answer for :func:`unpacked`, or None if the job killed the child.
+        the answer for :func:`unpack_answer`, or None if the job killed the child.
     """
     child = _IDLE.take() or _Child()
     answer = child.ask(request, stop)
@@ -74,7 +74,7 @@ class _Child:
         paths = [here, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
         more = {"PYTHONPATH": os.pathsep.join(paths), "PYTHONSAFEPATH": "1"}
         self.process = subprocess.Popen(
-            [sys.executable, "-c", "from workbench.jobs.job_process import serve; serve()"],
+            [sys.executable, "-c", "from workbench.jobs.job_process import run_jobs_from_input; run_jobs_from_input()"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **dict.fromkeys(THREADS, "1"), **more},
@@ -150,7 +150,7 @@ def end_idle() -> None:
     _IDLE.end()
 
 
-def serve() -> None:
+def run_jobs_from_input() -> None:
     """The main loop of a child: reads jobs from standard input and writes answers to standard output, until the input
     ends.
     """

@@ -35,7 +35,7 @@ from workbench.table.layout import (
     table_path,
 )
 from workbench.table.other_strings import OtherStrings
-from workbench.table.parquet import ENCODED, read_file, read_header
+from workbench.table.parquet import ENCODED, read_file, read_file_metadata
 from workbench.table.stored_json import StoredError, check_spec_text
 
 
@@ -146,7 +146,7 @@ def _known(run_path: Path, problems: list[str]) -> dict[tuple[str, int, str], Ta
         identity = shard[:3]
         old = recorded.get(identity)
         with isolated(problems.append, f"{shard.path} cannot be read"):
-            modified = state_of(shard.path).st_ctime_ns
+            modified = file_state(shard.path).st_ctime_ns
             if old is not None and old.modified == modified:
                 parts[identity] = old
                 continue
@@ -157,7 +157,7 @@ def _known(run_path: Path, problems: list[str]) -> dict[tuple[str, int, str], Ta
     return parts
 
 
-def state_of(path: Path) -> os.stat_result:
+def file_state(path: Path) -> os.stat_result:
     """The system's information on a shard's file. Raises TableError if the file cannot be reached, e.g. through a
     broken link.
     """
@@ -169,7 +169,7 @@ def state_of(path: Path) -> os.stat_result:
 
 def shard_header(path: Path) -> dict[str, str]:
     """A shard's metadata. Raises TableError if the file is damaged, or its metadata contradict its name."""
-    metadata = read_header(path)
+    metadata = read_file_metadata(path)
     lacking = [name for name in ("spec", "key", "sha256", "written") if name not in metadata]
     if lacking:
         raise TableError(f"{path} has no {', '.join(lacking)} in its metadata: measure again")

@@ -41,11 +41,11 @@ def blaming_damage(
     except Exception as error:
         for run, problem in problems():
             if problem is not None:
-                raise TableError(sentence(run, problem)) from error
+                raise TableError(damage_sentence(run, problem)) from error
         raise
 
 
-def sentence(run: str, problem: str) -> str:
+def damage_sentence(run: str, problem: str) -> str:
     """The error message for a run with damaged rows. ``problem`` is the clause that :func:`damage` returns."""
     return f"the rows of {run} are damaged ({problem}): {REMEDY}"
 

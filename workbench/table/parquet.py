@@ -99,7 +99,7 @@ def _defaults(name: str, rows: int) -> pa.Array:
     return pa.repeat(pa.scalar(default, kind), rows)
 
 
-def read_header(path: Path) -> dict[str, str]:
+def read_file_metadata(path: Path) -> dict[str, str]:
     """The metadata of one file, without decoding its rows. Raises as :func:`read_file`."""
     with _opened(path) as file:
         return _checked(path, file)

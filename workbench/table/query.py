@@ -21,7 +21,7 @@ from workbench.table.errors import TableError
 from workbench.table.layout import read_config, run_folders, table_path
 from workbench.table.parquet import ENCODED
 from workbench.table.reading import READERS, merged_specs, newest_versions, read_run, without_former
-from workbench.table.runs_view import RUNS, describe, to_runs
+from workbench.table.runs_view import RUNS, describe_run, to_runs
 from workbench.table.schema import SCHEMA
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class Table:
             """The view, the path and the rows of one run, or its problems."""
             messages: list[str] = []
             with isolated(messages.append, f"{path} cannot be read and is left out"):
-                view = to_runs([describe(name, path, read_config(path))])
+                view = to_runs([describe_run(name, path, read_config(path))])
                 reading = read_run(path, None, evaluation_seed, task_parameters)
                 return view, path, replace(reading, rows=_renamed(reading, name))
             return messages

@@ -94,7 +94,7 @@ def _rows_of(parts: Iterable[TablePart]) -> pa.Table:
     return pa.concat_tables([ENCODED.empty_table(), *(part.rows for part in parts if part.rows is not None)])
 
 
-def note(assembly: Assembly, state: str) -> dict[str, str]:
+def settled_metadata(assembly: Assembly, state: str) -> dict[str, str]:
     """Metadata by which :func:`read_run` recognizes a settled folder; empty if the folder has problems to report."""
     if assembly.problems:
         return {}

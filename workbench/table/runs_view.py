@@ -43,7 +43,7 @@ RUNS = pa.schema(
 )
 
 
-def describe(name: str, path: Path, config: Mapping[str, Any]) -> dict[str, Any]:
+def describe_run(name: str, path: Path, config: Mapping[str, Any]) -> dict[str, Any]:
     """The row of one run.
 
     ``steps`` is the planned number of steps, and ``last_step`` that of the newest checkpoint. ``ended`` is the reason
@@ -78,7 +78,7 @@ def describe(name: str, path: Path, config: Mapping[str, Any]) -> dict[str, Any]
 
 
 def to_runs(described: Iterable[Mapping[str, Any]]) -> pa.Table:
-    """Rows of :func:`describe` as an Arrow table of :data:`RUNS`."""
+    """Rows of :func:`describe_run` as an Arrow table of :data:`RUNS`."""
     return pa.Table.from_pylist([dict(one) for one in described], schema=RUNS)
 
 

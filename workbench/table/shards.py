@@ -32,8 +32,8 @@ from workbench.table.assembly import (
 )
 from workbench.table.errors import TableError
 from workbench.table.layout import Shard, checkpoint_sha256, parse_shard, shard_path, shards_of, table_path
-from workbench.table.parquet import read_file, read_header, write_file
-from workbench.table.reading import folder_state, note
+from workbench.table.parquet import read_file, read_file_metadata, write_file
+from workbench.table.reading import folder_state, settled_metadata
 from workbench.table.schema import SCHEMA, to_arrow
 from workbench.table.stored_json import StoredError, check_spec_text
 from workbench.table.walk import is_run
@@ -121,10 +121,10 @@ def _times(shard: Shard) -> Iterator[str]:
     """
     for path in shard.path.parent.glob(f"{shard.step:08d}-*.parquet"):
         with suppress(TableError):
-            yield read_header(path).get("written", "")
+            yield read_file_metadata(path).get("written", "")
     run_path = shard.path.parent.parent.parent
     with suppress(KeyError, ValueError):  # what is wrong with it, assembling says
-        for entry in manifest_entries(read_header(table_path(run_path))):
+        for entry in manifest_entries(read_file_metadata(table_path(run_path))):
             if (entry.measurement, entry.step) == (shard.measurement, shard.step):
                 yield str(entry.metadata["written"])
 
@@ -137,7 +137,7 @@ def read_shard(path: Path) -> pa.Table:
 
 def read_metadata(path: Path) -> dict[str, str]:
     """The metadata of a shard or of a ``table.parquet``, without its rows. Raises as :func:`read_shard`."""
-    return read_header(path)
+    return read_file_metadata(path)
 
 
 def verify_shard(path: Path, run: str) -> None:
@@ -159,7 +159,7 @@ def verify_shard(path: Path, run: str) -> None:
 def compacted(run_path: Path) -> dict[tuple[str, int, str], int]:
     """(measurement, step, key) -> file time in ns of the shards whose rows are in an intact ``table.parquet``."""
     try:
-        entries = manifest_entries(read_header(table_path(run_path)))
+        entries = manifest_entries(read_file_metadata(table_path(run_path)))
         return {(e.measurement, e.step, e.key): e.modified or 0 for e in entries if e.held}
     except (KeyError, ValueError):  # what is wrong with it, assembling says
         return {}
@@ -173,7 +173,7 @@ def seconds_of(run_path: Path) -> dict[int, float]:
     """
     seconds_by_step: dict[int, float] = {}
     with suppress(KeyError, ValueError):  # what is wrong with it, assembling says
-        for entry in manifest_entries(read_header(table_path(run_path))):
+        for entry in manifest_entries(read_file_metadata(table_path(run_path))):
             seconds = float(entry.metadata.get("seconds", "nan"))
             if 0 <= seconds < math.inf:
                 seconds_by_step[entry.step] = max(seconds_by_step.get(entry.step, 0.0), seconds)
@@ -232,7 +232,7 @@ def compact(run_path: Path) -> list[str]:
     state = folder_state(run_path)  # before it is read: what comes meanwhile is not in the table
     assembly = assemble(run_path)
     others = [_kept(run_path, part) for part in assembly.others]
-    manifest = to_manifest(replace(assembly, others=others)) | note(assembly, state)
+    manifest = to_manifest(replace(assembly, others=others)) | settled_metadata(assembly, state)
     if not _is_current(table_path(run_path), manifest):
         write_file(table_path(run_path), assembly.rows, manifest)
     return assembly.problems
@@ -241,7 +241,7 @@ def compact(run_path: Path) -> list[str]:
 def _is_current(path: Path, manifest: Mapping[str, str]) -> bool:
     """Whether an intact table has this manifest already, so that readers need not load it again."""
     try:
-        metadata = read_header(path)
+        metadata = read_file_metadata(path)
     except TableError:
         return False
     return all(metadata.get(name) == text for name, text in manifest.items())

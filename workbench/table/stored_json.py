@@ -241,10 +241,10 @@ def first_problem(error: ValidationError) -> str:
     said = str(first["msg"]).removeprefix("Value error, ")
     if first["type"] == "value_error":
         return f"{place}: {said}" if place else said
-    return f"{place}: {said[:1].lower()}{said[1:]}, not {shown(first['input'])}"
+    return f"{place}: {said[:1].lower()}{said[1:]}, not {short_value(first['input'])}"
 
 
-def shown(value: Any) -> str:
+def short_value(value: Any) -> str:
     """A value, shortened for a sentence."""
     text = ascii(value) if isinstance(value, str | int | float | None) else type(value).__name__
     return text if len(text) <= 60 else f"{text[:50]}..."
@@ -269,7 +269,7 @@ def _require_plain(content: Any) -> None:
             elif isinstance(value, float) and not math.isfinite(value):
                 raise StoredError(f"it contains a number that is not finite, {value}")
             elif isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
-                raise StoredError(f"it contains a number that is too large, {shown(value)}")
+                raise StoredError(f"it contains a number that is too large, {short_value(value)}")
         level = below
 
 
@@ -277,4 +277,4 @@ def _require_text(text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise StoredError(f"it contains text that is not UTF-8, {shown(text)}") from None
+        raise StoredError(f"it contains text that is not UTF-8, {short_value(text)}") from None

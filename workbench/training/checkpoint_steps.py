@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 
-def checkpoint_steps(steps: int, log: int, linear: int, at: Iterable[int] = ()) -> list[int]:
+def planned_steps(steps: int, log: int, linear: int, at: Iterable[int] = ()) -> list[int]:
     """Step 0, ``log`` log-spaced and ``linear`` evenly spaced steps, the steps in ``at``, and the last one, ascending.
 
     Log-spaced steps cover the early changes, which are the most frequent; evenly spaced steps cover the late ones.

@@ -96,10 +96,10 @@ def gives_way(run: Run, config: RunConfig) -> bool:
 
 
 def _differing(run: Run, expected: dict[str, Any]) -> list[str]:
-    return [] if run.id == expected["id"] else differences(run.config, expected)
+    return [] if run.id == expected["id"] else config_differences(run.config, expected)
 
 
-def differences(held: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
+def config_differences(held: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
     """Which of task, model, training and seeds differ between two run.json.
 
     A setting may be missing in the older file, because it was added later. It then has its former value.

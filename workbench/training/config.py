@@ -26,7 +26,7 @@ from workbench.runs.evaluation_ids import check_training_ids
 from workbench.runs.run import FORMAT, run_id
 from workbench.tasks.base import Task
 from workbench.tasks.registry import stored
-from workbench.training.checkpoint_steps import checkpoint_steps
+from workbench.training.checkpoint_steps import planned_steps
 from workbench.training.curriculum import Curriculum, Uniform, curriculum
 from workbench.training.early_stop import EarlyStop
 from workbench.training.errors import TrainingError
@@ -69,7 +69,7 @@ class Schedule(Config):
 
     def steps(self, last: int) -> list[int]:
         """The checkpoint steps of a training that ends at step ``last``."""
-        return checkpoint_steps(last, self.log, self.linear, self.at)
+        return planned_steps(last, self.log, self.linear, self.at)
 
 
 USUAL = {"device": "cpu", "dtype": "float32", "strings": 0, "id_schedule": None, "start": None}

@@ -138,7 +138,7 @@ def _work(address: str, folder: Path) -> None:
                     os.dup2(asked, 0)
                     os.dup2(answered, 1)
                     os.closerange(3, 4096)
-                    job_process.serve()
+                    job_process.run_jobs_from_input()
                 finally:
                     os._exit(1)
             os.close(asked)

@@ -22,9 +22,9 @@ from tests.support.jobs.executors import gone, needs_proc
 from workbench.jobs import cluster, cluster_workers, job_process
 from workbench.jobs.choose import make_executor
 from workbench.jobs.cluster import Dask
-from workbench.jobs.cluster_workers import ClusterError, Scheduler, looker, marked
+from workbench.jobs.cluster_workers import ClusterError, Scheduler, looker, marker_files
 from workbench.jobs.executors import Answer, ExecutorError, Failure
-from workbench.jobs.job_process import end_idle, packed, run_job, unpacked
+from workbench.jobs.job_process import end_idle, pack_job, run_job, unpack_answer
 from workbench.jobs.resources import THREADS
 
 
@@ -73,8 +73,8 @@ def test_an_item_runs_in_a_child_that_serves_again_until_it_dies(tmp_path: Path)
         return os.getpid(), main, {name: os.environ.get(name) for name in THREADS}
 
     def outcome(what: str) -> Any:
-        answer = run_job(packed(work, 7, what), str(tmp_path / "stop"))
-        return None if answer is None else unpacked(answer)
+        answer = run_job(pack_job(work, 7, what), str(tmp_path / "stop"))
+        return None if answer is None else unpack_answer(answer)
 
     pid, main, threads = outcome("tell")
     assert pid != os.getpid()
@@ -106,16 +106,16 @@ def test_the_stop_file_reaches_the_child_as_sigterm(tmp_path: Path) -> None:
             time.sleep(0.01)
         return "saved"
 
-    answer = run_job(packed(work, 0, None), str(stop))
+    answer = run_job(pack_job(work, 0, None), str(stop))
     assert answer is not None
-    assert unpacked(answer) == "saved"
+    assert unpack_answer(answer) == "saved"
     end_idle()
 
 
 def test_a_mark_is_seen_where_the_folder_is_the_same(tmp_path: Path) -> None:
     """A folder of the same name with other content is another folder."""
     look = looker()
-    with marked([tmp_path]) as marks:
+    with marker_files([tmp_path]) as marks:
         versions, unseen = look(marks)
         assert unseen == []
         assert set(versions) == {"python", "lengthlens", "torch"}

@@ -19,7 +19,7 @@ from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.architectures import ARCHITECTURES, make_config, make_model
 from workbench.models.positions import ENCODINGS as REGISTERED
 from workbench.models.positions import ID_SAMPLERS, PositionError, make_encoding
-from workbench.models.positions.encoding import layer_of, shared_of
+from workbench.models.positions.encoding import attention_of_layer, shared_of
 from workbench.models.ssm.config import SSMConfig
 from workbench.models.ssm.hidden_attention import effective_hooks, effective_inputs
 
@@ -165,14 +165,14 @@ def _of_an_encoding(name: str) -> dict[str, Any]:
     reach = type(encoding).reach(encoding.model_dump(exclude={"name"}))
     ids = torch.tensor([[0, 1, 2, 5, 23, 11, 3]])
     turn = encoding.turn(ids, 8, torch.float64)
-    like = layer_of(model, 0).W_Q
+    like = attention_of_layer(model, 0).W_Q
     return {
         "flags": flags, "shift": encoding.shift, "rows": [encoding.rows(n) for n in (1, 24)],
         "before": encoding.before_attention,
         "own": {key: list(value.shape) for key, value in encoding.attention_parameters(3).items()},
         "shared": {key: list(value.shape) for key, value in encoding.shared_parameters(3).items()},
         "fixed": digest(encoding.fixed_weights(3, like)) if encoding.biased and not encoding.bias_hook else None,
-        "weights": digest(encoding.bias_weights(layer_of(model, 1), shared_of(model), like).detach()) if encoding.biased else None,
+        "weights": digest(encoding.bias_weights(attention_of_layer(model, 1), shared_of(model), like).detach()) if encoding.biased else None,
         "by lag": None if table is None else digest(table),
         "terms": None if terms is None else [digest(part) for part in (terms.vectors, terms.phi, terms.far)],
         "turn": None if turn is None else [digest(part) for part in turn],

@@ -17,7 +17,7 @@ EXEMPT = {
     "workbench/table/parquet.py:write_file pyarrow.parquet.ParquetWriter": STREAM,
     "workbench/training/trainer.py:_log_bytes pyarrow.parquet.write_table": STREAM,
     "workbench/dashboard/downloads.py:to_parquet .to_parquet": STREAM,
-    "workbench/jobs/job_process.py:serve os.fdopen": "the pipes of a worker process",
+    "workbench/jobs/job_process.py:run_jobs_from_input os.fdopen": "the pipes of a worker process",
     "workbench/cli/error_log.py:emit os.replace": "as emit .mkdir",
     "workbench/cli/error_log.py:emit .mkdir": "the user's folder of state, which no command line names",
     "workbench/cli/errors.py:_drop_unwritable os.open": "the null device, in place of a closed terminal",
@@ -43,7 +43,7 @@ NAMED_BY_THE_USER = {
     "workbench/runs/adoption/rows_only.py:write_rows_only": "the caller names the folder",
     "workbench/jobs/cluster.py:_stopping": "a file of a random name in the folder of runs itself",
     "workbench/jobs/cluster.py:map": "as _stopping",
-    "workbench/jobs/cluster_workers.py:marked": "as _stopping",
+    "workbench/jobs/cluster_workers.py:marker_files": "as _stopping",
 }
 """Functions that give the folder above a path as the given folder: only the last part is checked then."""
 PACKAGES = ("workbench", "probes", "circuits")

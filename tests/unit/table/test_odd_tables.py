@@ -36,7 +36,7 @@ from workbench.table.layout import (
     shards_of,
     table_path,
 )
-from workbench.table.parquet import ENCODED, _checked, read_file, read_header, write_file
+from workbench.table.parquet import ENCODED, _checked, read_file, read_file_metadata, write_file
 from workbench.table.reading import (
     OTHERS,
     STATE,
@@ -47,8 +47,8 @@ from workbench.table.reading import (
     merged_specs,
     newest_among,
     newest_versions,
-    note,
     read_run,
+    settled_metadata,
     without_former,
 )
 from workbench.table.schema import FIELDS, SCHEMA, SCHEMA_VERSION, row, to_arrow
@@ -62,7 +62,7 @@ from workbench.table.shards import (
     verify_shard,
     write_shard,
 )
-from workbench.table.stored_json import shown
+from workbench.table.stored_json import short_value
 from workbench.table.text_tables import latex, markdown, text_cells
 from workbench.table.to_xarray import to_dataset
 from workbench.table.walk import meant
@@ -134,7 +134,7 @@ def test_a_shard_that_a_clock_without_zone_dated_is_followed(make_run: Callable[
         rows = [row(run="r", measurement=name, step=1, quantity="q")]
         write_file(path, to_arrow(rows), {**GIVEN, "key": "k1", "written": f"{later.isoformat()}{zone}"})
         write_shard(shard_path(run.path, name, 1, "k2"), rows, {**GIVEN, "key": "k2"})
-        written = read_header(shard_path(run.path, name, 1, "k2"))["written"]
+        written = read_file_metadata(shard_path(run.path, name, 1, "k2"))["written"]
         moment = later - timedelta(hours=2 * (name == "c"))
         assert datetime.fromisoformat(written) == moment.replace(tzinfo=UTC) + timedelta(microseconds=1), name
         assert written.endswith("+00:00")
@@ -206,7 +206,7 @@ def test_own_rows_and_those_of_other_strings_apart(make_run: Callable[..., RunMa
             assert read_run(run.path, None, seed, parameters).rows["value"].to_pylist() == values, (seed, parameters)
         assert read_run(run.path).problems == []
         compact(run.path)
-    metadata = read_header(table_path(run.path))
+    metadata = read_file_metadata(table_path(run.path))
     assert len(json.loads(metadata[OTHERS])) == 3
 
 
@@ -214,12 +214,12 @@ def test_what_is_noted_of_a_settled_folder(make_run: Callable[..., RunMaker]) ->
     run = make_run()
     run.checkpoint(100)
     run.shard()
-    noted = note(assemble(run.path), "state")
+    noted = settled_metadata(assemble(run.path), "state")
     assert noted[STATE] == "state"
     assert OTHERS not in noted
     run.checkpoint(200, "bb")
     run.shard(step=200)
-    assert note(assemble(run.path), "state") == {}
+    assert settled_metadata(assemble(run.path), "state") == {}
 
 
 def test_rows_of_parts_that_have_some() -> None:
@@ -257,7 +257,7 @@ def test_rows_in_many_pieces_are_put_together(
 
 @pytest.mark.parametrize(("length", "text"), [(58, "'" + "x" * 58 + "'"), (59, "'" + "x" * 49 + "...")])
 def test_values_as_sentences_hold_them(length: int, text: str) -> None:
-    assert shown("x" * length) == text
+    assert short_value("x" * length) == text
 
 
 def test_a_folder_that_cannot_be_looked_at_is_not_said_to_hold_no_run(

@@ -423,8 +423,8 @@ def test_seconds_that_a_step_took(seconds: str, found: dict[int, float], make_ru
 
 def test_a_later_shard_is_written_later_than_all_there_are(make_run: Callable[..., RunMaker]) -> None:
     run = make_run()
-    first = parquet.read_header(run.shard(key="a"))["written"]
-    second = parquet.read_header(run.shard(key="b"))["written"]
+    first = parquet.read_file_metadata(run.shard(key="a"))["written"]
+    second = parquet.read_file_metadata(run.shard(key="b"))["written"]
     assert first < second
     assert datetime.fromisoformat(second).tzinfo is not None
     assert abs((datetime.now(UTC) - datetime.fromisoformat(second)).total_seconds()) < 60

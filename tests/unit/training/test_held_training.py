@@ -27,8 +27,8 @@ from workbench.tasks import make_task
 from workbench.tasks.base import Task
 from workbench.tasks.random_generator import generator
 from workbench.training import trainer as training_loop
-from workbench.training.checkpoint_steps import checkpoint_steps
-from workbench.training.compare_configs import differences, gives_way, refuse_another
+from workbench.training.checkpoint_steps import planned_steps
+from workbench.training.compare_configs import config_differences, gives_way, refuse_another
 from workbench.training.config import RunConfig, Seeds, TrainingConfig
 from workbench.training.curriculum import CURRICULA, curriculum
 from workbench.training.early_stop import EarlyStop
@@ -70,7 +70,7 @@ def test_rates_by_step(name: str, held: Held) -> None:
 
 def test_checkpoint_steps(held: Held) -> None:
     every = [(1, 1, 1), (1, 0, 0), (2, 3, 1), (10, 1, 0), (10, 0, 1), (50, 7, 3), (1000, 12, 4), (997, 5, 7)]
-    held([*(checkpoint_steps(*one) for one in every), checkpoint_steps(20, 3, 2, [7, 0, 20, 19])])
+    held([*(planned_steps(*one) for one in every), planned_steps(20, 3, 2, [7, 0, 20, 19])])
 
 
 @pytest.mark.parametrize("name", CURRICULA)
@@ -401,7 +401,7 @@ def test_what_two_runs_differ_in(held: Held, tmp_path: Path) -> None:
         config(task=make_task("parity")), config(task=make_task("majority", queries="last")), config(batch_size=5, layers=2),
     ]  # fmt: skip
     for other in others:
-        found.append(differences(content, other.as_json()))
+        found.append(config_differences(content, other.as_json()))
         with pytest.raises(RunError) as caught:
             refuse_another(run, other)
         found.append(str(caught.value).replace(str(tmp_path), "RUN"))

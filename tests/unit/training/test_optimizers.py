@@ -9,7 +9,7 @@ from tests.support.training.optimizers import PLAIN, SGD, config, older
 from workbench.models import HookedTransformer
 from workbench.runs import Run
 from workbench.runs.checkpoints import write_config
-from workbench.training.compare_configs import differences
+from workbench.training.compare_configs import config_differences
 from workbench.training.config import TrainingConfig
 from workbench.training.learning_rate_schedules import RATE_SCHEDULES
 from workbench.training.optimizer import SGD as SGD_CLASS
@@ -100,12 +100,12 @@ def test_the_rate_never_leaves_its_law() -> None:
 
 def test_differences_name_the_part() -> None:
     held = older(config())
-    assert differences(held, config().as_json()) == []
-    assert differences(held, config(**PLAIN).as_json()) == ["training"]
+    assert config_differences(held, config().as_json()) == []
+    assert config_differences(held, config(**PLAIN).as_json()) == ["training"]
     unreadable = {**held, "training": {"law_of_another_version": 1}}
-    assert differences(unreadable, config().as_json()) == ["training"]
+    assert config_differences(unreadable, config().as_json()) == ["training"]
     other = {**held, "task": {"name": "majority", "parameters": {"no_such": 1}}, "seeds": {"init": 7}}
-    assert differences(other, config().as_json()) == ["task", "seeds"]
+    assert config_differences(other, config().as_json()) == ["task", "seeds"]
 
 
 def test_a_run_without_checkpoints_is_not_finished(tmp_path) -> None:

@@ -18,7 +18,7 @@ from workbench.runs import Run, RunError
 from workbench.runs.live_log import Live
 from workbench.storage.errors import StorageError
 from workbench.tasks.random_generator import generator
-from workbench.training.checkpoint_steps import checkpoint_steps
+from workbench.training.checkpoint_steps import planned_steps
 from workbench.training.config import RunConfig, Seeds, TrainingConfig
 from workbench.training.curriculum import curriculum
 from workbench.training.errors import TrainingError
@@ -35,12 +35,12 @@ from workbench.training.trainer import Trainer
     (7, 0, 0, [0, 7]),
 ])  # fmt: skip
 def test_checkpoints_are_log_and_evenly_spaced_from_step_0(steps, log, linear, expected) -> None:
-    assert checkpoint_steps(steps, log, linear) == expected
+    assert planned_steps(steps, log, linear) == expected
 
 
 def test_checkpoints_can_be_named(tmp_path: Path) -> None:
     """Beside the spaced ones; a run without names is written as it was before there were any, and so keeps its id."""
-    assert checkpoint_steps(100, 0, 0, at=(7, 3, 7, 100)) == [0, 3, 7, 100]
+    assert planned_steps(100, 0, 0, at=(7, 3, 7, 100)) == [0, 3, 7, 100]
     plain = TrainingConfig(steps=9, checkpoints={"log": 0, "linear": 0})
     named = TrainingConfig(steps=9, checkpoints={"log": 0, "linear": 0, "at": [8, 2]})
     assert "at" not in plain.model_dump()["checkpoints"]

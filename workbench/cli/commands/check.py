@@ -55,7 +55,7 @@ def _problems(run: Run) -> list[str]:
 def _rows_problems(run: Run) -> list[str]:
     """What of a run's rows no measurement writes."""
     from workbench.table import Table
-    from workbench.table.damage import damage, sentence
+    from workbench.table.damage import damage, damage_sentence
 
     problem = damage(Table.load(run.path).frame())
-    return [] if problem is None else [sentence(run.name, problem)]
+    return [] if problem is None else [damage_sentence(run.name, problem)]

@@ -35,7 +35,7 @@ from workbench.runs.run import Run, find_runs
 from workbench.runs.weights import model_config
 from workbench.storage.atomic import require_room
 from workbench.storage.errors import StorageError
-from workbench.table.assembly import state_of
+from workbench.table.assembly import file_state
 from workbench.table.errors import TableError
 from workbench.table.other_strings import OWN_STRINGS, OtherStrings, other_strings
 from workbench.table.reading import read_run
@@ -290,7 +290,7 @@ class Present:
         # The table contains this shard unchanged, so that a large folder need not be read again.
         again: list[str] = []
         with isolated(again.append, f"{path} cannot be read"):
-            if self.compacted.get((name, step, key)) != state_of(path).st_ctime_ns:
+            if self.compacted.get((name, step, key)) != file_state(path).st_ctime_ns:
                 verify_shard(path, self.run.id)
         if again:
             self.problems.append(f"{again[0]} (made again now)")

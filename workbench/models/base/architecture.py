@@ -18,7 +18,7 @@ Width = Annotated[int, Field(ge=0, le=SIZE)]
 """A size, or 0 for a size that follows from others."""
 
 
-def whole(data: Mapping[str, Any], name: str) -> int:
+def unvalidated_size(data: Mapping[str, Any], name: str) -> int:
     """The size ``name`` in fields that are not validated yet, from which other sizes follow; 0 if it is not valid."""
     value = data.get(name)
     return value if isinstance(value, int) and 0 < value <= SIZE else 0
@@ -82,7 +82,7 @@ class Architecture(BaseModel):
     @classmethod
     def _fill_widths(cls, data: Any) -> Any:
         data = dict(data)
-        d_model = whole(data, "d_model")
+        d_model = unvalidated_size(data, "d_model")
         data["d_vocab_out"] = data.get("d_vocab_out") or data.get("d_vocab")
         data["initializer_range"] = data.get("initializer_range") or (0.8 / d_model**0.5 if d_model else 0)
         return data

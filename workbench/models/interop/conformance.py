@@ -86,11 +86,11 @@ def compare(case: str, seed: int = 0) -> Comparison:
     logits, own = model.run_with_cache(tokens, names_filter=shared)
     with torch.no_grad():
         upstream_logits, theirs = upstream.run_with_cache(tokens, names_filter=shared)
-    differences = {name: difference(own[name], theirs[name]) for name in shared}
+    differences = {name: largest_difference(own[name], theirs[name]) for name in shared}
     worst = max(differences, key=lambda name: differences[name])
     return Comparison(
         case=case,
-        logits=difference(logits, upstream_logits),
+        logits=largest_difference(logits, upstream_logits),
         activations=differences[worst],
         at=worst,
         hooks=tuple(shared),
@@ -107,38 +107,40 @@ def compare_utilities(model: HookedTransformer, upstream: Any, tokens: Tensor) -
     differences: dict[str, float] = {}
     sides = (model, upstream)
     for name in ("W_E", "W_U", "W_Q", "W_K", "W_V", "W_O", "b_Q", "b_K", "b_V", "b_O", "b_U"):
-        differences[name] = difference(*(getattr(side, name) for side in sides))
+        differences[name] = largest_difference(*(getattr(side, name) for side in sides))
     for name in () if model.cfg.attn_only else ("W_in", "W_out", "b_in", "b_out"):
-        differences[name] = difference(*(getattr(side, name) for side in sides))
+        differences[name] = largest_difference(*(getattr(side, name) for side in sides))
     for name in ("OV", "QK"):
-        differences[name] = difference(*(getattr(side, name).AB for side in sides))
+        differences[name] = largest_difference(*(getattr(side, name).AB for side in sides))
     for mode in ("Q", "K", "V"):
-        differences[f"all_composition_scores({mode})"] = difference(
+        differences[f"all_composition_scores({mode})"] = largest_difference(
             *(side.all_composition_scores(mode) for side in sides)
         )
     differences["all_head_labels"] = 0.0 if model.all_head_labels() == upstream.all_head_labels() else math.inf
     last, full = model.cfg.n_layers, not model.cfg.attn_only
-    differences["accumulated_bias"] = difference(
+    differences["accumulated_bias"] = largest_difference(
         *(side.accumulated_bias(last, include_mlp_biases=full) for side in sides)
     )
     answers = torch.arange(model.cfg.d_vocab_out)
-    differences["tokens_to_residual_directions"] = difference(
+    differences["tokens_to_residual_directions"] = largest_difference(
         *(side.tokens_to_residual_directions(answers) for side in sides)
     )
     for stop in (0, 1, -1):
-        differences[f"stop_at_layer={stop}"] = difference(*(side(tokens, stop_at_layer=stop) for side in sides))
+        differences[f"stop_at_layer={stop}"] = largest_difference(*(side(tokens, stop_at_layer=stop) for side in sides))
     differences["return_type=None"] = 0.0 if all(side(tokens, return_type=None) is None for side in sides) else math.inf
     if model.cfg.d_vocab_out == model.cfg.d_vocab:
         for per_call in ("loss", "both"):
             results = [side(tokens, return_type=per_call) for side in sides]
             losses = [result if per_call == "loss" else result.loss for result in results]
-            differences[f"return_type={per_call}"] = difference(*losses)
+            differences[f"return_type={per_call}"] = largest_difference(*losses)
     caches = [side.run_with_cache(tokens)[1] for side in sides]
     differences |= compare_caches(caches, answers, tokens, full)
     upstream.to_tokens = lambda ids, *_, **__: ids  # it has no tokenizer, and is given ids
     for head in ("previous_token_head", "duplicate_token_head", "induction_head"):
         one_string = tokens[:1, : model.cfg.n_ctx - 1]
-        differences[f"detect_head({head})"] = difference(*(detect_head(side, one_string, head) for side in sides))
+        differences[f"detect_head({head})"] = largest_difference(
+            *(detect_head(side, one_string, head) for side in sides)
+        )
     return differences
 
 
@@ -159,7 +161,7 @@ def compare_caches(caches: list[Any], answers: Tensor, tokens: Tensor, full: boo
     }
     target = tokens % len(answers)
     attributions = [cache.logit_attrs(cache.accumulated_resid(), target, has_batch_dim=True) for cache in caches]
-    return {**differences, "logit_attrs": difference(*attributions)}
+    return {**differences, "logit_attrs": largest_difference(*attributions)}
 
 
 def labelled_difference(a: tuple[Tensor, list[str]], b: tuple[Tensor, list[str]]) -> float:
@@ -171,17 +173,17 @@ def labelled_difference(a: tuple[Tensor, list[str]], b: tuple[Tensor, list[str]]
     kept = [i for i, name in enumerate(others) if name in names or name != "pos_embed"]
     if names != [others[i] for i in kept]:
         return math.inf
-    return difference(ours, theirs[kept])
+    return largest_difference(ours, theirs[kept])
 
 
-def difference(a: Tensor, b: Tensor) -> float:
+def largest_difference(a: Tensor, b: Tensor) -> float:
     """Largest |a - b|; infinite for different shapes, or if only one of the two has -inf or NaN at an index."""
     if a.shape != b.shape or not torch.equal(a.isfinite(), b.isfinite()):
         return math.inf
     return float((a - b).detach()[b.isfinite()].abs().max())
 
 
-def table(comparisons: list[Comparison]) -> Iterator[str]:
+def comparison_lines(comparisons: list[Comparison]) -> Iterator[str]:
     """The comparisons as lines of text, and the kinds of hooks."""
     width = max(len(comparison.case) for comparison in comparisons)
     yield f"{'model':{width}}  hooks  largest difference of logits, of activations (where)"
@@ -190,7 +192,7 @@ def table(comparisons: list[Comparison]) -> Iterator[str]:
         largest = f"{comparison.logits:.1e}, {comparison.activations:.1e} ({comparison.at})"
         yield f"{comparison.case:{width}}  {len(comparison.hooks):5}  {largest}{ok}"
     yield "hooks compared: " + ", ".join(
-        sorted({kind(name) for comparison in comparisons for name in comparison.hooks})
+        sorted({hook_kind(name) for comparison in comparisons for name in comparison.hooks})
     )
     worst: dict[str, float] = {}
     for comparison in comparisons:
@@ -199,11 +201,11 @@ def table(comparisons: list[Comparison]) -> Iterator[str]:
     if worst:
         yield f"utilities compared, largest difference {max(worst.values()):.1e}: {', '.join(worst)}"
     yield "hooks of ours alone: " + (
-        ", ".join(sorted({kind(n) for comparison in comparisons for n in comparison.ours})) or "none"
+        ", ".join(sorted({hook_kind(n) for comparison in comparisons for n in comparison.ours})) or "none"
     )
 
 
-def kind(hook: str) -> str:
+def hook_kind(hook: str) -> str:
     """A hook's name without the number of its block."""
     parts = hook.split(".")
     return ".".join("{l}" if part.isdigit() else part for part in parts)
@@ -221,7 +223,7 @@ def main(arguments: list[str]) -> int:
         print(json.dumps([{**asdict(comparison), "conforms": comparison.conforms} for comparison in comparisons]))
     else:
         print(f"against TransformerLens {version('transformer-lens')}, tolerance {TOLERANCE:g}")
-        print("\n".join(table(comparisons)))
+        print("\n".join(comparison_lines(comparisons)))
     return 0 if all(comparison.conforms for comparison in comparisons) else 1
 
 

@@ -201,7 +201,7 @@ class Encoding(Scheme):
         """The bias of each head of a layer at lags 0 .. size - 1, in float64; None without a bias."""
         if not self.biased:
             return None
-        attn = layer_of(model, layer)
+        attn = attention_of_layer(model, layer)
         weights = self.bias_weights(attn, shared_of(model), attn.W_Q.double()).detach().double()
         lags = torch.arange(size, device=weights.device)
         return self.bias_at(weights[None, None], lags[None, None])[0, :, 0]
@@ -242,7 +242,7 @@ class Encoding(Scheme):
         """
 
 
-def layer_of(model: Any, layer: int) -> Any:
+def attention_of_layer(model: Any, layer: int) -> Any:
     """The attention module of a layer of a model."""
     return model.blocks[layer].attn
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from workbench.models.positions.encoding import BY_ONE, Encoding, LimitTerms, Reach, layer_of
+from workbench.models.positions.encoding import BY_ONE, Encoding, LimitTerms, Reach, attention_of_layer
 
 
 class Limit(Encoding):
@@ -67,7 +67,7 @@ class Limit(Encoding):
         return torch.take_along_dim(F.pad(weights, (0, 1)).transpose(1, 2), column, -1)
 
     def limit_terms(self, model: Any, layer: int) -> LimitTerms:
-        phi = layer_of(model, layer).phi.detach().double()
+        phi = attention_of_layer(model, layer).phi.detach().double()
         vectors: Tensor = model.pos_embed.W_pos
         return LimitTerms(vectors.detach().double(), phi, phi.new_zeros(len(phi)))
 

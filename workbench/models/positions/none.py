@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import torch
 
-from workbench.models.positions.encoding import Encoding, LimitTerms, Reach, layer_of
+from workbench.models.positions.encoding import Encoding, LimitTerms, Reach, attention_of_layer
 
 
 class NoPositions(Encoding):
@@ -19,7 +19,10 @@ class NoPositions(Encoding):
     upstream: ClassVar[str] = "standard"  # with a table of zeros
 
     def limit_terms(self, model: Any, layer: int) -> LimitTerms:
-        cfg, like = layer_of(model, layer).cfg, layer_of(model, layer).W_Q.new_zeros(1, dtype=torch.float64)
+        cfg, like = (
+            attention_of_layer(model, layer).cfg,
+            attention_of_layer(model, layer).W_Q.new_zeros(1, dtype=torch.float64),
+        )
         return LimitTerms(like.new_zeros(1, cfg.d_model), like.new_zeros(cfg.n_heads, 1), like.new_zeros(cfg.n_heads))
 
     @classmethod

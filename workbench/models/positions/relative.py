@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from workbench.core.limits import SIZE
-from workbench.models.positions.encoding import BY_ONE, Encoding, LimitTerms, Reach, layer_of, shared_of
+from workbench.models.positions.encoding import BY_ONE, Encoding, LimitTerms, Reach, attention_of_layer, shared_of
 
 STEP = (
     "a bias by buckets is the theorem's local term but for a constant per query, which softmax does not see; only lags "
@@ -95,7 +95,7 @@ class Relative(Encoding):
         weights = shared_of(model)["W_bias"].detach().double()
         lags = torch.arange(max(self.starts[-1], 1), device=weights.device)
         far = weights[:, -1]
-        vectors = weights.new_zeros(1, layer_of(model, layer).cfg.d_model)
+        vectors = weights.new_zeros(1, attention_of_layer(model, layer).cfg.d_model)
         return LimitTerms(vectors, weights[:, self.bucket(lags)] - far[:, None], far)
 
     @classmethod

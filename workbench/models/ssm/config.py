@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from workbench.core.errors import LensError
 from workbench.core.names import Gates
-from workbench.models.base.architecture import Architecture, Size, Width, whole
+from workbench.models.base.architecture import Architecture, Size, Width, unvalidated_size
 from workbench.models.positions.encoding import Encoding
 from workbench.models.positions.id_samplers import Arange, IdSampler
 from workbench.models.positions.none import NoPositions
@@ -93,7 +93,7 @@ class SSMConfig(Architecture):
     @classmethod
     def _fill(cls, data: Any) -> Any:
         data = dict(data)
-        d_model = whole(data, "d_model")
+        d_model = unvalidated_size(data, "d_model")
         data["d_inner"] = data.get("d_inner") or 2 * d_model
         data["dt_rank"] = data.get("dt_rank") or max(4, math.ceil(d_model / 16))
         return data

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import model_serializer, model_validator
 
-from workbench.models.base.architecture import Architecture, Size, Width, whole
+from workbench.models.base.architecture import Architecture, Size, Width, unvalidated_size
 from workbench.models.positions.registry import those_with
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class ModelConfig(Architecture):
     @classmethod
     def _fill(cls, data: Any) -> Any:
         data = dict(data)
-        d_model, n_heads = whole(data, "d_model"), whole(data, "n_heads")
+        d_model, n_heads = unvalidated_size(data, "d_model"), unvalidated_size(data, "n_heads")
         if not data.get("d_head") and d_model and n_heads:
             if d_model % n_heads:
                 raise ValueError(f"d_model {d_model} is not a multiple of n_heads {n_heads}; state d_head")

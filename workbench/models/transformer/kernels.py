@@ -39,12 +39,12 @@ def softmax_attention(inputs: ScoreInputs, v: Values) -> Values:
     if not inputs.biased:
         return F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2)
     parts = []
-    for queries in blocks(inputs):
+    for queries in query_blocks(inputs):
         keys = queries.stop
         mask = fused_mask(inputs, queries)
         rows = q[:, :, queries.start : queries.stop]
         parts.append(F.scaled_dot_product_attention(rows, k[:, :, :keys], v[:, :, :keys], attn_mask=mask))
-    return joined(parts[::-1], 2).transpose(1, 2)
+    return _joined(parts[::-1], 2).transpose(1, 2)
 
 
 def fused_mask(inputs: ScoreInputs, queries: range) -> Float[Tensor, "#batch head query key"]:
@@ -59,10 +59,10 @@ def fused_mask(inputs: ScoreInputs, queries: range) -> Float[Tensor, "#batch hea
 def hardmax_attention(inputs: ScoreInputs, v: Values) -> Values:
     """Means over the keys with the highest score, in blocks of queries."""
     parts = []
-    for queries in blocks(inputs):
+    for queries in query_blocks(inputs):
         pattern = inputs.pattern(inputs.scores(queries, queries.stop))
         parts.append(torch.einsum("bhqk,bkhe->bqhe", pattern, v[:, : queries.stop]))
-    return joined(parts[::-1], 1)
+    return _joined(parts[::-1], 1)
 
 
 def linear_attention(q: Values, k: Values, v: Values) -> Values:
@@ -81,10 +81,10 @@ def linear_attention(q: Values, k: Values, v: Values) -> Values:
         sums = torch.einsum("bhqk,bkhe->bqhe", weights, held) + torch.einsum("bqhe,bhef->bqhf", queries, state)
         state = state + torch.einsum("bkhe,bkhf->bhef", keys, held)
         parts.append(sums[..., :-1] / sums[..., -1:])
-    return joined(parts, 1)
+    return _joined(parts, 1)
 
 
-def blocks(inputs: ScoreInputs) -> Iterator[range]:
+def query_blocks(inputs: ScoreInputs) -> Iterator[range]:
     """Ranges of queries whose scores over all earlier keys fit ``SCORES_AT_ONCE``, the last range first.
 
     So the largest matrices come first, and smaller ones reuse the freed memory.
@@ -95,6 +95,6 @@ def blocks(inputs: ScoreInputs) -> Iterator[range]:
         yield range(start, min(start + size, pos))
 
 
-def joined(parts: list[Tensor], axis: int) -> Tensor:
+def _joined(parts: list[Tensor], axis: int) -> Tensor:
     """The blocks concatenated, without a copy if there is only one."""
     return parts[0] if len(parts) == 1 else torch.cat(parts, axis)

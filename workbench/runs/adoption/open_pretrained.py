@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from workbench.models.interop.hugging_face.config_json import one_sentence, read_config
+from workbench.models.interop.hugging_face.config_json import one_sentence, read_pretrained_config
 from workbench.models.interop.hugging_face.families import PretrainedError, family_of
 from workbench.models.interop.hugging_face.opening import open_tokenizer, open_where_chosen
 from workbench.runs.adoption.being_written import being_written
@@ -86,10 +86,10 @@ def open_pretrained(opened: Opened, out: Path) -> Run:
         RunError: for revisions of different models, lengths that a table of positions cannot read, or another run in
             the folder.
     """
-    configs = {step: read_config(folder) for step, folder in opened.folders.items()}
+    configs = {step: read_pretrained_config(folder) for step, folder in opened.folders.items()}
     tokenizers = {step: open_tokenizer(folder) for step, folder in opened.folders.items()}
     first = min(opened.folders)
-    task = told(opened, tokenizers[first], configs[first])
+    task = prompted_task(opened, tokenizers[first], configs[first])
     for step, config in configs.items():
         if _shape(config) != _shape(configs[first]):
             raise RunError(
@@ -112,7 +112,7 @@ def open_pretrained(opened: Opened, out: Path) -> Run:
     return run
 
 
-def told(opened: Opened, tokenizer: Any, config: Any) -> Presented:
+def prompted_task(opened: Opened, tokenizer: Any, config: Any) -> Presented:
     """The task in tokens of the model, written as a prompt.
 
     Raises:

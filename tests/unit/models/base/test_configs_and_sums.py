@@ -9,7 +9,7 @@ import torch
 
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.architectures import _an_architecture
-from workbench.models.base.architecture import SIZE, Architecture, whole
+from workbench.models.base.architecture import SIZE, Architecture, unvalidated_size
 from workbench.models.base.other_device import _here, _there
 from workbench.models.errors import ArchitectureError
 from workbench.models.positions import ENCODINGS, PositionError
@@ -25,8 +25,8 @@ SIZES: dict[str, Any] = {"d_vocab": 5, "n_layers": 2, "d_model": 8, "n_ctx": 9}
     (3, 3), (1, 1), (0, 0), (-1, 0), (SIZE, SIZE), (SIZE + 1, 0), ("3", 0), (3.0, 0), (None, 0),
 ])  # fmt: skip
 def test_a_size_that_others_follow_from(value: object, size: int) -> None:
-    assert whole({"x": value}, "x") == size
-    assert whole({"y": value}, "x") == 0
+    assert unvalidated_size({"x": value}, "x") == size
+    assert unvalidated_size({"y": value}, "x") == 0
 
 
 def test_widths_that_follow_and_widths_that_are_stated() -> None:

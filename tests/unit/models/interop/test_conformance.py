@@ -10,7 +10,14 @@ import torch
 
 from tests.support.models.reference import build
 from workbench.models import HookedTransformer, ModelConfig, to_upstream
-from workbench.models.interop.conformance import TOLERANCE, Comparison, difference, kind, labelled_difference, table
+from workbench.models.interop.conformance import (
+    TOLERANCE,
+    Comparison,
+    comparison_lines,
+    hook_kind,
+    labelled_difference,
+    largest_difference,
+)
 from workbench.models.interop.upstream_lens import (
     UpstreamError,
     fields_of_config,
@@ -25,7 +32,7 @@ def test_the_table_says_what_was_compared_and_what_lies_above_the_tolerance() ->
     hooks = ("hook_embed", "blocks.0.attn.hook_q", "blocks.1.attn.hook_q")
     good = Comparison("none", 1e-6, 2e-6, "blocks.1.attn.hook_q", hooks, ())
     bad = Comparison("alibi", 1e-6, 2e-4, "hook_embed", hooks, ("hook_position_ids",))
-    assert list(table([good, bad])) == [
+    assert list(comparison_lines([good, bad])) == [
         "model  hooks  largest difference of logits, of activations (where)",
         "none       3  1.0e-06, 2.0e-06 (blocks.1.attn.hook_q)",
         "alibi      3  1.0e-06, 2.0e-04 (hook_embed)  ABOVE 1e-05",
@@ -41,9 +48,9 @@ def test_without_that_class_it_is_said_what_would_do() -> None:
 
 def test_differences_of_shape_or_of_infinities_are_infinite() -> None:
     a = torch.tensor([1.0, -torch.inf])
-    assert difference(a, a + 0) == 0
-    assert difference(a, a[:1]) == difference(a, torch.zeros(2)) == float("inf")
-    assert difference(torch.tensor([1.0, 2.0]), torch.tensor([1.5, 2.0])) == 0.5
+    assert largest_difference(a, a + 0) == 0
+    assert largest_difference(a, a[:1]) == largest_difference(a, torch.zeros(2)) == float("inf")
+    assert largest_difference(torch.tensor([1.0, 2.0]), torch.tensor([1.5, 2.0])) == 0.5
 
 
 # ---- what either side cannot express ----------------------------------------------------------------
@@ -141,12 +148,12 @@ def test_what_is_no_state_dict_is_named() -> None:
 
 def test_differences_and_what_conforms() -> None:
     one, other = torch.tensor([1.0, -math.inf, 3.0]), torch.tensor([1.0, -math.inf, 2.5])
-    assert difference(one, other) == 0.5
-    assert difference(one, other[:2]) == math.inf
-    assert difference(one, torch.tensor([1.0, 0.0, 3.0])) == math.inf
+    assert largest_difference(one, other) == 0.5
+    assert largest_difference(one, other[:2]) == math.inf
+    assert largest_difference(one, torch.tensor([1.0, 0.0, 3.0])) == math.inf
     assert labelled_difference((one[:1], ["a"]), (torch.tensor([9.0, 1.25]), ["pos_embed", "a"])) == 0.25
     assert labelled_difference((one[:1], ["a"]), (torch.tensor([9.0, 1.25]), ["b", "a"])) == math.inf
-    assert kind("blocks.10.attn.hook_q") == "blocks.{l}.attn.hook_q"
+    assert hook_kind("blocks.10.attn.hook_q") == "blocks.{l}.attn.hook_q"
     for value, conforms in ((TOLERANCE, True), (TOLERANCE * 1.01, False)):
         for place in ({"logits": value}, {"activations": value}, {"utilities": {"x": value}}):
             made = Comparison(
@@ -162,7 +169,7 @@ def test_differences_and_what_conforms() -> None:
                 }
             )  # type: ignore[arg-type]
             assert made.conforms == conforms
-            lines = list(table([made]))
+            lines = list(comparison_lines([made]))
             assert ("ABOVE 1e-05" in lines[1]) == (not conforms)
             assert lines[2:] == [
                 "hooks compared: blocks.{l}.h",

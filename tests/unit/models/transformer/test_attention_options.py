@@ -157,7 +157,7 @@ def test_blocks_of_queries_fit_what_is_held_at_once(
     """Two sequences, two heads, five positions: 20 scores for each query."""
     monkeypatch.setattr(kernels, "SCORES_AT_ONCE", most)
     q = torch.zeros(2, 5, 2, 3)
-    assert [(block.start, block.stop) for block in kernels.blocks(ScoreInputs(q, q))] == found
+    assert [(block.start, block.stop) for block in kernels.query_blocks(ScoreInputs(q, q))] == found
 
 
 def test_linear_attention_carries_its_state_over_blocks(monkeypatch: pytest.MonkeyPatch) -> None:

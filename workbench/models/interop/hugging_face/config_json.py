@@ -25,7 +25,7 @@ from workbench.models.interop.hugging_face.folder_files import (
     CONFIG,
     INDEX,
     read_json,
-    require_folder,
+    require_model_folder,
     weight_files,
 )
 
@@ -88,7 +88,7 @@ def first_line(error: BaseException) -> str:
     return message if len(message) <= 200 else f"{message[:197]}..."
 
 
-def read_config(path: str | Path) -> Any:
+def read_pretrained_config(path: str | Path) -> Any:
     """The config of a folder as transformers reads it, after checking that the folder has weights of the shapes it
     states.
 
@@ -102,7 +102,7 @@ def read_config(path: str | Path) -> Any:
 
     register()
     folder = Path(path)
-    require_folder(folder)
+    require_model_folder(folder)
     content = read_json(folder, CONFIG)
     weight_files(folder)
     if "model_type" not in content:
@@ -253,7 +253,7 @@ def _refuse_shapes(folder: Path, config: Any, headers: Mapping[str, Header]) -> 
 
 
 def empty_model(config: Any) -> Any:
-    """The model of a config from :func:`read_config`, on the meta device: modules and shapes, no numbers."""
+    """The model of a config from :func:`read_pretrained_config`, on the meta device: modules and shapes, no numbers."""
     from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
 
     model_class: Any = MODEL_FOR_CAUSAL_LM_MAPPING[type(config)]
@@ -294,7 +294,7 @@ def read_headers(folder: Path) -> dict[str, Header]:
     return headers
 
 
-def read_weights(folder: Path) -> dict[str, torch.Tensor]:
+def read_folder_weights(folder: Path) -> dict[str, torch.Tensor]:
     """The tensors of a folder's weights, by name, mapped from the files.
 
     Raises:

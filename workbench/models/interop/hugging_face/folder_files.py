@@ -124,7 +124,7 @@ def read_json(folder: Path, name: str, limit: int = RUN_JSON) -> dict[str, Any]:
         raise PretrainedError(f"{path} cannot be read: {error}") from None
 
 
-def require_folder(folder: Path) -> None:
+def require_model_folder(folder: Path) -> None:
     """Refuse a path that is not the folder of a model.
 
     Raises:

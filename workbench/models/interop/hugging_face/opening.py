@@ -13,7 +13,12 @@ import torch
 from workbench.models.base.other_device import compute_elsewhere
 from workbench.models.compute_device import current_device
 from workbench.models.interop.hugging_face.adapter import ATTENTION, PretrainedConfig, PretrainedModel, register
-from workbench.models.interop.hugging_face.config_json import empty_model, one_sentence, read_config, read_weights
+from workbench.models.interop.hugging_face.config_json import (
+    empty_model,
+    one_sentence,
+    read_folder_weights,
+    read_pretrained_config,
+)
 from workbench.models.interop.hugging_face.families import PretrainedError
 from workbench.models.interop.hugging_face.folder_files import (
     CONFIG,
@@ -94,15 +99,15 @@ def open_folder(path: str | Path, dtype: torch.dtype | None = None, device: str 
     """
     from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
 
-    folder, config = Path(path), read_config(path)
+    folder, config = Path(path), read_pretrained_config(path)
     register()
     return_large_blocks()
     loading: Any = MODEL_FOR_CAUSAL_LM_MAPPING[type(config)]
     with one_sentence(f"the weights of {folder} cannot be read"):
         # Given the tensors and no path, transformers reads no file.
         module, loaded = loading.from_pretrained(
-            None, config=config, state_dict=read_weights(folder), attn_implementation=ATTENTION, dtype=dtype or "auto",
-            output_loading_info=True,
+            None, config=config, state_dict=read_folder_weights(folder), attn_implementation=ATTENTION,
+            dtype=dtype or "auto", output_loading_info=True,
         )  # fmt: skip
     # What is missing would be drawn at random, with a warning alone.
     if missing := sorted(loaded["missing_keys"]):

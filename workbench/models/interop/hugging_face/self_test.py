@@ -47,7 +47,7 @@ def self_test(model: PretrainedModel) -> None:
     module: Any = model.module
     tokens = tokens.to(module.device)
     with torch.no_grad():
-        logits, patterns = plain(model, tokens)
+        logits, patterns = _plain_outputs(model, tokens)
         own = model(tokens)
         if not bool(logits.isfinite().all()):
             raise PretrainedError("the logits of the model are not finite: its weights are damaged, or they overflow")
@@ -73,7 +73,7 @@ def _test_position_ids(model: PretrainedModel, tokens: Tensor, tolerance: float)
     length = tokens.shape[1] // 2
     for kind, ids in uneven_ids(length, model.cfg.positions.between).items():
         ids = ids[None].to(tokens.device)
-        logits, _ = plain(model, tokens[:, :length], ids)
+        logits, _ = _plain_outputs(model, tokens[:, :length], ids)
         observers = [(name, lambda value, hook: None) for name in model.hook_dict if name.endswith("hook_pattern")]
         fused = model(tokens[:, :length], ids)
         observed = model.run_with_hooks(tokens[:, :length], ids, fwd_hooks=observers)
@@ -104,7 +104,7 @@ def refuse(model: PretrainedModel, name: str, why: str) -> None:
     model.mod_dict.pop(name, None)
 
 
-def plain(model: PretrainedModel, tokens: Tensor, ids: Tensor | None = None) -> tuple[Tensor, list[Tensor]]:
+def _plain_outputs(model: PretrainedModel, tokens: Tensor, ids: Tensor | None = None) -> tuple[Tensor, list[Tensor]]:
     """Logits and patterns ``[batch, head, query, key]`` by transformers' own plain attention; ids ``[1, pos]``."""
     with _plain_attention(model):
         out = model.module(
