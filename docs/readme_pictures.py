@@ -17,7 +17,7 @@ SCREENSHOT, CALLOUTS, DIAGRAM = "run-light.png", "run-callouts.png", "how-it-wor
 COLOURS = TOKENS["light"]
 
 #: Where each numbered callout of the Run page stands: left, top, width and height of its frame, pixels.
-FRAMES = ((10, 152, 1412, 78), (282, 46, 1000, 72), (220, 322, 1202, 422))
+FRAMES = ((10, 150, 1412, 104), (282, 46, 1000, 72), (220, 372, 1202, 420))
 
 #: The boxes of the diagram in a row: title, and what it holds.
 CHAIN = (
