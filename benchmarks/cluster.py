@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.tools.table import Line
 from tests.support.jobs.cluster import cluster_of
-from workbench.cli.sweeping.sweep_cells import Work, train_cell
+from workbench.cli.sweeping.sweep_cells import TrainingJob, train_cell
 from workbench.cli.sweeping.sweep_file import SweepCell
 from workbench.jobs.choose import make_executor
 from workbench.jobs.executors import Executor
@@ -55,12 +55,12 @@ def _timed(work: Callable[[], object]) -> tuple[float, float]:
 def _sweep(folder: Path, executor: Executor) -> float:
     """Seconds that the runs take, the start of the processes that train them included."""
     folder.mkdir()
-    works = []
+    jobs = []
     for seed in range(RUNS):
         cell = SweepCell(f"seed{seed}", {**SETTINGS, "seed": seed}, {"seed": seed})
-        works.append(Work(cell, str(folder / cell.name)))
+        jobs.append(TrainingJob(cell, str(folder / cell.name)))
     start = time.perf_counter()
-    results = executor.map(train_cell, works)
+    results = executor.map(train_cell, jobs)
     assert results == [SETTINGS["steps"]] * RUNS, results
     return time.perf_counter() - start
 

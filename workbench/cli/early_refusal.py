@@ -1,4 +1,4 @@
-"""Usage errors of a training command that names alone show. Needs no torch: whoever mistypes waits no seconds."""
+"""Usage errors of a training command that follow from names. No torch is imported, so a typo is refused at once."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def refuse_early(request: TrainRequest) -> None:
 
 
 def refuse_no_task(task: str) -> None:
-    """Refuse the name of no task, and the place of no file; no code is run.
+    """Refuse an unknown task name and the path of a missing file; no code is run.
 
     Raises:
         TaskError: naming it, and near names.

@@ -20,10 +20,10 @@ LONGEST_RECORD = 100_000
 
 
 class Tracebacks(logging.Handler):
-    """Appends tracebacks to a file, which is opened anew for each, and knows whether the user should look at one.
+    """Appends tracebacks to a file, which is opened again for each, and records whether the user should look at one.
 
-    A file that cannot be written, is a link, or is no regular file is left alone, and the record is dropped: a log must
-    neither wait nor fail. Records of several processes do not mix, because each is one write.
+    If the file cannot be written, is a link, or is not a regular file, the record is dropped: a log must neither wait
+    nor fail. Records of several processes do not mix, because each is one write.
 
     Args:
         path: the file; its folder is made.

@@ -1,4 +1,4 @@
-"""Turning what the user can mend into one sentence and an exit status."""
+"""Turns errors that the user can correct into one sentence and an exit status."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _replaced(error: UnicodeError) -> tuple[str | bytes, int]:
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """SIGTERM ends what is inside like Ctrl-C does: workers are ended, and a sentence is said."""
+    """Let SIGTERM end the block as Ctrl-C does: workers end, and one sentence is printed."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
@@ -146,7 +146,7 @@ def terminable() -> Iterator[None]:
 
 
 def say(error: BaseException) -> str | None:
-    """The sentence for an error that the user can mend, or None for any other one."""
+    """The sentence for an error that the user can correct, or None for any other error."""
     return _cut(explained(error)) if is_expected(error) else None
 
 

@@ -14,6 +14,8 @@ from workbench.cli.output.table_kinds import RUNS
 from workbench.core.failures import isolated
 from workbench.core.verdicts import NOT_MEASURED
 from workbench.runs.errors import RunError
+from workbench.storage.atomic import write_atomic
+from workbench.storage.errors import StorageError
 from workbench.table.errors import TableError
 from workbench.table.layout import run_folders
 from workbench.table.query import run_state
@@ -154,10 +156,7 @@ def _is_entry(entry: Any) -> bool:
 
 def _write_cache(file: Path, entries: Mapping[str, Any]) -> None:
     """Write the cache; a cache that cannot be written is left out, as it only saves time."""
-    scratch = file.with_name(f"{file.name}.{os.getpid()}")
     try:
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        scratch.write_text(json.dumps(entries))
-        os.replace(scratch, file)
-    except OSError:
+        write_atomic(file.parent.parent, f"{file.parent.name}/{file.name}", json.dumps(entries).encode())
+    except (StorageError, OSError):
         return

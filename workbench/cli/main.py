@@ -191,7 +191,7 @@ def next_step(folder: Path) -> str:
 
 
 def main() -> None:
-    """Entry point: one clear sentence and a non-zero exit for whatever the user can mend."""
+    """Entry point: prints one sentence and exits with a non-zero status for an error that the user can correct."""
     from workbench.cli.errors import guarded
 
     sys.exit(guarded(app))

@@ -1,4 +1,4 @@
-"""Measuring what a request asks for with progress and a report."""
+"""Measures what a request contains, with progress and a report."""
 
 from __future__ import annotations
 

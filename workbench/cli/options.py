@@ -31,9 +31,9 @@ class TrainOption(NamedTuple):
     early errors, the run's configuration and the command line of a run follow from the entry.
 
     Attributes:
-        default: its value where neither the user nor the task says otherwise.
+        default: its value where neither the user nor the task sets one.
         settings: paths of the settings of a run that it sets.
-        only: the architecture that alone has it; "" = every architecture.
+        only: the only architecture that has it; "" = every architecture.
         plain: whether the settings take the value as it stands. Else the value is a name from a list or needs parsing.
     """
 
@@ -109,7 +109,8 @@ DeviceOption = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help=f"Compute models on this device: {DEVICES}. Tested on cpu and on one cuda GPU, never on mps. Statistics stay on cpu.",
+        help=f"Compute models on this device: {DEVICES}. Tested on cpu and on one cuda GPU, never on mps. "
+        "Statistics stay on cpu.",
     ),
 ]
 DtypeOption = Annotated[
@@ -131,7 +132,7 @@ TimeLimitOption = Annotated[
 
 
 def trusting(task: Task) -> str:
-    """What a command on a run must say for the code of its task to be run; "" for a task known by name."""
+    """The option that allows a command to run the code of a run's task; "" for a task known by name."""
     from workbench.tasks.registry import stored
     from workbench.tasks.source_code import trust_option
 
@@ -146,7 +147,7 @@ ONLY: Mapping[str, tuple[str, ...]] = {
 
 
 def suggestions(task: Task, options: Mapping[str, Any]) -> dict[str, Any]:
-    """What a task suggests beside the options that were given (None = not given), for their architecture."""
+    """The given options with those that a task suggests for their architecture (None = not given)."""
     found = dict(task.suggested)
 
     def chosen(option: str) -> Any:
@@ -170,8 +171,8 @@ def resolved(options: Mapping[str, Any], suggested: Mapping[str, Any], task: str
         task: the task's name, for the error.
 
     Raises:
-        UsageError: for a suggestion that is no option, an architecture that does not exist, or an option
-            that another architecture alone has.
+        UsageError: for a suggestion that is not an option, an unknown architecture, or an option that only another
+            architecture has.
     """
     for name in suggested:
         if name not in DEFAULTS:
@@ -287,7 +288,7 @@ def assignments(pairs: Sequence[str]) -> list[tuple[list[str], Any]]:
     """``a.b=value`` settings as (path, value); values are JSON where they parse as JSON, else text.
 
     Raises:
-        UsageError: for a setting without ``=``, an empty part of a path, and a value that is no plain data.
+        UsageError: for a setting without ``=``, an empty part of a path, or a value that is not plain data.
     """
     found = []
     for pair in pairs:
@@ -323,8 +324,8 @@ def task_parameters(texts: Sequence[str]) -> dict[str, Any]:
     """Parameters of a task as ``--task`` takes them: ``k=12,least=12``, or an option for each.
 
     Raises:
-        UsageError: for a part without ``=``, a name that is none, one that is given twice, and a value that is no
-            plain data.
+        UsageError: for a part without ``=``, an invalid name, a name that is given twice, or a value that is not plain
+            data.
     """
     found: dict[str, Any] = {}
     # A value may hold commas itself: a list of JSON does.

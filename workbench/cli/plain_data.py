@@ -1,4 +1,4 @@
-"""Refusing what is no plain data before anything is done with it: dates, tags, NaN, what never ends."""
+"""Refuses values that are not plain data before they are used: dates, tags, NaN, endless values."""
 
 from __future__ import annotations
 

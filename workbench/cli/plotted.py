@@ -36,7 +36,7 @@ class Plotted:
         figure: the figure.
         rows: exactly the rows that it draws, with a column ``run``.
         axis: what they are drawn over.
-        about: quantity, measurement and place, in words.
+        about: quantity, measurement and layer, head or step, in words.
     """
 
     figure: go.Figure

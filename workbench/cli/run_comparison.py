@@ -61,7 +61,7 @@ def opened(folders: list[Path]) -> list[ComparedRun]:
     """The runs in these folders, each at its last measured step.
 
     Raises:
-        RunError: if a folder is no run.
+        RunError: if a folder is not a run.
         UsageError: for one run only, one that is named twice, was prompted with its task, or is not measured.
     """
     if len(folders) < 2:
@@ -140,7 +140,7 @@ def is_significant(row: Mapping[str, Any]) -> bool:
 
 
 def sentences(a: ComparedRun, b: ComparedRun) -> list[str]:
-    """How the accuracies of two runs compare, one sentence per test set, as the Compare page says it."""
+    """How the accuracies of two runs compare, one sentence per test set, as on the Compare page."""
     found = []
     for law in (MATCHED, CHALLENGE):
         frame = difference_frame(a, b, law)

@@ -47,7 +47,7 @@ def in_context_verdict(console: Console, rows: Any, measurable: Path | None = No
 
 
 def in_context_curve(rows: Any) -> Grid:
-    """Both accuracies and the log-probability by items, tokens beside."""
+    """Both accuracies and the log-probability by number of items, with the number of tokens."""
     grid = Grid(
         box=None,
         pad_edge=False,

@@ -215,7 +215,7 @@ def beside(console: Console, rows: Any, step: int) -> None:
 
 
 def why(console: Console, rows: Any, step: int, trained: int) -> None:
-    """Why it fails past N and what mends it, where that was measured."""
+    """Why the model fails past N and which intervention recovers accuracy, where that was measured."""
     if not rows.empty and (rows["step"] == step).any():
         sentence = told(diagnosis_sentence(rows, step=step, longest=trained))
         console.print(f"  {sentence}", highlight=False, markup=False)
@@ -282,7 +282,7 @@ def _accuracy(rows: Any, law: str) -> str:
 
 
 def steps(rows: Any, run: Run) -> Grid:
-    """The verdict at every checkpoint, with its test set where that is not the one of the accuracies beside it."""
+    """The verdict at every checkpoint, with its test set where the accuracies in the same row are of another."""
     title = "\nOver training, accuracies on the matched test set"
     grid = Grid(box=None, pad_edge=False, title_justify="left", title=title)
     longest, horizon = run.trained_length, rows["length"].max()

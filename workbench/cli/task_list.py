@@ -23,7 +23,7 @@ Entry = tuple[str, str, Task | str]
 
 
 def predictions(task: Task) -> str:
-    """What theory predicts without positions, and with learned positions of random offset: the verdicts alone."""
+    """What theory predicts without positions, and with learned positions of random offset, as verdicts."""
     from workbench.theory.errors import TheoryError
     from workbench.theory.prediction.predict import predict
 
@@ -35,7 +35,7 @@ def predictions(task: Task) -> str:
 
 
 def theory_lines(task: Task | str | None) -> list[str]:
-    """What theory says of a task with these parameters, a line each; none where it says nothing."""
+    """What theory predicts for a task with these parameters, one line each; empty where nothing is known."""
     from workbench.theory.errors import TheoryError
     from workbench.theory.prediction.predict import predict
 

@@ -24,7 +24,7 @@ Path = tuple[str, ...]
 
 
 def no_command(run: Mapping[str, Any]) -> str:
-    """Why no command line can be told for a run, in a sentence's beginning; "" where one can."""
+    """Why a run has no command line, as the beginning of a sentence; "" where it has one."""
     if run["task"].get("source"):
         return "Its task is code in a file, which is not run for this"
     if "learning_rate" not in run["training"]:
@@ -45,7 +45,7 @@ def options_of(run: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def settings_of_run(run: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """What ``--set`` must say beside the options, by path.
+    """The values for ``--set`` that complete the options, by path.
 
     Raises:
         UsageError: for a run that no command line makes, as one whose training is not known.
@@ -128,7 +128,7 @@ def command_line(task: str, options: Mapping[str, Any], settings: Mapping[str, A
 
 
 def words(options: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]:
-    """Options and settings as a command line says them, one by one."""
+    """Options and settings in the form of a command line, one by one."""
     found = [f"--{name.replace('_', '-')} {shlex.quote(str(value))}" for name, value in options.items()]
     for path, value in settings.items():
         text = value if isinstance(value, str) else json.dumps(value)

@@ -1,4 +1,4 @@
-"""``lengthlens demo``: three models that tell the story, trained and measured on this machine."""
+"""``lengthlens demo``: trains three small models, measures them and starts the dashboard."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def copied(source: Path, to: Path) -> None:
     """Copy the gallery to a folder that does not exist yet; whole, or not at all.
 
     Raises:
-        UsageError: if something is there already.
+        UsageError: if the target exists and is not empty.
         StorageError: if it cannot be written.
     """
     from workbench.storage.atomic import make_folder, remove_leftovers, replacing_folder, require_room

@@ -1,4 +1,4 @@
-"""``lengthlens predict``: what theory says about a task or a regular language, by which theorem."""
+"""``lengthlens predict``: prints what theory predicts for a task or a regular language, and by which theorem."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ FRONT = "---\nlibrary_name: lengthlens\ntags:\n- length-generalization\n- mechan
 def export_to_hub(run: Run, to: Path) -> list[str]:
     """Write a run as a folder to hand on: card, settings, all checkpoints, and its rows in one table.
 
-    The folder is a run itself: it can be opened, shown and measured further. It appears whole or not at all.
+    The folder is a run itself: it can be opened, shown and measured further. It appears only when it is complete.
 
     Returns:
         What was wrong with rows of the run, a sentence each; these are not in the folder.

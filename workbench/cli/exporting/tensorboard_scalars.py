@@ -28,7 +28,7 @@ def scalars(run: Run) -> Iterator[tuple[str, int, float]]:
 
 
 def export_to_tensorboard(run: Run, folder: Path) -> int:
-    """Write a run's scalars below a folder, under the run's name, whole or not at all; return how many there are.
+    """Write a run's scalars below a folder, under the run's name; return their number. The folder appears complete.
 
     Raises:
         UsageError: where TensorBoard is not installed, or the run's name has scalars in that folder already.

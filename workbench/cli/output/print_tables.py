@@ -56,7 +56,7 @@ def refuse_both(as_json: bool, as_csv: bool) -> None:
 
 
 def printed(command: str, tables: Sequence[OutputTable], as_json: bool, as_csv: bool) -> bool:
-    """Print the tables of a command as JSON or CSV; return False, and print nothing, where neither is wanted.
+    """Print the tables of a command as JSON or CSV; return False, and print nothing, where neither was chosen.
 
     Args:
         command: name of the command in :data:`TABLES`.
@@ -74,7 +74,7 @@ def printed(command: str, tables: Sequence[OutputTable], as_json: bool, as_csv: 
 
 
 def print_columns(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows as text, one line each: in a terminal the last column is cut at its edge, in a pipe it is whole."""
+    """Print rows as text, one line each: a terminal cuts the last column at its edge, a pipe does not."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table as Grid

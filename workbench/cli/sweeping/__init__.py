@@ -1,1 +1,1 @@
-"""Sweeps: their files, their cells, and what is said of them before any is trained."""
+"""Sweeps: their files, their cells, and the checks before training."""

@@ -107,7 +107,7 @@ def config_of(cell: SweepCell) -> RunConfig:
 
 
 def refuse_held(folder: Path, config: RunConfig) -> None:
-    """Refuse a folder that holds another run, unless that gives way; one that cannot be read is told of later.
+    """Refuse a folder that contains another run, unless that run may be replaced. A damaged run is reported later.
 
     Raises:
         RunError: naming what differs.

@@ -38,7 +38,7 @@ class SweepCell:
     Attributes:
         name: its folder below the sweep's, made from what varies.
         settings: every setting of the cell, by option name or dotted path.
-        varying: those that tell it from the others.
+        varying: the settings that differ between cells.
     """
 
     name: str
@@ -47,7 +47,7 @@ class SweepCell:
 
     @property
     def request(self) -> TrainRequest:
-        """The request of the ``lengthlens train`` that would train the cell alone."""
+        """The request of the ``lengthlens train`` command that would train only this cell."""
         options = {key: value for key, value in self.settings.items() if key in DEFAULTS}
         assignments = [(key.split("."), value) for key, value in self.settings.items() if "." in key]
         return TrainRequest(str(self.settings["task"]), options, assignments)
@@ -90,7 +90,7 @@ def read_sweep(file: Path) -> Sweep:
 
 
 def shown_error(error: Exception, file: Path) -> str:
-    """What PyYAML says of a file, in one line."""
+    """The error of PyYAML about a file, in one line."""
     said = " ".join(str(error).split()) or type(error).__name__
     said = said.replace('"<byte string>"', file.name)  # it was given the bytes alone
     return said if len(said) <= 400 else f"{said[:400]} ..."

@@ -1,4 +1,4 @@
-"""What a sweep will take, from what its runs that are there have taken: processor hours, memory, bytes, time."""
+"""The cost of a sweep, estimated from its finished runs: CPU hours, memory, bytes and time."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Known:
 
 @dataclass
 class SweepPlan:
-    """What is left to do, as far as it can be told.
+    """The work that is left, as far as it can be estimated.
 
     Attributes:
         training: seconds of each run that is to be trained, lowest, middle and highest estimate; empty without times.
@@ -72,7 +72,7 @@ class SweepPlan:
     measured: int = 0
 
     def hours(self, part: Sequence[tuple[float, float, float]]) -> tuple[float, float, float]:
-        """Processor hours of a part: lowest, middle and highest estimate."""
+        """CPU hours of a part: lowest, middle and highest estimate."""
         low, middle, high = (sum(one[at] for one in part) / 3600 for at in range(3))
         return low, middle, high
 

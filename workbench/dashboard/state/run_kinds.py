@@ -120,9 +120,11 @@ class RunKind:
 
 # ---- trained on prefixes --------------------------------------------------------------------------------
 def _over_prefixes(a: ComparedRun, b: ComparedRun, axis: LengthAxis) -> list[Piece]:
-    steps, trained = {"step": a.step, "step_b": b.step}, {"trained": a.trained, "trained_b": b.trained}
     try:
-        return compare_sentence(over_length_difference(a.frame, b.frame, **steps, **trained, axis=axis))
+        difference = over_length_difference(
+            a.frame, b.frame, step=a.step, step_b=b.step, trained=a.trained, trained_b=b.trained, axis=axis
+        )
+        return compare_sentence(difference)
     except NotShared as error:
         return [plain(error.message)]
     except NotMeasured:

@@ -56,7 +56,7 @@ class TitledFigure(go.Figure):  # type: ignore[misc]  # plotly has no types
         """Write the figure to a file, without a browser; return its path.
 
         Args:
-            path: the file; its ending says the format: .svg, .pdf, .png or .html.
+            path: the file; its extension chooses the format: .svg, .pdf, .png or .html.
             width, height: size in pixels (96 of an inch); None = as the figure has it, else 640 by 400.
 
         Raises:

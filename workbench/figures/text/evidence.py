@@ -266,7 +266,7 @@ def _summary(frame: Frame, verdict: Row, longest_trained: float) -> list[Evidenc
     elif one.above:
         speaks, said = SCALE_ROBUST, " is carried in the code of trained lengths"
     else:
-        said = " is not above its controls" if one.control is not None else " is read, with no control beside it"
+        said = " is not above its controls" if one.control is not None else " is read, without a control"
     clause: Pieces = [plain("The "), name, plain(said), count(row, "length", " at length ")]
     standing = standing_of(verdict, speaks)
     return [Evidence("summary", clause, row, one.control, standing, layer_said(float(row["layer"])))]
@@ -279,7 +279,7 @@ def _position(frame: Frame, verdict: Row, longest_trained: float) -> list[Eviden
         return []
     speaks = ""
     if one.control is None:
-        said = " is read, with no control beside it"
+        said = " is read, without a control"
     elif not one.above:
         said = " is not above its controls"
     elif float(one.row["value"]) < LITTLE:

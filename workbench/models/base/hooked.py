@@ -94,7 +94,7 @@ class Hooked(WithLogits, HookedRootModule):  # type: ignore[misc]  # the base sh
             n: number of tokens to append, at least 1.
 
         Raises:
-            LensUseError: for a model whose outputs are no tokens but answers of a task, or ``n`` below 1.
+            LensUseError: for a model whose outputs are the answers of a task instead of tokens, or ``n`` below 1.
         """
         if self.cfg.d_vocab_out != self.cfg.d_vocab:
             raise LensUseError(

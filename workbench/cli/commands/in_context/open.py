@@ -122,10 +122,11 @@ def open_model(
 
 
 def wordings_of(presentation: str, template: int | None, templates: int | None) -> list[int]:
-    """Which wordings are asked: the one that is named, or so many of all, spread evenly.
+    """The wordings of the prompt: the named one, or the given number of all wordings, spread evenly.
 
     Raises:
-        UsageError: for several of a presentation that has one, more than there are, or one named beside.
+        UsageError: for several wordings of a presentation that has one, for more than exist, or for a number and a
+            name together.
     """
     from workbench.tasks.presented.presentation import TEMPLATES
 

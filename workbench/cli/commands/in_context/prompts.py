@@ -1,4 +1,4 @@
-"""``lengthlens prompts``: what to ask a model behind an API, as lines of JSON."""
+"""``lengthlens prompts``: writes prompts for a model behind an API, one JSON object per line."""
 
 from __future__ import annotations
 
