@@ -286,6 +286,7 @@ def is_sentence(source: Source, node: ast.AST) -> bool:
     text = text_of(node) or ""
     if PROGRAM.match(text) or any(isinstance(n, ast.keyword) and n.arg == "className" for n in source.above(node)):
         return False
+    is_query = re.match(r"\s*(?:select|with|create) ", text)
     return len(re.findall("[A-Za-z]+", text)) > 1 and " " in text.strip() and not is_query
 
 

@@ -24,7 +24,7 @@ def to_png(picture: Picture) -> bytes:
     try:
         from PIL import Image, ImageDraw, ImageFont
     except ImportError:
-        raise ExportError("a PNG needs Pillow; run pip install pillow, or choose a file .svg or .pdf") from None
+        raise ExportError("a PNG needs Pillow: run `pip install pillow`, or choose a file .svg or .pdf") from None
     factor = SCALE * _SMOOTH
     size = round(picture.width * factor), round(picture.height * factor)
     image = Image.new("RGBA", size, "white")

@@ -118,7 +118,7 @@ def _nothing(own: Frame, named: Row) -> list[Piece]:
             [plain("by less than "), plain(f"{SMALLEST_DROP:g}")] if drop is None else [plain("by "), *estimate(drop)]
         )
         pieces += [joint, *size, count(row, "length", " at length ")]
-    pieces.append(plain(f" on the {named['law']} test set. A diagnosis needs a drop of at least {SMALLEST_DROP:g}"))
+    pieces.append(plain(f" on the {named['law']} test set. A cause is named from a drop of {NAMED_DROP:g} on"))
     for row in diagnosed:
         if row not in small:
             pieces += [plain(". "), capital(note(row))]
