@@ -63,6 +63,9 @@ WIDEST = 1.0
 SMALLEST_DROP = 0.1
 """Drop of class-balanced accuracy from N below which there is nothing to diagnose."""
 
+NAMED_DROP = 0.2
+"""Drop of class-balanced accuracy from which a cause is named. The shares of smaller drops are too uncertain."""
+
 MOST_COST = 0.05
 """Class-balanced accuracy that an intervention may cost at N; an intervention that costs more is not applicable."""
 

@@ -14,13 +14,11 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike, NDArray
 
-from workbench.core.thresholds import SMALLEST_DROP
+from workbench.core.thresholds import NAMED_DROP, SMALLEST_DROP
 from workbench.measure.intervals import interval, tango
 
 LEARNED = 0.9
 """Balanced accuracy at N below which nothing is diagnosed, because the model has not learned the task."""
-NAMED = 0.2
-"""Accuracy drop below which no cause is named, because shares of it would be too uncertain."""
 WRONG = 100
 """Wrong sequences that a diagnosis needs."""
 MOST = 2048
@@ -203,8 +201,8 @@ def refusal(reference: Judged, at: Judged, length: int) -> str:
         return f"accuracy drops by less than {SMALLEST_DROP:g}: nothing to explain at {length:,}"
     if wrong < WRONG:
         return f"{wrong} sequences of length {length:,} are answered wrong; a diagnosis needs {WRONG}"
-    if loss < NAMED:
-        return f"accuracy drops by {below(loss, NAMED)} at {length:,}, less than {NAMED:g}: no cause is named"
+    if loss < NAMED_DROP:
+        return f"accuracy drops by {below(loss, NAMED_DROP)} at {length:,}, less than {NAMED_DROP:g}: no cause is named"
     return ""
 
 

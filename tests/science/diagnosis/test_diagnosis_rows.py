@@ -78,9 +78,7 @@ def test_a_healthy_model_says_that_there_is_nothing_to_explain() -> None:
     found = rows_of(128)
     assert label(found, "entry") == ("", None, None)
     assert sentence(found).startswith("Class-balanced accuracy drops by 0.00 [")
-    assert sentence(found).endswith(
-        "] at length 128 on the matched test set. A diagnosis needs a drop of at least 0.1."
-    )
+    assert sentence(found).endswith("] at length 128 on the matched test set. A cause is named from a drop of 0.2 on.")
     shares = [r for r in found.rows if r["quantity"] == "restored_share"]
     assert all(r["status"] == "undefined" and r["value"] is None for r in shares)
 

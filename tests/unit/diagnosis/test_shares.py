@@ -190,7 +190,7 @@ def test_refusals_at_their_bounds(monkeypatch: pytest.MonkeyPatch, inside: int, 
     """With thresholds that are sums of powers of 2, which a share can meet exactly."""
     monkeypatch.setattr(recovered_share, "LEARNED", 0.75)
     monkeypatch.setattr(recovered_share, "SMALLEST_DROP", 0.125)
-    monkeypatch.setattr(recovered_share, "NAMED", 0.5)
+    monkeypatch.setattr(recovered_share, "NAMED_DROP", 0.5)
     monkeypatch.setattr(recovered_share, "WRONG", 200)
     why = refusal(judged_with((inside, 512), (inside, 512)), judged_with((right, 512), (right, 512)), 64)
     assert said in why
@@ -208,7 +208,7 @@ def test_a_hundred_wrong_strings_are_enough(wrong: int, refused: bool) -> None:
 def test_from_a_loss_of_exactly_the_named_one_on_a_cause_is_named(
     monkeypatch: pytest.MonkeyPatch, lost: int, named: bool
 ) -> None:
-    monkeypatch.setattr(recovered_share, "NAMED", 0.25)
+    monkeypatch.setattr(recovered_share, "NAMED_DROP", 0.25)
     why = refusal(judged_with((512, 512)), judged_with((512 - lost, 512)), 64)
     assert why == ("" if named else "accuracy drops by 0.248 at 64, less than 0.25: no cause is named")
 

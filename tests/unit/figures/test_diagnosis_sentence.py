@@ -161,12 +161,12 @@ def test_where_nothing_is_to_be_explained_it_says_up_to_where_and_under_which_la
         "note": "accuracy drops by less than 0.1: nothing to explain at 64",
     }
     small = "Class-balanced accuracy drops by less than 0.1 at length 64 on the matched test set. "
-    needs = "A diagnosis needs a drop of at least 0.1."
+    needs = "A cause is named from a drop of 0.2 on."
     assert said(why) == small + needs
     later = {**why, "length": 128, "note": "accuracy drops by less than 0.1: nothing to explain at 128"}
     assert said(why, later) == (
         "Class-balanced accuracy drops by less than 0.1 at length 64 and by less than 0.1 at length 128 on the matched "
-        "test set. A diagnosis needs a drop of at least 0.1."
+        "test set. A cause is named from a drop of 0.2 on."
     )
     named = [{**r, "length": 128} for r in entry("content")]
     of_one = told(diagnosis_sentence(frame(why, *named), step=7, longest=32, length=64))
@@ -190,7 +190,7 @@ def test_a_drop_too_small_for_a_diagnosis_is_given_with_its_interval() -> None:
     far = [{**r, "length": 128} for r in (why, {**drop, "value": 0.01, "low": -0.02, "high": 0.04})]
     assert said(why, drop, *far) == (
         "Class-balanced accuracy drops by 0.09 [0.06, 0.12] at length 64 and by 0.01 [−0.02, 0.04] at length 128 on the "
-        "matched test set. A diagnosis needs a drop of at least 0.1."
+        "matched test set. A cause is named from a drop of 0.2 on."
     )
 
 

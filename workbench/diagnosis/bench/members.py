@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from workbench.core.seeds import seed_of
+from workbench.core.thresholds import NAMED_DROP
 from workbench.diagnosis.bench.plants import BY_NAME, KINDS, Kind, Numbers, Part
 from workbench.diagnosis.intervened_pass import clearly_right, last_classes
 from workbench.diagnosis.measurement import Diagnosis
-from workbench.diagnosis.recovered_share import LEARNED, NAMED, balanced_accuracy
+from workbench.diagnosis.recovered_share import LEARNED, balanced_accuracy
 from workbench.jobs.deadline import refuse_late
 from workbench.measure.measurement import Grid
 from workbench.measure.model_study import ModelStudy
@@ -153,7 +154,7 @@ def strength_of(member: Member, part: Part) -> float:
         """How far a strength is from what is wanted; far, where the model fails at N or loses too little."""
         if strength not in losses:
             inside, lost = member.loss(planted(numbers, {part.field: part.value(strength)}), SEARCHED, "search")
-            good = inside >= LEARNED and NAMED < lost <= LARGEST
+            good = inside >= LEARNED and NAMED_DROP < lost <= LARGEST
             losses[strength] = abs(lost - member.target_drop) + (0 if good else 1)
         return losses[strength]
 
@@ -218,7 +219,7 @@ def why_not_true(kind: Kind, inside: float, loss: float, whole: float, each: Seq
         return f"accuracy at N is {inside:.2f}"
     if kind.role == "healthy":
         return ""
-    if not NAMED <= loss <= LARGEST:
+    if not NAMED_DROP <= loss <= LARGEST:
         return f"its loss is {loss:.2f}"
     if whole < TRUE:
         return f"unplanting gives back {whole:.2f}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.core.names import NOT_EXPLAINED, POSITION_OR_CONTENT, POSITION_OR_KEYS, TOO_COSTLY
-from workbench.core.thresholds import NAMING_SHARE, SMALLEST_DROP
+from workbench.core.thresholds import NAMED_DROP, NAMING_SHARE, SMALLEST_DROP
 from workbench.figures.labels import Piece
 from workbench.figures.rows.claims import (
     Claim,
