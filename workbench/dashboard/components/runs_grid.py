@@ -45,17 +45,26 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
             "minWidth": 132,
             "sortable": False,
         },
-        _number("inside", "At trained", f"Accuracy at the longest trained length, with its {LEVEL_TEXT} interval"),
-        _number("longest", longest, f"Accuracy at the longest measured length, with its {LEVEL_TEXT} interval"),
+        _number(
+            "inside",
+            "At trained",
+            f"Accuracy at the longest trained length (matched test set), {LEVEL_TEXT} interval",
+        ),
+        _number(
+            "longest",
+            longest,
+            f"Accuracy at the longest measured length (matched test set), {LEVEL_TEXT} interval",
+        ),
         {
             "field": "fails",
             "headerName": "Fails at",
             "cellRenderer": "FailsAt",
-            "width": 88,
+            "width": 112,
             "type": "rightAligned",
             "headerTooltip": "The first tested length, as a multiple of N and in tokens, at which skill is "
-            f"significantly below {ROBUST:g} of its trained value on either test set. The next tested length confirms "
-            "it, or a second batch at the last one",
+            f"significantly below {ROBUST:g} of its trained value on either test set; the cell names the "
+            "challenge test set if only that one fails there. The next tested length confirms it, or a second batch at "
+            "the last one",
         },
         {
             "field": "summary",

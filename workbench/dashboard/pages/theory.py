@@ -111,8 +111,23 @@ def observed(run: RunView, verdict: str) -> list[Any]:
         return ["Not measured yet: there is no verdict to compare with it."]
     seen = run.brief.verdicts[last]
     says = HELD[compare_with_observed(verdict, seen)]
-    ties = [f", {run.brief.ties['kind']} {STRATA[run.brief.ties['label']].word}"] if run.brief.ties else []
-    return [chip(seen), f" observed at step {whole(last)}", *ties, ": ", html.Strong(says), "."]
+    return [
+        chip(seen),
+        f" observed at step {whole(last)}: ",
+        html.Strong(says),
+        ".",
+        _hard_inputs(run.brief.ties, says),
+    ]
+
+
+def _hard_inputs(ties: Mapping[str, Any] | None, says: str) -> str:
+    """What hard inputs show, apart from the verdict: the prediction is compared with the verdict only."""
+    if not ties:
+        return ""
+    kind = str(ties["kind"])
+    sentence = f" {kind[:1].upper()}{kind[1:]} {STRATA[ties['label']].word}"
+    against = says == HELD["as observed"] and ties["label"] == "fail"
+    return f"{sentence}, although the prediction covers all inputs." if against else f"{sentence}."
 
 
 def prediction(run: RunView, said: Mapping[str, Any]) -> list[Any]:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from workbench.core.names import BEHAVIOUR, IN_CONTEXT
+from workbench.core.names import BEHAVIOUR, CHALLENGE, IN_CONTEXT
 from workbench.core.verdicts import NOT_FITTED
 from workbench.dashboard.state.run_brief import BehaviourNames, Brief
 from workbench.figures import in_items
@@ -137,13 +137,14 @@ def _failure(brief: Brief, verdict: str, trained: int) -> dict[str, Any]:
     The cell has the length as a multiple of N too, which runs of different N have in common. Where no threshold is
     known, the cell is empty.
     """
-    lengths = [float(row["value"]) for row in brief.failure if row["status"] == "ok" and row["value"] is not None]
+    failed = [row for row in brief.failure if row["status"] == "ok" and row["value"] is not None]
+    lengths = [float(row["value"]) for row in failed]
     if verdict == NOT_FITTED or not brief.failure:
         return {"fails": None, "failsText": MISSING}
     if lengths:
         return {
             "fails": min(lengths) / trained,
-            "failsText": whole(min(lengths)),
+            "failsText": whole(min(lengths)) + _only_on_challenge(failed),
             "failsTimes": f"{multiple(min(lengths) / trained)} \u00d7 N",
             "failed": True,
         }
@@ -155,6 +156,14 @@ def _failure(brief: Brief, verdict: str, trained: int) -> dict[str, Any]:
         return {"fails": None, "failsText": MISSING}
     times = f"> {multiple(min(tested) / trained)} \u00d7 N"
     return {"fails": 1e12, "failsText": beyond(min(tested)), "failsTimes": times}
+
+
+def _only_on_challenge(failed: Sequence[Mapping[str, Any]]) -> str:
+    """The name of the test set, where the first failure is not one of the matched test set, whose accuracies stand in
+    the same line."""
+    first = min(float(row["value"]) for row in failed)
+    sets = {str(row["law"]) for row in failed if float(row["value"]) == first}
+    return f", {CHALLENGE}" if sets == {CHALLENGE} else ""
 
 
 def _trained_origin(config: Mapping[str, Any], rows_only: str, shortest: int, trained: int) -> str:

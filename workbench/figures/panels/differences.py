@@ -381,9 +381,13 @@ def _lengths(length: int, length_b: int | None) -> str:
     return f"length {whole(length)}" if at_b == length else f"same multiple of N: A {whole(length)}, B {whole(at_b)}"
 
 
+MOST_STRETCHES = 3
+"""Stretches of lengths with a difference that :func:`compare_sentence` lists: the last ones."""
+
+
 @of_rows
 def compare_sentence(difference: Frame, *, items: bool = False) -> list[Piece]:
-    """Up to which length two runs are equal, and which is higher from which length on.
+    """Where two runs are equal, and which is higher by how much in each stretch of lengths in which they differ.
 
     Args:
         difference: series of A - B over prefix length at one step: columns length, value, low, high (equal = the
@@ -412,36 +416,50 @@ def compare_sentence(difference: Frame, *, items: bool = False) -> list[Piece]:
     everywhere = "with every number of items" if items else "at every length"
     if all(equal):
         return [at_length(f"Equal{by} {everywhere} up to ", lengths[-1], ".", named=items)]
-    start, end = last_difference(equal, rows["value"].tolist())
-    last, single = rows.row(end), start == end
-    sign = 1 if last["value"] > 0 else -1
-    low, high = sorted((sign * float(last["low"]), sign * float(last["high"])))
 
-    def cites_at_end(column: str, value: float) -> list[Cite]:
-        return [cite_difference(*of[lengths[end]], column, proportion(value))] if lengths[end] in of else []
+    def stretch(start: int, end: int, begin: str) -> list[Piece]:
+        """Which run is higher over a stretch of lengths, and by how much at its last length."""
+        last, single = rows.row(end), start == end
+        sign = 1 if last["value"] > 0 else -1
+        low, high = sorted((sign * float(last["low"]), sign * float(last["high"])))
 
+        def cites_at_end(column: str, value: float) -> list[Cite]:
+            return [cite_difference(*of[lengths[end]], column, proportion(value))] if lengths[end] in of else []
+
+        at = "at" if single else "from"
+        made = [at_length(f"{begin}{at if begin else at.capitalize()} ", lengths[start], named=True)]
+        if not single:
+            made.append(at_length(" to ", lengths[end]) if end + 1 < len(lengths) else plain(" on"))
+        size, ends = abs(float(last["value"])), ("low", "high") if sign > 0 else ("high", "low")
+        made.append(plain(f" {'A' if sign > 0 else 'B'} is higher by "))
+        made.append(Claim(proportion(size), "plain", cites_at_end("value", size)))
+        if shown := interval(low, high):
+            made.append(Claim(f" {shown}", "muted", [*cites_at_end(ends[0], low), *cites_at_end(ends[1], high)]))
+        return made if single else [*made, at_length(" at ", lengths[end])]
+
+    stretches = different_stretches(equal, rows["value"].tolist())
+    left_out, listed = len(stretches) - MOST_STRETCHES, stretches[-MOST_STRETCHES:]
     pieces: list[Piece] = []
-    if start and all(equal[:start]):
-        pieces.append(at_length("Equal up to ", lengths[start - 1], "; ", named=True))
-    at = "at" if single else "from"
-    pieces.append(at_length(f"{at if pieces else at.capitalize()} ", lengths[start], named=True))
-    if not single:
-        pieces.append(at_length(" to ", lengths[end]) if end + 1 < len(lengths) else plain(" on"))
-    size, ends = abs(float(last["value"])), ("low", "high") if sign > 0 else ("high", "low")
-    pieces.append(plain(f" {'A' if sign > 0 else 'B'} is higher by "))
-    pieces.append(Claim(proportion(size), "plain", cites_at_end("value", size)))
-    if shown := interval(low, high):
-        pieces.append(Claim(f" {shown}", "muted", [*cites_at_end(ends[0], low), *cites_at_end(ends[1], high)]))
-    return [*pieces, plain(f"{by}.") if single else at_length(" at ", lengths[end], f"{by}.")]
+    if left_out > 0:
+        pieces.append(plain(f"They differ in {left_out} more stretch{'es' * (left_out > 1)} of shorter lengths"))
+    elif listed[0][0]:
+        pieces.append(at_length("Equal up to ", lengths[listed[0][0] - 1], named=True))
+    for start, end in listed:
+        pieces += stretch(start, end, "; " if pieces else "")
+    return [*pieces, plain(f"{by}.")]
 
 
-def last_difference(equal: Sequence[bool], values: Sequence[float]) -> tuple[int, int]:
-    """First and last index of the last stretch over which two runs differ in one direction; some must differ."""
-    end = max(index for index, same in enumerate(equal) if not same)
-    start = end
-    while start > 0 and not equal[start - 1] and values[start - 1] * values[end] > 0:
-        start -= 1
-    return start, end
+def different_stretches(equal: Sequence[bool], values: Sequence[float]) -> list[tuple[int, int]]:
+    """First and last index of each stretch over which two runs differ in one direction."""
+    stretches: list[tuple[int, int]] = []
+    for index, same in enumerate(equal):
+        if same:
+            continue
+        if stretches and stretches[-1][1] == index - 1 and values[index - 1] * values[index] > 0:
+            stretches[-1] = (stretches[-1][0], index)
+        else:
+            stretches.append((index, index))
+    return stretches
 
 
 def _both(frame_a: Frame, frame_b: Frame, column: str) -> NDArray[np.float64]:

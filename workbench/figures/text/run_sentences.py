@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from workbench.core.names import CHALLENGE, NOT_EXPLAINED
+from workbench.core.names import CHALLENGE, MATCHED, NOT_EXPLAINED
 from workbench.core.shortcut_names import BIGRAM, shortcut_name
 from workbench.core.thresholds import UNTRAINED
 from workbench.core.verdicts import (
@@ -124,7 +124,14 @@ def predictor_clause(frame: Frame, step: int, trained: float) -> Pieces:
     rows = predictor_rows(frame, "length", step=step, length=trained).rows()
     if not rows:
         return []
-    return [plain(f"; the {BIGRAM} baseline ({shortcut_name(BIGRAM)}) scores "), number(rows[0], decimals=3)]
+    pieces = [plain(f"; a table of the training text ({shortcut_name(BIGRAM)}) scores "), number(rows[0], decimals=3)]
+    at = {"measurement": MEASUREMENT, "quantity": "accuracy", "mode": "teacher_forced", "law": MATCHED, "control": ""}
+    accuracy = valued(frame.where(**at, step=step, length=trained)).rows()
+    if not accuracy or missing(accuracy[0]["low"]):
+        return pieces
+    within = accuracy[0]["low"] <= rows[0]["value"] <= accuracy[0]["high"]
+    shown = plain(f", {'inside' if within else 'outside'} the interval of the accuracy: ")
+    return [*pieces, shown, *estimate(accuracy[0]), count(accuracy[0], "n", " (n = ", ")")]
 
 
 def whole_answers_sentence(frame: Frame, step: int, trained: float) -> list[Pieces]:
