@@ -149,7 +149,8 @@ def test_the_change_is_that_of_the_cause_that_the_sentence_names(
     prescribe(diagnosed_run(tmp_path / "run", config, "", "", rows), None)
     said = capsys.readouterr().out.splitlines()
     assert said[0].startswith(
-        "At length 128 (4 N), the model fails because more attended tokens than at length 32 thin out"
+        "At length 128 (4 N), the model fails because more attended tokens than at length 32 make L0H1 spread "
+        "its attention away from the right keys"
     )
     assert said[1].startswith("This may fix the failure: scores scaled by log n")
 
@@ -171,5 +172,5 @@ def test_a_run_of_unknown_training_is_told_the_change_alone(tmp_path: Path, caps
 
 def test_a_run_without_a_diagnosis_says_how_to_make_one(tmp_path: Path) -> None:
     RunMaker(tmp_path / "run", CONFIG).checkpoint(100)
-    with pytest.raises(UsageError, match="--only"):
+    with pytest.raises(UsageError, match="lengthlens diagnose"):
         prescribe(tmp_path / "run", None)

@@ -237,7 +237,10 @@ def test_every_cell_of_the_runs_grid_is_a_row(gallery: Context, of_run: dict[str
     if line["verdict"] == "not fitted":
         assert line["failsText"] == "–"
     elif seen:
-        assert same(line["failsText"], min(seen))
+        first, _, test_set = line["failsText"].partition(", ")
+        assert same(first, min(seen))
+        failing = {row["law"] for row in failures if row["status"] == "ok" and row["value"] == min(seen)}
+        assert test_set == ("challenge" if failing == {"challenge"} else "")
     else:
         passed = [row for row in failures if row["status"] == "censored"]
         ends = [row["low"] if row["length"] is None else row["length"] for row in passed]
@@ -340,9 +343,11 @@ def test_theory_names_the_rows_of_its_bound_and_the_step_that_it_looks_at(
     observed = texts(theory.observed(run, "guaranteed"))
     assert f"observed at step {run.brief.last:,}" in observed
     if run.brief.ties:
-        assert f", {run.brief.ties['kind']} {STRATA[run.brief.ties['label']].word} : " in observed, (
-            "what fails has its name"
-        )
+        hard = f"{run.brief.ties['kind']} {STRATA[run.brief.ties['label']].word}".capitalize()
+        uncovered = run.brief.ties["label"] == "fail" and "as predicted" in observed
+        assert " ".join(observed.split()).endswith(
+            f". {hard}{', although the prediction covers all inputs' * uncovered}."
+        ), observed
     bounds = [row for row in rows if row["quantity"] == "training_length_bound"]
     reasons = sorted(f"{cited(row['target'])} ({row['note']})" for row in bounds if row["status"] == "not_applicable")
     assert len(reasons) == len(bounds) == 3

@@ -113,7 +113,7 @@ def measure(
         list_measurements()
         return
     if not folders:
-        raise UsageError("measure takes a run or a folder of runs, e.g. lengthlens measure checkpoints")
+        raise UsageError("no folder was given; name a run or a folder of runs, or use --list to see all measurements")
     chosen = ComputeDevice(device, dtype or "").found()
     request = MeasureRequest(
         folders,

@@ -84,7 +84,8 @@ class Brief:
         chance: the lowest chance level of the accuracies, 0 where it is not stated.
         accuracy: at the last verdict: length, value, low and high on the matched test set, by length.
         tokens: at the last verdict, where an answer is several tokens: length -> share of the tokens that are right.
-        failure: at the last verdict: value, low, length (the longest tested length) and status of each failure length.
+        failure: at the last verdict: law (the test set), value, low, length (the longest tested one) and status of
+            each failure.
         ties: at the last verdict: ``label`` and ``note`` of what hard strata add to it, and their ``kind``: what the
             task calls them; empty where nothing is known.
         carries: at the last verdict: of ``summary`` and ``position`` value, low, high, layer, length and the highest
@@ -143,7 +144,7 @@ def make_brief(reading: TableReading, rows: BriefRows, names: BehaviourNames) ->
     chance = chance[~np.isnan(chance)]
     accuracies = rows.listed(main, "length", "value", "low", "high", "note")
     failed = rows.where(quantity=names.failure, **at_last)
-    failure = rows.listed(failed & applies, "value", "low", "length", "status")
+    failure = rows.listed(failed & applies, "law", "value", "low", "length", "status")
     return Brief(
         rows=rows.table.num_rows,
         quantities=_shared(rows.pairs()),

@@ -12,7 +12,7 @@ from workbench.figures.in_context.changed_heads import TOLD, changed_rows
 from workbench.figures.in_context.inducing_heads import MEASUREMENT as HEADS
 from workbench.figures.in_context.inducing_heads import QUANTITY as INDUCTION
 from workbench.figures.in_context.inducing_heads import highest_inducer, leading_inducer
-from workbench.figures.labels import Piece, whole
+from workbench.figures.labels import Piece
 from workbench.figures.rows.claims import asked, count, estimate, head, note, number, plain
 from workbench.figures.rows.conversion import of_rows
 from workbench.figures.rows.frame import Frame
@@ -99,9 +99,8 @@ def _chosen_inducer(frame: Frame, step: int, layer: int, which: int) -> list[Pie
     if len(lengths) < 2 or leading_inducer(frame, step=step) != (layer, which):
         return []
     first, last = (highest_inducer(rows, length) for length in (lengths[0], lengths[-1]))
-    heads = sum(int(row["length"]) == lengths[0] for row in rows)
     pieces = [
-        count(first, "length", " It was chosen as the highest of all heads at ", f" items ({whole(heads)} heads)"),
+        count(first, "length", " It was chosen as the highest of all heads at ", " items"),
         plain(", so its value there is likely too high. At "),
         count(last, "length", "", " items the highest is "),
     ]

@@ -110,7 +110,9 @@ def test_lines_of_runs_tell_their_failure_in_multiples(gallery: Context) -> None
     for line in failed:
         run = gallery.store.run(line["name"])
         assert run is not None
-        tokens, times = (float(line[name].split()[0].replace(",", "")) for name in ("failsText", "failsTimes"))
+        tokens, times = (
+            float(line[name].split()[0].rstrip(",").replace(",", "")) for name in ("failsText", "failsTimes")
+        )
         assert tokens / run.trained == pytest.approx(times, abs=0.05)
         assert line["fails"] == pytest.approx(tokens / run.trained)
     without = [line for line in lines if str(line.get("failsTimes", "")).startswith("> ")]

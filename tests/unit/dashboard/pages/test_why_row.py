@@ -73,7 +73,7 @@ def test_where_it_is_not_measured_the_row_is_a_line_with_its_command(run: RunVie
 def test_where_nothing_is_to_be_explained_the_sentence_stands_alone(run: RunView) -> None:
     said, drawn = prose.diagnosis(run, 1000)
     assert not drawn
-    assert "Accuracy drops by less than 0.1: nothing to explain at 128 on the matched test set." in " ".join(
+    assert "Class-balanced accuracy drops by less than 0.1 at length 128 on the matched test set." in " ".join(
         texts(said).split()
     ).replace(" .", ".")
     for panel in WHY:
@@ -85,7 +85,7 @@ def test_where_it_is_explained_the_sentence_is_that_of_show_and_the_repairs_are_
     assert drawn
     text = texts(said).replace(" ", "")
     assert told(diagnosis_sentence(run.frame, step=3000, longest=run.trained)).replace(" ", "") in text
-    over = "Over training: step 1,000: nothing to explain at 128; step 3,000: position at 128 (selection at L0H1)."
+    over = "Over training: step 1,000: accuracy drop below 0.1 at 128; step 3,000: position at 128 (selection at L0H1)."
     assert over.replace(" ", "") in text
     for panel in WHY:
         assert plot(panel, at(run, 3000), LOOK, "figure")[-1] == READY

@@ -108,7 +108,7 @@ def test_the_words_beside_name_both_ends() -> None:
     mechanism = "".join(text for text, _ in in_context_rail(rows, "mechanism", 1, 64, 2, 2))
     assert mechanism.startswith("L2H2 gives")
     assert mechanism.endswith(
-        "1.00 at 8 items, 0.20 at 64 items. It was chosen as the highest of all heads at 8 items (9 heads), so its value "
+        "1.00 at 8 items, 0.20 at 64 items. It was chosen as the highest of all heads at 8 items, so its value "
         "there is likely too high. At 64 items the highest is L2H2 with 0.20."
     )
     other = "".join(text for text, _ in in_context_rail(rows, "mechanism", 1, 64, 2, 1))

@@ -14,7 +14,7 @@ from tests.support.cited import said
 from workbench.figures import compare_sentence, failure_length, loss_plateau, phase_diagram
 from workbench.figures.look import Look
 from workbench.figures.panels.any_quantity_notebook import causes
-from workbench.figures.panels.differences import _sides, last_difference
+from workbench.figures.panels.differences import _sides, different_stretches
 from workbench.figures.panels.failure_length import read_at
 from workbench.figures.panels.phase_diagram import colour_range
 from workbench.figures.panels.plateau import at_trained, growth
@@ -76,16 +76,18 @@ def test_the_plateaus_dots_are_drawn_at_n() -> None:
 
 # ---- which stretch of lengths two runs differ over ----------------------------------------------------
 @pytest.mark.parametrize(
-    ("equal", "values", "stretch"),
+    ("equal", "values", "stretches"),
     [
-        ([False, False, True], [-1.0, 1.0, 0.0], (1, 1)),  # they differ in the middle and agree at the end
-        ([True, False, False], [0.0, 1.0, 2.0], (1, 2)),
-        ([False, True, False], [1.0, 0.0, 1.0], (2, 2)),
-        ([False, False], [1.0, 1.0], (0, 1)),
+        ([False, False, True], [-1.0, 1.0, 0.0], [(0, 0), (1, 1)]),  # they differ in the middle and agree at the end
+        ([True, False, False], [0.0, 1.0, 2.0], [(1, 2)]),
+        ([False, True, False], [1.0, 0.0, 1.0], [(0, 0), (2, 2)]),
+        ([False, False], [1.0, 1.0], [(0, 1)]),
     ],
 )
-def test_the_last_stretch_in_one_direction(equal: list[bool], values: list[float], stretch: tuple[int, int]) -> None:
-    assert last_difference(equal, values) == stretch
+def test_the_stretches_in_one_direction(
+    equal: list[bool], values: list[float], stretches: list[tuple[int, int]]
+) -> None:
+    assert different_stretches(equal, values) == stretches
 
 
 def test_runs_that_differ_in_the_middle_and_agree_at_the_end() -> None:
@@ -93,8 +95,14 @@ def test_runs_that_differ_in_the_middle_and_agree_at_the_end() -> None:
         {"length": n, "value": value, "low": value - 0.1, "high": value + 0.1}
         for n, value in ((32, -0.5), (64, 0.4), (128, 0.0))
     ]
-    assert said(compare_sentence(pd.DataFrame(rows))) == "At length 64 A is higher by 0.40 [0.30, 0.50]."
-    assert said(compare_sentence(pd.DataFrame(rows), items=True)) == "At 64 items A is higher by 0.40 [0.30, 0.50]."
+    assert (
+        said(compare_sentence(pd.DataFrame(rows)))
+        == "At length 32 B is higher by 0.50 [0.40, 0.60]; at length 64 A is higher by 0.40 [0.30, 0.50]."
+    )
+    assert (
+        said(compare_sentence(pd.DataFrame(rows), items=True))
+        == "At 32 items B is higher by 0.50 [0.40, 0.60]; at 64 items A is higher by 0.40 [0.30, 0.50]."
+    )
 
 
 # ---- colours and scales --------------------------------------------------------------------------------

@@ -616,7 +616,10 @@ def test_whether_a_head_matters_is_said_of_that_head_and_of_all_heads(robust: pd
     effect = (
         "L0H0 matters at length 100: without it, accuracy drops by 0.20 [0.10, 0.30] with its mean output in its place."
     )
-    none = "No single head is shown to matter at length 100."
+    none = (
+        "No single head is shown to matter at length 100: without L0H0, accuracy drops by 0.20 [0.10, 0.30] with its "
+        "mean output in its place."
+    )
     for frame, place, said_of_it in (
         (named, (0, 0), effect), (named, (0, 1), ""), (unnamed, (0, 1), none), (unnamed, (None, None), none), (robust, (0, 0), ""),
     ):  # fmt: skip
@@ -697,10 +700,17 @@ def test_a_language_model_is_read_against_the_table_of_its_text_and_not_the_best
     frame = pd.DataFrame(rows)
     pieces = verdict_sentence(frame, step=20, trained=256)
     assert said(pieces) == (
-        f"Undecided at step 20. {note[:1].upper()}{note[1:]}; the bigram baseline (the likeliest symbol after the last two) scores 0.328."
+        f"Undecided at step 20. {note[:1].upper()}{note[1:]}; a table of the training text (the likeliest symbol after the last two) scores 0.328."
     )
     assert unfounded(pieces, frame, 256) == []
     rail = rail_text(frame, "behaviour", 20, 256, None, None, trained=256)
-    assert said(rail).endswith("; the bigram baseline (the likeliest symbol after the last two) scores 0.328.")
+    assert said(rail).endswith("; a table of the training text (the likeliest symbol after the last two) scores 0.328.")
+    for high, where in ((0.48, "inside"), (0.32, "outside")):
+        accuracy = row(quantity="accuracy", value=0.3594, low=0.25, high=high, n=64, **at)
+        frame = pd.DataFrame([*rows, accuracy])
+        pieces = verdict_sentence(frame, step=20, trained=256)
+        end = f" scores 0.328, {where} the interval of the accuracy: 0.36 [0.25, {high:.2f}] (n = 64)."
+        assert said(pieces).endswith(end)
+        assert unfounded(pieces, frame, 256) == []
     weak = pd.DataFrame([*rows[:3], row(quantity="shortcut", target="bigram", value=0.02, **at)])
     assert said(verdict_sentence(weak, step=20, trained=256)) == f"Undecided at step 20. {note[:1].upper()}{note[1:]}."
