@@ -14,6 +14,7 @@ from workbench.dashboard.panels.run_panels import BY_ID
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Worker
 from workbench.dashboard.state.store import Store
+from workbench.table.wording import quantity_label
 
 
 def test_pages_runs_quantities_and_terms_are_found_and_lead_somewhere(answers: Context) -> None:
@@ -24,7 +25,7 @@ def test_pages_runs_quantities_and_terms_are_found_and_lead_somewhere(answers: C
     assert names["Term"] == list(TERMS)
     measured = {quantity for run in answers.store.runs().values() for _, quantity in run.brief.quantities}
     known = {one["name"] for spec in answers.store.specs.values() for one in spec["quantities"]}
-    assert set(names["Quantity"]) == {name.replace("_", " ") for name in measured & known}
+    assert set(names["Quantity"]) == {quantity_label(name) for name in measured & known}
     robust = next(one for one in found if one.name == "majority-nope-s0")
     assert (robust.does, robust.what) == ("go", "/run?run=majority-nope-s0")
     assert robust.hint.startswith("Scale-robust · majority · ")

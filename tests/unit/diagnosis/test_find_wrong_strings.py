@@ -115,8 +115,8 @@ def test_keys_hidden_beyond_n_are_all_found_again_with_ids_inside_it() -> None:
     assert sharp.repaired is not None
     assert sharp.repaired < found.wrong / 4, "a hidden key scores 60 less: twice as much hides it as well"
     table = wrong_strings_table(found)
-    assert list(table["repaired"]) == ["yes", "yes"]
-    assert list(table["string"]) == [one.text for one in found.strings]
+    assert list(table["recovered"]) == ["yes", "yes"]
+    assert list(table["sequence"]) == [one.text for one in found.strings]
 
 
 def test_real_answers_and_several_edits_say_so() -> None:

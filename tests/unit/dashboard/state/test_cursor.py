@@ -81,7 +81,7 @@ def test_a_length_below_all_measured_ones_shows_the_first() -> None:
     [
         ("?step=abc", "“abc”, which is not a whole number"),
         ("?layer=2", "head L2H0"),
-        ("?head=-1", "head L0 H-1"),
+        ("?head=-1", "head L0H-1"),
         ("?layer=x&head=y", "“x, y”"),
         ("?view=rainbow", "view “rainbow”"),
     ],
