@@ -113,7 +113,7 @@ def measure(
         list_measurements()
         return
     if not folders:
-        raise UsageError("no folder was given; name a run or a folder of runs, or use --list to see all measurements")
+        raise UsageError("no folder was given; name runs (lengthlens measure checkpoints), or use --list for measurements")
     chosen = ComputeDevice(device, dtype or "").found()
     request = MeasureRequest(
         folders,
