@@ -141,9 +141,9 @@ app = typer.Typer(
 
 Train a model, measure its checkpoints at many prefix lengths, and open the results in a browser:
 
-    lengthlens train majority --positions none --lengths 1-50 --out checkpoints/majority
-    lengthlens measure checkpoints
-    lengthlens app checkpoints
+- lengthlens train majority --positions none --lengths 1-50 --out checkpoints/majority
+- lengthlens measure checkpoints
+- lengthlens app checkpoints
 """,
 )
 
