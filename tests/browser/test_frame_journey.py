@@ -68,4 +68,4 @@ def test_a_run_in_training_is_followed_in_its_row(page: Any, tmp_path: Path) -> 
             last = fakes.log_line(fakes.UNMEASURED, steps[-1])
             settled(page, lambda last=last: f"{last['accuracy_out']:.2f} at 2 \u00d7 N" in row.inner_text())
         (path / "live.jsonl").unlink()
-        settled(page, lambda: " of " not in row.inner_text() and "inside" not in row.inner_text())
+        settled(page, lambda: "40 of " not in row.inner_text() and "inside" not in row.inner_text())

@@ -13,7 +13,7 @@ from workbench.figures.rows.frame import missing
 LENGTHS_THEMSELVES = ("failure_length", "critical_length", "training_length_bound", "settled_step", "verdict")
 """Quantities whose value is a length or a step, and needs no length beside it."""
 NAMED = re.compile(
-    r"\bfrom (?:length )?(?P<first>[\d,]+)(?: items)? to (?P<last>[\d,]+)"
+    r"\bfrom (?:length )?(?P<first>[\d,]+)(?: items| \(the longest trained\))? to (?P<last>[\d,]+)"
     r"|\b(?:at|lengths?|from|to) (?P<only>[\d,]+)(?! keys)\b(?!\.\d)",
     re.IGNORECASE,
 )

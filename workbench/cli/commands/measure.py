@@ -113,7 +113,7 @@ def measure(
         list_measurements()
         return
     if not folders:
-        raise UsageError("no folder was given; name runs (lengthlens measure checkpoints), or use --list for measurements")
+        raise UsageError("no folder was given; name runs (lengthlens measure checkpoints), or use --list")
     chosen = ComputeDevice(device, dtype or "").found()
     request = MeasureRequest(
         folders,

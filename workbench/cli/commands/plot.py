@@ -33,12 +33,14 @@ def plot(
         ),
     ] = None,
     step: Annotated[
-        int | None, typer.Option(min=0, help="Over length: use this checkpoint. Default: the last measured one.")
+        int | None,
+        typer.Option(min=0, help="Use this checkpoint of a plot over length. Default: the last."),
     ] = None,
     length: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Over step: use this prefix length in tokens. Default: about twice the trained length."
+            min=1,
+            help="Use this prefix length in tokens for a plot over steps. Default: about 2 N.",
         ),
     ] = None,
     measurement: Annotated[

@@ -62,7 +62,7 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
             "width": 112,
             "type": "rightAligned",
             "headerTooltip": "The first tested length, as a multiple of N and in tokens, at which skill is "
-            f"significantly below {ROBUST:g} of its trained value on either test set; the cell names the "
+            f"significantly below {ROBUST:g} of its trained value on either test set. The cell names the "
             "challenge test set if only that one fails there. The next tested length confirms it, or a second batch at "
             "the last one",
         },

@@ -28,7 +28,7 @@ from workbench.measure.edits.reading import WrongString, WrongStrings
 class WrongStringsJob(TypedDict):
     """A request for the most confident errors, and the job that answers it."""
 
-    search_arguments: Name
+    asked: Name
     key: Name
 
 

@@ -84,7 +84,7 @@ class Brief:
         chance: the lowest chance level of the accuracies, 0 where it is not stated.
         accuracy: at the last verdict: length, value, low and high on the matched test set, by length.
         tokens: at the last verdict, where an answer is several tokens: length -> share of the tokens that are right.
-        failure: at the last verdict: law (the test set), value, low, length (the longest tested one) and status of
+        failure: at the last verdict: test set, value, low, length (the longest tested one) and status of
             each failure.
         ties: at the last verdict: ``label`` and ``note`` of what hard strata add to it, and their ``kind``: what the
             task calls them; empty where nothing is known.
