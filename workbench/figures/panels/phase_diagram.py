@@ -439,7 +439,7 @@ def _unlike(runs: Sequence[str], flat: Mapping[str, Mapping[str, Any]], chances:
     tasks = {json.dumps({k: v for k, v in flat[run].items() if k.startswith("task.")}, sort_keys=True) for run in runs}
     if len(tasks) == 1:
         return ""
-    names = ", ".join(sorted({task_label(str(flat[run].get(TASK))) for run in runs}))
+    names = ", ".join(sorted({str(flat[run].get(TASK)) for run in runs}))
     if any(run not in chances for run in runs):
         return f"not pooled: different tasks ({names}) whose chance was not measured; hold the task fixed"
     levels = [chances[run] for run in runs]
