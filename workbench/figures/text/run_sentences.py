@@ -131,7 +131,8 @@ def predictor_clause(frame: Frame, step: int, trained: float) -> Pieces:
         return pieces
     within = accuracy[0]["low"] <= rows[0]["value"] <= accuracy[0]["high"]
     shown = plain(f", {'inside' if within else 'outside'} the interval of the accuracy: ")
-    return [*pieces, shown, *estimate(accuracy[0]), count(accuracy[0], "n", " (n = ", ")")]
+    n = [] if missing(accuracy[0]["n"]) else [count(accuracy[0], "n", " (n = ", ")")]
+    return [*pieces, shown, *estimate(accuracy[0]), *n]
 
 
 def whole_answers_sentence(frame: Frame, step: int, trained: float) -> list[Pieces]:
