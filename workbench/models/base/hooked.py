@@ -103,7 +103,8 @@ class Hooked(WithLogits, HookedRootModule):  # type: ignore[misc]  # the base sh
             )
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise LensUseError(f"n must be a whole number of tokens from 1 on, not {n!r}")
-        ids = self.to_tokens(tokens if isinstance(tokens, str | Tensor) else torch.tensor(tokens))
+        device = next(self.parameters()).device
+        ids = self.to_tokens(tokens if isinstance(tokens, str) else torch.as_tensor(tokens, device=device))
         with torch.no_grad():
             for _ in range(n):
                 ids = torch.cat([ids, self(ids)[:, -1].argmax(-1, keepdim=True)], dim=1)

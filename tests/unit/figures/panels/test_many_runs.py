@@ -296,7 +296,9 @@ def test_what_is_pooled_is_named_and_listed() -> None:
     alone = figures.phase_diagram(
         frame, configs, x="model.d_model", y="model.d_model", times=4.0, fixed={"task.name": "majority"}
     )
-    assert alone.layout.meta["slice"].startswith("last step · 4 × N · task majority of two symbols (majority) · median of 1 run a cell")
+    assert alone.layout.meta["slice"].startswith(
+        "last step · 4 × N · task majority of two symbols (majority) · median of 1 run a cell"
+    )
 
 
 @pytest.mark.parametrize("known", [True, False])

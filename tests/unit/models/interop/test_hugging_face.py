@@ -333,7 +333,7 @@ def test_weights_that_are_damaged_or_incomplete_are_refused(folders, tmp_path) -
 def test_a_config_is_compared_with_the_headers_before_a_model_is_built(
     folders, tmp_path, monkeypatch, name, changes, why
 ) -> None:
-    monkeypatch.setattr("workbench.models.interop.hugging_face.opening.read_weights", None)
+    monkeypatch.setattr("workbench.models.interop.hugging_face.opening.read_folder_weights", None)
     folder = shutil.copytree(folders(name), tmp_path / "m")
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**config, **changes}))

@@ -215,7 +215,7 @@ def test_of_many_heads_the_first_are_listed_and_the_chosen_one(
     assert len(every) == 8
     assert "of 8 heads" not in said
     monkeypatch.setattr(head_tables, "MOST_HEADS", 3)
-    layer, head = (int(part[1:]) for part in every[-1].split())
+    layer, head = map(int, every[-1].removeprefix("L").split("H"))
     table, said = head_tables.head_rows(run, replace(cursor, layer=layer, head=head))
     assert [str(line.children[0].children.children) for line in table.children[1].children] == [*every[:3], every[-1]]
     assert said.endswith("4 of 8 heads, all as table (T)")
