@@ -28,4 +28,4 @@ def test_what_ascii_lacks_is_written_with_what_looks_like_it(places: Places) -> 
     said = forked(["show", str(places.run)], places.folder, "ascii").said
     assert "   15  1.7 x N " in said
     assert "..." not in said.partition("Behaviour over prefix length")[2], "80 columns hold every cell whole"
-    assert "majority - 1 layers, 2 heads, d_model 8 - positions none" in said
+    assert "(majority) - 1 layers, 2 heads, d_model 8 - positions none" in " ".join(said.split())
