@@ -9,6 +9,7 @@ import typer
 
 from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, printed, refuse_both
 from workbench.cli.output.table_kinds import COMPARED, DIFFERENCES, SETTINGS
+from workbench.core.thresholds import LEVEL_TEXT
 
 
 def compare(
@@ -63,7 +64,7 @@ def print_comparison(compared: list[Any], settings: list[dict[str, Any]], differ
                 console.print(f"  {sentence}", highlight=False, markup=False)
         rows = [row for row in differences if row["run_b"] == other.name]
         table = Grid(box=None, pad_edge=False)
-        for name in ("length", "test set", "A", "B", "A - B", "95 % interval", ""):
+        for name in ("length", "test set", "A", "B", "A - B", f"{LEVEL_TEXT} interval", ""):
             table.add_column(name, justify="left" if name in ("test set", "") else "right", no_wrap=True)
         for row in rows:
             exact = row["low"] is None or row["low"] != row["low"]

@@ -20,6 +20,7 @@ from workbench.cli.output.print_tables import (
 )
 from workbench.cli.output.table_kinds import DIAGNOSIS, INTERVENTIONS
 from workbench.cli.table_text import on_one_line
+from workbench.core.thresholds import LEVEL_TEXT
 
 if TYPE_CHECKING:
     from workbench.runs.run import Run
@@ -63,7 +64,7 @@ def diagnose(
             f"\nShare of the accuracy drop that each intervention recovers at length {interventions[0]['length']:.0f}:"
         )
         print_columns(
-            ("recovered", "95 % interval", "intervention"),
+            ("recovered", f"{LEVEL_TEXT} interval", "intervention"),
             [
                 (f"{row['recovered']:.2f}", _interval(row), f"{row['words']} ({row['intervention']})")
                 for row in interventions

@@ -10,6 +10,7 @@ import typer
 from workbench.cli.errors import UsageError
 from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, printed, refuse_both
 from workbench.cli.output.table_kinds import POINTS
+from workbench.core.thresholds import LEVEL_TEXT
 
 if TYPE_CHECKING:
     from workbench.cli.plotted import Axis, Plotted
@@ -107,7 +108,7 @@ def print_bars(drawn: Plotted) -> None:
     low, high = min([0.0, *values]), max([*values], default=1.0)
     high = 1.0 if low >= 0 and 0.2 < high <= 1 else high
     grid = Grid(box=None, pad_edge=False, title_justify="left", title=escape(drawn.about))
-    for name in ("line", drawn.axis, "value", "95 % interval", ""):
+    for name in ("line", drawn.axis, "value", f"{LEVEL_TEXT} interval", ""):
         grid.add_column(name, justify="left" if name in ("line", "") else "right", no_wrap=True)
     last = None
     for row in rows:

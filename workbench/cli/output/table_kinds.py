@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from workbench.core.thresholds import LEVEL_TEXT
+
 Type = Literal["text", "whole", "number"]
 _JSON_TYPES: dict[Type, str] = {"text": "string", "whole": "integer", "number": "number"}
 
@@ -89,8 +91,8 @@ _VERDICT = (
 _MEASUREMENT = Field("measurement", "text", "name of the measurement")
 _QUANTITY = Field("quantity", "text", "name of the quantity")
 _ESTIMATE = (
-    Field("low", "number", "lower end of the 95 % interval"),
-    Field("high", "number", "upper end of the 95 % interval"),
+    Field("low", "number", f"lower end of the {LEVEL_TEXT} interval"),
+    Field("high", "number", f"upper end of the {LEVEL_TEXT} interval"),
     Field("n", "whole", "number of evaluated sequences"),
 )
 
@@ -168,8 +170,8 @@ DIFFERENCES = TableKind(
         Field("accuracy_a", "number", "accuracy of the first run"),
         Field("accuracy_b", "number", "accuracy of the other run"),
         Field("difference", "number", "accuracy of the first run minus accuracy of the other"),
-        Field("low", "number", "lower end of the 95 % interval of the difference"),
-        Field("high", "number", "upper end of the 95 % interval of the difference"),
+        Field("low", "number", f"lower end of the {LEVEL_TEXT} interval of the difference"),
+        Field("high", "number", f"upper end of the {LEVEL_TEXT} interval of the difference"),
         Field("significant", "text", "`yes` if the interval excludes 0, else `no`"),
     ),
 )
@@ -225,8 +227,8 @@ INTERVENTIONS = TableKind(
         Field("test_set", "text", "`matched` or `challenge`"),
         Field("length", "whole", "diagnosed prefix length"),
         Field("recovered", "number", "share of the accuracy drop that it recovers"),
-        Field("low", "number", "lower end of the 95 % interval"),
-        Field("high", "number", "upper end of the 95 % interval"),
+        Field("low", "number", f"lower end of the {LEVEL_TEXT} interval"),
+        Field("high", "number", f"upper end of the {LEVEL_TEXT} interval"),
     ),
 )
 DIAGNOSIS = TableKind(
