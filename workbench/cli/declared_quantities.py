@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from workbench.cli.errors import UsageError
-from workbench.core.suggest import near_names
+from workbench.core.suggest import nearest
 
 Rows = list[dict[str, Any]]
 
@@ -80,9 +80,9 @@ def matching(rows: Rows, word: str | None, names: Sequence[str], command: str) -
         return exact
     if found := [row for row in rows if any(text in _comparable(value) for value in _texts(row))]:
         return found
-    near = near_names(word.lower(), {str(row[name]).lower() for row in rows for name in names})
-    hint = f"did you mean {' or '.join(near)}?" if near else f"lengthlens {command} lists all"
-    raise UsageError(f"nothing here contains {word[:60]!r}; {hint}")
+    known = {str(row[name]).lower() for row in rows for name in names}
+    everything = f"lengthlens {command} lists all"
+    raise UsageError(f"nothing here contains {word[:60]!r}; {nearest(word.lower(), known, everything)}")
 
 
 def _texts(row: Mapping[str, Any]) -> Iterable[str]:

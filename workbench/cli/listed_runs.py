@@ -42,7 +42,7 @@ def listed_runs(root: Path, problems: list[str]) -> list[dict[str, Any]]:
     try:
         folders = run_folders(root, problems)
     except TableError as error:
-        raise RunError(str(error)) from None
+        raise RunError(f"{error}") from None
     cache_file = _cache_file(root)
     cached = _read_cache(cache_file)
     entries: dict[str, dict[str, Any]] = {}

@@ -227,7 +227,7 @@ def seed_list(text: str, seed: int | None = None, settings: Sequence[tuple[Seque
     """
     if seed is not None or any(path[0] == "seeds" for path, _ in settings):
         raise UsageError("--seeds sets the seeds of weights and data; leave out --seed and --set seeds")
-    takes = "--seeds takes a range 0-4, a list 0,1,2 or a number of seeds 3"
+    forms = "a range 0-4, a list 0,1,2 or a number of seeds 3"
     number, span = re.fullmatch(r"\s*([0-9]+)\s*", text), re.fullmatch(r"\s*([0-9]+)\s*-\s*([0-9]+)\s*", text)
     if number:
         first, last = 0, _number(number[1]) - 1
@@ -236,10 +236,10 @@ def seed_list(text: str, seed: int | None = None, settings: Sequence[tuple[Seque
     else:
         seeds = integers(text, "--seeds", "a range 0-4") if re.fullmatch(r"[\s0-9,]+", text) else []
         if not seeds or len({*seeds}) < len(seeds):
-            raise UsageError(f"{takes}, each seed once, not {shown(text)}")
+            raise UsageError(f"--seeds takes {forms}, each seed once, not {shown(text)}")
         return seeds
     if last < first or last - first >= MOST_SEEDS:
-        raise UsageError(f"{takes}, with 1 to {MOST_SEEDS:,} seeds, not {shown(text)}")
+        raise UsageError(f"--seeds takes {forms}, with 1 to {MOST_SEEDS:,} seeds, not {shown(text)}")
     return [*range(first, last + 1)]
 
 

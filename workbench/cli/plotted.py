@@ -11,7 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from workbench.cli.errors import UsageError
-from workbench.core.suggest import near_names
+from workbench.core.suggest import nearest
 from workbench.dashboard.panels.panel_spec import BASE_SIZE, Panel, PanelCursor
 from workbench.dashboard.panels.run_panels import MORE, PANELS
 from workbench.dashboard.state.cursor import default_cursor
@@ -83,10 +83,9 @@ def _pair(views: Sequence[RunView], quantity: str, measurement: str | None) -> t
     wanted = quantity.lower().replace("-", "_").replace(" ", "_")
     found = [pair for pair in pairs if pair[1] == wanted and measurement in (None, pair[0])]
     if not found:
-        near = near_names(wanted, {name for _, name in pairs})
         where = f" of {measurement}" if measurement else ""
-        hint = f"did you mean {' or '.join(near)}?" if near else "lengthlens quantities lists all"
-        raise UsageError(f"no run here has a quantity {quantity[:60]!r}{where}; {hint}")
+        names, everything = {name for _, name in pairs}, "lengthlens quantities lists all"
+        raise UsageError(f"no run here has a quantity {quantity[:60]!r}{where}; {nearest(wanted, names, everything)}")
     own = [pair for pair in found for panel in PANELS if pair == (panel.measurement, pair[1])]
     return (own or found)[0]
 

@@ -26,12 +26,13 @@ def near_names(name: object, known: Iterable[str]) -> tuple[str, ...]:
     return tuple(get_close_matches(name, sorted(set(known)), n=MOST_NAMED))
 
 
-def nearest(name: object, known: Iterable[str]) -> str:
-    """``did you mean ...?`` if a known name is similar, else the list of all known names.
+def nearest(name: object, known: Iterable[str], otherwise: str = "") -> str:
+    """``did you mean ...?`` if a known name is similar, else ``otherwise``, or the list of all known names.
 
     Args:
         name: the given value: a name, or anything else in its place.
         known: the existing names.
+        otherwise: where all names are listed, for names that are too many for a sentence; "" = list them.
 
     Example:
 
@@ -42,4 +43,4 @@ def nearest(name: object, known: Iterable[str]) -> str:
     names = sorted(known) if isinstance(known, set | frozenset) else list(dict.fromkeys(known))
     if near := near_names(name, names):
         return f"did you mean {' or '.join(near)}?"
-    return f"known: {listed(names, ', ') or 'none'}"
+    return otherwise or f"known: {listed(names, ', ') or 'none'}"

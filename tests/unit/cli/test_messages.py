@@ -27,11 +27,10 @@ from workbench.training.errors import TrainingError
 
 WAY_OUT = re.compile(
     r"takes |must be |e\.g\. |\bgive|choose|leave |nearest\(|lengthlens |write |\bname |correct |save |remove |reduce |make |vary |"
-    r"pip install |drop |known|starts? with |train it |put |at most |measured: | or --| or \w+, not |\{' or '\.join|\bof\b.*only|"
-    r"\{hint\}|\{takes\}"
+    r"pip install |drop |known|starts? with |train it |put |at most |measured: | or --| or \w+, not |\{' or '\.join|\bof\b.*only"
 )
 """Words by which a sentence says what to do, what is allowed, or what is known."""
-PASSED_ON = ("{error}", "{str(error)}", "{file}: {line}")
+PASSED_ON = ("{error}", "{file}: {line}")
 """Sentences that only say where another one, with its own way out, applies."""
 
 
