@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from workbench.cli.user_folders import state_folder
 from workbench.core.failures import DEBUG, Repeats, debugging, logging_to
 
 OPTION = "--debug"
@@ -70,9 +71,7 @@ class Tracebacks(logging.Handler):
 
 def log_path() -> Path:
     """``lengthlens/lengthlens.log`` in the user's folder of state: ``$XDG_STATE_HOME``, or ``~/.local/state``."""
-    state = os.environ.get("XDG_STATE_HOME", "")
-    folder = Path(state) if os.path.isabs(state) else Path(os.path.expanduser("~")) / ".local" / "state"
-    return folder / "lengthlens" / NAME
+    return state_folder() / "lengthlens" / NAME
 
 
 @contextmanager

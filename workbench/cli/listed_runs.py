@@ -11,6 +11,7 @@ from typing import Any
 
 from workbench import __version__
 from workbench.cli.output.table_kinds import RUNS
+from workbench.cli.user_folders import cache_folder
 from workbench.core.failures import isolated
 from workbench.core.verdicts import NOT_MEASURED
 from workbench.runs.errors import RunError
@@ -127,10 +128,9 @@ def _string_array(texts: tuple[str, ...]) -> Any:
 
 def _cache_file(root: Path) -> Path:
     """The cache of a folder: in ``$XDG_CACHE_HOME/lengthlens``, or ``~/.cache/lengthlens``."""
-    home = os.environ.get("XDG_CACHE_HOME", "")
-    base = Path(home) if os.path.isabs(home) else Path(os.path.expanduser("~")) / ".cache"
     place = f"{FORMAT} {__version__} {os.path.realpath(root)}"
-    return base / "lengthlens" / f"runs-{hashlib.sha256(place.encode(errors='backslashreplace')).hexdigest()[:32]}.json"
+    name = f"runs-{hashlib.sha256(place.encode(errors='backslashreplace')).hexdigest()[:32]}.json"
+    return cache_folder() / "lengthlens" / name
 
 
 def _read_cache(file: Path) -> dict[str, dict[str, Any]]:
@@ -157,6 +157,6 @@ def _is_entry(entry: Any) -> bool:
 def _write_cache(file: Path, entries: Mapping[str, Any]) -> None:
     """Write the cache; a cache that cannot be written is left out, as it only saves time."""
     try:
-        write_atomic(file.parent.parent, f"{file.parent.name}/{file.name}", json.dumps(entries).encode())
+        write_atomic(cache_folder(), f"{file.parent.name}/{file.name}", json.dumps(entries).encode())
     except (StorageError, OSError):
         return

@@ -13,13 +13,16 @@ from contextlib import contextmanager
 import numpy as np
 import pandas as pd
 
-from workbench.core.errors import LensError
+from workbench.core.errors import LensError, shown
+from workbench.core.verdicts import VERDICTS
 from workbench.table.errors import TableError
 from workbench.table.schema import COLUMNS, IDENTIFYING, TEXTS
 
 SERIES = ("measurement", "quantity", "target", "mode", "control")
 """Rows that are equal in these columns, and have a value, use the same columns of :data:`PLACES`."""
 PLACES = ("step", "length", "head")
+VERDICT_QUANTITIES = ("verdict", "in_context_verdict")
+"""Quantities whose label is one of :data:`workbench.core.verdicts.VERDICTS`."""
 REMEDY = "delete the folder measurements and the file table.parquet of this run, and measure again"
 
 
@@ -64,6 +67,7 @@ def damage(rows: pd.DataFrame) -> str | None:
         _head_without_layer,
         _repeated_row,
         _place_left_out,
+        _unknown_verdict,
     )
     return next((problem for check in checks if (problem := check(rows)) is not None), None)
 
@@ -124,3 +128,11 @@ def _place_left_out(rows: pd.DataFrame) -> str | None:
         if len(mixed):
             return f"some rows of {mixed.index[0][1]} name no {place}"
     return None
+
+
+def _unknown_verdict(rows: pd.DataFrame) -> str | None:
+    if not {"quantity", "label", "status"} <= set(rows):
+        return None
+    verdicts = rows[rows["quantity"].isin(VERDICT_QUANTITIES) & (rows["status"] == "ok")]
+    unknown = verdicts[~verdicts["label"].isin(list(VERDICTS))]
+    return f"no verdict is called {shown(unknown['label'].iloc[0])}" if len(unknown) else None

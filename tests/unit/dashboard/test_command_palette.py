@@ -28,7 +28,7 @@ def test_pages_runs_quantities_and_terms_are_found_and_lead_somewhere(answers: C
     assert set(names["Quantity"]) == {quantity_label(name) for name in measured & known}
     robust = next(one for one in found if one.name == "majority-nope-s0")
     assert (robust.does, robust.what) == ("go", "/run?run=majority-nope-s0")
-    assert robust.hint.startswith("Scale-robust · majority · ")
+    assert robust.hint.startswith("Scale-robust · majority of two symbols (majority) · ")
     for one in found:
         if one.does == "panel":
             panel, measurement, quantity = one.what.split("|")

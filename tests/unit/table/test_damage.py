@@ -54,6 +54,8 @@ def test_a_number_below_the_least_of_its_column_is_damage(column) -> None:
         ({"length": 4}, "q at step 1 and length 4 is there twice"),
         ({"length": None}, "some rows of q name no length"),
         ({"head": None}, "some rows of q name no head"),
+        ({"quantity": "verdict", "label": "brilliant"}, "no verdict is called 'brilliant'"),
+        ({"quantity": "in_context_verdict", "label": ""}, "no verdict is called ''"),
     ],
 )
 def test_what_no_measurement_writes_is_damage(changed: dict[str, object], said: str) -> None:

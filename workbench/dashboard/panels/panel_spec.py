@@ -305,8 +305,14 @@ class Panel:
         return (self.read or SOURCES[self.source])(self.place(at))
 
     def arguments(self, at: PanelCursor) -> dict[str, Any]:
-        """Keywords of the figure function there."""
+        """Keywords of the figure function there.
+
+        Raises:
+            NotMeasured: if the address names no quantity for a panel that draws any quantity.
+        """
         have = self.place(at).values
+        if "quantity" in self.takes and "quantity" not in have:
+            raise NotMeasured("", "No quantity is chosen: choose one in the list of quantities.", helps=False)
         return {name: have[name] for name in self.takes} | dict(self.settings)
 
     def key(self, at: PanelCursor) -> tuple[Any, ...]:
