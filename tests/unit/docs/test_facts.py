@@ -234,7 +234,7 @@ def test_commands_name_the_devices_that_were_tried() -> None:
 
 # ---- 10: the verdict of a language model ------------------------------------------------------------
 def test_the_page_of_the_small_model_gives_the_verdict_that_lists_show() -> None:
-    assert f"its verdict is *{labels('verdict')['small_model']}*:" in text_of("docs/small_model.md")
+    assert f"gives this model the verdict *{labels('verdict')['small_model']}*:" in text_of("docs/small_model.md")
 
 
 # ---- 11: tasks in words ----------------------------------------------------------------------------------

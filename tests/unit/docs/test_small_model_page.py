@@ -76,13 +76,14 @@ def test_the_page_says_what_formed_what_did_not_and_by_how_many_tokens() -> None
     assert (
         "**In 60.0 M tokens this recipe shows a previous-token head and no induction head.** This is one seed" in said
     )
-    left = "A share of 0.50 of it remains at twice the length, and 0.25 at four times the length."
+    left = "At twice this length the head keeps 0.50 of this score, and at four times this length 0.25."
     told = (
-        f"- Beyond 256 tokens, the previous-token head L0H1 loses its score. At 1.6 M tokens the score is 0.40. {left}"
+        "- Beyond 256 tokens, the score of the previous-token head L0H1 falls. After 1.6 M training tokens, the score at "
+        f"length 256 is 0.40. {left}"
     )
-    assert f"{told} At 60.0 M tokens the score is 0.80. {left}" in said
+    assert f"{told} After 60.0 M training tokens, the score at length 256 is 0.80. {left}" in said
     assert "The induction head" not in said, "there is nothing of which a share could be left"
-    assert "The loss at 1,024 tokens minus that at 256 is +0.38 nats before training" in said
+    assert "The cross-entropy at length 1,024 minus that at length 256 is +0.38 nats before training" in said
     assert "cut off" not in said
     cut = "\n".join(small_model_page._found(frame().query("step < 14650")))
     assert "**This is 1.6 of 60 M tokens**: training was cut off, and `make small-model` trains the 58.4 M" in cut
@@ -115,7 +116,7 @@ def test_the_control_passes_by_the_usual_score_alone() -> None:
             copied = {"quantity": "copy_accuracy", "mode": "second", "target": "uniform", "value": 0.9}
             rows.append({"run": rate, "step": 9, "length": n, **copied})
     told = small_model_page._control(pd.DataFrame(rows))
-    assert "it exceeds 0.3 at rate 0.001, 0.0003." in told[0].replace("\n", " ")
+    assert "it exceeds 0.3 at learning rate 0.001, 0.0003." in told[0].replace("\n", " ")
     assert told[3] == "| 0.003 | 0.90 | 0.05 | 0.80, d = 5 | 0.40 | 0.20 |"
 
 
