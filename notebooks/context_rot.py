@@ -12,12 +12,13 @@
 # # Context rot in a pretrained model
 #
 # After this tutorial you can test whether a pretrained language model gets worse with longer prompts, and find the
-# heads that it needs.
+# attention heads that it needs.
 #
-# The model gets a task in its prompt, with more and more items. Does its accuracy fall long before its context
-# window is full? Any folder of Hugging Face's `transformers` works: set `LENGTHLENS_MODEL` to it. Without a folder,
-# this page trains its own model, so that it runs without a network. The model is a small Llama that learns in
-# seconds to copy up to twelve words. The last section shows the results of a real model, which were measured once.
+# The model gets a list of words in its prompt and must copy it. We make the list longer and longer. Does accuracy
+# fall long before the context window is full? You can test any model in a folder of Hugging Face's `transformers`:
+# set the environment variable `LENGTHLENS_MODEL` to this folder. Without this variable, the notebook trains its own
+# model, so that it needs no network. This model is a small Llama that learns in seconds to copy up to twelve words.
+# The last section shows results of a real pretrained model, which we measured once.
 
 # %%
 import os
@@ -53,7 +54,8 @@ def lengthlens(*words):
 # ## A model to evaluate
 #
 # The vocabulary has forty tokens: begin, end, colon, end of line, and thirty-six words. Two layers are enough to
-# copy. One head looks back by one token, and another finds the earlier occurrence of the word.
+# copy a list. A head in the first layer attends to the previous token. A head in the second layer finds the earlier
+# occurrence of the current word.
 
 # %%
 SPECIAL = ["<s>", "</s>", ":", "\u010a"]
@@ -97,8 +99,10 @@ Markdown(said)
 # %% [markdown]
 # ## The task, in its prompt
 #
-# `open` writes a run that names the folder, with a hash of each file. It copies no weights, contacts no network, and
-# runs no code of the folder. `symbols` is the number of different words from which items are drawn.
+# `lengthlens open` creates a *run*: a folder that LengthLens can measure. The run contains the path of the model and
+# a hash of each of its files. The command copies no weights, uses no network, and runs no code of the model's
+# folder. `symbols` is the number of different words from which the list is drawn, and `--lengths` gives the numbers
+# of words in the list.
 
 # %%
 symbols, lengths = (256, "8,16,32,64,128") if given else (32, "4,8,12,16,20,24,32")
@@ -127,8 +131,9 @@ causes(rows, "behaviour.in_context", "answer_accuracy")
 # %% [markdown]
 # ## Which head finds the answer
 #
-# A copy needs a head that finds the earlier occurrence of the current word and attends to the token after it. This
-# is its attention mass on that token, over the number of items:
+# To copy a list, the model needs a head that finds the earlier occurrence of the current word and attends to the
+# word after it. The table shows how much of its attention a head gives to this word, for lists of different length.
+# It lists the four best heads:
 
 # %%
 mass = rows[(rows["quantity"] == "induction_mass") & (rows["mode"] == "task") & (rows["status"] == "ok")]
@@ -149,8 +154,8 @@ Markdown(
 # %% [markdown]
 # ## A real model
 #
-# `make pretrained` downloads SmolLM2-135M-Instruct and evaluates it on the same task. [Evaluating pretrained
-# models](../docs/pretrained.md) has all results. The section on copying from that page:
+# `make pretrained` downloads SmolLM2-135M-Instruct and evaluates it on the same task. The page [Evaluating
+# pretrained models](../docs/pretrained.md) has all results. Here is the section of that page about copying:
 
 # %%
 page = Path("../docs/pretrained.md")

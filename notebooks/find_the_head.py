@@ -11,12 +11,13 @@
 # %% [markdown]
 # # Find the head
 #
-# After this tutorial you can find the head that a model needs, test it by ablation, and follow it beyond the trained
-# lengths.
+# After this tutorial you can find the attention head that a model needs, test it by ablation, and follow it beyond
+# the trained lengths.
 #
-# A run of the gallery reports which bit was written last. It is correct at every trained length, so some head has to
-# find the last write. Which head is it? Since when in training does the model need it? What does it do beyond the
-# trained lengths?
+# We use a trained model from the gallery, the example runs in the repository. Its task is *flip-flop*. The tokens
+# `w0` and `w1` write a bit, and the model must answer which bit was written last. It is correct at every trained
+# length, so some head has to find the last write. Which head is it? From which training step on does the head find
+# the last write? What does it do beyond the trained lengths?
 
 # %%
 import pandas as pd
@@ -38,8 +39,8 @@ Markdown(
 # %% [markdown]
 # ## A guess, from attention patterns
 #
-# We measure the share of attention from the last query to the last write. `run_with_cache` and the hook names are
-# those of TransformerLens.
+# For each head we measure how much attention the last query gives to the last write. We do this at every checkpoint.
+# `run_with_cache` and the hook names are those of TransformerLens.
 
 # %%
 WRITES = torch.tensor([task.vocabulary.index(word) for word in ("w0", "w1")])
@@ -78,9 +79,9 @@ Markdown(
 # %% [markdown]
 # ## The test: the accuracy drop without the head
 #
-# Attention to the correct key does not show that the model uses it. So we replace the output of each head in turn.
-# *Mean* ablation uses the head's mean over other sequences, and *resample* ablation its output on one other
-# sequence. Intervals are 95 %.
+# Attention to the last write does not show that the model uses this head. So we replace the output of one head after
+# the other and measure accuracy. *Mean* ablation replaces the output by its mean over other sequences. *Resample*
+# ablation replaces it by the output on one other sequence. `low` and `high` are the ends of 95 % intervals.
 
 # %%
 model = run.load(run.steps[-1])
@@ -99,9 +100,10 @@ Markdown(
 # %% [markdown]
 # ## Beyond the trained lengths
 #
-# Does the head stop finding the write, or do later components stop reading it? We plot its attention mass over
-# prefix length. We also plot how much its favoured keys add to the logit of the correct answer, in nats.
-# `contribution_statistics` computes this directly from W_O and W_U.
+# The model fails on longer sequences. Does the head then attend to other tokens, or do later components no longer
+# use its output? First we compute its attention to the last write at longer lengths. Then we compute how much the
+# tokens that the head attends to most add to the logit of the correct answer, in nats. `contribution_statistics`
+# computes this contribution from the output matrix of the head and the unembedding matrix.
 
 # %%
 lengths = [n, 2 * n, 4 * n, 7 * n]
@@ -132,8 +134,8 @@ Markdown(
 )
 
 # %% [markdown]
-# The log odds of the attention mass on those keys against all other keys, over prefix length, for the heads of that
-# layer:
+# The figure shows, for each head of this layer and each prefix length, the log odds of attention to these tokens
+# against all other tokens:
 
 # %%
 causes(rows, "circuits.contributions", "set_log_odds", trained=n, layer=layer)

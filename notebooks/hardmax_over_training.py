@@ -11,11 +11,14 @@
 # %% [markdown]
 # # When does a head become a hardmax?
 #
-# After this tutorial you can measure how close each head is to hard attention, over training and over prefix length.
+# After this tutorial you can measure how close each attention head is to hard attention, over training and over
+# prefix length.
 #
-# `circuits.hardmax_statistics` measures any model on any batches. Here we measure the heads of one run at every
-# checkpoint. The sequences have the longest trained length, and four times that length. The distance to the nearest
-# hardmax needs no tolerance. A distance of 0 means that attention is uniform over a set of keys and zero elsewhere.
+# A *hardmax* attends uniformly to a set of keys and not at all to the others. For each head we compute the distance
+# of its attention weights to the nearest hardmax. A distance of 0 means that the head is a hardmax. The function
+# `circuits.hardmax_statistics` computes it for any model and any batches. Here we measure the heads of one model at
+# every checkpoint, on sequences of a quarter of the longest trained length, of this length, and of four times this
+# length.
 
 # %%
 import os
@@ -35,8 +38,8 @@ run = runs.get("majority-nope") or next(iter(runs.values()))
 print(run.name, run.steps)
 
 # %% [markdown]
-# We draw batches once, from the matched test set (distributed as in training). Every checkpoint gets the same
-# sequences.
+# We draw the sequences once, from the *matched* test set, whose sequences are distributed as in training. Every
+# checkpoint gets the same sequences.
 
 # %%
 task, trained = run.task, run.trained_length
@@ -53,7 +56,8 @@ last = rows[(rows["quantity"] == "hardmax_distance") & (rows["step"] == run.step
 last.pivot_table(index=["layer", "head"], columns="length", values="value").round(3)
 
 # %% [markdown]
-# The distance over training, with one line per head. The dashboard draws the same figure with the same function.
+# The next figure shows the distance over training, with one line per head. The dashboard draws the same figure with
+# the same function.
 
 # %%
 from workbench.figures import head_over_training
@@ -61,7 +65,7 @@ from workbench.figures import head_over_training
 head_over_training(rows, length=lengths[-1], layer=0, head=0, trained=trained)
 
 # %% [markdown]
-# The distance over prefix length at the last checkpoint, directly from the result:
+# The last figure shows the distance over prefix length at the last checkpoint. The result object draws it:
 
 # %%
 result.figure(layer=0, head=0)

@@ -13,12 +13,14 @@
 #
 # After this tutorial you can watch an induction circuit form over training, and test it by ablation.
 #
-# A two-layer transformer learns to answer with the token that followed the last token at its earlier occurrence. The
-# literature expects a mechanism of two parts (Olsson et al. 2022). A *previous-token head* writes into each token
-# what preceded it. A *matching head* in a later layer finds the key whose predecessor is the query, and copies that
-# key's token. Here we watch both form, and then test the circuit by ablation.
+# A two-layer transformer learns a retrieval task: it must find the earlier occurrence of the last token, and answer
+# with the token that followed there. For example, the answer to `a c b a` is `c`. The literature expects a mechanism
+# of two parts (Olsson et al. 2022). A *previous-token head* in the first layer copies information about the previous
+# token to each position. A *matching head* in the second layer finds the position whose previous token equals the
+# current token, and copies the token there. Here we watch both heads form, and then test the circuit by ablation.
 #
-# The run belongs to the sweep `retrieval`. If it does not exist yet, this page trains it in less than a minute.
+# The model is the first run of the sweep `retrieval`. If it does not exist yet, this notebook trains it in less than
+# a minute.
 
 # %%
 import os
@@ -48,8 +50,9 @@ print(run.steps)
 # %% [markdown]
 # ## What each head attends to, over training
 #
-# Scores are corrected for chance, so that uniform attention scores 0. The sequences are those of the task, at the
-# longest trained length.
+# The first figure shows how much the heads of the first layer attend to the previous token. The second figure shows
+# how much the heads of the second layer attend to the token with the answer. Both scores are corrected for chance,
+# so that uniform attention scores 0. The sequences are those of the task, at the longest trained length.
 
 # %%
 frames = []
@@ -63,8 +66,9 @@ causes(rows, "circuits.heads", "previous_token", mode="task", layer=0)
 causes(rows, "circuits.heads", "answer_token", mode="task", layer=1)
 
 # %% [markdown]
-# On repeats after random lags, the matching heads are induction heads. On repeats with a fixed lag, a head that
-# always looks back equally far would score just as high.
+# The next figure tests whether the heads of the second layer are induction heads. Here the model gets random
+# sequences that are repeated after a random lag. With a fixed lag, a head that always looks back by this lag would
+# score just as high.
 
 # %%
 causes(rows, "circuits.heads", "induction", mode="repeats", layer=1)
@@ -72,9 +76,10 @@ causes(rows, "circuits.heads", "induction", mode="repeats", layer=1)
 # %% [markdown]
 # ## The test
 #
-# Without the matching heads, or without the previous-token heads below them, accuracy falls to near chance (1/6).
-# Without all other heads together, accuracy does not drop. Cutting only the induction edges, from query to key, has
-# the same effect as ablating the matching heads.
+# We ablate groups of heads. Without the matching heads, or without the previous-token heads, accuracy falls to near
+# chance (1/6). Without all other heads, accuracy does not drop. The rows `induction edges` remove only the attention
+# from the current token to the token after its earlier occurrence. Accuracy then falls as much as without the
+# matching heads.
 
 # %%
 model = run.load(run.steps[-1])
@@ -85,10 +90,11 @@ sets[["target", "mode", "value", "low", "high", "status", "note"]]
 # %% [markdown]
 # ## Where the answer arrives
 #
-# We replace the residual stream of the last query by that of a sequence with another answer (the *donor*), at one
-# point of the network at a time. Where the model gives the donor's answer, the answer has arrived. The two ends of
-# the profile carry no information. Before the first attention layer nothing can have arrived. Where no attention
-# follows, the output is always the donor's.
+# In which layer does the last position receive the answer? At one point of the network at a time, we replace the
+# residual stream of the last position by that of another sequence (the *donor*), which has another answer. If the
+# model then gives the donor's answer, the answer has arrived at this point. The first and the last point of the
+# figure carry no information. Before the first attention layer nothing can have arrived. After the last attention
+# layer the output is always that of the donor.
 
 # %%
 profile = interchange_statistics(model, task, trained=n, lengths=[n, 2 * n], factors=[2])

@@ -14,9 +14,11 @@
 # After this tutorial you can patch a residual stream from a short sequence into a long one, with the controls that
 # make the result meaningful.
 #
-# Suppose that a model's answer depends on a bounded task state (summary, a sufficient statistic of the prefix). Then
-# the length of the prefix should not matter. So we take the model's state on a short sequence, patch it into a long
-# one, and check whether the answer changes with it. We do this by hand first. Then we measure it with controls.
+# Suppose that the answer depends on the prefix only through its task state (summary, a sufficient statistic of the
+# prefix). An example is the number of ones minus the number of zeros. A model that computes this task state should
+# not care how long the prefix is. So we copy activations from a short sequence into a long one, and check whether
+# the model then gives the answer of the short sequence. We first do this with hooks, and then with a function of
+# LengthLens that adds controls.
 
 # %%
 import pandas as pd
@@ -38,8 +40,9 @@ Markdown(
 # %% [markdown]
 # ## By hand
 #
-# Each long sequence gets the last row of the residual stream of a short sequence with the other answer, after the
-# first block. The hooks are those of TransformerLens.
+# The task is majority: are there more ones than zeros? For each long sequence we choose a short sequence with the
+# other answer. After the first block, we replace the residual stream at the last position of the long sequence by
+# that of the short sequence. The hooks are those of TransformerLens.
 
 # %%
 SITE = "blocks.0.hook_resid_post"
@@ -70,9 +73,9 @@ Markdown(
 )
 
 # %% [markdown]
-# All later computation reads that row, so patching the whole row is weak evidence. A sharper test patches **one
-# direction**: the one that separates the two answers on short sequences. Is it enough, and does a random direction
-# fail?
+# The answer is computed from the residual stream at the last position, so replacing all of it must change the
+# answer. A sharper test replaces only its component along **one direction**: the direction that separates the two
+# answers on short sequences. Is this enough to change the answer, and does a random direction have no effect?
 
 # %%
 answers, stream = short_ones.targets[:, -1].bool(), cache[SITE][:, -1]
@@ -98,13 +101,16 @@ Markdown(
 # %% [markdown]
 # ## Measured
 #
-# `interchange_statistics` does this at every point of the network, in both directions, with intervals. It also
-# exchanges whole **prefixes**. A model with a scale-invariant rule answers the same after two prefixes of different
-# length, if both have the same task state (here the lead of ones).
+# The function `interchange_statistics` applies such patches at every point of the network, from short to long
+# sequences and from long to short ones, with intervals. It also exchanges whole **prefixes**: it replaces the first
+# part of a sequence by a prefix of another length with the same task state. Here the task state is the lead, the
+# number of ones minus the number of zeros. A model is *scale-invariant* if its answer depends only on the task
+# state. Such a model gives the same answer after the exchange. The measured *agreement* is the share of positions
+# after the prefix at which the answer stays the same.
 #
-# We compare three models: this run, a counter compiled from a program, and the same counter restricted to its first
-# tokens. The compiled counter has a scale-invariant rule. The restricted one has no such rule beyond its first
-# tokens.
+# We compare three models: the trained model from above, a counter compiled from a program, and the same counter
+# restricted to the first 32 tokens. The compiled counter is scale-invariant. The restricted counter is not, because
+# it ignores all later tokens.
 
 
 # %%
@@ -133,14 +139,17 @@ lines = [
 Markdown(f"From {n} to {at['length'].iloc[0]:.0f} tokens, agreement with 95 % intervals:\n\n" + "\n".join(lines))
 
 # %% [markdown]
-# The other columns are controls. The first control uses donors with the same *answer* but another lead. A rule that
-# uses the lead agrees less with them, and a rule that ignores it need not. The second control uses random donors:
-# their agreement is chance.
+# The column `same update summary` is the exchange described above. The other columns are controls with other
+# *donors*, the sequences from which the new prefix comes. In the control `output summary` the donor has the same
+# answer but another lead. A model that uses the lead agrees less often after this exchange. In the control
+# `random donor` the donor is a random sequence, and agreement is at chance.
 #
 # ## Where the answer arrives
 #
-# We patch the rows of the last query, one point of the network at a time. Donors come from the shorter length and
-# have another answer. A patch is flagged where no attention follows, because the output is then always the donor's.
+# Where in the network does the last position receive the answer? We replace the residual stream at the last
+# position, at one point of the network at a time. The new values come from shorter sequences with another answer
+# (the donors). The answer has arrived at a point if the model then gives the donor's answer. The figure marks points
+# after the last attention layer, because there the output is always that of the donor.
 
 # %%
 results["majority_nope_s0"][0].figure("interchange_accuracy", length=long)
@@ -148,9 +157,10 @@ results["majority_nope_s0"][0].figure("interchange_accuracy", length=long)
 # %% [markdown]
 # ## Where a failure arises
 #
-# A flip-flop model with rotary positions is correct up to its training length, and wrong soon after. *Rescue*
-# patches rows of short sequences into long ones. It is 1 where the failure happens before the patched point, so that
-# the patch undoes it.
+# In the task *flip-flop* a model must answer which bit was written last. A model with rotary position encodings is
+# correct up to its longest trained length, and fails soon after. The quantity *rescue* shows where. It replaces the
+# residual stream of a long sequence by that of a short sequence. Rescue is 1 if this recovers all accuracy, which
+# means that the failure happens before the patched point.
 
 # %%
 lost = Run.open(gallery() / "flip_flop_rotary_s0")

@@ -14,9 +14,10 @@
 # After this tutorial you can compile a C-RASP program to a transformer, and test whether a trained model computes
 # the same function.
 #
-# Majority has a C-RASP program, so theory expects that a transformer without positions learns it for all lengths. We
-# compile the program to a transformer whose every weight is known. Two trained models answer the same task. Did
-# training find the program?
+# C-RASP is a small programming language for counting (Huang et al. 2024). The task *majority* (are there more ones
+# than zeros so far?) has a C-RASP program. Theory therefore expects that a transformer without position encodings
+# learns it for all lengths. We compile the program to a transformer whose weights are all known. Then we compare it
+# with two models that were trained on the same task. Did training find the program?
 
 # %%
 import numpy as np
@@ -37,7 +38,8 @@ torch.set_num_threads(1)
 # %% [markdown]
 # ## The program
 #
-# `count(Q(1))` is the number of ones among the tokens so far. Every line has a value at every prefix.
+# `count(Q(1))` is the number of ones among the tokens so far, and `count(Q(0))` the number of zeros. Each line of
+# the program has a value after every token. The table shows these values for one sequence:
 
 # %%
 program = parse("""
@@ -49,8 +51,9 @@ trace_table(program, "0110100")
 # %% [markdown]
 # ## The program as a transformer
 #
-# A count becomes a head that attends to all tokens equally. A comparison becomes an MLP. Its gain is large enough
-# for the smallest difference at the longest requested length.
+# The compiler turns a count into a head that attends to all tokens equally. It turns a comparison into an MLP. The
+# weights of the MLP are so large that a difference of one token decides the answer, even at the longest requested
+# length (`n_max`).
 
 # %%
 made = compile(program, n_max=300)
@@ -63,9 +66,10 @@ Markdown(f"{made.sizes}. On 64 random strings of 201 tokens it says what the pro
 # %% [markdown]
 # ## The trained models
 #
-# We use two seeds of the gallery, trained on prefixes up to N, without positions. First we compare their answers, at
-# N and at eight times N. One set contains sequences of the matched test set. The other contains *small-margin
-# inputs*: the lead is a single token.
+# We use two models of the gallery, the example runs in the repository. They were trained with different seeds,
+# without position encodings, on lengths up to N. First we compare their answers with those of the compiled model, at
+# length N and at eight times N. We use two sets of sequences. The *matched* test set is distributed as in training.
+# The second set contains *small-margin inputs*: sequences with one more 1 than 0s, or one more 0 than 1s.
 
 # %%
 NAMES = {"compiled": "compiled/majority", "seed 0": "majority_nope_s0", "seed 1": "majority_nope_s1"}
@@ -106,8 +110,9 @@ Markdown(
 # %% [markdown]
 # ## The same attention?
 #
-# The compiled heads attend uniformly to *all* keys. Their distance to the nearest hardmax is 0, and their effective
-# number of keys grows with the prefix. Are the trained heads like that?
+# The compiled heads attend uniformly to *all* tokens of the prefix. So the effective number of tokens to which they
+# attend is the length of the prefix. Do the trained heads attend in this way? The table shows the effective number
+# of tokens of each head, divided by that of the compiled head:
 
 # %%
 batches = [task.sample(64, length, generator("attention", length), "matched") for length in (n, long)]
@@ -133,9 +138,10 @@ Markdown(
 # %% [markdown]
 # ## The same comparison?
 #
-# We plot the log odds of the answer against the lead. A rule that compares counts jumps at a lead of 0, at every
-# length. A rule that compares *ratios* sees the lead divided by the length. Its log odds are then a function of lead
-# over length. Near a tie they become flatter as the prefix grows.
+# The *lead* is the number of ones minus the number of zeros. We plot the log odds of the answer "more ones" against
+# the lead. If a model compares counts, its log odds jump at a lead of 0, at every length. If a model compares
+# *ratios*, its log odds depend on the lead divided by the length. Its curve near a lead of 0 then becomes flatter as
+# the prefix grows.
 
 
 # %%
@@ -164,7 +170,7 @@ figure
 
 
 # %% [markdown]
-# The log odds at a lead of a single token, and their spread over sequences with that lead:
+# The table shows the log odds at a lead of a single token, and their spread over sequences with this lead:
 
 # %%
 lines, worth = [], {}
@@ -195,8 +201,8 @@ for name in NAMES:
 Markdown("\n".join(lines))
 
 # %% [markdown]
-# The compiled counter keeps its gap at any length up to the one for which it was compiled. The gap of the trained
-# models shrinks as the prefix grows. A ratio of counts behaves like this: one token changes it by one over the
-# length, and the comparison after it has a finite gain. The trained models pass on the matched test set, and fail on
-# small-margin inputs of long sequences. `compiled/majority_blunt` of the gallery has this flaw on purpose: its gain
-# is large enough for at most 32 tokens.
+# For the compiled model these log odds stay far from 0 at every length up to that for which it was compiled. For the
+# trained models they shrink as the prefix grows. A model that compares ratios behaves like this, because one token
+# changes a ratio by only one over the length. The trained models pass on the matched test set, but fail on
+# small-margin inputs of long sequences. The model `compiled/majority_blunt` of the gallery has this flaw on purpose:
+# its comparison is sharp enough for at most 32 tokens.

@@ -14,9 +14,9 @@
 # After this tutorial you can run a small study and make its figure and table for a paper.
 #
 # The question: **does the position encoding decide whether a model still counts correctly beyond its training
-# length?** The task is majority: are there more ones than zeros so far? It needs a ratio of counts, which attention
-# without positions can compute at any length. We train six small models: three encodings with two seeds each. This
-# takes less than a minute on two cores.
+# length?** The task is majority: are there more ones than zeros so far? To answer, a model needs the share of ones,
+# which uniform attention computes at any length. We train six small models: three encodings with two seeds each.
+# This takes less than a minute on two cores.
 
 # %%
 import os
@@ -48,8 +48,8 @@ def lengthlens(*words):
 # %% [markdown]
 # ## The experiment, as a file
 #
-# A sweep is a grid over the options of `lengthlens train`. Every cell is checked before any is trained. If training
-# is interrupted, run the same command again to resume.
+# A *sweep* is a grid over the options of `lengthlens train`. LengthLens checks the options of all models before it
+# trains the first one. If training is interrupted, run the same command again to resume.
 
 # %%
 _ = (folder / "encodings.yaml").write_text(f"""
@@ -69,9 +69,10 @@ lengthlens("sweep", "encodings.yaml")
 # %% [markdown]
 # ## The answer, as rows
 #
-# All measurements are in one table. The verdict depends only on accuracy. *failure_length* is the first length that
-# fails, with its test set. *Matched* sequences are distributed as in training. In *challenge* sequences, neither the
-# first nor the last tokens reveal the answer.
+# All measured values are in one table, which you can query with SQL. The *verdict* is a label that states whether
+# accuracy holds beyond the trained lengths. *failure_length* is the first tested length at which the model fails.
+# Two test sets are used: *matched* sequences are distributed as in training, and in *challenge* sequences neither
+# the first nor the last tokens reveal the answer.
 
 # %%
 table = Table.load(folder / "runs")
@@ -103,9 +104,9 @@ Markdown("\n".join(lines))
 # %% [markdown]
 # ## The figure
 #
-# Each line is a run, with its 95 % interval as a band, over multiples of the training length. Two seeds per encoding
-# are weak evidence about the next seed. For a paper, add seeds to the list above and run the same command again. It
-# trains only the new runs.
+# Each line is the accuracy of one model, and the band is its 95 % interval. The horizontal axis is the length
+# divided by the longest training length. Two seeds per encoding are not enough to predict what another seed gives.
+# For a paper, add seeds to the list above and run the same command again. The command trains only the new models.
 
 # %%
 COLOURS = {"none": "#1f6feb", "rotary": "#b35900", "alibi": "#8250df"}
@@ -127,8 +128,8 @@ figure.update_layout(template="simple_white", width=620, height=360, margin={"l"
 figure
 
 # %% [markdown]
-# `figure.write_html("encodings.html")` saves it as a page. The dashboard (`lengthlens app runs`) saves each of its
-# panels as SVG or PNG. This is the table behind the figure, ready for a paper:
+# `figure.write_html("encodings.html")` saves the figure as a web page. In the dashboard (`lengthlens app runs`) you
+# can save each panel as SVG or PNG. This is the table behind the figure, ready for a paper:
 
 # %%
 at = accuracy.query("length == @longest").groupby(["positions", "law"])["value"].agg(["min", "max"]).unstack("law")

@@ -11,20 +11,20 @@
 # %% [markdown]
 # # Task state or position? Majority against parity
 #
-# After this tutorial you can probe a model for the state of its task and for position, and test whether it uses
+# After this tutorial you can probe a model for its task state and for position, and test whether the model uses
 # them.
 #
-# We compare two tasks. Both are evaluated at every prefix, and both models have no position encodings. Majority
-# needs a ratio of counts, which uniform attention gives at any length. Parity needs the count itself. Each
-# task has a task state (summary, a sufficient statistic of the prefix): the model must know only this of the prefix.
-# We answer three questions at every checkpoint:
+# We compare models of two tasks, both without position encodings. Majority (are there more ones than zeros?) needs a
+# ratio of counts, which uniform attention gives at any length. Parity (is the number of ones odd?) needs the count
+# itself. The task state (summary, a sufficient statistic of the prefix) is all that a model must know about the
+# prefix to answer. For parity it is one bit. We answer three questions:
 #
 # 1. When does the task state appear, beyond what an untrained model shows?
-# 2. Is it encoded in the same way beyond the trained lengths?
-# 3. Does the model use it, and does erasing position lower accuracy on long prefixes?
+# 2. Is the task state encoded in the same way beyond the trained lengths?
+# 3. Does the model use the task state, and does erasing the position lower accuracy on long prefixes?
 #
-# `lengthlens sweep probes` trains the runs and measures them over all lengths and layers. Here we do the same in
-# memory, for a few lengths.
+# `lengthlens sweep probes` trains these models and measures them over all lengths and layers. This notebook reads
+# the trained models and measures them for a few lengths.
 
 # %%
 import os
@@ -47,10 +47,10 @@ for run in runs.values():
 # %% [markdown]
 # ## When does the task state appear?
 #
-# We fit a ridge probe at exactly one prefix length, on half of the sequences, and test it on the other half. We
-# probe the untrained model in the same way. For majority, the untrained model already contains the answer, because
-# uniform attention counts without training. *Selectivity* is the gain over the best of all controls, so it measures
-# the effect of training.
+# A *probe* predicts the task state linearly from the residual stream. We fit the probe at one prefix length, on half
+# of the sequences, and test it on the other half. As a control we probe the untrained model in the same way. For
+# majority, the untrained model already contains the answer, because uniform attention counts without training.
+# *Selectivity* is the score of the probe minus that of the best control, so it measures the effect of training.
 
 
 # %%
@@ -75,17 +75,18 @@ chosen = at_n[at_n["quantity"].isin(["summary_decodability", "selectivity"]) & (
 chosen.pivot_table(index="step", columns=["task", "quantity"], values="value").round(2)
 
 # %% [markdown]
-# The probe's direction, in the residual stream after the last block of the last checkpoint:
+# This is the direction that the probe uses, in the residual stream after the last block of the last checkpoint:
 
 # %%
 result.direction()[:, 0].round(2)
 
 # %% [markdown]
-# ## Is it encoded in the same way beyond the trained lengths?
+# ## Is the task state encoded in the same way beyond the trained lengths?
 #
-# `transfer` freezes the probe that was fitted at trained lengths. `recalibrated` refits only its gain and threshold,
-# and `refit` refits the whole probe. `length_coupling` compares the class means of the logits: 0 means the same
-# code, and 1 means that nothing of the code is the same.
+# We test the probe at longer lengths in three modes. `transfer` uses the probe that was fitted at trained lengths.
+# `recalibrated` fits only its gain and threshold again, and `refit` fits the whole probe again. `length_coupling`
+# needs no probe. It compares the mean logits of each task state between lengths: 0 means that they are the same, and
+# 1 means that they have nothing in common.
 
 # %%
 final = last[last["step"] == last.groupby("task")["step"].transform("max")]
@@ -112,8 +113,9 @@ used[used["mode"] == "used"][["run", "length", "value", "low", "high", "status"]
 # %% [markdown]
 # ## Does erasing position lower accuracy on long prefixes?
 #
-# LEACE erases the task state at the query while the model runs. In a second experiment it erases position at every
-# token, without the part of position that the task state predicts. The control is a random erasure of equal rank.
+# The method LEACE removes a quantity from the residual stream while the model runs. In the first experiment it
+# erases the task state at the last token. In the second experiment it erases the position at every token, except for
+# the part of the position that the task state predicts. The control erases equally many random directions.
 
 # %%
 from workbench.figures import erasure_over_length

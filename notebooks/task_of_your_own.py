@@ -14,8 +14,9 @@
 # After this tutorial you can write a task, check it, train a model on it, measure the model and compare it with
 # theory.
 #
-# A task is a file. This task's answer is whether the last two letters, not counting blanks, were the same. We use
-# Python here; the command line does the same.
+# A task is one Python file. In this example the model reads letters `a` and `b` and blanks. After each token it must
+# answer whether the last two letters were the same. The notebook calls the commands of LengthLens from Python. You
+# can type the same commands in a terminal.
 
 # %%
 import os
@@ -45,8 +46,8 @@ def lengthlens(*words):
 # %% [markdown]
 # ## The file
 #
-# `lengthlens new task my_task` writes a file to start from, with its test. Each method below defines one property of
-# the task. `help(workbench.tasks.Task)` lists their shapes.
+# `lengthlens new task my_task` writes a template, with a test. Here is the complete file of our task. Each method
+# defines one part of the task. `help(workbench.tasks.Task)` describes the methods and the shapes of their arguments.
 
 # %%
 TASK = '''
@@ -119,15 +120,17 @@ _ = (folder / "same_two.py").write_text(TASK)
 # %% [markdown]
 # ## The check
 #
-# Does the file fulfil what every task promises? The check compares labels with the oracle, and chance with the best
-# constant answer. It also checks the test sets, the shortcuts, shapes and seeds, and that challenge sequences differ
-# from matched ones.
+# `lengthlens tasks --check` tests the file. It compares the labels with the independent method `reference`, and the
+# method `chance` with the accuracy of the best constant answer. It also checks the test sets, the shortcuts, shapes
+# and seeds. The two test sets must differ: *matched* sequences are distributed as in training, and *challenge*
+# sequences are built so that shortcuts fail.
 
 # %%
 lengthlens("tasks", "--check", "same_two.py:SameTwo")
 
 # %% [markdown]
-# This is what a wrong task looks like: its oracle disagrees with the labels. It is refused before training begins.
+# What happens if a task is wrong? In this copy of the file, `reference` disagrees with the labels. LengthLens
+# refuses the task before training begins:
 
 # %%
 right, wrong = "answers.append(int(letters[-1] == ", "answers.append(int(letters[-1] != "
@@ -137,7 +140,8 @@ lengthlens("train", "wrong.py:SameTwo", "--steps", 10)
 # %% [markdown]
 # ## Theory, then training
 #
-# The task declares its automaton, so theory can predict the result before training.
+# The task declares its automaton, so `lengthlens predict` can derive from theory whether a model generalizes in
+# length. Then we train a model and compare.
 
 # %%
 lengthlens("predict", "same_two.py:SameTwo", "--positions", "none", "--positions", "rotary")
@@ -150,7 +154,8 @@ lengthlens(
 )  # fmt: skip
 
 # %% [markdown]
-# A run stores the hash of its task's file. Measuring executes only code that you name with `--trust-code`.
+# The folder of a run stores the hash of the task file. `lengthlens measure` executes this file only if you name it
+# with `--trust-code`.
 
 # %%
 lengthlens("measure", "run", "--only", "behaviour", "--steps", "last", "--trust-code", "same_two.py")

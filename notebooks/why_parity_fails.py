@@ -13,16 +13,18 @@
 #
 # After this tutorial you can use four measurements to explain why a model fails on long sequences.
 #
-# Parity has a task state (summary, a sufficient statistic of the prefix) of one bit, which every token can flip. A
-# transformer can solve it on short sequences, and fails on longer ones. Four measurements explain this:
+# The answer to *parity* is whether the number of ones so far is odd. So the task state (summary, a sufficient
+# statistic of the prefix) is one bit, and every 1 flips it. A transformer can learn parity on short sequences, but
+# then fails on longer ones. Four measurements explain this:
 #
-# - The function is maximally sensitive to its input.
-# - The model is less sensitive than the function beyond the trained lengths.
-# - The minimum of the loss becomes sharper with length.
-# - The model's state is not one bit that another prefix of the same parity could replace.
+# - Parity is as sensitive to its input as a function can be: each token matters.
+# - Beyond the trained lengths, the model is less sensitive than parity.
+# - The loss increases more strongly under noise on the weights as sequences become longer.
+# - The model does not store one bit. If a prefix is replaced by another prefix with the same parity, the answer can
+#   change.
 #
-# The run is the demo's `parity-learned`, if it exists. Otherwise this page trains a smaller one, in less than a
-# minute.
+# The notebook uses the model `parity-learned` of `lengthlens demo`, if it exists. Otherwise it trains a smaller
+# model in less than a minute.
 
 # %%
 import os
@@ -65,10 +67,11 @@ for length in lengths:
 pd.Series(accuracy, name="accuracy").rename_axis("length").to_frame()
 
 # %% [markdown]
-# ## Sensitivity: the task has n, the model has less
+# ## Sensitivity: parity has n, the model has less
 #
-# The average sensitivity is the mean number of positions at which a change of the token changes the answer (Hahn and
-# Rofin 2024). For parity it is n. A smoother function cannot have this sensitivity.
+# The *average sensitivity* of a function is the mean number of positions at which a change of the token changes the
+# answer (Hahn and Rofin 2024). For parity it is the length n. The figure compares it with the average sensitivity of
+# the model.
 
 # %%
 sensitive = function_statistics(model, task, trained=n, lengths=lengths, factors=[x / n for x in lengths], strings=32)
@@ -91,9 +94,11 @@ hardmax.figure("effective_support")
 # %% [markdown]
 # ## Interchange: does one bit carry over between lengths?
 #
-# We exchange a prefix for one of another length with the same parity. This changes nothing for a scale-invariant
-# function: its agreement is 1. The control uses random donors, with agreement one half. Between trained lengths, the
-# exchange works as far as the model is correct. From a trained length to a longer one it fails.
+# We replace the prefix of a sequence by a prefix of another length with the same parity. Parity itself does not
+# change, so a model that computes it gives the same answer. The *agreement* is the share of positions after the
+# prefix at which the answer stays the same. In the control the new prefix comes from a random sequence, and
+# agreement is one half. Between two trained lengths, agreement is about as high as the accuracy of the model.
+# Between a trained length and a longer one, the exchange changes many answers.
 
 # %%
 within = interchange_statistics(model, task, trained=n // 2, lengths=[n // 2, n], suffix=n // 4, factors=[2])
