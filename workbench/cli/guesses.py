@@ -93,6 +93,8 @@ OPTION_NOTES: Mapping[str, str] = {
     "--continue": "run the same command again to resume",
     "--overwrite": "existing results are kept; name another folder",
     "--force": "existing results are kept; name another folder",
+    "--no-browser": "no browser is opened; the command prints the address",
+    "--open": "no browser is opened; the command prints the address",
     "--verbose": "--debug shows the traceback of an error",
 }
 """What to say of an option that no command has, in place of or before another option."""

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,14 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.support.places import GALLERY, ROOT
+from workbench.claims.claims_table import read_verdicts
+from workbench.claims.suites.registry import SUITES
 from workbench.cli.main import COMMANDS, app
 from workbench.cli.output.print_tables import OutputTable
 from workbench.cli.output.table_kinds import CSV_TABLE, RUNS, TABLES, schema_of
 from workbench.runs import find_runs
 from workbench.table import Table
+from workbench.theory.prediction.predict import Positions, predict
 
 A, B = (str(GALLERY / f"flip_flop_rotary_s{seed}") for seed in (0, 1))
 WORDS: Mapping[str, list[str]] = {
@@ -32,6 +36,10 @@ WORDS: Mapping[str, list[str]] = {
     "measurements": [],
     "quantities": [],
     "glossary": [],
+    "predict": ["parity"],
+    "check": [A, B],
+    "reproduce": ["crasp-exact", "--list"],
+    "sweep": ["gallery", "--plan", "--out", "checkpoints/none_yet"],
 }
 """Command -> its arguments on the gallery."""
 
@@ -88,6 +96,47 @@ def test_missing_values_are_null_or_empty() -> None:
     assert row["trained_length"] is None
     assert row["verdict_step"] is None
     assert row["note"] == ""
+
+
+def test_a_prediction_has_the_values_of_its_object() -> None:
+    predictions = data("predict", "parity")["predictions"]
+    for row, positions in zip(predictions, ("none", "learned"), strict=True):
+        expected = predict("parity", Positions.named(positions))
+        assert row["prediction"] == expected.verdict
+        assert (row["theorem"], row["reason"]) == (expected.theorem, expected.reason)
+        assert row["assumptions"] == "; ".join(expected.assumptions)
+    assert "leave out --json" in str(CliRunner().invoke(app, ["predict", "parity", "--program", "--json"]).exception)
+
+
+def test_a_damaged_run_is_a_problem_and_the_exit_status_1(tmp_path: Path) -> None:
+    shutil.copytree(A, tmp_path / "run")
+    (weights,) = sorted((tmp_path / "run").rglob("*.safetensors"))[:1]
+    weights.write_bytes(weights.read_bytes()[:-1])
+    done = CliRunner().invoke(app, ["check", str(tmp_path), "--json"])
+    assert done.exit_code == 1
+    found = json.loads(done.stdout)
+    jsonschema.validate(found, schema_of(TABLES["check"]))
+    assert [row["problems"] for row in found["runs"]] == [len(found["problems"])]
+    assert found["problems"]
+
+
+def test_claims_have_the_stored_verdicts_and_standard_output_has_the_table_alone() -> None:
+    listed = data("reproduce", "crasp-exact", "--list")["claims"]
+    suite = SUITES["crasp-exact"]
+    stored = read_verdicts(ROOT / "docs" / "claims", suite.claims)
+    assert {row["claim"]: row["verdict"] for row in listed} == {id: one.verdict for id, one in stored.items()}
+    claim = suite.claims[0].id
+    (shown,) = data("reproduce", claim)["claims"]
+    assert shown == next(row for row in listed if row["claim"] == claim)
+
+
+def test_the_cost_of_a_sweep_counts_its_missing_runs(tmp_path: Path) -> None:
+    found = data("sweep", "gallery", "--plan", "--out", str(tmp_path))
+    missing = [row for row in found["cells"] if row["state"] == "missing"]
+    assert found["cost"]["runs"] == len(missing) == len(found["cells"]) > 1
+    assert found["cost"]["seconds"] is None, "no run is finished, so nothing is known"
+    refused = CliRunner().invoke(app, ["sweep", "gallery", "--json"])
+    assert "--plan" in str(refused.exception)
 
 
 def test_the_list_has_the_last_verdict_of_each_run() -> None:

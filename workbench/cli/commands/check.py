@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, printed, refuse_both
+from workbench.cli.output.table_kinds import CHECKED, PROBLEMS
+
 if TYPE_CHECKING:
     from workbench.runs.run import Run
 
@@ -15,13 +18,17 @@ def check(
     folders: Annotated[
         list[Path], typer.Argument(metavar="DIR...", help="Check these runs, or all runs in these folders.")
     ],
+    as_json: JsonOption = False,
+    as_csv: CsvOption = False,
 ) -> None:
     """Check that checkpoints, settings and measurements are intact. The exit status is 1 if any is damaged."""
     from workbench.runs.errors import RunError
     from workbench.runs.run import find_runs
     from workbench.table.walk import walk
 
+    refuse_both(as_json, as_csv)
     problems: list[str] = []
+    rows: list[dict[str, object]] = []
     for folder in folders:
         runs = find_runs(folder, problems)
         problems += [f"{path} holds a run's data and no run.json: restore it" for path in walk(folder).headless]
@@ -30,11 +37,16 @@ def check(
         for run in runs:
             found = _problems(run)
             problems += found
+            rows.append({"run": run.name, "path": str(run.path), "checkpoints": len(run.steps), "problems": len(found)})
+            if as_json or as_csv:
+                continue
             wrong = f"{len(found) or 'no'} problem{'s' * (len(found) != 1)}"
-            rows = f"; {run.weightless}" if run.rows_only else ""
-            print(f"{run.name}: {len(run.steps)} checkpoint{'s' * (len(run.steps) != 1)}, {wrong}{rows}")
-    for problem in dict.fromkeys(problems):
-        print(f"problem: {problem}")
+            without_weights = f"; {run.weightless}" if run.rows_only else ""
+            print(f"{run.name}: {len(run.steps)} checkpoint{'s' * (len(run.steps) != 1)}, {wrong}{without_weights}")
+    each_problem = [{"problem": problem} for problem in dict.fromkeys(problems)]
+    if not printed("check", [OutputTable(CHECKED, rows), OutputTable(PROBLEMS, each_problem)], as_json, as_csv):
+        for one in each_problem:
+            print(f"problem: {one['problem']}")
     if problems:
         raise SystemExit(1)
 

@@ -10,6 +10,8 @@ import typer
 from workbench.cli.early_refusal import refuse_no_task
 from workbench.cli.errors import UsageError
 from workbench.cli.options import assignments, completing_tasks
+from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, printed, refuse_both
+from workbench.cli.output.table_kinds import PREDICTIONS
 from workbench.cli.table_text import on_one_line
 from workbench.core.errors import shown
 from workbench.core.names import STATE_SPACE_MODELS
@@ -75,6 +77,8 @@ def predict(
         ),
     ] = None,
     program: Annotated[bool, typer.Option("--program", help="Print the C-RASP programs behind a guarantee.")] = False,
+    as_json: JsonOption = False,
+    as_csv: CsvOption = False,
 ) -> None:
     """Print what theory predicts for a task or a regular language, and by which theorem.
 
@@ -84,6 +88,9 @@ def predict(
     - *open*: no theorem covers the case.
     - *not decided*: a decision procedure ended without an answer.
     """
+    refuse_both(as_json, as_csv)
+    if program and (as_json or as_csv):
+        raise UsageError("--program prints text; leave out --json and --csv")
     if task is not None and regex is not None:
         raise UsageError(f"both a task ({shown(task)}) and --regex were given; leave one of them out")
     if task is None and regex is None:
@@ -116,12 +123,14 @@ def predict(
 
     console = Console()
     read = CONVENTIONS[acceptance]
-    for at in _asked(architecture, positions, ids, sizes):
-        said = (
-            predict_task(str(task), at, read, **parameters)
-            if regex is None
-            else predict_regex(regex, at, read, alphabet)
-        )
+    predictions = [
+        predict_task(str(task), at, read, **parameters) if regex is None else predict_regex(regex, at, read, alphabet)
+        for at in _asked(architecture, positions, ids, sizes)
+    ]
+    rows = [prediction_row(prediction) for prediction in predictions]
+    if printed("predict", [OutputTable(PREDICTIONS, rows)], as_json, as_csv):
+        return
+    for said in predictions:
         tell(console, said)
         if program:
             for text in program_texts(said):
@@ -131,6 +140,21 @@ def predict(
         from workbench.theory.regular.monoid import profile
 
         algebra(console, profile(Automaton.from_regex(regex, alphabet)))
+
+
+def prediction_row(prediction: Prediction) -> dict[str, str]:
+    """A prediction by the keys of :data:`workbench.cli.output.table_kinds.PREDICTIONS`."""
+    return {
+        "subject": prediction.subject,
+        "model": prediction.model,
+        "prediction": prediction.verdict,
+        "language_class": prediction.language_class,
+        "program": prediction.program,
+        "theorem": prediction.theorem,
+        "derived": "yes" if prediction.derived else "no",
+        "reason": prediction.reason,
+        "assumptions": "; ".join(prediction.assumptions),
+    }
 
 
 def program_texts(said: Prediction) -> list[str]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from workbench.cli.options import ExecutorOption, completing
+from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, printed, refuse_both
+from workbench.cli.output.table_kinds import CLAIMS
 
 if TYPE_CHECKING:
     from workbench.claims.claim import Claim, Suite
@@ -69,6 +72,8 @@ def reproduce(
     out: Annotated[
         Path, typer.Option(help="Read and write claims.parquet, runs.parquet and the pages in this folder.")
     ] = Path("docs/claims"),
+    as_json: JsonOption = False,
+    as_csv: CsvOption = False,
 ) -> None:
     """Reproduce claims of papers about length generalization, and print the verdict on each.
 
@@ -84,9 +89,16 @@ def reproduce(
     from workbench.cli.errors import UsageError
     from workbench.cli.table_text import aligned
 
+    refuse_both(as_json, as_csv)
+    for_program = as_json or as_csv
+    if for_program and dry_run:
+        raise UsageError("--dry-run prints text; leave out --json and --csv, or give --list instead")
     if not names and not list_:
         raise UsageError(f"name a suite or a claim: {', '.join(SUITES)}; `lengthlens reproduce --list` lists them")
     if list_:
+        if for_program:
+            printed("reproduce", [OutputTable(CLAIMS, _claim_rows(names or SUITES, out))], as_json, as_csv)
+            return
         for line in aligned(_claims(names, out) if names else _suites(out)):
             print(line)
         return
@@ -105,28 +117,33 @@ def reproduce(
         )
     make_executor(executor, workers=workers)  # refuse an unknown one before any work
     for file in () if dry_run else add or ():
-        print(f"{take_in(file, out):,} rows of {file} taken in")
+        print(f"{take_in(file, out):,} rows of {file} taken in", file=sys.stderr if for_program else sys.stdout)
     todo = plan(_named(names or []), out, seeds, again)
     if dry_run:
         _tell(todo)
         return
     before = read_evidence(out)
-    left = carry_out(todo, out, minutes, print, Workers(executor, workers, runs))
-    for line in aligned(_claims(names or [], out)):
-        print(line)
-    if len(todo.claims) == 1:
-        _tell_seeds(todo.claims[0][1], out)
-    _tell_origin(todo, out, before)
-    if left.missing:
-        print(f"not run yet: {', '.join(claim.id for claim in left.missing)}; run the same command to resume")
-    _tell_unbuilt(left)
+    # With --json and --csv standard output has the table alone.
+    messages: AbstractContextManager[object] = redirect_stdout(sys.stderr) if for_program else nullcontext()
+    with messages:
+        left = carry_out(todo, out, minutes, print, Workers(executor, workers, runs))
+    if not printed("reproduce", [OutputTable(CLAIMS, _claim_rows(names or [], out))], as_json, as_csv):
+        for line in aligned(_claims(names or [], out)):
+            print(line)
+    with messages:
+        if len(todo.claims) == 1:
+            _tell_seeds(todo.claims[0][1], out)
+        _tell_origin(todo, out, before)
+        if left.missing:
+            print(f"not run yet: {', '.join(claim.id for claim in left.missing)}; run the same command to resume")
+        _tell_unbuilt(left)
     for problem in left.problems:
         print(f"problem: {problem}", file=sys.stderr)
     if left.problems:
         raise SystemExit(1)
 
 
-def _named(names: Sequence[str]) -> list[tuple[Suite, Claim]]:
+def _named(names: Iterable[str]) -> list[tuple[Suite, Claim]]:
     """The claims of some suites and ids, each once."""
     from workbench.claims.suites.registry import claims_named
 
@@ -160,6 +177,26 @@ def _claims(names: Sequence[str], out: Path) -> list[list[str]]:
         line = stored[claim.id]
         rows.append([claim.id, claim.kind, f"{claim.minutes:g}", line.text, line.seeds, line.observation])
     return rows
+
+
+def _claim_rows(names: Iterable[str], out: Path) -> list[dict[str, Any]]:
+    """The claims of some suites and ids by the keys of :data:`workbench.cli.output.table_kinds.CLAIMS`."""
+    from workbench.claims.claims_table import read_verdicts
+
+    claims = _named(names)
+    stored = read_verdicts(out, [claim for _, claim in claims])
+    return [
+        {
+            "claim": claim.id,
+            "suite": suite.name,
+            "kind": claim.kind,
+            "minutes": claim.minutes,
+            "verdict": stored[claim.id].verdict,
+            "seeds": stored[claim.id].seeds,
+            "observed": stored[claim.id].observation,
+        }
+        for suite, claim in claims
+    ]
 
 
 def _tell_seeds(claim: Claim, out: Path) -> None:

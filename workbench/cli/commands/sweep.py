@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,6 +13,8 @@ import typer
 
 from workbench.cli.errors import UsageError
 from workbench.cli.options import ExecutorOption, ShardOption, TimeLimitOption, completing, share_of
+from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, printed, refuse_both
+from workbench.cli.output.table_kinds import CELLS, COST
 from workbench.cli.sweeping.shipped_sweeps import shipped_sweeps
 from workbench.cli.table_text import aligned
 
@@ -45,6 +48,8 @@ def sweep(
     shard: ShardOption = None,
     time_limit: TimeLimitOption = None,
     list_: Annotated[bool, typer.Option("--list", help="List the sweeps that come with LengthLens.")] = False,
+    as_json: JsonOption = False,
+    as_csv: CsvOption = False,
 ) -> None:
     """Train a grid of runs in parallel. Finished runs are kept; run the same command to resume.
 
@@ -70,13 +75,16 @@ def sweep(
     from workbench.cli.sweeping.shipped_sweeps import about, find_sweep
     from workbench.cli.sweeping.sweep_cells import PATIENCE_S, TrainingJob, checked, cost, measure, states_of, train
     from workbench.cli.sweeping.sweep_file import read_sweep
-    from workbench.cli.sweeping.sweep_plan import plan_sweep, told
+    from workbench.cli.sweeping.sweep_plan import cost_row, plan_sweep, told
     from workbench.cli.time_limit import NotFinished
     from workbench.cli.time_limit import time_limit as stopping_before
     from workbench.jobs.choose import executor_kind, make_executor
     from workbench.jobs.resources import available_cores as cores
     from workbench.storage.atomic import require_room
 
+    refuse_both(as_json, as_csv)
+    if (as_json or as_csv) and not (plan or dry_run):
+        raise UsageError("--json and --csv work with --plan and --dry-run, which print a table; add one of them")
     if list_:
         print("\n".join(aligned([(name, about(path)) for name, path in shipped_sweeps().items()])))
         return
@@ -97,6 +105,20 @@ def sweep(
         whole = f"{len(cells)} cells" if shard is None else f"{len(cells)} of {len(described.cells)} cells ({shard})"
         states, problems = states_of(cells, root)
         missing = [cell for cell in cells if states[cell.name] in ("missing", "begun")]
+        if as_json or as_csv:
+            cost_left = plan_sweep(cells, configs, states, root, described.measure)
+            rows = [
+                {
+                    "cell": cell.name,
+                    "state": states[cell.name],
+                    "steps": configs[cell.name].training.steps,
+                    "settings": json.dumps(cell.varying),
+                }
+                for cell in cells
+            ]
+            row = cost_row(cost_left, workers or cores())
+            printed("sweep", [OutputTable(CELLS, rows), OutputTable(COST, [row])], as_json, as_csv)
+            return
         if dry_run:
             list_cells(cells, states)
             print(f"{whole} in {root}, {len(missing)} to be trained; nothing was done.")

@@ -257,6 +257,74 @@ POINTS = TableKind(
     ),
 )
 
+PREDICTIONS = TableKind(
+    "predictions",
+    "the prediction for one position encoding or kind of state-space model",
+    (
+        Field("subject", "text", "the task, or the regular expression"),
+        Field("model", "text", "kind of model, with its position encoding"),
+        Field("prediction", "text", "`guaranteed`, `expressible`, `not expressible`, `open` or `not decided`"),
+        Field("language_class", "text", "class of languages that the task is compared with, or empty"),
+        Field("program", "text", "program that proves the prediction, or empty"),
+        Field("theorem", "text", "theorem and paper, or `none`"),
+        Field("derived", "text", "`yes` if the step from the theorem to this task is ours, else `no`"),
+        Field("reason", "text", "reason in one sentence"),
+        Field("assumptions", "text", "assumptions of the theorem, separated by semicolons"),
+    ),
+)
+CHECKED = TableKind(
+    "runs",
+    "one checked run",
+    (
+        _RUN,
+        _PATH,
+        Field("checkpoints", "whole", "number of checkpoints"),
+        Field("problems", "whole", "number of problems"),
+    ),
+)
+PROBLEMS = TableKind("problems", "one problem", (Field("problem", "text", "the problem in one sentence"),))
+CLAIMS = TableKind(
+    "claims",
+    "one claim",
+    (
+        Field("claim", "text", "its name, e.g. `HE07`"),
+        Field("suite", "text", "suite of the claim"),
+        Field("kind", "text", "how it is decided, e.g. `exact` or `trained`"),
+        Field("minutes", "number", "cost in CPU minutes"),
+        Field("verdict", "text", "verdict, or `not run`"),
+        Field("seeds", "text", "seeds that support the claim, of all seeds; empty without training"),
+        Field("observed", "text", "the observed numbers"),
+    ),
+)
+CELLS = TableKind(
+    "cells",
+    "one run of a sweep",
+    (
+        Field("cell", "text", "name of the run"),
+        Field("state", "text", "`done`, `begun`, `missing` or `damaged`"),
+        Field("steps", "whole", "training steps when finished"),
+        Field("settings", "text", "settings in which the runs differ, as JSON"),
+    ),
+)
+COST = TableKind(
+    "cost",
+    "the estimated cost of what is left; null where no finished run allows an estimate",
+    (
+        Field("runs", "whole", "runs left to train"),
+        Field("checkpoints", "whole", "checkpoints left to measure"),
+        Field("training_hours", "number", "CPU hours of training"),
+        Field("training_hours_low", "number", "lowest estimate"),
+        Field("training_hours_high", "number", "highest estimate"),
+        Field("measuring_hours", "number", "CPU hours of measuring"),
+        Field("measuring_hours_low", "number", "lowest estimate"),
+        Field("measuring_hours_high", "number", "highest estimate"),
+        Field("seconds", "number", "wall-clock seconds on the available workers"),
+        Field("new_bytes", "number", "bytes that are added on the disk"),
+        Field("finished_runs", "whole", "finished runs that the estimates rest on"),
+    ),
+    single=True,
+)
+
 TABLES: dict[str, tuple[TableKind, ...]] = {
     "list": (RUNS,),
     "info": (RUN, LENGTHS, STEPS),
@@ -267,7 +335,12 @@ TABLES: dict[str, tuple[TableKind, ...]] = {
     "measurements": (MEASUREMENTS,),
     "quantities": (QUANTITIES,),
     "glossary": (GLOSSARY,),
+    "predict": (PREDICTIONS,),
+    "check": (CHECKED, PROBLEMS),
+    "reproduce": (CLAIMS,),
+    "sweep": (CELLS, COST),
 }
 """Command -> the tables of its JSON."""
-CSV_TABLE: dict[str, TableKind] = {name: {"info": LENGTHS}.get(name, kinds[-1]) for name, kinds in TABLES.items()}
+_CSV_TABLES = {"info": LENGTHS, "check": CHECKED, "sweep": CELLS}
+CSV_TABLE: dict[str, TableKind] = {name: _CSV_TABLES.get(name, kinds[-1]) for name, kinds in TABLES.items()}
 """Command -> the one table that --csv prints."""

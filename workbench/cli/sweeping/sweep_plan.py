@@ -193,6 +193,29 @@ def _wanted(steps: Any, due: set[int]) -> int:
     return 1 if steps == "last" else len(steps)
 
 
+def cost_row(plan: SweepPlan, workers: int) -> dict[str, Any]:
+    """The plan by the keys of :data:`workbench.cli.output.table_kinds.COST`; None where nothing is known."""
+    row: dict[str, Any] = {
+        "runs": plan.runs,
+        "checkpoints": plan.checkpoints,
+        "new_bytes": plan.new_bytes,
+        "finished_runs": plan.known,
+    }
+    known = True
+    for name, pieces, part in (
+        ("training", plan.runs, plan.training),
+        ("measuring", plan.checkpoints, plan.measuring),
+    ):
+        if pieces and not part:
+            known = False
+            continue
+        keys = (f"{name}_hours_low", f"{name}_hours", f"{name}_hours_high")
+        row |= dict(zip(keys, plan.hours(part), strict=True))
+    if known:
+        row["seconds"] = plan.seconds_on(workers)
+    return row
+
+
 def told(plan: SweepPlan, workers: int) -> list[str]:
     """The plan in lines."""
     if not plan.runs and not plan.checkpoints:
