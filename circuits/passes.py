@@ -121,7 +121,9 @@ def edited_pass(
         ran.add(hook.name)
         new_value = edits[hook.name](value) if hook.name in edits else value
         if new_value.shape != value.shape:
-            raise DeadHookError(f"the edit of {hook.name} made shape {tuple(new_value.shape)} of {tuple(value.shape)}")
+            raise DeadHookError(
+                f"the edit at {hook.name} changed the shape {tuple(value.shape)} to {tuple(new_value.shape)}"
+            )
         if hook.name in reads:
             recorded[hook.name] = new_value
         return new_value

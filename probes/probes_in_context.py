@@ -103,7 +103,7 @@ class InContextProbes(Measurement):
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
         """Raise an error: rows are collected by :meth:`observer`."""
-        raise MeasurementError(f"{NAME} is shown a model by its observer")
+        raise MeasurementError(f"{NAME} needs the model: call observer() instead of observe()")
 
     def observer(self, study: Study, law: str, length: int, batch: Batch) -> Observer:
         made = _Rows(batch, spread(study.cfg.n_layers, self.layers_read), self.items, self.window)

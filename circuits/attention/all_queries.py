@@ -119,7 +119,7 @@ def stream_blocks(inputs: ScoreInputs, budget: int = BUDGET) -> Iterator[ScoreBl
         ValueError: for attention that is not by softmax, because its rows have no exponentials.
     """
     if inputs.attention != "softmax":
-        raise ValueError(f"a sweep is over attention by softmax; this model's is {inputs.attention}")
+        raise ValueError(f"this sweep needs softmax attention, but the attention of this model is {inputs.attention}")
     scores_of = _Scores(inputs)
     start, size = 0, inputs.q.shape[1]
     most = budget // (COPIES * inputs.q.element_size() * inputs.q.shape[0] * inputs.q.shape[2])

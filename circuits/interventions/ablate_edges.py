@@ -101,7 +101,9 @@ def edge_edits(
         ValueError: for attention that is not by softmax, or nothing to replace.
     """
     if model.cfg.attention != "softmax":
-        raise ValueError(f"edges are cut in attention by softmax; this model's is {model.cfg.attention}")
+        raise ValueError(
+            f"cutting an edge needs softmax attention, but the attention of this model is {model.cfg.attention}"
+        )
     if k is None and v is None:
         raise ValueError("name what of the edge is replaced: k, v or both")
     at = f"blocks.{layer}.attn.hook_"

@@ -37,7 +37,9 @@ def patch(
         DeadHookError: for a hook that the model does not have.
     """
     if len(batch) != len(donor):
-        raise ValueError(f"{len(batch)} sequences take activations of as many, not of {len(donor)}")
+        raise ValueError(
+            f"{len(batch)} sequences need activations of {len(batch)} other sequences, not of {len(donor)}"
+        )
     source = into if source is None else source
     lengths = batch.tokens.shape[1], donor.tokens.shape[1]
     if into is None or source is None:

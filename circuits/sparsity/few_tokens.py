@@ -76,7 +76,7 @@ def few_tokens(
         raise ValueError("tokens are given and a model is to choose them; leave out chosen, or chosen_by")
     if chosen_by is not None and chosen_by.cfg.d_vocab != model.cfg.d_vocab:
         raise ValueError(
-            f"the model that chooses tokens knows {chosen_by.cfg.d_vocab} of them and the other {model.cfg.d_vocab}; "
+            f"the model that chooses tokens knows {chosen_by.cfg.d_vocab} tokens, the other {model.cfg.d_vocab}; "
             "give two models of the same task"
         )
     if chosen is None:

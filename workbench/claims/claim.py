@@ -104,7 +104,10 @@ class Condition:
         if (self.fails_below is not None and (self.at_least is None or self.fails_below > self.at_least)) or (
             self.fails_above is not None and (self.at_most is None or self.fails_above < self.at_most)
         ):
-            raise ClaimError(f"on {self.quantity}, what fails must lie beyond what holds")
+            raise ClaimError(
+                f"the thresholds on {self.quantity} contradict each other: fails_below must be at most at_least, and "
+                "fails_above at least at_most"
+            )
 
     def side(self, low: float, high: float, expected: float | None = None) -> Side:
         """On which side of its thresholds an interval lies as a whole; a number is one with equal ends."""

@@ -28,7 +28,7 @@ from workbench.table import Table
 from workbench.tasks.known_tasks import task_label
 from workbench.tasks.presented.question_limit import question_limit
 
-UNJUDGED = "in parentheses: not tested, as the first or last N tokens may show the answer"
+UNJUDGED = "in parentheses: no part of the verdict, as the first or last N tokens may give the answer away"
 ROLE_COLOURS = {"summary": "blue", "position": "dark_orange", "plain": "default"}
 COLOURS = {label: ROLE_COLOURS[kind.role] for label, kind in VERDICTS.items()}
 
@@ -153,11 +153,11 @@ def trained(run: Run) -> str:
     training = run.config["training"]
     lengths = span_of_lengths((training.get("curriculum") or {}).get("low", 1), training["trained_length"])
     if "pretrained" in training:
-        return f"trained by others, {question_limit(run.config)}"
+        return f"pretrained, {question_limit(run.config)}"
     if "answers" in training:
         return f"answers of {training['answers']['model']}"
     if "compiled" in training:
-        return f"compiled, its {lengths} taken as trained"
+        return f"compiled, with {lengths} treated as trained"
     return f"trained on {lengths}, {run.steps[-1] if run.steps else 0:,} of {training['steps']:,} steps"
 
 
@@ -202,7 +202,7 @@ def failure(row: Any) -> str:
     if row.status != "censored":
         return f"({int(row.low):,}, {int(row.high):,}]{note}"
     tested = row.low if isna(row.length) else row.length
-    kept = "" if tested == row.low else f"; shown to hold up to {int(row.low):,}"
+    kept = "" if tested == row.low else f"; every tested length up to {int(row.low):,} passes"
     return f"> {int(tested):,}{kept}"
 
 

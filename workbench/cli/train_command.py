@@ -26,9 +26,9 @@ Path = tuple[str, ...]
 def no_command(run: Mapping[str, Any]) -> str:
     """Why a run has no command line, as the beginning of a sentence; "" where it has one."""
     if run["task"].get("source"):
-        return "Its task is code in a file, which is not run for this"
+        return "No command is printed, because the task of this run is defined in a Python file"
     if "learning_rate" not in run["training"]:
-        return "How it was trained is not known"
+        return "No command is printed, because it is not known how this run was trained"
     return ""
 
 

@@ -188,7 +188,7 @@ class Export:
             self.at = PanelCursor.asked(context.store, self.run, self.cursor, asked)
             lacking = [name for name in panel.takes if name not in self.at.values] if isinstance(panel, Panel) else []
             if lacking:
-                raise Unknown(f"{panel.id} is exported with its {' and '.join(lacking)} in the address")
+                raise Unknown(f"{panel.id} needs its {' and '.join(lacking)} in the address of the export")
         self.file = file_name(*([self.run.name] if self.run else []), panel.id)
 
     def rows(self) -> pd.DataFrame:

@@ -65,7 +65,9 @@ class IntervenedPass:
         self.model, self.inside, self.interventions, self.trial = model, inside, tuple(interventions), trial
         of_ids = [intervention for intervention in interventions if intervention.family == "P"]
         if len(of_ids) > 1:
-            raise ValueError(f"{of_ids[0].name} and {of_ids[1].name} both change ids: one pass takes one of them")
+            raise ValueError(
+                f"{of_ids[0].name} and {of_ids[1].name} both change position ids; apply one of them per forward pass"
+            )
         self._ids = [edit for edit in interventions if isinstance(edit, IdEdit)]
         self._scores = sorted((e for e in interventions if isinstance(e, ScoreEdit)), key=lambda edit: edit.order)
         self._outputs = sorted((e for e in interventions if isinstance(e, HeadOutputEdit)), key=lambda edit: edit.order)

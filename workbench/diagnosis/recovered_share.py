@@ -106,7 +106,7 @@ class Bootstrap:
 
     def __init__(self, reference: Judged, at: Judged, rng: np.random.Generator, resamples: int = 1000) -> None:
         if not len(reference) or not len(at):
-            raise ValueError("an accuracy drop needs sequences at N and at n")
+            raise ValueError("an accuracy drop needs sequences at the trained length N and at the longer length n")
         self.at, self.n = at, len(at)
         self.weights = rng.multinomial(self.n, np.full(self.n, 1 / self.n), size=resamples).astype(np.float64)
         others = rng.multinomial(len(reference), np.full(len(reference), 1 / len(reference)), size=resamples)
@@ -153,7 +153,7 @@ class Bootstrap:
     def _over_loss(self, gained: float, samples: Array) -> Estimate95:
         loss = self.a_reference - self.a_at
         if loss <= 0:
-            raise ValueError("where nothing is lost, nothing has a share in it")
+            raise ValueError("accuracy does not drop, so that no share of a drop can be recovered")
         losses = self._reference - self.accuracies
         shares = np.full(len(losses), np.nan)
         np.divide(samples, losses, out=shares, where=losses > 0)

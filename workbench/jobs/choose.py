@@ -44,7 +44,9 @@ def _dask(address: str, workers: int | None, folders: Sequence[Path]) -> Executo
     from workbench.jobs.cluster import Dask  # needs an extra
 
     if workers is not None:
-        raise ExecutorError(f"the cluster sets the number of workers of dask, not {workers}: leave the number out")
+        raise ExecutorError(
+            f"the executor dask has as many workers as its cluster; leave out the number of workers, {workers}"
+        )
     return Dask(address, folders)
 
 

@@ -127,7 +127,7 @@ def settings(encoding: Encoding) -> None:
         raise EncodingFault(f"{ENCODINGS[name].__name__} has this name already; choose another")
     written = json.loads(encoding.model_dump_json())
     if {*written} != {*cls.model_fields} or cls(**written) != encoding:
-        raise EncodingFault(f"it is more than {written}, all that is written of it; let every setting be a plain field")
+        raise EncodingFault(f"only {written} is saved of it, and it has more; let every setting be a plain field")
     cfg = small_model(encoding).cfg
     if cfg.model_dump(mode="json")["positions"] != written:
         raise EncodingFault("a model's config writes other settings; do not override model_dump")

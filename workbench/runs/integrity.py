@@ -61,7 +61,7 @@ def _own_id(run: Run) -> None:
     made = run_id(run.config)
     if made != run.id:
         raise RunError(
-            f"{run.path / 'run.json'} has the id {run.id}, but task, model, training and seeds as it states them have "
+            f"{run.path / 'run.json'} has the id {run.id}, but the task, model, training and seeds in it give the id "
             f"{made}: the file was edited; restore it"
         )
 
@@ -83,7 +83,10 @@ def _checkpoint(run: Run, step: int, shapes: dict[str, list[int]]) -> None:
     shapes.update({} if shapes else own)
     if own != shapes:
         name = min(n for n in own.keys() | shapes.keys() if own.get(n) != shapes.get(n))
-        raise RunError(f"checkpoint {file} is of another run: tensor {name} differs from that of the run's first step")
+        raise RunError(
+            f"checkpoint {file} is of another run: names or shapes of its tensors differ from those in the run's "
+            f"first checkpoint, e.g. {name}"
+        )
 
 
 def _log(file: Path, sha256: str) -> None:

@@ -114,7 +114,7 @@ def _read(path: Path) -> SavedView:
     if not FILE.fullmatch(path.stem):
         raise ViewError("the name of a view takes small letters, digits and hyphens")
     if path.is_symlink():
-        raise ViewError("it leads elsewhere")
+        raise ViewError("the file is a link, and links are not followed")
     content = json_object(read_bytes(path, MOST))
     if set(content) != {"name", "link"} or not all(isinstance(value, str) for value in content.values()):
         raise ViewError("a view has only a name and a link, both text")

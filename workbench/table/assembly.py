@@ -174,7 +174,7 @@ def shard_header(path: Path) -> dict[str, str]:
     if lacking:
         raise TableError(f"{path} has no {', '.join(lacking)} in its metadata: measure again")
     if metadata["key"] != parse_shard(path).key:
-        raise TableError(f"{path} has another name than its key {metadata['key']}: rename it or delete it")
+        raise TableError(f"the name of {path} does not contain its key {metadata['key']}: rename it or delete it")
     try:
         check_spec_text(metadata["spec"])
     except (SealError, StoredError) as error:

@@ -22,7 +22,9 @@ def to_dataset(frame: pd.DataFrame, quantity: str, dims: Sequence[str], specs: M
     try:
         import xarray
     except ImportError:
-        raise TableError("xarray is not installed: `pip install xarray`, or use frame") from None
+        raise TableError(
+            "xarray is not installed: `pip install xarray`, or use Table.frame(), which returns a pandas table"
+        ) from None
     _check(frame, quantity, dims)
     dataset = xarray.Dataset.from_dataframe(frame.set_index(list(dims))[VARIABLES].astype({"status": object}))
     dataset["status"] = dataset["status"].fillna("").astype(str)
@@ -39,9 +41,10 @@ def _check(frame: pd.DataFrame, quantity: str, dims: Sequence[str]) -> None:
     if not frame.duplicated(list(dims)).any():
         return
     varying = {name: sorted(map(repr, frame[name].unique())) for name in inputs if name not in dims}
-    choices = "; ".join(f"{name} in {', '.join(found)}" for name, found in varying.items() if len(found) > 1)
+    choices = "; ".join(f"{name} ({', '.join(found)})" for name, found in varying.items() if len(found) > 1)
     raise TableError(
-        f"{quantity} has several rows per ({', '.join(dims)}): select one value of, or add to dims, {choices}"
+        f"{quantity} has several rows per ({', '.join(dims)}). They differ in {choices}: select one value of each, or "
+        "add these columns to dims"
     )
 
 

@@ -98,7 +98,9 @@ class Growing(Curriculum):
     @model_validator(mode="after")
     def _starts_inside(self) -> Growing:
         if not self.low <= self.start <= self.high:
-            raise ValueError(f"start must be from low {self.low} to high {self.high}, not {self.start}")
+            raise ValueError(
+                f"its setting start must be a training length, from {self.low} to {self.high}, not {self.start}"
+            )
         return self
 
     def top(self, step: int) -> int:
@@ -143,7 +145,10 @@ class FewLong(Curriculum):
     @model_validator(mode="after")
     def _short_is_shorter(self) -> FewLong:
         if not self.low <= self.short < self.high:
-            raise ValueError(f"short must be at least low {self.low} and below high {self.high}, not {self.short}")
+            raise ValueError(
+                f"its setting short must be at least the shortest training length, {self.low}, and below the longest, "
+                f"{self.high}, not {self.short}"
+            )
         return self
 
     def length(self, task: Task, step: int, generator: torch.Generator) -> int:

@@ -130,7 +130,7 @@ def _rows(source: Sequence[str], target: Sequence[str], what: str) -> list[int]:
     place = {name: row for row, name in enumerate(source)}
     missing = [name for name in target if name not in place]
     if missing or len(place) < len(source):
-        reason = f"have no {what} {shown(missing[0])}" if missing else f"name two {what}s alike"
+        reason = f"have no {what} {shown(missing[0])}" if missing else f"have two {what}s of the same name"
         raise TrainingError(
             f"the weights to start from {reason}; choose a task whose {what}s are among theirs: "
             f"{', '.join(list(source)[:12])}{' ..' if len(source) > 12 else ''}"

@@ -94,8 +94,8 @@ def _check_fits(task: Task, other: Task, what: str, low: int, high: int) -> None
         raise TrainingError(f"the task schedule changes the vocabulary or the answers of {task.name} at {what}")
     if other.lengths(low, high) != task.lengths(low, high):
         raise TrainingError(
-            f"the task schedule changes at {what} which lengths from {low} to {high} {task.name} has; "
-            f"choose training lengths that it has at all values"
+            f"the task schedule changes the possible lengths of {task.name} at {what}; choose training lengths in "
+            f"{low} to {high} that are possible at all of its values"
         )
 
 

@@ -244,7 +244,7 @@ def test_a_name_that_there_is_not_is_refused_with_advice(name: str, advice: str)
     with pytest.raises(ClaimError) as said:
         claims_named(name)
     assert f"; {advice}" in str(said.value)
-    assert str(said.value).endswith("; `lengthlens reproduce --list`")
+    assert str(said.value).endswith("; `lengthlens reproduce --list` prints all")
 
 
 def test_the_day_of_rows_is_that_of_utc_wherever_they_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,7 +70,7 @@ def test_without_times_only_the_counts_are_told(file: Path) -> None:
     assert "4 runs" in text
     assert "unknown" in text
     assert "at least" in text
-    assert "No run of this sweep has times yet" in text
+    assert "No run of this sweep is trained yet" in text
 
 
 def test_a_missing_run_takes_what_its_nearest_ones_took(file: Path) -> None:

@@ -166,7 +166,8 @@ def test_a_run_of_unknown_training_is_told_the_change_alone(tmp_path: Path, caps
     config["training"] = {name: config["training"][name] for name in ("steps", "trained_length", "curriculum")}
     prescribe(diagnosed_run(tmp_path / "run", config, "position", "selection"), None)
     assert capsys.readouterr().out.splitlines()[2] == (
-        "How it was trained is not known; change this in the command that trained it: --ids pose --n-ctx 258"
+        "No command is printed, because it is not known how this run was trained. Make this change in the command that "
+        "trained the run: --ids pose --n-ctx 258"
     )
 
 

@@ -87,7 +87,7 @@ def test_weights_of_another_model_are_named(run, change) -> None:
     resigned(run, 100, change)
     (said,) = run_problems(run)
     assert "00000100" in said
-    assert "of another run: tensor unembed.W" in said
+    assert "first checkpoint, e.g. unembed.W" in said
 
 
 def test_each_damaged_file_of_a_checkpoint_is_named(run) -> None:
@@ -175,7 +175,7 @@ def restate(run: Run, change) -> None:
 def test_a_run_json_that_was_changed_and_sealed_again_shows_by_its_id(run) -> None:
     restate(run, lambda config: config["training"].update(batch_size=63))
     (said,) = run_problems(Run.open(run.path))
-    assert f"has the id {run.id}, but task, model, training and seeds as it states them have" in said
+    assert f"has the id {run.id}, but the task, model, training and seeds in it give the id" in said
 
 
 def test_what_a_run_json_does_not_name_is_no_part_of_its_id(run) -> None:

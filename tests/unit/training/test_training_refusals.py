@@ -107,10 +107,10 @@ def test_a_run_with_a_shard_does_not_give_way(tmp_path: Path) -> None:
     ({"law": "mixture", "low": 2, "high": 9, "weights": [1], "components": [{"low": 1}]}, "bounds"),
     ({"law": "mixture", "low": 2, "high": 9, "weights": [1, -0.5], "components": [{}, {}]}, "weight"),
     ({"law": "uniform", "low": 5, "high": 4}, "length 5"),
-    ({"law": "few_long", "low": 2, "high": 9, "short": 9}, "high"),
+    ({"law": "few_long", "low": 2, "high": 9, "short": 9}, "shortest training length, 2, and below"),
     ({"law": "few_long", "low": 2, "high": 9, "short": 1}, "short must be"),
-    ({"law": "growing", "low": 2, "high": 9, "start": 1, "over": 3}, "high"),
-    ({"law": "growing", "low": 2, "high": 9, "start": 10, "over": 3}, "start must be from"),
+    ({"law": "growing", "low": 2, "high": 9, "start": 1, "over": 3}, "training length, from 2 to 9"),
+    ({"law": "growing", "low": 2, "high": 9, "start": 10, "over": 3}, "start must be a training length, from 2 to 9"),
 ])  # fmt: skip
 def test_laws_that_cannot_be(given: Any, says: str) -> None:
     with pytest.raises(TrainingError, match=says):
@@ -226,7 +226,7 @@ def test_a_coefficient_of_0_is_one() -> None:
 # ---- what is started and continued from ----------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("held", "wanted", "rows"), [
     ("abc", "abc", [0, 1, 2]), ("aab", "aab", [0, 1, 2]), ("abc", "cab", [2, 0, 1]), ("abc", "b", [1]), ("abc", "bb", [1, 1]),
-    ("abc", "ad", "have no token 'd'; choose a task whose tokens are among theirs: a, b, c$"), ("aab", "ab", "name two tokens alike; .*: a, a, b$"),
+    ("abc", "ad", "have no token 'd'; choose a task whose tokens are among theirs: a, b, c$"), ("aab", "ab", "have two tokens of the same name; .*: a, a, b$"),
     ("aab", "x", "have no token 'x'"), ("abcdefghijkl", "z", "theirs: a, .*, k, l$"), ("abcdefghijklm", "z", r"theirs: a, .*, k, l \.\.$"),
 ])  # fmt: skip
 def test_rows_by_name(held: str, wanted: str, rows: list[int] | str) -> None:

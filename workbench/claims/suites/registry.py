@@ -49,5 +49,7 @@ def claims_named(name: str) -> list[tuple[Suite, Claim]]:
         ids = [claim.id for suite in SUITES.values() for claim in suite.claims]
         near = nearest(name, [*SUITES, *ids])
         advice = near if near.startswith("did you mean") else f"suites: {', '.join(SUITES)}"
-        raise ClaimError(f"no suite and no claim is called {shown(name)}; {advice}; `lengthlens reproduce --list`")
+        raise ClaimError(
+            f"no suite and no claim is called {shown(name)}; {advice}; `lengthlens reproduce --list` prints all"
+        )
     return matches

@@ -41,7 +41,9 @@ class ClassAttention(LayerReducer["Float[Tensor, 'figure sequence head']"]):
         queries = torch.arange(part.index(max(1, part.length - WINDOW + 1)), part.index(part.length) + 1)
         counted = counted_keys(part, queries)
         if counted is None:
-            raise ClaimError("attention on the class that counts is of average tasks, which name the keys they average")
+            raise ClaimError(
+                "attention on the counted class needs an average task, which names the keys that it averages"
+            )
         weights = inputs.pattern(scores_at(inputs, queries.tolist()).double())
         size = counted.sum(-1, keepdim=True).double()
         uniform = (counted / size.clamp(min=1))[:, None]

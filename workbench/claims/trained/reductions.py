@@ -583,7 +583,7 @@ def bound_tau(claim: Claim, table: RunTable, quantity: str, target: str) -> list
     label = f"{quantity}, {target}"
     runs = [run for cell in claim.cells for run in runs_of(cell, table)]
     if runs and not any(label in run.rows for run in runs):
-        raise LookupError(f"no run of {claim.id} has a row {label}: the claim needs another row than was measured")
+        raise LookupError(f"no run of {claim.id} has the row {label} that the claim needs")
     whole = [run for run in runs if label in run.rows and run.rows[label].value]
     parts = np.array([run.row(label).value or 0.0 for run in whole])
     x = -parts if target == "gamma" else parts

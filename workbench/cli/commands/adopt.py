@@ -50,7 +50,7 @@ def adopt(
         typer.Option(
             min=0,
             metavar="ID",
-            help="Give the model's token id of <bos>, if its other tokens have the order of the task.",
+            help="Give the model's token id of <bos>, if its other tokens are in the order of the task.",
         ),
     ] = None,
     set_: Annotated[

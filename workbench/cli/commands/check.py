@@ -31,7 +31,9 @@ def check(
     rows: list[dict[str, object]] = []
     for folder in folders:
         runs = find_runs(folder, problems)
-        problems += [f"{path} holds a run's data and no run.json: restore it" for path in walk(folder).headless]
+        problems += [
+            f"{path} contains the data of a run but no run.json: restore that file" for path in walk(folder).headless
+        ]
         if not runs and not problems:
             raise RunError(f"{folder} contains no run; lengthlens train TASK --out {folder}/NAME makes one")
         for run in runs:

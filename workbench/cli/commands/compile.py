@@ -16,17 +16,21 @@ def compile_program(
     program: Annotated[
         str,
         typer.Argument(
-            help="Compile this program: a name (majority; `lengthlens predict TASK --program` prints it) or FILE.crasp."
+            help="Compile this program: a built-in one such as majority (`lengthlens predict TASK "
+            "--program` prints programs), or your own file FILE.crasp."
         ),
     ],
     lengths: Annotated[
-        str, typer.Option(help="Count these lengths as trained, in tokens. The model is correct on them.")
+        str, typer.Option(help="Assume that these lengths, in tokens, were trained. The model is correct on them.")
     ] = "1-20",
     up_to: Annotated[
         int, typer.Option("--up-to", min=1, help="Make comparisons exact for prefixes of up to this many tokens.")
     ] = 1024,
     first_keys: Annotated[
-        int | None, typer.Option("--first-keys", min=1, help="Hide all keys after this position. Default: hide none.")
+        int | None,
+        typer.Option(
+            "--first-keys", min=1, help="Hide all keys after this position from attention. Default: hide none."
+        ),
     ] = None,
     log_scaled: Annotated[
         bool, typer.Option("--log-scaled", help="Multiply attention scores by log K, where K is the number of keys.")
@@ -65,5 +69,6 @@ def compile_program(
     run = compiled_run(source, trained, up_to, first_keys, log_scaled, out)
     cfg = run.config["model"]
     sizes = f"{cfg['n_layers']} layers, d_model {cfg['d_model']}, {cfg['n_heads']} head{'s' * (cfg['n_heads'] != 1)}"
-    print(f"{run.path}: {source.name} compiled for prefixes up to {up_to:,} ({sizes}); step 0 holds random weights.")
+    print(f"{run.path}: {source.name} compiled for prefixes up to {up_to:,} ({sizes}).")
+    print("Step 1 contains the compiled weights. Step 0 contains random weights for comparison.")
     print(f"Next: lengthlens measure {run.path}{trusting(source.task)}")

@@ -64,7 +64,7 @@ def demo(
     require_room(out, ROOM)
     jobs = [(name, str(out / name)) for name in RUNS]
     total = sum(spec["options"]["steps"] for spec in RUNS.values())
-    print(f"Training {len(jobs)} models into {out}; the same command continues if it is interrupted.")
+    print(f"Training {len(jobs)} models into {out}; after an interruption, the same command resumes.")
     with Bar(total, "training", "step") as bar:
         with following(bar, {name: Path(folder) for name, folder in jobs}, {}):
             results = make_executor("processes").map(train_one, jobs)
@@ -75,7 +75,7 @@ def demo(
         if any("stopped at step" in f.error for f in failures):
             raise Stopping(sentence)
         raise SystemExit(sentence)
-    print("Measuring every checkpoint, then the last one of each run in full.")
+    print("Measuring the main quantities of every checkpoint, then all quantities of the last one of each run.")
     _measure(out)
     print(
         f"Three runs trained and measured in {time.monotonic() - start:,.0f} s; to look at them: lengthlens app {out}"

@@ -51,6 +51,6 @@ def print_runs(folder: Path, as_json: bool, as_csv: bool) -> None:
         on_one_line(console, f"problem: {problem}", "red")
     console.print(verdicts(folder, rows, console.width))
     if rows:
-        on_one_line(console, f"\nMore about one: lengthlens info {folder / rows[0]['run']}")
+        on_one_line(console, f"\nDetails of one run: lengthlens info {folder / rows[0]['run']}")
     else:
         on_one_line(console, f"\nNo run is here yet: lengthlens train TASK --out {folder / 'my_run'}")

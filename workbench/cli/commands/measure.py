@@ -65,8 +65,8 @@ def measure(
     deepen: Annotated[
         str,
         typer.Option(
-            help="Draw more sequences where they may decide a verdict, for these checkpoints: last (of each run), all "
-            "or bracket. With bracket, also those between which the last verdict began, earliest first."
+            help="Draw more sequences where they may decide a verdict, at these checkpoints: last (of each run), all "
+            "or bracket. Bracket takes the last one and the undecided ones just before the final verdict began."
         ),
     ] = "last",
     evaluation_seed: Annotated[
@@ -80,8 +80,8 @@ def measure(
         list[str] | None,
         typer.Option(
             metavar="PARAMETER=VALUE",
-            help="Evaluate the task with other parameters, e.g. k=12,least=12, that keep its tokens and answers. The "
-            "results are stored separately. Repeatable.",
+            help="Evaluate the task with other parameters, e.g. k=12,least=12. They must not change its set of "
+            "tokens or of answers. The results are stored separately. Repeatable.",
         ),
     ] = None,
     executor: ExecutorOption = "processes",
@@ -193,7 +193,7 @@ def family(package: str, targets: str | None, layers: str | None) -> tuple[list[
         wanted = [target.strip() for target in targets.split(",")]
         for target in wanted:
             if target not in known:
-                names = " or ".join(known) or "nothing: no measurement here is about one"
+                names = " or ".join(known) or "nothing, as no measurement here has a target"
                 raise UsageError(f"--targets takes {names}, not {target!r}")
         chosen = {name: cls for name, cls in chosen.items() if {*wanted} & {*cls.about}}
     if layers is None:

@@ -30,7 +30,8 @@ def plot(
         str | None,
         typer.Option(
             metavar="AXIS",
-            help="Plot over `length` (prefix length) or `step` (training). Default: length if it has any.",
+            help="Plot over `length` (prefix length) or `step` (training). Default: length, if the quantity "
+            "depends on it.",
         ),
     ] = None,
     step: Annotated[
@@ -41,12 +42,13 @@ def plot(
         int | None,
         typer.Option(
             min=1,
-            help="Use this prefix length in tokens for a plot over steps. Default: about 2 N.",
+            help="Use this prefix length in tokens for a plot over steps. Default: about twice the longest trained "
+            "length.",
         ),
     ] = None,
     measurement: Annotated[
         str | None,
-        typer.Option(help="Use the quantity of this measurement. Default: the first that has one of that name."),
+        typer.Option(help="Use the quantity of this measurement. Default: the first one with a quantity of that name."),
     ] = None,
     out: Annotated[
         Path | None,

@@ -33,7 +33,7 @@ def predict(
         str | None,
         typer.Argument(
             metavar="[TASK]",
-            help="Predict for this task, named as here or as in the literature (tomita_4, D_12, unique-copy).",
+            help="Predict for this task. Names of the literature also work (tomita_4, D_12, unique-copy).",
             autocompletion=completing_tasks,
         ),
     ] = None,
@@ -162,7 +162,7 @@ def program_texts(said: Prediction) -> list[str]:
     from workbench.theory.errors import TheoryError
 
     if said.verdict != "guaranteed":
-        return ["no program: programs are printed for what is guaranteed"]
+        return ["no program: programs are printed only for the prediction guaranteed"]
     known = "described above, and not written out" if said.program else "not written out: the theorem gives none"
     try:
         return [str(program) for program in said.programs()] or [f"the program is {known}"]
@@ -177,14 +177,15 @@ def tell(console: Console, said: Prediction) -> None:
     console.print(f"[bold]{said.subject}[/] · {said.model}: [bold]{verdict}[/]", highlight=False)
     facts = [("class", said.language_class), ("program", said.program), ("because", said.reason)]
     if said.theorem != "none":
-        facts.append(("theorem", said.theorem + ("; the step to this map is derived here" if said.derived else "")))
+        derived = "; that it covers this task is derived here, not in the paper" if said.derived else ""
+        facts.append(("theorem", said.theorem + derived))
     facts += [("assuming", text) for text in said.assumptions]
     facts.append(("otherwise", said.other_reading))
     for r in said.reported:
         bins = " / ".join(f"{value:g}" for value in r.accuracy)
-        facts.append(("published", f"{bins} % {r.where}; requested {r.asked} ({r.source})"))
+        facts.append(("published", f"accuracy {bins} % {r.where}; requested: {r.asked} ({r.source})"))
     for note in said.notes:
-        facts.append(("beside", f"{note.text} ({note.source}{'; recalled, not checked' if note.recalled else ''})"))
+        facts.append(("remark", f"{note.text} ({note.source}{'; from memory, not checked' if note.recalled else ''})"))
     for name, text in facts:
         if text:
             on_one_line(console, f"  {name:<9} {text}")

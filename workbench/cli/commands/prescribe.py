@@ -59,7 +59,10 @@ def prescribe(
         return
     print(f"This may fix the failure: {change.about}. Reason: {change.why}.")
     if why := no_command(opened.config):
-        print(f"{why}; change this in the command that trained it: {' '.join(words(change.options, change.settings))}")
+        print(
+            f"{why}. Make this change in the command that trained the run: "
+            f"{' '.join(words(change.options, change.settings))}"
+        )
         return
     # What cannot be built is refused here, and not by the command that is printed.
     options, settings = with_change(opened.config, change)

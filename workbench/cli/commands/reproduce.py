@@ -117,7 +117,7 @@ def reproduce(
         )
     make_executor(executor, workers=workers)  # refuse an unknown one before any work
     for file in () if dry_run else add or ():
-        print(f"{take_in(file, out):,} rows of {file} taken in", file=sys.stderr if for_program else sys.stdout)
+        print(f"{take_in(file, out):,} rows of {file} added", file=sys.stderr if for_program else sys.stdout)
     todo = plan(_named(names or []), out, seeds, again)
     if dry_run:
         _tell(todo)
@@ -224,7 +224,7 @@ def _tell_origin(todo: Plan, out: Path, before: Mapping[str, Evidence]) -> None:
         if new is None:
             continue
         if claim.id not in made:
-            origin = f"stored on {new.computed} with version {new.program}; `--again` computes it"
+            origin = f"stored on {new.computed} with version {new.program}; `--again` computes it again"
         elif old is None or not todo.again:
             origin = "computed now"
         else:

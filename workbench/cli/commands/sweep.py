@@ -31,7 +31,9 @@ def sweep(
             autocompletion=completing(shipped_sweeps),
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Write the runs to this folder. Default: `out` in the file.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the runs to this folder. Default: the key `out` of the file.")
+    ] = None,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Use this many worker processes. Default: one per core.")
     ] = None,

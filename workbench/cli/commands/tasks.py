@@ -72,7 +72,7 @@ def every(as_json: bool = False, as_csv: bool = False) -> None:
     console = Console()
     if console.is_terminal:
         console.print(table(entries))
-        console.print("All about one: [bold]lengthlens tasks NAME[/]. Train it: [bold]lengthlens train NAME[/].")
+        console.print("Details of one task: [bold]lengthlens tasks NAME[/]. Train it: [bold]lengthlens train NAME[/].")
         return
     rows = [(name, group, *cells(task), TITLES.get(name, "")) for group, name, task in entries]
     print("\n".join(aligned(rows)))
@@ -95,4 +95,4 @@ def checked(name: str) -> None:
     task = make_task(name)
     with contained(task):
         check_task(task)
-    print(f"{task.name} keeps what a task promises ({', '.join(CHECKS)}).")
+    print(f"{task.name} passes all checks of a task: {', '.join(CHECKS)}.")

@@ -57,7 +57,7 @@ def export_to_hub(run: Run, to: Path) -> list[str]:
 
 def _refuse(run: Run, to: Path) -> None:
     if run.referenced or run.answered:
-        whose = "are in a folder to which the run refers" if run.referenced else "are behind an API"
+        whose = "are in the folder of the pretrained model" if run.referenced else "are behind an API"
         raise UsageError(
             f"{run.name} has no weights to export: they {whose}; run lengthlens report to make a page of it"
         )

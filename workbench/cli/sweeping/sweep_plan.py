@@ -241,12 +241,15 @@ def told(plan: SweepPlan, workers: int) -> list[str]:
     lines.append(f"{least}{plan.new_bytes / 1e9:,.3g} GB on the disk; {memory} ({aside}).")
     if plan.known:
         lines.append(
-            f"Estimated from {plan.known:,} timed runs of this sweep ({plan.measured:,} of them measured). Each cell "
-            "is estimated from the runs with the most equal settings, in proportion to its tokens. This assumes one "
-            "thread per process and similar machines."
+            f"Estimated from {plan.known:,} timed runs of this sweep ({plan.measured:,} of them measured). The "
+            "estimate of a missing run uses the timed runs with the most similar settings, in proportion to tokens. It "
+            "assumes one thread per process and similar machines."
         )
     else:
-        lines.append("No run of this sweep has times yet: train some first, e.g. one share with --shard 1/100.")
+        lines.append(
+            "No run of this sweep is trained yet, so there is no time to estimate from. Train some runs first, "
+            "e.g. with --shard 1/100."
+        )
     return lines
 
 

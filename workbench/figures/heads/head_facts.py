@@ -371,7 +371,7 @@ def _rows_at(frame: Frame, step: int, length: int) -> Frame:
         if not len(there):
             raise NotMeasured("circuits.", f"{said}.")
         looked = ", ".join(whole(n) for n in have)
-        raise NotMeasured("circuits.", f"{said} and length {whole(length)}; they look at {looked}.", helps=False)
+        raise NotMeasured("circuits.", f"{said} and length {whole(length)}. Measured lengths: {looked}.", helps=False)
     return rows
 
 

@@ -114,7 +114,7 @@ def answer_difference_rows(frame_a: Frame, frame_b: Frame, *, step: int, step_b:
     )
     found = difference(a, b)
     if not len(found):
-        raise NotShared(MEASUREMENT, "They were not evaluated at the same number of items.")
+        raise NotShared(MEASUREMENT, "There is no number of items at which both A and B were evaluated.")
     return found
 
 

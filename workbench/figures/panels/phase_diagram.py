@@ -168,8 +168,8 @@ def phase_diagram(
     if len(columns) * len(lines) > MOST_CELLS:
         raise NotApplicable(
             str(frame["measurement"][0]),
-            f"{axis_title(x).capitalize()} has {len(columns):,} values and {axis_title(y)} {len(lines):,}, more cells "
-            f"than the {MOST_CELLS:,} of one diagram; choose an axis with fewer.",
+            f"{axis_title(x).capitalize()} has {len(columns):,} values and {axis_title(y)} {len(lines):,}. A diagram "
+            f"has at most {MOST_CELLS:,} cells: choose an axis with fewer values.",
         )
     bottom, top = colour_range(numbers(data["value"]), low, high)
     number_format = proportion if bottom >= 0 and top <= 1 else magnitude

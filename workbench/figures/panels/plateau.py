@@ -49,7 +49,7 @@ def plateau_rows(frame: Frame, *, knobs: Mapping[str, str]) -> Frame:
     rows = frame.where(measurement=MEASUREMENT, quantity="loss", law="matched", task=list(knobs))
     rows = rows.where(present(rows["value"]))
     if not len(rows):
-        raise NotMeasured(MEASUREMENT, f"No losses of {' or '.join(knobs)}.")
+        raise NotMeasured(MEASUREMENT, f"No loss is measured for the task {' or '.join(knobs)}.")
     told = [json.loads(text)[knobs[task]] for task, text in zip(rows["task"], rows["parameters"], strict=True)]
     rows = rows.with_columns(knob=told, trained=rows["trained_high"])
     parts = []

@@ -40,10 +40,12 @@ class Rules:
     def __post_init__(self) -> None:
         rising = all(a < b for a, b in zip(self.looks, self.looks[1:], strict=False))
         if not self.looks or self.looks[0] < 1 or not rising:
-            raise ValueError(f"looks takes rising numbers of sequences, e.g. 512, 2048, 4096, not {list(self.looks)}")
+            raise ValueError(
+                f"looks takes numbers of sequences in rising order, e.g. 512, 2048, 4096, not {list(self.looks)}"
+            )
         for name, value in (("fitted", self.fitted), ("robust", self.robust)):
             if not 0 < value <= 1:
-                raise ValueError(f"{name} is a skill above 0 and up to 1, not {value}")
+                raise ValueError(f"{name} is a threshold of skill, above 0 and at most 1, not {value}")
 
     @property
     def level(self) -> float:

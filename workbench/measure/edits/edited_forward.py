@@ -75,7 +75,7 @@ def edited_forward(
     """
     interventions = [edit for edit in edits if edit.intervention]
     if interventions and trained is None:
-        raise EditError(f"{interventions[0].name} needs the facts of training")
+        raise EditError(f"{interventions[0].name} needs facts about training: give them by trained=")
     hooks = [hook for edit in edits if not edit.intervention for hook in edit_hooks(model, batch, edit, reference)]
     ids = None
     for edit in interventions:

@@ -145,7 +145,7 @@ class InContext(Measurement):
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
         """Raise an error: scoring needs the study, which only :meth:`observer` receives."""
-        raise MeasurementError(f"{NAME} is shown a model by its observer")
+        raise MeasurementError(f"{NAME} needs the model: call observer() instead of observe()")
 
     def observer(self, study: Study, law: str, length: int, batch: Batch) -> Observer:
         made = AnswerShares(study, batch)

@@ -67,7 +67,7 @@ class NeighbourAsymmetry(Measurement):
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
         """Raise an error: both tasks are evaluated in ``finish``."""
-        raise MeasurementError(f"{self.name} measures both sides itself")
+        raise MeasurementError(f"{self.name} evaluates both tasks in finish(); do not call observe()")
 
     def finish(self, study: Study) -> list[Row]:
         task: Any = study.task

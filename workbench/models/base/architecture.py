@@ -111,7 +111,7 @@ class Architecture(BaseModel):
         Raises:
             TypeError: for an architecture without attention.
         """
-        raise TypeError(f"a {self.title} has no attention, and no scores")
+        raise TypeError(f"a {self.title} has no attention, so that it has no scores")
 
     @property
     def resid_mid(self) -> bool:

@@ -77,7 +77,8 @@ class WithTokens:
         rows = [front + known.encode(one) for one in ([text] if isinstance(text, str) else text)]
         if len({len(row) for row in rows}) > 1:
             raise LensUseError(
-                f"texts of {sorted({len(row) for row in rows})} tokens: texts are not padded, give texts of one length"
+                f"texts of {sorted({len(row) for row in rows})} tokens: give texts of equally many, as they are "
+                "not padded"
             )
         return torch.tensor(rows)
 
@@ -101,7 +102,7 @@ class WithTokens:
         """
         ids = self._known().encode(text)
         if len(ids) != 1:
-            raise LensUseError(f"{text!r} is {len(ids)} tokens, not one")
+            raise LensUseError(f"{text!r} has {len(ids)} tokens; give a text of one token")
         return ids[0]
 
     def to_single_str_token(self, token: int) -> str:

@@ -169,7 +169,7 @@ class Encoding(Scheme):
 
     def turned(self, x: Float[Tensor, "batch pos head d_head"], by: Turn) -> Float[Tensor, "batch pos head d_head"]:
         """Queries or keys after the rotation; for encodings with ``turns``."""
-        raise NotImplementedError(f"positions {self.name} turn nothing")
+        raise NotImplementedError(f"positions {self.name} do not rotate queries and keys")
 
     def bias_weights(self, attn: Any, shared: Mapping[str, Tensor], like: Tensor) -> Float[Tensor, "head column"]:
         """The weights from which the bias of a layer is computed; for encodings with ``biased``.
@@ -183,7 +183,7 @@ class Encoding(Scheme):
 
     def fixed_weights(self, n_heads: int, like: Tensor) -> Float[Tensor, "head column"]:
         """:meth:`bias_weights` of an encoding without learned ones, which therefore has no ``bias_hook``."""
-        raise NotImplementedError(f"positions {self.name} have no bias that is fixed")
+        raise NotImplementedError(f"positions {self.name} have no bias without learned weights")
 
     def bias_at(
         self, weights: Float[Tensor, "#batch #query head column"], lags: Real[Tensor, "#batch query key"]

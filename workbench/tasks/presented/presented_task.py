@@ -57,7 +57,7 @@ class PresentedBatch(Batch):
 
     def prefix(self, length: int) -> Batch:
         """Raise TaskError: the query comes after all items, so that a question cannot be cut."""
-        raise TaskError("a question cannot be cut, as the query comes after its items")
+        raise TaskError("a prompt cannot be shortened to a prefix, as its query comes after all items")
 
     @property
     def asked(self) -> Int[Tensor, " asked"]:

@@ -46,7 +46,7 @@ def test_it_is_a_whole_run_with_a_random_model_beside_it(tmp_path: Path, capsys:
     assert run.config["training"]["compiled"]["program"] == "tomita_4"
     assert compiled_run("tomita_4", (1, 20), 64, out=tmp_path / "run").id == run.id
     info(run.path, None)
-    assert "compiled, its lengths 1 to 20 taken as trained" in " ".join(capsys.readouterr().out.split())
+    assert "compiled, with lengths 1 to 20 treated as trained" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize("name", [name for name, case in ZOO.items() if case.task])

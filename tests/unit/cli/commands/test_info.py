@@ -71,7 +71,7 @@ def test_failure_lengths_say_what_they_cover(run: Any, capsys: pytest.CaptureFix
     )
     text = shown(run, capsys)
     assert "fails at, matched test set: (19, 73] (confirmed by a second batch)" in text
-    assert "fails at, challenge test set: > 73; shown to hold up to 37" in text
+    assert "fails at, challenge test set: > 73; every tested length up to 37 passes" in text
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_each_test_set_stands_next_to_its_baseline(run: Any, capsys: pytest.Capt
     text = shown(run, capsys)
     assert "19 2.1 × N 0.800 [0.76, 0.84] 0.50 (0.670 [0.63, 0.71]) 0.84" in text
     assert "37 4.1 × N 0.800 [0.76, 0.84] 0.50 0.730 [0.69, 0.77] 0.52" in text
-    assert "in parentheses: not tested" in text
+    assert "in parentheses: no part of the verdict" in text
     assert "fails at, challenge test set: (9, 37]; tested from length 37" in text
 
 
@@ -154,7 +154,7 @@ def test_of_a_folder_of_runs_their_verdicts_are_shown(
     assert lines[-1][-1] == str(root / "a" / "first")
     monkeypatch.setenv("COLUMNS", "30")
     info(root)
-    assert capsys.readouterr().out.splitlines()[-1] == f"More about one: lengthlens info {root / 'a' / 'first'}"
+    assert capsys.readouterr().out.splitlines()[-1] == f"Details of one run: lengthlens info {root / 'a' / 'first'}"
     with pytest.raises(RunError, match="--step"):
         info(root, 200)
 

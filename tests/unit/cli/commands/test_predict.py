@@ -68,7 +68,7 @@ def test_a_state_space_model_is_named_by_the_sign_of_its_gates(output: Output) -
 
 
 def test_notes_that_were_not_checked_say_so(output: Output) -> None:
-    assert "recalled, not checked" in output("parity", "--positions", "none")
+    assert "from memory, not checked" in output("parity", "--positions", "none")
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_the_program_that_is_named_is_printed_and_where_there_is_none_that_is_sa
     assert "program   majority\n" in text
     assert text.endswith("accept := count(Q(0)) + 1 <= count(Q(1))\n")
     assert output("parity", "--positions", "none", "--program").endswith(
-        "no program: programs are printed for what is guaranteed\n"
+        "no program: programs are printed only for the prediction guaranteed\n"
     )
     assert output("needle", "--positions", "none", "--program").endswith(
         "the program is described above, and not written out\n"

@@ -36,7 +36,7 @@ def test_a_task_of_a_file_is_checked(tmp_path: Path, capsys: pytest.CaptureFixtu
     file = tmp_path / "mine.py"
     file.write_text(TASK.replace("LAW", "law"))
     tasks(f"{file}:Mine", check=True)
-    assert capsys.readouterr().out.startswith("mine keeps what a task promises (statement, settings, lengths, ")
+    assert capsys.readouterr().out.startswith("mine passes all checks of a task: statement, settings, lengths, ")
     with pytest.raises(TaskError, match=r"sys\.exit\(3"):
         tasks(f"{file}:Leaves", check=True)
 

@@ -46,7 +46,7 @@ def test_what_has_no_answer_is_refused_in_words() -> None:
     for call, said in (
         (lambda: bare.to_tokens("01"), "has no names of its tokens"),
         (lambda: model.to_tokens(["01", "011"]), "texts of .3, 4. tokens: texts are not padded"),
-        (lambda: model.to_single_token("01"), "'01' is 2 tokens, not one"),
+        (lambda: model.to_single_token("01"), "'01' has 2 tokens; give a text of one token"),
         (lambda: bare(tokens(), return_type="logit"), "return_type is logits, loss, both or None, not 'logit'"),
         (lambda: bare(tokens(), return_type="loss"), "needs outputs that are its tokens"),
         (lambda: bare.all_composition_scores("O"), "mode is Q, K or V, not 'O'"),

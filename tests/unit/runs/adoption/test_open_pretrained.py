@@ -254,7 +254,7 @@ def test_the_command_opens_shows_and_checks(llama: Path, tmp_path: Path) -> None
     done = runner.invoke(app, ["open", str(llama), "--task", "copy", *options])
     assert done.exit_code == 0, done.output
     assert "1 checkpoint, copy, unique symbols (uf) presented as bare." in done.output
-    assert "12 symbols of one token each; the window has 64 tokens." in done.output
+    assert "12 symbols of one token each; the context window has 64 tokens." in done.output
     assert execute(plan(MeasureRequest([out], only=MEASURED, sequences=40, executor="serial"))) == []
     shown = runner.invoke(app, ["show", out])
     assert shown.exit_code == 0, shown.output

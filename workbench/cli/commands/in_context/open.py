@@ -36,21 +36,23 @@ def open_model(
         ),
     ] = "bare",
     template: Annotated[
-        int | None, typer.Option(min=0, help="Choose one of the 20 wordings of shots, 0 to 19. Default: 0.")
+        int | None,
+        typer.Option(min=0, help="Choose one of the 20 wordings of the presentation shots, 0 to 19. Default: 0."),
     ] = None,
     templates: Annotated[
         int | None,
         typer.Option(
             min=1,
             metavar="K",
-            help="Evaluate K of the 20 wordings of shots, evenly spread. Each becomes a run in --out.",
+            help="Evaluate K of the 20 wordings of the presentation shots, evenly spread. Each becomes a run in --out.",
         ),
     ] = None,
     shots: Annotated[
-        int | None, typer.Option(min=1, max=100, help="Set the number of worked examples in shots. Default: 5.")
+        int | None,
+        typer.Option(min=1, max=100, help="Set the number of worked examples in the presentation shots. Default: 5."),
     ] = None,
     shot_items: Annotated[
-        int, typer.Option(min=0, help="Set the number of items of each example; 0 uses as many as the question has.")
+        int, typer.Option(min=0, help="Set the number of items of each worked example; 0 takes that of the question.")
     ] = 0,
     prefix: Annotated[
         str | None,
@@ -117,7 +119,10 @@ def open_model(
         steps = f"{len(run.steps)} checkpoint{'s' * (len(run.steps) != 1)}"
         print(f"{run.path}: {steps}, {task_label(inner.name)} presented as {told.title}.")
     held = run.config["task"]["presented"]
-    print(f"{len(held['wording']['symbols']):,} symbols of one token each; the window has {held['window']:,} tokens.")
+    print(
+        f"{len(held['wording']['symbols']):,} symbols of one token each; the context window has {held['window']:,} "
+        "tokens."
+    )
     print(f"Next: lengthlens measure {named}")
 
 

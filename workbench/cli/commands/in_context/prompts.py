@@ -21,12 +21,15 @@ def prompts(
             help="Write the prompt as bare (items only), pairs (lines of two items) or shots (worked examples)."
         ),
     ] = "shots",
-    template: Annotated[int, typer.Option(min=0, help="Choose one of the 20 wordings of shots, 0 to 19.")] = 0,
+    template: Annotated[
+        int, typer.Option(min=0, help="Choose one of the 20 wordings of the presentation shots, 0 to 19.")
+    ] = 0,
     shots: Annotated[
-        int | None, typer.Option(min=1, max=100, help="Set the number of worked examples in shots. Default: 5.")
+        int | None,
+        typer.Option(min=1, max=100, help="Set the number of worked examples in the presentation shots. Default: 5."),
     ] = None,
     shot_items: Annotated[
-        int, typer.Option(min=0, help="Set the number of items of each example; 0 uses as many as the question has.")
+        int, typer.Option(min=0, help="Set the number of items of each worked example; 0 takes that of the question.")
     ] = 0,
     lengths: Annotated[str, typer.Option(help="Evaluate at these numbers of items.")] = "8,16,32,64,128",
     strings: Annotated[int, typer.Option(min=2, help="Write this many prompts per length.")] = 100,

@@ -175,7 +175,7 @@ def _exporting() -> Iterator[None]:
 
 def _result(job: Job | None) -> Any:
     if job is None or job.pending:
-        raise Busy("It is not computed yet; try again in a while.")
+        raise Busy("This export is not computed yet; try again in a minute.")
     if job.state != "done":
         raise NotComputed(job.error or "this was stopped; try again")
     return job.result
