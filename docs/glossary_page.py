@@ -21,7 +21,15 @@ HEAD = """# Glossary
 
 This page defines every stored quantity. A heading is the label on screen, and the stored name follows in code font. The
 page *Glossary* of the dashboard shows the quantities of your own folders, with their settings. All intervals are
-95 %, and n counts sequences.
+95 %.
+
+The definitions use these terms:
+
+- The *task state* is what the answer needs of a prefix, such as a count. The *code* of the task state is the mean
+  residual stream for each of its values.
+- A quantity can have several rows. The columns *target* and *mode* of a row state what it is about and which variant it
+  measures. The *control* is the same measurement where the effect should be absent.
+- "a(n), where A replaces B" is the accuracy of the model when A is computed in place of B.
 """
 
 

@@ -143,10 +143,11 @@ class ConditionalProbes(ResampledMeasurement):
     quantities = (
         Quantity(
             "position_given_summary",
-            "How much the residual stream reveals about position beyond the task state: the share of the "
-            "remaining squared error of log i that it removes. Linear regressions are fitted on one half of the "
-            "sequences and tested on the other, for queries i in (n/2, n]. 0 means nothing beyond the task state, "
-            "and 1 means everything.",
+            "How much the residual stream reveals about position beyond the task state. One linear regression "
+            "predicts log i from the task state; another one uses the residual stream, too. The value is the share "
+            "of the first squared error that the residual stream removes. Regressions are fitted on one half of the "
+            "sequences and tested on the other, for queries i in (n/2, n]. At 0 the residual stream adds nothing to "
+            "the task state; at 1 it determines position completely.",
             "share of squared error",
             high=1.0,
             about="position",
@@ -156,10 +157,11 @@ class ConditionalProbes(ResampledMeasurement):
         ),
         Quantity(
             "summary_given_position",
-            "How much the residual stream reveals about the task state beyond position: the share of the "
-            "remaining squared error of s that it removes. Classes enter as indicators. Linear regressions are "
-            "fitted on one half of the sequences and tested on the other, for queries in (n/2, n]. 0 means "
-            "nothing beyond position, and 1 means everything.",
+            "How much the residual stream reveals about the task state s beyond position. One linear regression "
+            "predicts s from position; another one uses the residual stream, too. The value is the share of the "
+            "first squared error that the residual stream removes. Classes enter as indicators. Regressions are "
+            "fitted on one half of the sequences and tested on the other, for queries in (n/2, n]. At 0 the residual "
+            "stream adds nothing to position; at 1 it determines the task state completely.",
             "share of squared error",
             high=1.0,
             about="summary",

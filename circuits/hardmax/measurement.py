@@ -71,8 +71,8 @@ QUANTITIES = (
     ),
     Quantity(
         "argmax_mass",
-        "Attention mass on the k* keys of the tie set. It is 1, with the label all keys, if the set contains "
-        "all keys. That happens for uniform attention and for any head past its critical length K*.",
+        "Attention mass on the k* keys of the tie set. It is 1, and the row has the label `all keys`, if "
+        "the set contains all keys. That happens for uniform attention and for any head past its critical length K*.",
         "share",
         0.0,
         1.0,
@@ -142,8 +142,8 @@ QUANTITIES = (
     Quantity(
         "critical_length",
         "Number of keys K* = k (1 + e^margin) = k + (K-k) P/(1-P) at which the tie set has half of the mass. "
-        "If k* < K at the largest training length, its set is that of this length. Longer inputs put most "
-        "mass outside.",
+        "If k* < K at the longest trained length, the tie set of that length is used. With more than K* keys, "
+        "most of the attention lies outside the tie set.",
         "keys",
         1.0,
         formula="K* = k* (1 + e^{m}) = k* + (K − k*) P / (1 − P)",

@@ -59,8 +59,8 @@ QUANTITIES = (
     ),
     Quantity(
         "answer_logit_rest",
-        "The same attribution for all other keys of the head, outside the set. Negative values mean that "
-        "these keys speak against the correct answer.",
+        "As `answer_logit_set`, for all keys outside the set. Negative values mean that these keys speak against "
+        "the correct answer.",
         "nats",
         formula="⟨λ(Σ_{j ∉ S} p_{j} v_{j} W_{O})⟩",
         where="letters as in answer_logit_set",

@@ -74,9 +74,9 @@ QUANTITIES = (
     ),
     Quantity(
         "kv_splice_agreement",
-        "Share of suffix positions with equal answers when the suffix reads the keys and values of u' up to "
-        "one layer, with its own position ids. The row names this layer; without one, all layers are "
-        "exchanged. It is 1 for a rule that does not depend on length.",
+        "Share of suffix positions with equal answers when the suffix reads the keys and values of another "
+        "prefix u' up to one layer, with its own position ids. Both prefixes have the same task state. The row names "
+        "this layer; without one, all layers are exchanged. It is 1 for a rule that does not depend on length.",
         "share",
         0,
         1,
@@ -98,7 +98,7 @@ QUANTITIES = (
     ),
     Quantity(
         "follows_recipient",
-        "Share of sequences that keep their own answer under the same exchange.",
+        "Share of sequences that keep their own answer under the exchange of `follows_donor`.",
         "share",
         0,
         1,
@@ -119,9 +119,8 @@ QUANTITIES = (
     ),
     Quantity(
         "interchange_accuracy",
-        "Share of sequences that get the donor's correct answer, for donors with another task state. It is "
-        "near 0 before the answer has arrived at this hook point, and near the donor's accuracy if nothing "
-        "follows.",
+        "Share of sequences that get the donor's correct answer, for donors with another task state. It is near 0 at "
+        "hook points before the answer has arrived, and near the donor's accuracy at the last hook points.",
         "share",
         0,
         1,
@@ -130,9 +129,9 @@ QUANTITIES = (
     ),
     Quantity(
         "subspace_interchange_accuracy",
-        "The same when only the component in the subspace that separates task states at length N is "
-        "exchanged. The subspace is spanned by the class means. Above its control, a random subspace of equal "
-        "rank, the task state is read there.",
+        "As `interchange_accuracy`, but only one component of the residual stream is exchanged: that in the subspace "
+        "spanned by the class means of the task state at length N. The control exchanges a random subspace of equal "
+        "rank. Above the control, the task state is read in this subspace.",
         "share",
         0,
         1,

@@ -51,8 +51,8 @@ QUANTITIES = (
     ),
     Quantity(
         "row_ceiling",
-        "Share of these other prompts (target) whose own last answer the model gives. `row_followed` can "
-        "hardly exceed it.", "share", 0, 1,
+        "Share of the other prompts of `row_followed` (target) whose own last answer the model gives. `row_followed` "
+        "can hardly exceed it.", "share", 0, 1,
         formula="⟨1[ŷ′ = y′]⟩", where="y′: answer of the other prompt, ŷ′: what the model gives there",
     ),
 )  # fmt: skip

@@ -45,7 +45,7 @@ QUANTITIES = (
         "share",
         0,
         1,
-        formula="a(n), with 1[j ≤ k*] / k* for p_{(j)}",
+        formula="a(n), where 1[j ≤ k*] / k* replaces p_{(j)}",
         where="k*: tie_size",
     ),
     Quantity(
@@ -65,7 +65,7 @@ QUANTITIES = (
         "share",
         0,
         1,
-        formula="a(n), with s_{j} max(1, log K / log K_{train}) for s_{j}",
+        formula="a(n), where s_{j} max(1, log K / log K_{train}) replaces s_{j}",
         where="K_{train}: keys seen in training",
     ),
     Quantity(

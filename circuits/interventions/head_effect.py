@@ -66,10 +66,10 @@ Flags = NDArray[np.float64]
 QUANTITIES = (
     Quantity(
         "head_drop",
-        "Accuracy drop at exactly prefix length n without the chosen head, on the sequences of set B. Mode "
-        "gives the replacement: its mean output over set C at each position, or its output on another "
-        "sequence of set C. Set A chose the head, and the interval covers the draws of B and C. The label "
-        "states a fall to chance only if the whole model is significantly above the best constant answer on B.",
+        "Accuracy drop at exactly prefix length n without the chosen head, on the sequences of set B. Mode gives the "
+        "replacement: its mean output over set C at each position, or its output on another sequence of set C. The "
+        "head was chosen on a separate set A, and the interval covers the draws of B and C. The label states a fall "
+        "to chance only if the whole model is significantly above the best constant answer on B.",
         "share",
         -1,
         1,
@@ -89,8 +89,8 @@ QUANTITIES = (
     ),
     Quantity(
         "selection_drop",
-        "Accuracy drop of each head on set A, by mode. The head whose smaller drop is largest is chosen. The "
-        "largest of many drops is biased upwards, so these have no interval.",
+        "Accuracy drop of each head on set A, by mode. The head whose smaller drop over the two modes is "
+        "largest is chosen. The largest of many drops is biased upwards, so these drops have no interval.",
         "share",
         -1,
         1,

@@ -82,8 +82,8 @@ QUANTITIES = (
     ),
     Quantity(
         "changed_log_probability_gain",
-        "Log-probability of the correct answer under the same change, minus that of the unchanged model. Positive "
-        "values mean that the change helps.",
+        "Log-probability of the correct answer with the change of `changed_accuracy`, minus that of the unchanged "
+        "model. Positive values mean that the change helps.",
         "nats",
         formula="l′(n) − l(n)", where="l: answer_log_probability, l′: under the change",
     ),

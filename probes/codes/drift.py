@@ -116,12 +116,12 @@ class Drift(ResampledMeasurement):
     quantities = (
         Quantity(
             "drift",
-            "Cosine between the centred class means of the task state at two lengths or checkpoints. Mode "
-            "`length` compares with the longer length in the target; mode `step` compares at N with the earlier "
-            "step in the target. 1 means the same directions, and 0 unrelated ones. Inner products use disjoint "
-            "halves of the sequences, so that noise does not lower the cosine. Controls after the last block are "
-            "shuffled and hashed labels, the untrained model, and codes of only the last token or the last 8. "
-            "Over steps the control is the cosine with step 0.",
+            "Cosine between the codes of the task state at two lengths or checkpoints. The code is the mean residual "
+            "stream for each task state, minus the mean over them. Mode `length` compares with the longer length in "
+            "the target; mode `step` compares at N with the earlier step in the target. 1 means the same directions, "
+            "and 0 unrelated ones. Inner products use disjoint halves of the sequences, so that noise does not lower "
+            "the cosine. Controls after the last block are shuffled and hashed labels, the untrained model, and "
+            "codes of only the last token or the last 8. Over steps the control is the cosine with step 0.",
             "cosine",
             low=-1.0,
             high=1.0,

@@ -73,11 +73,11 @@ class LengthCoupling(ResampledMeasurement):
             "length_coupling",
             "Mean change of the code of the task state at 2N, 4N and 8N. 0 means the same code as at trained "
             "lengths; 1 means that nothing of it is left. It compares class means at n (b) with those at trained "
-            "lengths (a) as |b - a|^2 / (|b|^2 + |a|^2). Mode `used` takes the centred logits, the one figure of "
-            "a checkpoint; `stored` takes the residual stream; `used_inner` takes the residual stream times the "
-            "mean Jacobian of the centred logits. Controls at the logits are shuffled and hashed labels, the "
-            "untrained model, and codes of only the last token or the last 8. It does not measure correctness, so "
-            "read it only if the checkpoint solves the trained lengths.",
+            "lengths (a) as |b - a|^2 / (|b|^2 + |a|^2). Mode `used` takes the centred logits; this value summarizes "
+            "a checkpoint. `stored` takes the residual stream; `used_inner` takes the residual stream times the mean "
+            "Jacobian of the centred logits. Controls at the logits are shuffled and hashed labels, the untrained "
+            "model, and codes of only the last token or the last 8. It does not measure correctness, so read it only "
+            "if the checkpoint solves the trained lengths.",
             "share",
             low=0.0,
             high=1.0,
@@ -89,8 +89,8 @@ class LengthCoupling(ResampledMeasurement):
         ),
         Quantity(
             "length_coupling_in",
-            "The same comparison between trained lengths: the mean over these lengths of C(n), each against the "
-            "others. It shows how much the code changes within training.",
+            "As `length_coupling`, but between trained lengths: the mean of C(n) over these lengths, where each is "
+            "compared with the others. It shows how much the code changes within training.",
             "share",
             low=0.0,
             high=1.0,
@@ -101,7 +101,8 @@ class LengthCoupling(ResampledMeasurement):
         ),
         Quantity(
             "length_coupling_at",
-            "The same comparison at one prefix length: C(n), from 0 for the same code to 1 for none of it.",
+            "As `length_coupling`, but at one prefix length: C(n), from 0 for the same code to 1 if nothing of the "
+            "code is left.",
             "share",
             low=0.0,
             high=1.0,

@@ -46,7 +46,7 @@ class DescriptionLength(ResampledMeasurement):
             "code of a growing probe. Blocks end at 1/16, 1/8, 1/4, 1/2 and all of the sequences, and each is "
             "coded by a probe fitted on the earlier ones. The probe is a logistic regression; for numbers it is a "
             "ridge regression with normal errors and a resolution of 1/64 of their standard deviation. The "
-            "interval resamples rows inside blocks with fixed probes. Controls are shuffled labels (which save "
+            "interval resamples sequences inside blocks with fixed probes. Controls are shuffled labels (which save "
             "only what class frequencies save), hashed labels and the untrained model. After the last block, the "
             "last token and the last 8 tokens are further controls.",
             "bits",

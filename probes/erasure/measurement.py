@@ -84,15 +84,15 @@ class Erasure(StreamMeasurement):
     quantities = (
         Quantity(
             "erased_accuracy",
-            "Accuracy at exactly prefix length n while LEACE erases the target from the residual stream. The "
-            "target is the task state at the query, or position at every token (8 bins of log i, minus what the "
-            "task state predicts). Controls erase as many random directions of equal variance; for the task state "
-            "also the query's token and hashed labels. A value far below `accuracy` shows that the model uses "
-            "what was erased.",
+            "Accuracy at exactly prefix length n while LEACE erases the target from the residual stream: a linear "
+            "edit that removes all linear information about it (Belrose et al. 2023). The target is the task state "
+            "at the query, or position at every token (8 bins of log i, minus what the task state predicts). "
+            "Controls erase as many random directions of equal variance; for the task state also the query's token "
+            "and hashed labels. A value far below `accuracy` shows that the model uses what was erased.",
             "share",
             low=0.0,
             high=1.0,
-            formula="a(n), with x − W^{+} U U^{T} W (x − μ) for x",
+            formula="a(n), where x − W^{+} U U^{T} W (x − μ) replaces x",
             where="x: residual stream of mean μ, W: whitens it, U: basis of W Σ_{x,z}, z: the concept",
             controls=(CONTROL, *CONCEPTS),
         ),
@@ -129,7 +129,7 @@ class Erasure(StreamMeasurement):
             low=0.0,
             high=1.0,
             about="summary",
-            formula="a(n), with μ + W^{+} U U^{T} W (x − μ) for x",
+            formula="a(n), where μ + W^{+} U U^{T} W (x − μ) replaces x",
             where="letters as in erased_accuracy",
             controls=(CONTROL,),
         ),

@@ -81,8 +81,8 @@ VERDICTS: dict[str, VerdictKind] = {
     ),
     UNDECIDED: VerdictKind(
         "Undecided",
-        f"Neither is significant: there are too few sequences so far (at most {LOOKS[-1]:,} a length), or skill lies "
-        "at a threshold or between the two. The sentence states which.",
+        f"No other verdict is significant. There are too few sequences so far (at most {LOOKS[-1]:,} for each length), "
+        "or skill lies at a threshold or between two thresholds. The sentence states which.",
         role="plain",
         ribbon="line2",
         curve="M1.5 7.5h5M6.5 7.5l7-3.5M6.5 7.5l7 3.5",
@@ -96,7 +96,7 @@ VERDICTS: dict[str, VerdictKind] = {
     ),
     HOLDS: VerdictKind(
         "Holds in context",
-        f"Evaluated in its prompt, the model reaches skill {FITTED:g}. Every longer list of items keeps at least "
+        f"On a task in its prompt, the model reaches skill {FITTED:g}. Every longer list of items keeps at least "
         f"{ROBUST:g} of the skill shown before.",
         role="summary",
         ribbon="summary",
@@ -106,8 +106,8 @@ VERDICTS: dict[str, VerdictKind] = {
     ),
     DECAYS: VerdictKind(
         "Decays in context",
-        f"Evaluated in its prompt, the model reaches skill {FITTED:g}. At two longer lists in a row, skill is shown to "
-        f"be below {ROBUST:g} of the skill shown before.",
+        f"On a task in its prompt, the model reaches skill {FITTED:g}. At two longer lists in a row, skill is "
+        f"significantly below {ROBUST:g} of the skill shown before.",
         role="position",
         ribbon="position",
         curve="M1.5 4c6 0 6 8 11.7 8",
@@ -116,8 +116,8 @@ VERDICTS: dict[str, VerdictKind] = {
     ),
     PARTLY: VerdictKind(
         "Partial, decays in context",
-        f"Evaluated in its prompt, the model reaches skill {PARTIAL:g} and is not shown to reach {FITTED:g}. At two "
-        "longer lists in a row, skill is shown to be below half of that.",
+        f"On a task in its prompt, the model reaches skill {PARTIAL:g}, but skill {FITTED:g} is not shown. At two "
+        "longer lists in a row, skill is significantly below half of the highest skill before.",
         role="position",
         ribbon="position",
         curve="M1.5 7c6 0 6 5 11.7 5",
@@ -127,7 +127,7 @@ VERDICTS: dict[str, VerdictKind] = {
     ),
     NOT_CAPABLE: VerdictKind(
         "Not capable",
-        f"Evaluated in its prompt, the model is shown to stay below skill {FITTED:g} at every tested length.",
+        f"On a task in its prompt, skill is significantly below {FITTED:g} at every tested length.",
         role="plain",
         ribbon="ribbon_unfitted",
         curve="M1.5 12h11",

@@ -109,11 +109,12 @@ QUANTITIES = (
     ),
     Quantity(
         "entry",
-        "Cause of the failure: how the length reaches the model. Labels are `position` (position encoding), "
-        "`keys` (number of attended tokens), `steps` (recurrence depth), `content` (input content), "
-        "combinations of them, and not explained. The first family of label-free interventions that recovers "
-        "enough names the cause. For a model that reads position ids, `keys` needs an applicable position "
-        "intervention, and `content` needs all applicable ones to fail.",
+        "Cause of the failure: how the length reaches the model. Labels are `position` (position encoding), `keys` "
+        "(number of attended tokens), `steps` (recurrence depth), `content` (input content), combinations of them, "
+        "and not explained. Label-free interventions form one family for each cause. The diagnosis tests these "
+        "families in turn and names the cause of the first family that recovers at least half of the drop. For a "
+        "model that reads position ids, `keys` needs an applicable position intervention, and `content` needs all "
+        "applicable ones to fail.",
         "label",
         interval=False,
     ),

@@ -22,9 +22,9 @@ BOUND, LOG10, PART = "training_length_bound", "training_length_bound_log10", "bo
 QUANTITIES = (
     Quantity(
         BOUND,
-        "Training length that suffices, by the theorem named in the target, for errors of at most epsilon at "
-        "all lengths. It is computed from these weights. The theorem leaves its constants open and they are "
-        "taken as 1, so compare runs with it and do not read it as a plan.",
+        "Training length that a theorem (named in the target) guarantees to suffice for errors of at most epsilon "
+        "at all lengths. It is computed from the weights of this model. The theorem leaves its constants open, and "
+        "they are taken as 1. So use the value to compare runs, and not to plan training.",
         "tokens",
         0,
         interval=False,
@@ -40,7 +40,7 @@ QUANTITIES = (
     Quantity(
         PART,
         "A quantity (target) that enters the bound. Examples are norms of the weights, margins of the first "
-        "layer found by enumeration, the period, the locality, and the two terms of theorem 4.1.",
+        "layer found by enumeration, the period, the locality, and the terms of theorem 4.1 (Izzo et al. 2025).",
         "see target",
         interval=False,
     ),

@@ -13,20 +13,20 @@ TERMS: dict[str, str] = {
     "matched": "A test set (length-matched) in which the task state has the same distribution at every length, so that "
     "accuracies at two lengths can be compared.",
     "challenge": "A test set (shortcut-resistant) in which neither the first nor the last N tokens give the answer "
-    "away. It is tested from length 8N/3 on; at shorter lengths a shortcut through either end can score far above "
-    "chance.",
+    "away. The verdict uses it from length 8N/3 on. At shorter lengths, a shortcut that reads only one end of the "
+    "sequence can score far above chance.",
     "skill": "Accuracy beyond what a guess reaches: (accuracy − baseline) / (1 − baseline), 0 for the guess and 1 "
-    "for no error.",
+    "for perfect accuracy.",
     "band": f"In plots of accuracy, the grey area of accuracies whose skill is at least {ROBUST:g}: a scale-robust "
     f"model stays in it past training. Around lines, bands are {LEVEL_TEXT} intervals.",
     "tie set": "The highest attention scores of a query: those keys whose uniform distribution is nearest to the "
     "query’s attention. A head with hard attention spreads its attention evenly over them.",
     "hardmax": "Attention that is uniform on a set of keys and zero elsewhere. The hardmax distance of a query is the "
     "total variation between its attention and the nearest such distribution.",
-    "transfer": "A probe that is fitted at trained lengths, frozen, and evaluated at every length: it tests for one "
-    "code.",
-    "refit": "A probe that is fitted separately at each length: it tests whether something can be decoded there at "
-    "all.",
+    "transfer": "A probe that is fitted at trained lengths, frozen, and evaluated at every length. It tests "
+    "whether the task state has the same code at all lengths.",
+    "refit": "A probe that is fitted separately at each length: it tests whether the task state can be decoded "
+    "there at all.",
     "control": "What a probe or an intervention reaches without what it claims to measure: for example on an untrained "
     "model, on shuffled labels, or from only the token.",
     "summary": "The task state: what the answer needs of a prefix, such as a count (a sufficient statistic of the "

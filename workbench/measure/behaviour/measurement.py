@@ -150,7 +150,7 @@ QUANTITIES = (
     Quantity(
         "shortcut",
         "Accuracy at n of a known shortcut (target): a rule that ignores part of the input. It is computed on "
-        "sequences of its own. High values mean that this test set does not rule out the shortcut.",
+        "separate sequences. High values mean that this test set does not rule out the shortcut.",
         "share",
         0,
         1,

@@ -50,7 +50,8 @@ class NeighbourAsymmetry(Measurement):
         ),
         p_quantity("neighbour_asymmetry", "correct for the right neighbour, against correct for the left one"),
         Quantity(
-            "candidate_asymmetry", "The same difference when the model chooses only among the symbols of the task.",
+            "candidate_asymmetry",
+            "As `neighbour_asymmetry`, but the model chooses only among the symbols of the task.",
             "share", -1, 1,
             formula="⟨1[ŷ_{r} = y_{r}] − 1[ŷ_{l} = y_{l}]⟩",
             where="r, l: the right and the left neighbour is requested",
