@@ -273,7 +273,7 @@ def comparison(lines: Sequence[Line]) -> str:
         f"{head}. Children that solve length N: {counts}.",
         *([left_out] if dropped else []),
         "",
-        "| suggested change minus | test set | at | difference of balanced accuracy | parents |",
+        "| suggested change compared with | test set | at length | gain in class-balanced accuracy | parents |",
         "|---|---|---|---|---|",
     ]
     for against in (OTHER, SAME):

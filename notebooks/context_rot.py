@@ -43,7 +43,7 @@ given = os.environ.get("LENGTHLENS_MODEL")
 
 
 def lengthlens(*words):
-    """A command line, as you would type it; what it says is shown, in black and white."""
+    """Run a command of LengthLens and show what it prints."""
     plain = {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "CLICOLOR_FORCE")}
     command = [sys.executable, "-m", "lengthlens", *map(str, words)]
     done = subprocess.run(command, cwd=folder, env=plain, check=True, text=True, capture_output=True)
@@ -64,7 +64,7 @@ LONGEST = 12  # words of which it ever sees a copy
 
 
 def made_here(place):
-    """A folder with config, weights and tokenizer, as transformers writes it."""
+    """Train the model and save config, weights and tokenizer in a folder; return the last loss."""
     torch.manual_seed(0)
     config = LlamaConfig(
         vocab_size=40, hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4,
@@ -91,9 +91,11 @@ def made_here(place):
 
 
 model_folder = Path(given) if given else folder / "model"
-said = f"Asked is the model in {given}."
+said = f"The notebook evaluates the model in {given}."
 if not given:
-    said = f"{steps} steps; the last loss is {made_here(model_folder):.3f} nats a word (a guess: 3.58)."
+    said = (
+        f"Training took {steps} steps. The last loss is {made_here(model_folder):.3f} nats per word (guessing: 3.58)."
+    )
 Markdown(said)
 
 # %% [markdown]
@@ -145,10 +147,11 @@ heads.round(2)
 first, last = heads.columns[0], heads.columns[-1]
 layer, head = heads.index[0]
 Markdown(
-    f"Head L{layer:.0f}H{head:.0f} spends {heads.iloc[0][first]:.2f} of its attention there at {first:.0f} items and "
-    f"{heads.iloc[0][last]:.2f} at {last:.0f}; accuracy goes from {curve['answer_accuracy'].iloc[0]:.2f} to "
-    f"{curve['answer_accuracy'].iloc[-1]:.2f}, in a window of {run.task.window} tokens, of which the longest prompt "
-    f"takes {curve['prompt_tokens'].iloc[-1]:.0f}."
+    f"Head L{layer:.0f}H{head:.0f} gives {heads.iloc[0][first]:.2f} of its attention to this word in a list of "
+    f"{first:.0f} words, and {heads.iloc[0][last]:.2f} in a list of {last:.0f}. Accuracy changes from "
+    f"{curve['answer_accuracy'].iloc[0]:.2f} to "
+    f"{curve['answer_accuracy'].iloc[-1]:.2f}. The longest prompt has {curve['prompt_tokens'].iloc[-1]:.0f} tokens, "
+    f"and the context window has {run.task.window}."
 )
 
 # %% [markdown]
@@ -163,5 +166,5 @@ if page.exists():
     section = page.read_text().split("## Copying words")[1].split("\n## ")[0]
     shown = "\n".join(line for line in section.splitlines() if not line.startswith("`"))
 else:
-    shown = "The page comes with the repository, not with the package."
+    shown = "The page is in the repository, but not in the package."
 Markdown(shown)

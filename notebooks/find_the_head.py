@@ -33,7 +33,8 @@ torch.set_num_threads(1)
 run = Run.open(gallery() / "flip_flop_rotary_s0")
 task, n = run.task, run.trained_length
 Markdown(
-    f"*{task.question}* Trained to N = {n} for {run.steps[-1]:,} steps; the tokens are `{' '.join(task.vocabulary)}`."
+    f"*{task.question}* The model was trained on lengths up to N = {n} for {run.steps[-1]:,} steps. The tokens are "
+    f"`{' '.join(task.vocabulary)}`."
 )
 
 # %% [markdown]
@@ -72,8 +73,9 @@ layer, head = divmod(int(final.argmax()), final.shape[1])
 name = f"L{layer}.{head}"
 since = next(step for step in run.steps if float(mass[step][layer, head]) > 0.5 * float(final.max()))
 Markdown(
-    f"**{name}** spends {final.max():.2f} of its attention there at step {run.steps[-1]:,}; it first had half of that "
-    f"at the checkpoint of step {since:,}. Before training it spent {mass[0][layer, head]:.2f}."
+    f"**{name}** gives {final.max():.2f} of its attention to the last write at step {run.steps[-1]:,}. It first "
+    f"reached half of this value at the checkpoint of step {since:,}. "
+    f"Before training the value was {mass[0][layer, head]:.2f}."
 )
 
 # %% [markdown]
@@ -93,8 +95,9 @@ heads[["target", "mode", "layer", "head", "value", "low", "high"]].round(3)
 only = heads[heads["target"] == "head"]
 mine = (only["layer"] == layer) & (only["head"] == head)
 Markdown(
-    f"Without {name} accuracy at {n} is {only[mine]['value'].max():.2f} at most (chance is "
-    f"{task.chance('matched', n):.2f}); without any other single head it is at least {only[~mine]['value'].min():.2f}."
+    f"Without {name}, accuracy at length {n} is at most {only[mine]['value'].max():.2f} (chance is "
+    f"{task.chance('matched', n):.2f}). Without any other single head, accuracy is at least "
+    f"{only[~mine]['value'].min():.2f}."
 )
 
 # %% [markdown]
@@ -124,12 +127,12 @@ for length in lengths:
     with torch.no_grad():
         right[length] = float(task.correct(model(batch.tokens), batch)[:, -1].double().mean())
 Markdown(
-    f"From length {n} to {lengths[-1]} its mass on the last write goes from {found[n]:.2f} to "
-    f"{found[lengths[-1]]:.2f}, and the model's accuracy from {right[n]:.2f} to {right[lengths[-1]]:.2f}. "
+    f"From length {n} to {lengths[-1]} its attention to the last write changes from {found[n]:.2f} to "
+    f"{found[lengths[-1]]:.2f}, and the accuracy of the model from {right[n]:.2f} to {right[lengths[-1]]:.2f}. "
     + (
-        "The head lets go of its key as the prefix grows."
+        "So the head attends less to the last write as the prefix grows."
         if found[lengths[-1]] < 0.8 * found[n]
-        else "The head keeps its key: what is lost is lost behind it."
+        else "So the head still finds the last write, and a later component fails."
     )
 )
 

@@ -34,7 +34,8 @@ run = Run.open(gallery() / "majority_nope_s0")
 task, n, model = run.task, run.trained_length, run.load(run.steps[-1])
 long = task.next_length(8 * n)
 Markdown(
-    f"*{task.question}* Trained to N = {n}, without positions. Short strings here have {n} tokens, long ones {long}."
+    f"*{task.question}* The model was trained on lengths up to N = {n}, without position encodings. Short sequences "
+    f"here have {n} tokens, and long sequences {long}."
 )
 
 # %% [markdown]
@@ -56,7 +57,7 @@ rows = cache[SITE][other, -1]
 
 
 def patched(made):
-    """Answers to the long strings when their last row at the site is another one."""
+    """Return answers to the long sequences with another residual stream at the last position."""
 
     def put(value, hook):
         return torch.cat([value[:, :-1], made(value[:, -1])[:, None]], 1)
@@ -69,7 +70,8 @@ moved = patched(lambda own: rows)
 flipped = float((moved == short_ones.targets[other, -1]).double().mean())
 right = float((clean == long_ones.targets[:, -1]).double().mean())
 Markdown(
-    f"Unpatched, {right:.2f} of the long strings are answered right. Patched, {flipped:.2f} follow the short string."
+    f"Without the patch, the model is right on a share of {right:.2f} of the long sequences. With the patch, it "
+    f"gives the answer of the short sequence for {flipped:.2f} of them."
 )
 
 # %% [markdown]
@@ -83,7 +85,7 @@ direction = stream[answers].mean(0) - stream[~answers].mean(0)
 
 
 def along(vector):
-    """Only the component along a vector is the short string's."""
+    """Replace only the component along a vector by that of the short sequence."""
     unit = vector / vector.norm()
     return patched(lambda own: own + ((rows - own) @ unit)[:, None] * unit)
 
@@ -95,7 +97,10 @@ shares = {
 }
 follow = {what: float((found == short_ones.targets[other, -1]).double().mean()) for what, found in shares.items()}
 Markdown(
-    "\n".join(f"- {what}, of {len(direction)}: {share:.2f} follow the short string" for what, share in follow.items())
+    "\n".join(
+        f"- {what} (one of {len(direction)} dimensions): the answer is that of the short sequence for {share:.2f}"
+        for what, share in follow.items()
+    )
 )
 
 # %% [markdown]
@@ -173,7 +178,7 @@ rescue[["site", "value", "low", "high"]].round(2)
 early = rescue[rescue["site"].str.endswith("attn.hook_z")].set_index("site")
 Markdown(
     "\n".join(
-        f"- at `{site}`, what this layer's heads read: rescue {row.value:.2f} [{row.low:.2f}, {row.high:.2f}]"
+        f"- at `{site}`, the outputs of this layer's heads: rescue {row.value:.2f} [{row.low:.2f}, {row.high:.2f}]"
         for site, row in early.iterrows()
     )
 )

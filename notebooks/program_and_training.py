@@ -61,7 +61,10 @@ strings = torch.randint(1, 3, (64, 201), generator=generator("strings")).numpy()
 with torch.no_grad():
     answered = made.evaluate(strings)["ones_lead"]
 share = float(np.mean(answered[:, -1] == accepts(program, strings)))
-Markdown(f"{made.sizes}. On 64 random strings of 201 tokens it says what the program says in a share of {share:.2f}.")
+Markdown(
+    f"{made.sizes}. On 64 random sequences of 201 tokens, the share of answers equal to those of the program is "
+    f"{share:.2f}."
+)
 
 # %% [markdown]
 # ## The trained models
@@ -81,30 +84,31 @@ NEAR = task.strata_names[0]
 
 
 def right(model, batch):
-    """Share of strings whose last prefix is answered right."""
+    """Return the share of sequences with a correct last answer."""
     with torch.no_grad():
         return float(task.correct(model(batch.tokens), batch)[:, -1].double().mean())
 
 
 drawn = {
     (what, length): task.sample(512, length, generator("law", length), "matched")
-    if what == "law"
+    if what == "matched"
     else task.sample_stratum(NEAR, 512, length, generator("near", length), "matched")
-    for what in ("law", "near ties")
+    for what in ("matched", "small margins")
     for length in (n, long)
 }
 accuracy = pd.DataFrame(
     {name: {at: right(model, batch) for at, batch in drawn.items()} for name, model in models.items()}
 )
-accuracy.rename_axis(["strings", "length"]).round(3)
+accuracy.rename_axis(["sequences", "length"]).round(3)
 
 # %%
 trained_names = [name for name in NAMES if name != "compiled"]
-near, law = accuracy.loc[("near ties", long)], accuracy.loc[("law", long)]
+near, matched = accuracy.loc[("small margins", long)], accuracy.loc[("matched", long)]
 Markdown(
-    f"At {long} tokens the compiled counter decides {near['compiled']:.2f} of the near ties, the trained models "
-    f"{', '.join(f'{near[name]:.2f}' for name in trained_names)}. A verdict over the law hardly sees this: near ties "
-    f"are rare in it, and it is answered right in {', '.join(f'{law[name]:.2f}' for name in trained_names)}."
+    f"At {long} tokens, the compiled model is right on {near['compiled']:.2f} of the small-margin inputs, and the "
+    f"trained models on {', '.join(f'{near[name]:.2f}' for name in trained_names)}. "
+    "On the matched test set such inputs are rare. "
+    f"There the trained models are right on {', '.join(f'{matched[name]:.2f}' for name in trained_names)}."
 )
 
 # %% [markdown]
@@ -130,7 +134,7 @@ table.round(2)
 # %%
 spread = table[long].groupby("model").agg(["min", "max"])
 Markdown(
-    f"Effective keys, as a share of what a uniform head has, at {long} tokens: "
+    f"Effective number of tokens at length {long}, divided by that of the compiled head: "
     + "; ".join(f"{name} {spread.loc[name, 'min']:.2f} to {spread.loc[name, 'max']:.2f}" for name in NAMES)
     + "."
 )
@@ -146,7 +150,7 @@ Markdown(
 
 # %%
 def odds(model, length):
-    """Log odds of *yes*, and the lead, at the last prefix of strings of a length."""
+    """Return the log odds of *yes* and the lead at the last token of sequences of one length."""
     batch = task.sample(256, length, generator("odds", length), "matched")
     ones = (batch.tokens == task.vocabulary.index("1")).sum(1)
     with torch.no_grad():
@@ -170,20 +174,21 @@ figure
 
 
 # %% [markdown]
-# The table shows the log odds at a lead of a single token, and their spread over sequences with this lead:
+# The table shows the *gap*: the log odds at a lead of +1 minus the log odds at a lead of -1. It also shows the
+# spread of the log odds over sequences with the same lead:
 
 # %%
 lines, worth = [], {}
 for name, model in models.items():
     for length in (n, long):
-        batch = drawn["near ties", length]
+        batch = drawn["small margins", length]
         ones = (batch.tokens == task.vocabulary.index("1")).sum(1)
         with torch.no_grad():
             logits = model(batch.tokens)[:, -1].double()
         found = (logits[:, 1] - logits[:, 0])[:, None]
         ahead, behind = found[2 * ones > length], found[2 * ones < length]
         worth[name, length] = float(ahead.mean() - behind.mean()), float((ahead.std() + behind.std()) / 2)
-table = pd.DataFrame(worth, index=["one ahead less one behind", "spread at one lead"]).T
+table = pd.DataFrame(worth, index=["gap: lead +1 minus lead -1", "spread at the same lead"]).T
 table.rename_axis(["model", "length"]).round(3)
 
 # %%
@@ -191,18 +196,18 @@ lines = []
 for name in NAMES:
     (short_gap, _), (long_gap, noise) = worth[name, n], worth[name, long]
     lines.append(
-        f"- **{name}**: the gap at {long} is {long_gap / short_gap:.2f} of the one at {n}, and "
+        f"- **{name}**: the gap at length {long} is {long_gap / short_gap:.2f} times the gap at length {n}, and "
         + (
             f"{long_gap / noise:.1f} times the spread."
             if noise > 1e-3 * long_gap
-            else "strings of one lead do not differ."
+            else "sequences with the same lead do not differ."
         )
     )
 Markdown("\n".join(lines))
 
 # %% [markdown]
-# For the compiled model these log odds stay far from 0 at every length up to that for which it was compiled. For the
-# trained models they shrink as the prefix grows. A model that compares ratios behaves like this, because one token
-# changes a ratio by only one over the length. The trained models pass on the matched test set, but fail on
-# small-margin inputs of long sequences. The model `compiled/majority_blunt` of the gallery has this flaw on purpose:
-# its comparison is sharp enough for at most 32 tokens.
+# The compiled model has the same gap at every length up to that for which it was compiled. The gap of the trained
+# models shrinks as the prefix grows. A model that compares ratios behaves like this, because one token changes a
+# ratio by only one over the length. The trained models pass on the matched test set, but fail on small-margin inputs
+# of long sequences. The model `compiled/majority_blunt` of the gallery has this flaw on purpose: its comparison is
+# sharp enough for at most 32 tokens.

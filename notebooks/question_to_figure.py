@@ -38,7 +38,7 @@ steps = int(os.environ.get("LENGTHLENS_STEPS", 250))
 
 
 def lengthlens(*words):
-    """A command line, as you would type it; what it says is shown, in black and white."""
+    """Run a command of LengthLens and show what it prints."""
     plain = {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "CLICOLOR_FORCE")}
     command = [sys.executable, "-m", "lengthlens", *map(str, words)]
     done = subprocess.run(command, cwd=folder, env=plain, check=True, text=True, capture_output=True)
@@ -96,8 +96,8 @@ for positions, found in said.items():
     hard = accuracy.query("positions == @positions and law == 'challenge' and length == @longest")["value"]
     lines.append(
         f"- **{positions}**: scale-robust in {robust} of {len(found)} seeds; at length {longest}, "
-        f"{longest / trained:.0f} times the longest trained one, {hard.min():.2f} to {hard.max():.2f} of the challenge "
-        "strings are answered right."
+        f"{longest / trained:.0f} times the longest trained length, accuracy on the challenge test set is "
+        f"{hard.min():.2f} to {hard.max():.2f}."
     )
 Markdown("\n".join(lines))
 

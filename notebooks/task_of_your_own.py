@@ -36,7 +36,7 @@ steps = int(os.environ.get("LENGTHLENS_STEPS", 600))
 
 
 def lengthlens(*words):
-    """A command line, as you would type it; what it says is shown, in black and white."""
+    """Run a command of LengthLens and show what it prints."""
     plain = {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "CLICOLOR_FORCE")}
     command = [sys.executable, "-m", "lengthlens", *map(str, words)]
     done = subprocess.run(command, cwd=folder, env=plain, text=True, capture_output=True)
@@ -174,7 +174,7 @@ verdict = rows[rows["quantity"] == "verdict"].iloc[0]
 last = rows[
     (rows["quantity"] == "accuracy") & (rows["length"] == rows["length"].max()) & (rows["mode"] == "teacher_forced")
 ]
-each = ", ".join(f"{row.value:.2f} on {row.law} strings" for row in last.drop_duplicates("law").itertuples())
+each = ", ".join(f"{row.value:.2f} on the {row.law} test set" for row in last.drop_duplicates("law").itertuples())
 Markdown(f"**{verdict['label'].capitalize()}**: {verdict['note']}. At length {last['length'].iloc[0]:.0f}: {each}.")
 
 # %%
