@@ -18,7 +18,7 @@ from workbench.core.names import CHALLENGE
 from workbench.core.shortcut_names import BIGRAM
 from workbench.core.thresholds import LEVEL_TEXT, UNTRAINED
 from workbench.core.verdicts import LENGTH_COUPLED, NOT_FITTED, NOT_MEASURED, VERDICTS, since
-from workbench.figures.labels import all_counted, band_of, span_of_lengths
+from workbench.figures.labels import all_counted, band_of, compiled_limit, span_of_lengths
 from workbench.figures.rows.baselines import baseline_rows, first_judged, judged, predictor_rows
 from workbench.figures.rows.frame import Frame
 from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
@@ -134,8 +134,9 @@ def head(console: Console, run: Run) -> None:
     )
     # A law that gives not simply every length alike changes what "trained" means.
     law = run.config.get("facts", {}).get("lengths", "")
-    stated = "pretrained" not in training and (training.get("curriculum") or {}).get("law") != "uniform"
-    notes = [law] if law and stated else []
+    not_uniform = (training.get("curriculum") or {}).get("law") != "uniform"
+    notes = [law] if law and not_uniform and not {"pretrained", "compiled"} & set(training) else []
+    notes += [compiled_limit(training["compiled"])] if "compiled" in training else []
     notes += [run.weightless] if run.rows_only else []
     with isolated(notes.append, "why training ended cannot be read"):
         notes += [f"ended early: {run.ended}"] if run.ended else []
@@ -174,7 +175,9 @@ def _evaluated(rows: Any, fewest: int) -> str:
         return f"n {fewest} or more"
     if (accuracies[~exact]["n"] == fewest).any():
         return f"n {fewest} or more where sequences are drawn"
-    return "all sequences of each tested length"
+    if exact.all():
+        return "all sequences of each tested length"
+    return "all sequences of each length that the verdict rests on"
 
 
 def verdict(console: Console, rows: Any, step: int, trained: int) -> None:

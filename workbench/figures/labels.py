@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from workbench.core.thresholds import LEVEL_TEXT
 
@@ -64,6 +65,17 @@ def span_of_steps(first: int, last: int) -> str:
 def span_of_lengths(first: int, last: int) -> str:
     """One length, or those from one to another: ``length 256``, ``lengths 3 to 8``."""
     return f"length {whole(first)}" if first == last else f"lengths {whole(first)} to {whole(last)}"
+
+
+def compiled_limit(compiled: Mapping[str, Any]) -> str:
+    """Up to which length compiled weights are right, or the keys that a broken variant sees.
+
+    Args:
+        compiled: ``training.compiled`` of the run's configuration.
+    """
+    if compiled.get("first_keys"):
+        return f"a broken variant that sees only its first {whole(compiled['first_keys'])} keys"
+    return f"its weights are made for lengths up to {whole(compiled['up_to'])}"
 
 
 def time_left(seconds: float) -> str:

@@ -13,7 +13,7 @@ from workbench.dashboard.components.page_frame import command
 from workbench.dashboard.state.cursor import Cursor, query
 from workbench.dashboard.state.run_description import described, rail_words, verdict_words, why_words, without_log
 from workbench.dashboard.state.run_view import RunView
-from workbench.dashboard.state.theory_match import PREDICTIONS, compare_with_observed
+from workbench.dashboard.state.theory_match import PREDICTIONS, compare_with_observed, is_trained
 from workbench.figures.errors import NotMeasured
 from workbench.figures.heads.hard_or_soft import EVEN, HARDMAX_SAID
 from workbench.figures.labels import proportion, span_of_steps, whole
@@ -85,7 +85,7 @@ def theory(run: RunView, step: int, said: Mapping[str, Any] | None) -> list[Any]
                 ".",
             ]
         return [f"There is no theory prediction ({reason})."] if reason else []
-    beside = compare_with_observed(verdict, run.brief.verdicts.get(step, ""))
+    beside = compare_with_observed(verdict, run.brief.verdicts.get(step, ""), is_trained(run))
     said_beside = [", ", html.Strong(beside)] if beside.endswith("observed") else []
     link = html.A("why", href=f"/theory?run={run.name}", **{"data-nav": "1"})
     return [PREDICTIONS[verdict].meaning, *said_beside, " (", link, ")."]

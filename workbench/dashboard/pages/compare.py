@@ -22,11 +22,12 @@ from workbench.dashboard.panels.panel_updates import memory
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.chosen_configurations import chosen, escaped, link_value, seeds_like
 from workbench.dashboard.state.cursor import Cursor, Notice, default_step
-from workbench.dashboard.state.run_kinds import ComparedRun, compared_as
+from workbench.dashboard.state.run_kinds import NEIGHBOURS, ComparedRun, compared_as
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.labels import MISSING, proportion, whole
 from workbench.figures.panels.many_seeds import SHOWN
 from workbench.figures.rows.multiples import step_partners
+from workbench.tasks.known_tasks import task_label
 
 BADGES = {"a": "A", "b": "B", "d": "A \u2212 B"}
 TITLES = {
@@ -321,7 +322,10 @@ def other_step(at: PanelCursor, beside: PanelCursor) -> str:
 
 def _difference(at: PanelCursor) -> list[Any]:
     a, b = (ComparedRun(one.run.frame, one.run.task, one.run.trained, one.cursor.step) for one in (at, at.beside))
-    return prose.pieces(compared_as(at.run, at.beside.run).difference(a, b, at.axis))
+    said = prose.pieces(compared_as(at.run, at.beside.run).difference(a, b, at.axis))
+    if a.task == b.task or {a.task, b.task} == NEIGHBOURS:
+        return said
+    return [f"The tasks differ: A is {task_label(a.task)}, B is {task_label(b.task)}. ", *said]
 
 
 def connect(app: Dash, context: Context) -> None:

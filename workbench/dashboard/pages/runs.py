@@ -31,7 +31,7 @@ from workbench.dashboard.state.run_summary import matches, summarise
 from workbench.dashboard.state.run_view import RunView, display_path, typed
 from workbench.dashboard.state.seed_groups import by_configuration
 from workbench.dashboard.state.sweep_query import MOST_VALUES, choices_of
-from workbench.dashboard.state.theory_match import compare_with_observed
+from workbench.dashboard.state.theory_match import compare_with_observed, is_trained
 from workbench.figures.labels import whole
 from workbench.figures.panels.phase_diagram import axis_title
 from workbench.tasks.known_tasks import task_label
@@ -361,7 +361,7 @@ def summary(context: Context, run: RunView) -> dict[str, Any]:
         return row | {"theory": what, "expects": kind or "not known"}
     return row | {
         "theory": prediction["verdict"],
-        "expects": compare_with_observed(prediction["verdict"], row["verdict"]),
+        "expects": compare_with_observed(prediction["verdict"], row["verdict"], is_trained(run)),
     }
 
 

@@ -24,7 +24,7 @@ from workbench.dashboard.server.worker_addresses import DESCRIBE
 from workbench.dashboard.state.cursor import Notice, default_cursor
 from workbench.dashboard.state.request_values import Name, declare
 from workbench.dashboard.state.run_view import RunView
-from workbench.dashboard.state.theory_match import PREDICTIONS, compare_with_observed, subject
+from workbench.dashboard.state.theory_match import PREDICTIONS, compare_with_observed, is_trained, subject
 from workbench.figures.labels import magnitude, whole
 from workbench.figures.panels.bound_parts import meaning
 from workbench.figures.rows.frame import missing
@@ -110,7 +110,7 @@ def observed(run: RunView, verdict: str) -> list[Any]:
     if last is None:
         return ["Not measured yet: there is no verdict to compare with it."]
     seen = run.brief.verdicts[last]
-    says = HELD[compare_with_observed(verdict, seen)]
+    says = HELD[compare_with_observed(verdict, seen, is_trained(run))]
     return [
         chip(seen),
         f" observed at step {whole(last)}: ",
@@ -158,7 +158,7 @@ def prediction(run: RunView, said: Mapping[str, Any]) -> list[Any]:
 
 
 def claims(about: Sequence[Mapping[str, str]]) -> list[Any]:
-    """The claims of papers about runs with this task, these positions and this kind of model; nothing without one."""
+    """The claims of papers with a group of runs like this one: same task, positions and model; nothing without one."""
     if not about:
         return []
     listed = [
@@ -170,7 +170,8 @@ def claims(about: Sequence[Mapping[str, str]]) -> list[Any]:
         html.Dl(listed, className="facts"),
         html.P(
             [
-                "They train runs of their own, with this task, these positions and this kind of model: ",
+                "Each claim trains runs of its own. At least one group of its runs has this task, this position "
+                "encoding and this kind of model: ",
                 html.Code(command),
             ],
             className="soft",

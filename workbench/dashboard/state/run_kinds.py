@@ -19,7 +19,7 @@ from workbench.figures.errors import NotMeasured, NotShared
 from workbench.figures.heads.leading_head import leading_head
 from workbench.figures.in_context.in_context_curve import ALL, in_context_difference, prompt_tokens
 from workbench.figures.in_context.inducing_heads import leading_inducer
-from workbench.figures.labels import MISSING, Piece, beyond, counted, multiple, span_of_lengths, whole
+from workbench.figures.labels import MISSING, Piece, beyond, compiled_limit, counted, multiple, span_of_lengths, whole
 from workbench.figures.panels.differences import compare_sentence, over_length_difference
 from workbench.figures.rows.claims import plain, with_items
 from workbench.figures.rows.frame import Frame
@@ -177,9 +177,7 @@ def _trained_origin(config: Mapping[str, Any], rows_only: str, shortest: int, tr
         here = f"{rows_only}, its weights not here, " if rows_only else ""
         return f"{here}trained on {span_of_lengths(shortest, trained)}"
     program = f"compiled from the program {compiled['program']}, not trained"
-    if compiled.get("first_keys"):
-        return f"{program}; a broken variant that sees only its first {whole(compiled['first_keys'])} keys"
-    return f"{program}; its gain is made for lengths up to {whole(compiled['up_to'])}"
+    return f"{program}; {compiled_limit(compiled)}"
 
 
 TRAINED = RunKind(

@@ -20,8 +20,9 @@ class PredictionKind(NamedTuple):
     expected: str = ""
 
 
+GUARANTEED = "guaranteed"
 PREDICTIONS: dict[str, PredictionKind] = {
-    "guaranteed": PredictionKind(
+    GUARANTEED: PredictionKind(
         "Theory guarantees that this task and these positions can generalise in length", SCALE_ROBUST
     ),
     "expressible": PredictionKind(
@@ -49,15 +50,28 @@ def subject(run: RunView) -> dict[str, Any]:
     return {**about, "source": task["source"]} if task.get("source") else about
 
 
-def compare_with_observed(expected: str, observed: str) -> str:
+def is_trained(run: RunView) -> bool:
+    """Whether the weights of a run were trained, not compiled from a program."""
+    return "compiled" not in run.config["training"]
+
+
+def compare_with_observed(expected: str, observed: str, trained: bool = True) -> str:
     """A prediction compared with an observation: ``as observed``, ``\u2260 observed``, ``no claim``; or ``no
     evidence``.
 
-    A run that is not fitted or undecided is evidence neither for nor against a prediction.
+    A run that is not fitted or undecided is evidence neither for nor against a prediction. A guarantee is about what
+    training finds, so compiled weights are no evidence for it either.
+
+    Args:
+        expected: the prediction.
+        observed: the verdict.
+        trained: whether the weights were trained, not compiled.
     """
     kind = PREDICTIONS.get(expected)
     if kind is None or not kind.expected:
         return "no claim"
+    if not trained and expected == GUARANTEED:
+        return "no evidence"
     if observed not in (one.expected for one in PREDICTIONS.values() if one.expected):
         return "no evidence"
     return "as observed" if kind.expected == observed else "\u2260 observed"

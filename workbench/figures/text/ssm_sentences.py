@@ -23,7 +23,9 @@ def without_attention(frame: Frame) -> bool:
 
 
 def scan_text(frame: Frame, step: int, trained: float | None) -> list[Piece]:
-    """How far the scan's median channel looks back, at N and at the longest length measured.
+    """How far the scan looks back, as the median over its channels, at N and at the longest length measured.
+
+    The median is taken at each length separately, so the two values may belong to different channels.
 
     Args:
         frame: rows of one run, of a model without attention.
@@ -40,9 +42,10 @@ def scan_text(frame: Frame, step: int, trained: float | None) -> list[Piece]:
         return [none]
     ends = (min(lengths) if trained is None else nearest(lengths, trained), lengths[-1])
     near, far = (_median([row for row in rows if row["length"] == length]) for length in ends)
-    told: list[Piece] = [_tokens(near), count(near, "length", " tokens at length ", ", ")]
-    told += [_tokens(far), count(far, "length", " at ")]
-    return [none, plain(" Its scan's median channel looks back "), *told, plain(".")]
+    told: list[Piece] = [_tokens(near), count(near, "length", " tokens at length ")]
+    if ends[0] != ends[1]:
+        told += [plain(" and "), _tokens(far), count(far, "length", " at length ")]
+    return [none, plain(" The scan looks back, as the median over its channels, "), *told, plain(".")]
 
 
 def _median(rows: Sequence[Row]) -> Row:

@@ -131,7 +131,7 @@ def test_a_compiled_run_is_not_said_to_be_trained(answers: Context) -> None:
         return origin(replace(run, run=replace(run.run, config={**run.config, "training": training})))
 
     assert compiled(up_to=1024, first_keys=None) == (
-        "compiled from the program majority, not trained; its gain is made for lengths up to 1,024"
+        "compiled from the program majority, not trained; its weights are made for lengths up to 1,024"
     )
     assert compiled(up_to=1024, first_keys=32) == (
         "compiled from the program majority, not trained; a broken variant that sees only its first 32 keys"

@@ -163,6 +163,13 @@ def test_what_never_learned_the_task_speaks_for_no_theory(expected: str, observe
     assert compare_with_observed(expected, observed) == said
 
 
+@pytest.mark.parametrize(("expected", "said"), [
+    ("guaranteed", "no evidence"), ("not expressible", "≠ observed"), ("open", "no claim"),
+])  # fmt: skip
+def test_compiled_weights_are_no_evidence_about_training(expected: str, said: str) -> None:
+    assert compare_with_observed(expected, "scale-robust", trained=False) == said
+
+
 def test_every_prediction_has_its_words_and_every_label_of_hard_inputs_too() -> None:
     assert set(PREDICTIONS) == set(get_args(PredictionLabel))
     assert set(STRATA) == set(get_args(StratumLabel)) == set(TIES)
