@@ -436,3 +436,22 @@ def test_the_page_of_verdicts_says_what_the_interval_of_few_distinct_sequences_c
     page = text_of("docs/verdict.md")
     assert "has 4 sequences at length 187. A model with one error among them has accuracy 0.75" in page
     assert f"128 samples gave {cell['value']:.2f} [{cell['low']:.2f}, {cell['high']:.2f}]" in page
+
+
+def test_the_page_of_circuits_states_the_stored_contributions() -> None:
+    page = (ROOT / "docs" / "circuits.md").read_text()
+    rows = Table.load(GALLERY / "flip_flop_rotary_s0").frame(measurement="circuits.contributions", step=1200)
+    for said, quantity, head in (
+        ("contribution through head L0H1, nats", "answer_logit_set", (0, 1)),
+        ("log odds of their weight in L0H1, nats", "set_log_odds", (0, 1)),
+        ("contribution through head L1H0, nats", "answer_logit_set", (1, 0)),
+        ("log odds of their weight in L1H0, nats", "set_log_odds", (1, 0)),
+    ):
+        line = next(line for line in page.splitlines() if line.startswith(f"| {said} |"))
+        stored = rows[(rows["quantity"] == quantity) & (rows["layer"] == head[0]) & (rows["head"] == head[1])]
+        cells = [
+            f"{one.value:.2f} [{one.low:.2f}, {one.high:.2f}]".replace("-", "\u2212")
+            for length in (32, 256)
+            for one in stored[stored["length"] == length].itertuples()
+        ]
+        assert line == f"| {said} | {' | '.join(cells)} |"
