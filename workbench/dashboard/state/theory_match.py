@@ -60,7 +60,7 @@ def compare_with_observed(expected: str, observed: str, trained: bool = True) ->
     evidence``.
 
     A run that is not fitted or undecided is evidence neither for nor against a prediction. A guarantee is about what
-    training finds, so compiled weights are no evidence for it either.
+    training finds, and compiled weights do not show that.
 
     Args:
         expected: the prediction.
