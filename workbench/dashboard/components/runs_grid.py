@@ -80,7 +80,7 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
             "headerName": "Theory expects",
             "cellRenderer": "Expects",
             "width": 116,
-            "headerTooltip": "Whether the verdict is the one that theory predicts for this task and these positions",
+            "headerTooltip": "Whether the verdict is the one that theory predicts for this task and position encoding",
         },
         {
             "field": "since",

@@ -201,7 +201,7 @@ def check(context: Context, run: RunView, extras: Mapping[str, str]) -> tuple[di
     steps = extras.get("steps", "")
     if steps not in ("", "step"):
         message = f"This link pairs checkpoints by \u201c{steps[:40]}\u201d, which does not exist."
-        notices.append(Notice(message, "The page pairs them by shares of training.", "Keep"))
+        notices.append(Notice(message, "The page pairs checkpoints at equal shares of each run’s training.", "Keep"))
     seeds = "1" if extras.get("seeds") == "1" else ""
     kept = {"run2": name_b, "seeds": seeds, "steps": "step" if steps == "step" else "", "configs": ""}
     if extras.get("configs"):

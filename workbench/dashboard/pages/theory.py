@@ -36,8 +36,8 @@ POLL_MS = 300
 HELD = {
     "as observed": "as predicted",
     "\u2260 observed": "\u2260 predicted",
-    "no claim": "no claim to hold it against",
-    "no evidence": "neither for the prediction nor against it",
+    "no claim": "not compared, as theory makes no claim",
+    "no evidence": "evidence neither for the prediction nor against it",
 }
 
 PARTS = Panel(
@@ -138,15 +138,15 @@ def prediction(run: RunView, said: Mapping[str, Any]) -> list[Any]:
     if said["language_class"]:
         facts.append(("Compared with", said["language_class"]))
     if said["theorem"] != "none":
-        derived = "; the step to this map is derived here" if said["derived"] else ""
+        derived = "; that it covers this task is derived here, not in the paper" if said["derived"] else ""
         facts.append(("Theorem", said["theorem"] + derived))
     facts += [("Assuming", text) for text in said["assumptions"]]
     facts += [("Otherwise", said["other_reading"])] if said["other_reading"] else []
     for one in said["reported"]:
         facts.append(("Published", published(run, one)))
     for note in said["notes"]:
-        recalled = "; recalled, not checked" if note["recalled"] else ""
-        facts.append(("Beside", f"{note['text']} ({note['source']}{recalled})"))
+        recalled = "; from memory, not checked" if note["recalled"] else ""
+        facts.append(("Remark", f"{note['text']} ({note['source']}{recalled})"))
     lead = [html.Strong(PREDICTIONS[said["verdict"]].meaning), f" ({said['verdict']}; {said['model']})."]
     return [
         html.H2("Prediction"),
@@ -166,7 +166,7 @@ def claims(about: Sequence[Mapping[str, str]]) -> list[Any]:
     ]
     command = f"lengthlens reproduce {' '.join(one['claim'] for one in about)}"
     return [
-        html.H3("Claims that runs like this bear on"),
+        html.H3("Claims tested with runs like this one"),
         html.Dl(listed, className="facts"),
         html.P(
             [
@@ -234,8 +234,9 @@ def bound(run: RunView) -> list[Any]:
     return [
         html.H2("Bound"),
         html.P(
-            f"Training length from which agreement carries over to all lengths, on the weights at step {whole(step)}. "
-            "The theorems' constants are not stated and taken as 1: compare, do not plan.",
+            "Two transformers of the theorem’s kind that agree up to this training length agree at all lengths. It is "
+            f"computed from the weights at step {whole(step)}. The theorems do not state their constants, which are "
+            "taken as 1 here: compare runs by this length, but do not plan a training with it.",
             className="soft",
         ),
         *([html.Dl(facts, className="facts")] if facts else []),

@@ -107,7 +107,7 @@ def stops(run: RunView, expected: Mapping[str, Any] | None = None) -> list[Stop]
             "#verdict-line",
         ),
         Stop(
-            _title(accuracy, near, far, -1, "Accuracy falls past training", "Accuracy is not shown to fall here"),
+            _title(accuracy, near, far, -1, "Accuracy falls past training", "No evidence that accuracy falls here"),
             f"The magenta line marks the longest length seen in training. The selected length is beyond it: "
             f"{_compared(accuracy, 'accuracy', near, far, shorter, longer)}",
             view,
@@ -170,9 +170,11 @@ def _attention(frame: Frame, step: int, near: int, far: int, leading: Leading) -
     kinds = {int(row["length"]): str(row["label"]) for row in rows.rows()}
     labels = [kinds.get(near, ""), kinds.get(far, "")]
     sure = set(labels) <= {"hardmax", "soft"}
-    changes = "changes past training" if sure and labels[0] != labels[1] else "is not shown to change past training"
+    title = f"No evidence that {leading.name} attends differently past training"
+    if sure and labels[0] != labels[1]:
+        title = f"What {leading.name} attends to changes past training"
     shape = _text(shape_clause(frame, step, near, layer, head))
-    return f"What {leading.name} attends to {changes}", f"{effect}. {shape}."
+    return title, f"{effect}. {shape}."
 
 
 def _text(pieces: Any) -> str:

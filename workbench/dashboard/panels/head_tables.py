@@ -62,8 +62,8 @@ TABLE_PANEL = Panel(
     also=("head",),
     measurement="circuits.",
     quantities=(),
-    about="The leading quantities of every head at the selected step and length; a longer bar is a value higher in "
-    "its range. Click a head to select it, and press T for all quantities.",
+    about="The most informative quantities of every head at the selected step and length; a longer bar is a higher "
+    "value within the range of its quantity. Click a head to select it, and press T for all quantities.",
 )
 LENGTH_PANEL = QuantityPanel(
     id="head-length",

@@ -375,7 +375,8 @@ HOW: dict[str, str] = {
     "behaviour": "Lengths right of the magenta line, or above it in the heatmap, were never trained. A model that "
     "keeps working stays in the grey band, on the matched and on the challenge test set. An arrow in the right panel "
     "means: no failure up to the longest tested length.",
-    "representation": "Blue is the task state (summary), orange is position. The transfer probe (solid) is one probe "
+    "representation": "Blue is the task state (what the answer needs of the prefix, e.g. a count), and orange is "
+    "the position. The transfer probe (solid) is one probe "
     "for all lengths. Where it falls and the refit probe (dotted) does not, the code changes with length. Only values "
     "above the dashed controls are evidence.",
     "mechanism": "At 0, attention is uniform on its tie set and zero elsewhere. The thick line is the selected head. "
@@ -387,8 +388,8 @@ HOW: dict[str, str] = {
     "information, no single cut lowers accuracy: a dark node without lines sends through more than one. Violet past N "
     "means that a cut costs less than at N, perhaps because less accuracy is left. The line below the graph gives the "
     "accuracy drop without any input, here and at N.",
-    "code": "At 0, a length is encoded as trained lengths are, which a transfer probe needs. At 1, nothing of "
-    "that code is left.",
+    "code": "At 0, the task state is encoded as at trained lengths, so that a transfer probe can read it. At 1, "
+    "nothing of that code is left.",
     "use": "If the task state is only decodable, accuracy stays the same when it is erased. If the output uses it, "
     "accuracy drops when it is erased, and not when random directions are erased.",
     "in-context-use": "Readers are the heads that attend to the answer at the fewest items, and without which the "

@@ -23,13 +23,13 @@ class PredictionKind(NamedTuple):
 GUARANTEED = "guaranteed"
 PREDICTIONS: dict[str, PredictionKind] = {
     GUARANTEED: PredictionKind(
-        "Theory guarantees that this task and these positions can generalise in length", SCALE_ROBUST
+        "Theory guarantees that this task can generalise in length with this position encoding", SCALE_ROBUST
     ),
     "expressible": PredictionKind(
         "Theory: such models can express this task, but whether they learn it is not predicted"
     ),
     "not expressible": PredictionKind("Theory: no program of the matching class computes this task", LENGTH_COUPLED),
-    "open": PredictionKind("Theory makes no claim about this task with these positions"),
+    "open": PredictionKind("Theory makes no claim about this task with this position encoding"),
     "not decided": PredictionKind("Theory makes no claim: the decision procedure ended without an answer"),
 }
 """Every verdict of :func:`workbench.theory.prediction.predict.predict`."""

@@ -38,7 +38,8 @@ def rail_carried(frame: Frame, step: int, length: int) -> Pieces:
         if not found:
             continue
         reading = found[0]
-        name = concept if pieces else concept.capitalize()
+        words = "task state" if concept == "summary" else concept
+        name = words if pieces else words.capitalize()
         pieces += [*([plain("; ")] if pieces else []), (name, concept), plain(" "), *estimate(reading.row)]
         pieces += [layer(reading.row, " "), count(reading.row, "length", " at length ")]
         pieces += _against(reading)
@@ -98,7 +99,7 @@ def _summary(found: Sequence[CarriedReading], longest_trained: float) -> Pieces:
     if last.refit_above and _gain(last) >= MOVED:
         refitted: Pieces = [plain(", refitted "), number(_of(last.refit)), *_controls(last.control)]
         return [
-            plain("It carries the "),
+            plain("The residual stream carries the "),
             _SUMMARY,
             *where,
             plain(" in a code that moves ("),
@@ -119,7 +120,7 @@ def _summary(found: Sequence[CarriedReading], longest_trained: float) -> Pieces:
             ]
         only: Pieces = [plain(" is above its controls"), *where, plain(" only when refitted (")]
         return [plain("The "), _SUMMARY, *only, number(_of(last.refit)), plain("; frozen "), *numbers, plain(")")]
-    pieces: Pieces = [plain("It carries the "), _SUMMARY, *where]
+    pieces: Pieces = [plain("The residual stream carries the "), _SUMMARY, *where]
     if below is not None:
         pieces += [count(last.row, "length", " at "), plain(" ("), *numbers, plain("), but is not above its controls")]
         return [
@@ -139,7 +140,7 @@ def _summary(found: Sequence[CarriedReading], longest_trained: float) -> Pieces:
     return [*pieces, plain(" ("), *numbers, plain(")")]
 
 
-_SUMMARY: Piece = ("summary", "summary")
+_SUMMARY: Piece = ("task state", "summary")
 
 
 def _nothing(row: Row) -> bool:

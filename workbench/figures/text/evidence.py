@@ -259,7 +259,7 @@ def _summary(frame: Frame, verdict: Row, longest_trained: float) -> list[Evidenc
     if one is None:
         return []
     gain = 0.0 if one.refit is None else float(one.refit["value"]) - float(one.row["value"])
-    name: Piece = ("summary", "summary")
+    name: Piece = ("task state", "summary")
     row, speaks = one.row, ""
     if one.refit is not None and one.refit_above and gain >= MOVED:
         row, speaks, said = one.refit, LENGTH_COUPLED, " is carried in a code that moves past training"

@@ -278,9 +278,13 @@ def _since(frame: Frame, step: int) -> Pieces:
     if began is None or by_step[step]["label"] == NOT_FITTED:
         return []
     if began.first:
-        return [count(by_step[began.high], "step", "At step ", " already, the first measured step.")]
-    made: Pieces = [count(by_step[began.high], "step", "Since step ")]
-    made += [] if began.low is None else [count(by_step[began.low], "step", " (last different: ", ")")]
+        return [
+            count(
+                by_step[began.high], "step", "The model already had this verdict at step ", ", the first measured one."
+            )
+        ]
+    made: Pieces = [count(by_step[began.high], "step", "The verdict has been the same since step ")]
+    made += [] if began.low is None else [count(by_step[began.low], "step", " (last different verdict: step ", ")")]
     return [*made, plain(".")]
 
 
@@ -438,7 +442,10 @@ def _rail_behaviour(frame: Frame, step: int, trained: float | None) -> Pieces:
             under += ", the first length at which it is tested"
         return [plain("No. "), count(failed, "value", "It fails at length ", under), *kept, *further]
     if verdict["label"] == SCALE_ROBUST:
-        made: Pieces = [plain("Yes. Skill is shown to be at least "), threshold(verdict, "robust")]
+        made: Pieces = [
+            plain("Yes. The lower limit of skill (accuracy beyond guessing) is at least "),
+            threshold(verdict, "robust"),
+        ]
         made.append(plain(" at every tested length"))
         return (
             [*made, count(verdict, "length", " up to "), *further]

@@ -192,4 +192,7 @@ def _cell(row: Row) -> Pieces:
 def _among(row: Row, before: str) -> Claim:
     """Of how many cells a cell is the worst: of its stratum, or of all strata together, by what the row is about."""
     cells = str(row["note"]).rpartition("; ")[2].removeprefix("worst of ")
-    return Claim(f", {before if cells[:1].isdigit() else ''}{cells}", "plain", [cite(row, "note", cells)])
+    if not cells[:1].isdigit():
+        return Claim(f", {cells}", "plain", [cite(row, "note", cells)])
+    parts = "length and test set" if "its" in before else "kind, length and test set"
+    return Claim(f", {before}{cells} ({parts})", "plain", [cite(row, "note", cells)])

@@ -131,7 +131,7 @@ def test_near_ties_stand_beside_the_verdict(run: Any, capsys: pytest.CaptureFixt
     cell = {"quantity": "stratum_verdict", "target": "lead 1", "label": "fail", **where}
     limits = {"value": 0.5, "low": 0.41, "high": 0.59, "note": "1.00 [0.97, 1.00] at 9; worst of 5 cells"}
     measured(run, {300: ("scale-robust", "")}, ties | {"target": "small margins"}, cell | limits)
-    few = "Small margins fail: lead 1 has 0.50 [0.41, 0.59] over 4 distinct sequences at length 73, worst of 10 cells."
+    few = "Small margins fail: lead 1 has 0.50 [0.41, 0.59] over 4 distinct sequences at length 73, worst of 10 cells (kind, length and test set)."
     assert few in shown(run, capsys)
 
 

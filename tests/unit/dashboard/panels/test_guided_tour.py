@@ -70,7 +70,7 @@ def test_the_seven_stops_tell_the_rows_of_a_run_that_fails_past_its_training_len
     assert set(labels[labels["length"].isin([near, far])]["label"]) <= {"mixed", "undecided"}
     assert [made[at].title for at in (0, 1, 2, 3)] == [
         "The verdict: length-coupled", "Accuracy falls past training", "The probe falls",
-        "What L0H1 attends to is not shown to change past training",
+        "No evidence that L0H1 attends differently past training",
     ]  # fmt: skip
     drop = rows[(rows["quantity"] == "head_drop") & (rows["mode"] == "mean") & (rows["length"] == far)]
     assert f" by {estimate(*drop[['value', 'low', 'high']].to_numpy(float)[0])}" in made[3].text

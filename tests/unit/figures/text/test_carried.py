@@ -68,7 +68,7 @@ def flat(value: float, refit: float, control: float | None, lengths: tuple[int, 
 
 def test_a_summary_above_its_controls_in_one_code(made: Any) -> None:
     assert clause(made(flat(0.97, 0.98, 0.60))) == (
-        "It carries the summary after block 1 in one code at every measured length past 32 "
+        "The residual stream carries the task state after block 1 in one code at every measured length past 32 "
         "(0.97 [0.95, 0.99] at 256, controls 0.60 [0.58, 0.62])"
     )
 
@@ -77,7 +77,9 @@ def test_a_summary_above_its_controls_in_one_code(made: Any) -> None:
 def test_a_summary_at_its_controls_level_claims_nothing(made: Any, control: float) -> None:
     # 0.944: the intervals [0.95, 0.99] and [0.92, 0.964] overlap
     text = clause(made(flat(0.97, 0.98, control)))
-    assert text.startswith("The summary is not above its controls after block 1 (0.97 [0.95, 0.99] at 256, controls ")
+    assert text.startswith(
+        "The task state is not above its controls after block 1 (0.97 [0.95, 0.99] at 256, controls "
+    )
     assert "carries" not in text
 
 
@@ -88,32 +90,32 @@ def test_a_margin_that_does_not_show_is_none(made: Any) -> None:
     frame = frame.with_columns(low=np.where(own, 0.9049, frame["low"]), high=high)
     assert "not above its controls" in clause(frame)
     frame = frame.with_columns(low=np.where(own, 0.9051, frame["low"]))
-    assert clause(frame).startswith("It carries the summary")
+    assert clause(frame).startswith("The residual stream carries the task state")
 
 
 def test_a_summary_without_controls_claims_nothing(made: Any) -> None:
     assert clause(made(flat(0.97, 0.98, None))) == (
-        "The summary reads 0.97 [0.95, 0.99] at 256 after block 1; no control was measured"
+        "The task state reads 0.97 [0.95, 0.99] at 256 after block 1; no control was measured"
     )
 
 
 def test_a_code_that_moves(made: Any) -> None:
     assert clause(made(flat(0.12, 0.40, 0.15))) == (
-        "It carries the summary after block 1 in a code that moves (0.12 [0.10, 0.14] at 256, refitted 0.40, controls 0.15 [0.13, 0.17])"
+        "The residual stream carries the task state after block 1 in a code that moves (0.12 [0.10, 0.14] at 256, refitted 0.40, controls 0.15 [0.13, 0.17])"
     )
     assert "not above its controls" in clause(made(flat(0.12, 0.40, 0.39)))
 
 
 def test_a_code_above_its_controls_only_when_refitted(made: Any) -> None:
     assert clause(made(flat(0.62, 0.70, 0.60))) == (
-        "The summary is above its controls after block 1 only when refitted (0.70; frozen 0.62 [0.60, 0.64] at 256, controls 0.60 [0.58, 0.62])"
+        "The task state is above its controls after block 1 only when refitted (0.70; frozen 0.62 [0.60, 0.64] at 256, controls 0.60 [0.58, 0.62])"
     )
 
 
 def test_one_length_at_the_controls_level_is_named(made: Any) -> None:
     probe = flat(0.97, 0.98, 0.60) | {(1, 64): (0.70, 0.70, 0.72)}
     assert clause(made(probe)) == (
-        "It carries the summary after block 1 at 256 (0.97 [0.95, 0.99] at 256, controls 0.60 [0.58, 0.62]), "
+        "The residual stream carries the task state after block 1 at 256 (0.97 [0.95, 0.99] at 256, controls 0.60 [0.58, 0.62]), "
         "but is not above its controls at 64 (0.70 [0.68, 0.72], controls 0.72 [0.70, 0.74])"
     )
 
@@ -121,14 +123,14 @@ def test_one_length_at_the_controls_level_is_named(made: Any) -> None:
 def test_a_code_that_moves_on_the_way_is_named(made: Any) -> None:
     probe = flat(0.97, 0.98, 0.60) | {(1, 64): (0.80, 0.95, 0.60)}
     assert clause(made(probe)) == (
-        "It carries the summary after block 1 in a code that moves on the way (refitted 0.95 against 0.80 at 64; "
+        "The residual stream carries the task state after block 1 in a code that moves on the way (refitted 0.95 against 0.80 at 64; "
         "0.97 [0.95, 0.99] at 256, controls 0.60 [0.58, 0.62])"
     )
 
 
 def test_inside_training_nothing_is_said_of_longer_lengths(made: Any) -> None:
     assert clause(made(flat(0.97, 0.98, 0.60, (8, 32)))) == (
-        "It carries the summary after block 1 (0.97 [0.95, 0.99] at 32, controls 0.60 [0.58, 0.62])"
+        "The residual stream carries the task state after block 1 (0.97 [0.95, 0.99] at 32, controls 0.60 [0.58, 0.62])"
     )
 
 
@@ -177,7 +179,7 @@ def test_the_rail_holds_both_against_their_controls(made: Any) -> None:
     pieces = rail_carried(frame, 7, 256)
     assert unfounded(pieces, frame, N) == []
     assert said(pieces) == (
-        "Summary 0.97 [0.95, 0.99] after block 1 at length 256, above its controls (0.60 [0.58, 0.62]), in the code of trained lengths; "
+        "Task state 0.97 [0.95, 0.99] after block 1 at length 256, above its controls (0.60 [0.58, 0.62]), in the code of trained lengths; "
         "position 0.06 [0.04, 0.08] after block 1 at length 256, not above its controls (0.97 [0.95, 0.99]), 0.98 after block 0"
     )
     at_control = said(rail_carried(made(flat(0.97, 0.98, 1.0)), 7, 256))
@@ -276,4 +278,6 @@ def test_an_earlier_layer_is_named_where_it_reads_a_tenth_more(made: Any, best: 
     [((N,), " (0.97"), ((16,), " (0.97"), ((N, N + 1), " in one code at every measured length past")],
 )
 def test_one_code_is_said_of_lengths_past_training_alone(made: Any, lengths: tuple[int, ...], words: str) -> None:
-    assert clause(made(flat(0.97, 0.98, 0.60, lengths))).startswith(f"It carries the summary after block 1{words}")
+    assert clause(made(flat(0.97, 0.98, 0.60, lengths))).startswith(
+        f"The residual stream carries the task state after block 1{words}"
+    )

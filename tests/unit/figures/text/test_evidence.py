@@ -116,7 +116,7 @@ def test_a_robust_run_whose_evidence_agrees(made: Made) -> None:
     assert matched.cells == ("0.99", "[0.97, 1.00]", "512", "0.50", "")
     assert "challenge" in said(challenge.clause)
     [summary] = told["summary"]
-    assert said(summary.clause) == "The summary is carried in the code of trained lengths at length 256"
+    assert said(summary.clause) == "The task state is carried in the code of trained lengths at length 256"
     assert summary.cells == ("0.97", "[0.95, 0.99]", "512", "0.60 [0.59, 0.61]", "after block 1")
     [head] = told["head"]
     assert head.cells == ("0.40", "[0.30, 0.50]", "512", "0.00 [\u22120.05, 0.05]", "L0H1")

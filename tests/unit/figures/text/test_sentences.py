@@ -232,7 +232,7 @@ def test_a_threshold_in_words_is_that_of_the_rows_and_is_founded(
 ) -> None:
     kept = made({50: (1, 0.99, 1), 256: (1, 0.99, 1)}, "scale-robust").assign(setting=setting)
     pieces = rail_text(kept, "behaviour", 2000, 256, 0, 0, trained=50)
-    assert f"Skill is shown to be at least {robust} at every tested length" in said(pieces)
+    assert f"is at least {robust} at every tested length" in said(pieces)
     assert unfounded(pieces, kept, 50) == []
     low = made({50: (0.6, 0.5, 0.7)}, "not fitted", skill={50: (0.2, 0.1, 0.3)}).assign(setting=setting)
     pieces = verdict_sentence(low, step=2000, trained=50)
@@ -311,12 +311,12 @@ def test_no_verdict_names_behaviour(robust: pd.DataFrame) -> None:
 def test_why(robust: pd.DataFrame, coupled: pd.DataFrame) -> None:
     pieces = why_sentence(robust, step=3000, trained=50, layer=0, head=0, length=200)
     assert said(pieces) == (
-        "Since step 200 (last different: 100). It carries the summary after block 1 in one code at every measured length past 50 "
+        "The verdict has been the same since step 200 (last different verdict: step 100). The residual stream carries the task state after block 1 in one code at every measured length past 50 "
         "(0.97 [0.95, 0.99] at 1,024, controls 0.15 [0.14, 0.16]); position is not above its controls after block 1 "
         "(0.10 [0.08, 0.12], controls 0.15 [0.14, 0.16] at 1,024). "
         "L0H0 is 0.08 from hardmax from length 50 to 1,024."
     )
-    assert ("summary", "summary") in pieces
+    assert ("task state", "summary") in pieces
     assert ("position", "position") in pieces
     pieces = why_sentence(coupled, step=3000, trained=50, layer=0, head=1)
     text = said(pieces)
@@ -330,7 +330,8 @@ def test_why(robust: pd.DataFrame, coupled: pd.DataFrame) -> None:
 def test_why_leaves_out_what_is_not_measured(robust: pd.DataFrame) -> None:
     behaviour = robust[robust["measurement"] == "behaviour"]
     assert (
-        said(why_sentence(behaviour, step=3000, trained=50, layer=0, head=0)) == "Since step 200 (last different: 100)."
+        said(why_sentence(behaviour, step=3000, trained=50, layer=0, head=0))
+        == "The verdict has been the same since step 200 (last different verdict: step 100)."
     )
     attention = robust[robust["measurement"] == "circuits.hardmax"]
     assert said(why_sentence(attention, step=3000, trained=50, layer=0, head=0)).startswith("L0H0 is 0.08")
@@ -346,11 +347,14 @@ def test_rail(robust: pd.DataFrame, coupled: pd.DataFrame) -> None:
             assert unfounded(pieces, frame, 50) == []
         return said(pieces)
 
-    assert rail(robust, "behaviour") == "Yes. Skill is shown to be at least 0.9 at every tested length up to 1,024."
+    assert (
+        rail(robust, "behaviour")
+        == "Yes. The lower limit of skill (accuracy beyond guessing) is at least 0.9 at every tested length up to 1,024."
+    )
     assert rail(coupled, "behaviour") == "No. It fails at length 100. Every tested length up to 50 passes."
     assert rail(robust, "behaviour", step=1).startswith("No. It does not solve the trained lengths: skill ")
     assert rail(robust, "representation").startswith(
-        "Summary 0.97 [0.95, 0.99] after block 1 at length 100, above its controls (0.15 [0.14, 0.16]), in the code of trained lengths; "
+        "Task state 0.97 [0.95, 0.99] after block 1 at length 100, above its controls (0.15 [0.14, 0.16]), in the code of trained lengths; "
     )
     assert "not above its controls (0.15 [0.14, 0.16]), refitted 0.42; position 1.00" not in rail(
         robust, "representation"
@@ -385,13 +389,16 @@ def test_the_ribbon_is_sorted(robust: pd.DataFrame, synthetic: Any) -> None:
 @pytest.mark.parametrize(
     ("labels", "words"),
     [
-        ("nnrr", "Since step 20 (last different: 10)."),
-        ("nrurur", "Since step 10 (last different: 0)."),  # undecided steps neither confirm nor break
-        ("nucr", "Since step 30 (last different: 20)."),
-        ("rcrr", "Since step 20 (last different: 10)."),
-        ("rrrr", "At step 0 already, the first measured step."),
-        ("r", "At step 0 already, the first measured step."),
-        ("urr", "Since step 10."),
+        ("nnrr", "The verdict has been the same since step 20 (last different verdict: step 10)."),
+        (
+            "nrurur",
+            "The verdict has been the same since step 10 (last different verdict: step 0).",
+        ),  # undecided steps neither confirm nor break
+        ("nucr", "The verdict has been the same since step 30 (last different verdict: step 20)."),
+        ("rcrr", "The verdict has been the same since step 20 (last different verdict: step 10)."),
+        ("rrrr", "The model already had this verdict at step 0, the first measured one."),
+        ("r", "The model already had this verdict at step 0, the first measured one."),
+        ("urr", "The verdict has been the same since step 10."),
         ("nru", ""),
         ("nn", ""),
         ("rrnn", ""),  # what is not fitted has not begun
@@ -413,7 +420,9 @@ def test_since_is_a_bracket(synthetic: Any, labels: str, words: str) -> None:
 def test_since_at_an_earlier_step_knows_nothing_of_later_ones(robust: pd.DataFrame) -> None:
     labels = dict(verdict_ribbon(robust))
     assert since(labels) == since({step: label for step, label in labels.items() if step <= 400})
-    assert said(why_sentence(robust, step=400, trained=50)).startswith("Since step 200 (last different: 100).")
+    assert said(why_sentence(robust, step=400, trained=50)).startswith(
+        "The verdict has been the same since step 200 (last different verdict: step 100)."
+    )
 
 
 @pytest.mark.parametrize("verdict", VERDICTS)

@@ -84,7 +84,7 @@ MARGINS = (
 
 def test_small_margins_are_called_so_with_the_interval_and_the_number_of_cells(made: Made) -> None:
     verdict, rail = sentences(made(*MARGINS))
-    told = "mall margins fail: lead 1 has 0.42 [0.34, 0.50] at length 187 on the challenge test set, worst of 20 cells."
+    told = "mall margins fail: lead 1 has 0.42 [0.34, 0.50] at length 187 on the challenge test set, worst of 20 cells (kind, length and test set)."
     assert verdict.endswith(f" S{told}")
     assert rail.endswith(f" S{told}")
     assert "near ties" not in verdict + rail
@@ -158,13 +158,15 @@ def composition(length: int, ur: float) -> list[dict[str, Any]]:
 def test_a_failing_component_is_the_headline_of_a_mixture(made: Made) -> None:
     verdict, rail = sentences(made(*COMPONENTS))
     assert verdict.startswith(
-        "Scale-robust at step 1,000. Of the components, ur symbols=3 fails with 0.48 [0.40, 0.56] at length 249, worst of its 10 cells; "
-        "majority holds with 0.97 [0.89, 1.00] at length 249, worst of its 10 cells. On all components together, accuracy is "
+        "Scale-robust at step 1,000. Of the components, ur symbols=3 fails with 0.48 [0.40, 0.56] at length 249, worst of its 10 cells (length and test set); "
+        "majority holds with 0.97 [0.89, 1.00] at length 249, worst of its 10 cells (length and test set). On all components together, accuracy is "
     )
     assert " Components: ur symbols=3 fails with 0.48 [0.40, 0.56] at length 249" in rail
     holds = (together("components", "hold", UR), stratum(UR, "hold", "matched", 249, 0.97))
     verdict, _ = sentences(made(*holds))
-    assert verdict.endswith(" Components hold: ur symbols=3 has 0.97 [0.89, 1.00] at length 249, worst of 20 cells.")
+    assert verdict.endswith(
+        " Components hold: ur symbols=3 has 0.97 [0.89, 1.00] at length 249, worst of 20 cells (kind, length and test set)."
+    )
 
 
 def test_the_ledger_has_a_line_for_each_component_with_its_row(made: Made) -> None:

@@ -98,7 +98,7 @@ SHARPENING: tuple[Intervention, ...] = (
     Multiply("D.beta2", "scores \u00d7 2", "doubled scores", by=2.0),
     Multiply("D.beta4", "scores \u00d7 4", "quadrupled scores", by=4.0),
     TopKeys("D.gap", "top keys alone", "equal weights on the top keys alone"),
-    HoldMass("D.mass", "weight held", "weights of the top keys held as at N"),
+    HoldMass("D.mass", "weight kept at N", "weights of the top keys kept as at N"),
 )
 
 
