@@ -11,6 +11,15 @@ from workbench.claims.claim import KINDS, Claim, Row, Suite
 from workbench.claims.claims_table import Evidence, current_evidence, judge_stored, read_evidence
 from workbench.claims.labels import DEPENDS, LABELS, NOT_RUN, verdict_text
 from workbench.claims.papers import PAPERS, Source
+from workbench.claims.readable import (
+    conditions_text,
+    item_text,
+    observation_text,
+    prediction_text,
+    prose,
+    quantity_text,
+    reason_text,
+)
 from workbench.claims.suites.registry import SUITES
 from workbench.claims.surprises import SURPRISES, Surprise, current_surprises, drawing
 from workbench.claims.typical_run import SIGN_TEST, STUDENT
@@ -21,8 +30,14 @@ from workbench.storage.below import remove_file
 MOST_ROWS = 12
 """Rows of a claim that its page shows; the table holds all."""
 NOT_HAD = (
-    "The models of the papers can have parallel attention and MLP blocks, dropout, and the parametrization muP; ours "
-    "have none of these."
+    "The models of the papers can have parallel attention and MLP blocks, dropout, and the parametrization muP. "
+    "Our models have none of these."
+)
+
+
+ABOUT_RUNS = (
+    "N is the longest trained length. A run is *fitted* if it solves its trained lengths. A *case* is a task with its "
+    "settings and position encoding, and b0, b1 and b2 are the lengths N/2 to N, N+1 to 2N and 2N+1 to 3N."
 )
 
 
@@ -46,8 +61,9 @@ def index_page(suites: Sequence[Suite], evidence: Mapping[str, Evidence]) -> str
     lines = [
         "# Claims",
         "",
-        "What papers on length generalization claim, as experiments that run by name. Each page says what was "
-        "computed, with which settings, and when the claim would not hold. All numbers are in `claims.parquet`.",
+        "Papers on length generalization make the claims below. Each claim is an experiment that you can run by its "
+        "name. Each page states what was computed, with which settings, and when the claim would not hold. All numbers "
+        "are in `claims.parquet`.",
         "",
         "    lengthlens reproduce --list",
         "    lengthlens reproduce crasp-exact",
@@ -55,9 +71,10 @@ def index_page(suites: Sequence[Suite], evidence: Mapping[str, Evidence]) -> str
         "",
         _counts(list(verdicts.values())),
         "",
-        f"{sum(bool(c.settled) for suite in suites for c in suite.claims)} of these claims had their statistic, "
-        "their settings or a threshold settled with their numbers known. Each of them says what was settled. Their "
-        "verdicts say that the claim is true of what was computed, not that a prediction made in advance came true.",
+        f"For {sum(bool(c.settled) for suite in suites for c in suite.claims)} of these claims, we chose the "
+        "statistic, the settings or a threshold when we already knew the numbers. Their pages state what was "
+        "chosen. The verdicts on these claims describe what was computed, and are no tests of predictions made in "
+        "advance.",
         "",
         *RULE_IN_WORDS,
         "",
@@ -71,33 +88,42 @@ def index_page(suites: Sequence[Suite], evidence: Mapping[str, Evidence]) -> str
     lines += _papers(suites)
     lines += _changes([claim for suite in suites for claim in suite.claims], verdicts)
     lines += _surprises(suites, evidence)
-    lines += ["", "## All claims", "", f"Seeds: how many lie on the claim's side, with the {INTERVAL_OF_SHARE}.", ""]
+    lines += [
+        "",
+        "## All claims",
+        "",
+        f"The column *seeds* counts the seeds on the claim's side, with the {INTERVAL_OF_SHARE}.",
+        "",
+    ]
     lines += ["| claim | suite | what is claimed | verdict | seeds | observed |", "|---|---|---|---|---|---|"]
     for suite in suites:
         for claim in suite.claims:
             judgement = verdicts[claim.id]
-            text = verdict_text(claim, judgement.verdict, judgement.why)
+            text = reason_text(verdict_text(claim, judgement.verdict, judgement.why))
+            observed = _cell(_observed(claim, judgement, evidence))
             lines.append(
-                f"| [{claim.id}]({suite.name}.md#{claim.id.lower()}) | {suite.name} | {_cell(claim.prediction)} | "
-                f"{text} | {judgement.share or ''} | {_cell(judgement.observation)} |"
+                f"| [{claim.id}]({suite.name}.md#{claim.id.lower()}) | {suite.name} | "
+                f"{_cell(prediction_text(claim))} | {text} | {judgement.share or ''} | {observed} |"
             )
     return "\n".join(lines) + "\n"
 
 
 INTERVAL_OF_SHARE = "exact interval of their share (Clopper-Pearson, 95 %)"
 RULE_IN_WORDS = (
-    "**How trained claims are decided.** A claim about training is a claim about seeds. Only runs that solve their "
-    "trained lengths enter. The claim is about the *typical run*, the median over seeds.",
+    "**How trained claims are decided.** Results of training differ between seeds. So a claim about training is "
+    "decided by the *typical run*, the median over seeds. A run is *fitted* if it solves its trained lengths, and "
+    "only fitted runs count. N is the longest trained length.",
     "",
     "- With six or more seeds the two-sided sign test decides at level 0.05. It needs 6 of 6, 7 of 7, 8 of 8, 8 of 9 "
-    "or 9 of 10 seeds on one side. If the typical run lies on the threshold, it decides in at most 5 % of draws.",
+    "or 9 of 10 seeds on one side. If the typical run lies on the threshold, the test decides in at most 5 % of draws.",
     "- With three to five seeds a t interval of the mean decides, for accuracies in logits. The verdict then names "
-    "the number of seeds. If the typical run lies on the threshold, it decides in at most 7.5 % of draws.",
+    "the number of seeds. If the typical run lies on the threshold, the interval decides in at most 7.5 % of draws.",
     "- With fewer than three seeds the claim is undecided. The number of seeds alone says which test applies.",
-    "- A claim *depends on the seed* if its own sequences show at least one seed on each side.",
+    "- A claim *depends on the seed* if the sequences of at least one seed show that it holds, and those of at least "
+    "one other seed show that it does not.",
     "- A claim about several items or conditions holds if all of them do. It does not hold if one of them is shown on "
     "the other side at 0.05 divided by their number, or by twice their number for a t interval.",
-    "- A number about several runs, such as a correlation, has an interval from drawing seeds within cells.",
+    "- A number about several runs, such as a correlation, has an interval from resampling the seeds of each setting.",
     "",
     "A claim that fails here fails *at this scale*: the models of the papers are larger. Exact claims have no scale. "
     "If what we computed lies outside the range of a theorem, the verdict says so, and nothing is refuted. "
@@ -194,12 +220,15 @@ def suite_page(suite: Suite, evidence: Mapping[str, Evidence]) -> str:
         "",
         _counts(verdicts),
         "",
-        *([NOT_HAD, ""] if any(claim.trained for claim in suite.claims) else []),
-        "| claim | verdict | seeds on its side | observed |",
+        *([NOT_HAD, "", ABOUT_RUNS, ""] if any(claim.trained for claim in suite.claims) else []),
+        "The page [Claims](index.md) explains the verdicts and the columns.",
+        "",
+        "| claim | verdict | seeds on the claim's side | observed |",
         "|---|---|---|---|",
         *(
-            f"| [{claim.id}](#{claim.id.lower()}) | {verdict_text(claim, judgement.verdict, judgement.why)} | "
-            f"{judgement.share or ''} | {_cell(judgement.observation)} |"
+            f"| [{claim.id}](#{claim.id.lower()}) | "
+            f"{reason_text(verdict_text(claim, judgement.verdict, judgement.why))} | "
+            f"{judgement.share or ''} | {_cell(_observed(claim, judgement, evidence))} |"
             for claim, judgement in zip(suite.claims, verdicts, strict=True)
         ),
     ]
@@ -211,47 +240,53 @@ def suite_page(suite: Suite, evidence: Mapping[str, Evidence]) -> str:
 
 def _section(claim: Claim, judgement: Judgement, rows: Sequence[Row]) -> list[str]:
     facts = {
-        "Claimed": claim.prediction,
+        "Claimed": prediction_text(claim),
         "Source": "; ".join(map(_linked, claim.sources)),
         "Kind": KINDS[claim.kind],
-        "Measured": claim.statistic,
-        "Settings": claim.scale,
+        "Measured": prose(claim.statistic),
+        "Settings": prose(claim.scale),
         "Settings tried": str(claim.settings_tried) if claim.trained else "",
-        "Holds if": claim.holds_if,
-        "Verdict": f"**{judgement.verdict}**" + (f" ({judgement.why})" if judgement.why else ""),
-        "Observed": judgement.observation,
-        "Runs": f"{judgement.fitted} of {judgement.seeds} fitted" if judgement.seeds else "",
-        "Seeds on its side": str(judgement.share or ""),
-        "Outside the theorem's range": claim.outside,
-        "Note": claim.note,
-        "Settled with the numbers known": claim.settled,
+        "Holds if": conditions_text(claim),
+        "Verdict": f"**{judgement.verdict}**" + (f" ({reason_text(judgement.why)})" if judgement.why else ""),
+        "Observed": observation_text(judgement, rows),
+        "Runs": f"{judgement.fitted} of {judgement.seeds} solve the trained lengths" if judgement.seeds else "",
+        "Seeds on the claim's side": str(judgement.share or ""),
+        "Outside the theorem's range": prose(claim.outside),
+        "Note": prose(claim.note),
+        "Chosen when the numbers were known": prose(claim.settled),
         "Run it": f"`lengthlens reproduce {claim.id}`",
     }
     lines = ["", f"## {claim.id}", "", *(f"- {name}: {text}" for name, text in facts.items() if text)]
     return [*lines, *_rows(rows)]
 
 
+def _observed(claim: Claim, judgement: Judgement, evidence: Mapping[str, Evidence]) -> str:
+    """The decisive numbers of a claim in words."""
+    stored = current_evidence(claim, evidence)
+    return observation_text(judgement, stored.rows if stored else ())
+
+
 def _rows(rows: Sequence[Row]) -> list[str]:
     if not rows:
         return []
     columns = {
-        "of": lambda r: r.item,
-        "quantity": lambda r: r.quantity,
+        "case": lambda r: item_text(r.item),
+        "quantity": lambda r: quantity_text(r.quantity),
         "value": lambda r: number(r.value),
         "95 %": _limits,
         "expected": lambda r: "" if r.expected is None else number(r.expected),
         "seed": lambda r: "" if r.seed is None else str(r.seed),
         "n": lambda r: "" if r.n is None else f"{r.n:,}",
-        "fitted": lambda r: "" if r.planned is None else f"{r.entered or 0} of {r.planned}",
+        "fitted runs": lambda r: "" if r.planned is None else f"{r.entered or 0} of {r.planned}",
     }
     if len({(row.entered, row.planned) for row in rows}) == 1:
-        del columns["fitted"]  # the section's line *Runs* says it
+        del columns["fitted runs"]  # the section's line *Runs* says it
     cells = {name: [_cell(of(row)) for row in rows[:MOST_ROWS]] for name, of in columns.items()}
     shown = [name for name, values in cells.items() if any(values)]
     lines = ["", "| " + " | ".join(shown) + " |", "|" + "---|" * len(shown)]
     lines += ["| " + " | ".join(values) + " |" for values in zip(*(cells[name] for name in shown), strict=True)]
     more = len(rows) - MOST_ROWS
-    return [*lines, *(["", f"and {more:,} more rows, in `claims.parquet`"] if more > 0 else [])]
+    return [*lines, *(["", f"More rows of this claim in `claims.parquet`: {more:,}."] if more > 0 else [])]
 
 
 def _limits(row: Row) -> str:
@@ -262,22 +297,24 @@ def _limits(row: Row) -> str:
 
 
 TESTS = {
-    SIGN_TEST: "on six seeds or more (sign test)",
-    STUDENT: "on three to five seeds (t interval)",
-    SEVERAL: "on numbers about several runs",
-    DEPENDS: "on single seeds that disagree",
-    EXACT: "on exact numbers",
+    SIGN_TEST: "by six or more seeds (sign test)",
+    STUDENT: "by three to five seeds (t interval)",
+    SEVERAL: "by numbers about several runs",
+    DEPENDS: "by single seeds that disagree",
+    EXACT: "by exact numbers",
 }
 
 
 def _counts(judgements: Sequence[Judgement]) -> str:
     verdicts = Counter(j.verdict for j in judgements)
-    summary = ", ".join(f"{verdicts[label]} {label}" for label in LABELS if verdicts[label])
+    summary = ", ".join(f"{verdicts[label]} *{label}*" for label in LABELS if verdicts[label])
     tests, causes = decided_by(judgements), Counter(str(j.cause) for j in judgements)
     decided = ", ".join(f"{tests[name]} {text}" for name, text in TESTS.items() if tests[name])
-    rest = f" {tests.total()} are decided: {decided}." if decided else " None is decided."
+    total = f"{tests.total()} claims are" if tests.total() != 1 else "1 claim is"
+    rest = f" {total} decided: {decided}." if decided else " No claim is decided."
     because = ", ".join(f"{causes[cause]} with {text}" for cause, text in CAUSES.items() if causes[cause])
-    return f"{len(judgements)} claims: {summary}.{rest}" + (f" Undecided: {because}." if because else "")
+    noun = "claim" if len(judgements) == 1 else "claims"
+    return f"{len(judgements)} {noun}: {summary}.{rest}" + (f" Reasons for undecided: {because}." if because else "")
 
 
 def _cell(text: str) -> str:

@@ -43,28 +43,29 @@ SURPRISES = (
         "HA09", "Learned positions do not carry copying past N",
         "Copying of distinct symbols with learned positions and random offsets is the case in which theory and paper "
         "agree on success: published accuracy is 99.9 % over (N, 2N]. Here runs that answer their trained lengths "
-        "({fitted}) copy {b1} of the strings over (N, 2N] exactly. The seeds agree, so that it is not luck; it may be "
-        "scale: N is 17 against 50, training 8,000 updates. These runs do not copy by induction: cutting it costs them "
-        "nothing at N ([BA03](asymmetry.md#ba03)). That a rule for all lengths exists does not make short strings "
-        "teach it.",
+        "({fitted}) copy {b1} of the strings over (N, 2N] exactly. The seeds agree, so chance does not explain the "
+        "difference. Scale may explain it: N is 17 here and 50 in the paper, and training takes 8,000 updates. These "
+        "runs do not copy by induction: removing it costs no accuracy at N ([BA03](asymmetry.md#ba03)). A rule for all "
+        "lengths exists, but short strings do not teach it.",
         {"b1": 0.999}, {"b1": "right over (N, 2N]"},
     ),
     Surprise(
-        "HF04", "Without positions Tomita 4 is kept where it was published as lost",
-        "Three zeros in a row have to be noticed, which theory says cannot be done for all lengths without positions; "
-        "published accuracy falls to 16.5 % over (N, 2N] and to 0 beyond. Here every prefix is right in "
-        "{b1 every prefix} of the strings over (N, 2N], and in {b2 every prefix} over (2N, 3N] ({fitted}). The fall "
-        "comes, as it must, but later, and at a length that differs between seeds: two bins of lengths do not tell a "
-        "rule from a good approximation of it.",
+        "HF04", "Without positions, Tomita 4 holds where the paper reports a failure",
+        "A model must notice three zeros in a row. Theory says that no model without positions can do this at all "
+        "lengths. Published accuracy falls to 16.5 % over (N, 2N] and to 0 beyond. Here every prefix is correct in "
+        "{b1 every prefix} of the strings over (N, 2N], and in {b2 every prefix} over (2N, 3N] ({fitted}). Accuracy "
+        "falls later, at a length that differs between seeds. Two ranges of lengths cannot distinguish a rule from a "
+        "good approximation of it.",
         {"b1 every prefix": 0.165, "b2 every prefix": 0.0},
         {"b1 every prefix": "right over (N, 2N]", "b2 every prefix": "right over (2N, 3N]"},
     ),
     Surprise(
         "HF35", "A language outside the class beats one inside it",
-        "If what is inside the class generalizes and what is outside does not, then the worst language inside is "
-        "better than the best outside: a separation above 0. It is {separation}: (aaaa)* with learned positions, which "
-        "is inside, keeps fewer of its strings over (N, 2N] than {{0,1,2}}*02* without positions, which is outside. "
-        "The class says what can be learned for all lengths, and does not order languages at one scale.",
+        "If the languages inside the class generalize and those outside do not, then the worst language inside is "
+        "better than the best one outside: the separation is above 0. Here the separation is {separation}. The "
+        "language (aaaa)* with learned positions, which is inside, is correct on fewer strings over (N, 2N] than "
+        "{{0,1,2}}*02* without positions, which is outside. The class states what can be learned for all lengths, and "
+        "does not order languages at one scale.",
         {"separation": 0.0}, {"separation": "inside less outside"}, mark="claimed: above this",
     ),
 )  # fmt: skip

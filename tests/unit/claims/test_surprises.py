@@ -50,7 +50,7 @@ def test_every_share_of_a_paragraph_is_of_a_row(one) -> None:
 
 def test_what_is_said_of_induction_is_what_its_removal_does_to_the_same_runs() -> None:
     (text,) = [text for one, text, _ in current_surprises(CLAIMS, EVIDENCE) if one.claim == "HA09"]
-    assert "cutting it costs them nothing at N ([BA03]" in text
+    assert "removing it costs no accuracy at N ([BA03]" in text
     drops = [row for row in EVIDENCE["BA03"].rows if row.quantity == "induction, forwards"]
     assert {row.run for row in drops} == {row.run for row in EVIDENCE["HA09"].rows if row.quantity == "b1"}
     assert all(row.high is not None and row.high <= 0.1 for row in drops)

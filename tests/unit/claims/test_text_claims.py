@@ -262,7 +262,7 @@ def test_texts_keep_their_order_and_what_was_not_measured_is_told() -> None:
 
 
 def test_pages_of_trained_suites_say_what_models_of_the_papers_have_and_ours_have_not() -> None:
-    sentence = "parallel attention and MLP blocks, dropout, and the parametrization muP; ours have none of these."
+    sentence = "parallel attention and MLP blocks, dropout, and the parametrization muP. Our models have none of these."
     for suite in SUITES.values():
         trained = any(claim.trained for claim in suite.claims)
         assert (sentence in suite_page(suite, {})) == trained
