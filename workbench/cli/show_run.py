@@ -172,9 +172,9 @@ def _evaluated(rows: Any, fewest: int) -> str:
     accuracies = rows[(rows["quantity"] == "accuracy") & (rows["mode"] == "teacher_forced")]
     exact = accuracies["note"].map(lambda note: bool(all_counted(note)))
     if not exact.any():
-        return f"n {fewest} or more"
+        return f"at least {fewest} sequences per length"
     if (accuracies[~exact]["n"] == fewest).any():
-        return f"n {fewest} or more where sequences are drawn"
+        return f"at least {fewest} sequences per length, or all where there are few"
     if exact.all():
         return "all sequences of each tested length"
     return "all sequences of each length that the verdict rests on"
@@ -196,17 +196,18 @@ def verdict(console: Console, rows: Any, step: int, trained: int) -> None:
     for row in ends.itertuples():
         start = first_judged(Frame.of(rows), CHALLENGE, trained, step) if row.law == CHALLENGE else None
         since_when = "" if start is None else f"; tested from length {int(start):,}"
-        console.print(f"  fails at, {row.law} test set: {failure(row)}{since_when}", highlight=False, markup=False)
+        first = f"first failing length, {row.law} test set: {failure(row)}{since_when}"
+        console.print(f"  {first}", highlight=False, markup=False)
 
 
 def failure(row: Any) -> str:
-    """A failure length with its interval, or up to where none was found and up to where all lengths pass."""
+    """The lengths among which the first failing one is, or up to where none was found and all lengths pass."""
     note = f" ({row.note})" if row.note and row.status != "censored" else ""
     if row.status != "censored":
-        return f"({int(row.low):,}, {int(row.high):,}]{note}"
+        return f"{int(row.low) + 1:,} to {int(row.high):,}{note}"
     tested = row.low if isna(row.length) else row.length
     kept = "" if tested == row.low else f"; every tested length up to {int(row.low):,} passes"
-    return f"> {int(tested):,}{kept}"
+    return f"none up to {int(tested):,}{kept}"
 
 
 def beside(console: Console, rows: Any, step: int) -> None:

@@ -197,10 +197,10 @@ class Since:
     first: bool = False
 
     def __str__(self) -> str:
-        """``since 300 (last different: 200)``; ``at 300 already, the first measured step``."""
+        """``since step 300 (last different verdict: step 200)``; ``at step 300 already, the first measured step``."""
         if self.first:
-            return f"at {self.high:,} already, the first measured step"
-        return f"since {self.high:,}" + ("" if self.low is None else f" (last different: {self.low:,})")
+            return f"at step {self.high:,} already, the first measured step"
+        return f"since step {self.high:,}" + ("" if self.low is None else f" (last different verdict: step {self.low:,})")
 
 
 def since(labels: Mapping[int, str]) -> Since | None:

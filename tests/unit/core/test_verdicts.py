@@ -44,9 +44,9 @@ def test_since_is_a_bracket(labels: list[str], expected: Since | None) -> None:
 
 
 def test_since_is_said_with_the_last_step_that_was_different() -> None:
-    assert str(Since(200, 300)) == "since 300 (last different: 200)"
-    assert str(Since(None, 1500)) == "since 1,500"
-    assert str(Since(None, 400, first=True)) == "at 400 already, the first measured step"
+    assert str(Since(200, 300)) == "since step 300 (last different verdict: step 200)"
+    assert str(Since(None, 1500)) == "since step 1,500"
+    assert str(Since(None, 400, first=True)) == "at step 400 already, the first measured step"
 
 
 @pytest.mark.parametrize(("labels", "steps"), [

@@ -60,8 +60,8 @@ def test_the_card_says_what_the_rows_say(exported: Run) -> None:
     card = (exported.path / "README.md").read_text()
     assert card.startswith("---\nlibrary_name: lengthlens\n")
     assert "Length-coupled at step 1,200. Accuracy falls from 1.00" in card
-    assert "fails at, matched test set: (32, 48]" in card
-    assert "since 800 (last different: 70)" in card
+    assert "first failing length, matched test set: 33 to 48" in card
+    assert "since step 800 (last different verdict: step 70)" in card
     assert "\n\nin parentheses: no part of the verdict" in card, "what a table means stands below it"
     where = {"quantity": "accuracy", "step": 1200, "length": 64, "law": "matched", "mode": "teacher_forced"}
     (found,) = Table.load(FLIP_FLOP).frame(**where).itertuples()

@@ -51,8 +51,8 @@ def test_the_verdict_says_since_when_it_holds(run: Any, capsys: pytest.CaptureFi
     measured(run, {0: ("not fitted", ""), 100: few, 200: ("scale-robust", ""), 300: ("scale-robust", "")})
     text = shown(run, capsys)
     assert "Scale-robust at step 300. Accuracy is 1.00 [0.99, 1.00] at every tested length from 9" in text
-    assert "tested up to length 73, n 512 or more" in text
-    assert "since 200 (last different: 0)" in text
+    assert "tested up to length 73, at least 512 sequences per length" in text
+    assert "since step 200 (last different verdict: step 0)" in text
     assert "undecided, too few strings" in text, "in the table over training"
     early = shown(run, capsys, 100)
     assert "Undecided at step 100." in early
@@ -70,8 +70,8 @@ def test_failure_lengths_say_what_they_cover(run: Any, capsys: pytest.CaptureFix
         failing("challenge", low=37.0, length=73, status="censored", note="no failure up to this length"),
     )
     text = shown(run, capsys)
-    assert "fails at, matched test set: (19, 73] (confirmed by a second batch)" in text
-    assert "fails at, challenge test set: > 73; every tested length up to 37 passes" in text
+    assert "first failing length, matched test set: 20 to 73 (confirmed by a second batch)" in text
+    assert "first failing length, challenge test set: none up to 73; every tested length up to 37 passes" in text
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_each_test_set_stands_next_to_its_baseline(run: Any, capsys: pytest.Capt
     assert "19 2.1 × N 0.800 [0.76, 0.84] 0.50 (0.670 [0.63, 0.71]) 0.84" in text
     assert "37 4.1 × N 0.800 [0.76, 0.84] 0.50 0.730 [0.69, 0.77] 0.52" in text
     assert "in parentheses: no part of the verdict" in text
-    assert "fails at, challenge test set: (9, 37]; tested from length 37" in text
+    assert "first failing length, challenge test set: 10 to 37; tested from length 37" in text
 
 
 def test_without_lengths_that_are_not_judged_no_mark_is_explained(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -180,10 +180,10 @@ def test_odd_runs_of_a_folder_are_named_and_the_others_shown(make_run: Any, caps
 def test_the_number_of_sequences_is_that_of_drawn_ones_or_all_there_are(
     run: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A length with few sequences is evaluated on all of them, so that "n 512 or more" does not hold there."""
+    """A length with few sequences is evaluated on all of them, so that "at least 512" does not hold there."""
     few = {"quantity": "accuracy", "law": "matched", "mode": "teacher_forced", "length": 4, "value": 1.0, "n": 16}
     measured(run, {300: ("scale-robust", "")}, few | {"note": "all 16 sequences"})
-    assert "tested up to length 73, n 512 or more where sequences are drawn" in shown(run, capsys)
+    assert "tested up to length 73, at least 512 sequences per length, or all where there are few" in shown(run, capsys)
 
 
 def test_where_an_answer_is_several_tokens_both_shares_are_shown(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
