@@ -200,7 +200,8 @@ class Since:
         """``since step 300 (last different verdict: step 200)``; ``at step 300 already, the first measured step``."""
         if self.first:
             return f"at step {self.high:,} already, the first measured step"
-        return f"since step {self.high:,}" + ("" if self.low is None else f" (last different verdict: step {self.low:,})")
+        different = "" if self.low is None else f" (last different verdict: step {self.low:,})"
+        return f"since step {self.high:,}{different}"
 
 
 def since(labels: Mapping[int, str]) -> Since | None:
