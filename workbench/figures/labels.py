@@ -91,7 +91,7 @@ def counted(length: float, items: bool) -> str:
 
 
 def in_items_said(text: str) -> str:
-    """A text whose lengths count items of a question."""
+    """A text in which lengths are numbers of items of a question, e.g. ``at 8 items``."""
     return AT_LENGTH.sub(r"at \1 items", text)
 
 

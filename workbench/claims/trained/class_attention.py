@@ -42,7 +42,7 @@ class ClassAttention(LayerReducer["Float[Tensor, 'figure sequence head']"]):
         counted = counted_keys(part, queries)
         if counted is None:
             raise ClaimError(
-                "attention on the counted class needs an average task, which names the keys that it averages"
+                "attention on the averaged keys needs a task that names the keys that it averages, such as mean"
             )
         weights = inputs.pattern(scores_at(inputs, queries.tolist()).double())
         size = counted.sum(-1, keepdim=True).double()

@@ -66,7 +66,10 @@ def predict(
     ] = None,
     acceptance: Annotated[
         str,
-        typer.Option(help="Let acceptance of a regular language depend on the last symbol (last) or not (neutral)."),
+        typer.Option(
+            help="Let the model answer at the last symbol (last), or at an end symbol that is always the same "
+            "(neutral)."
+        ),
     ] = "last",
     set_: Annotated[
         list[str] | None,

@@ -42,7 +42,7 @@ TITLES = {
 _RANGE = "Thin lines are seeds, and the thick line is their median. The band runs from the lowest to the highest seed."
 _DIFFERENCE = (
     "A \u2212 B, at equal multiples of each run\u2019s N, or at equal lengths where the axis shows tokens. Positive "
-    "values mean that A is higher; the interval (square-and-add) takes the runs as independent."
+    "values mean that A is higher. The interval assumes that the runs are independent (method square-and-add)."
 )
 
 
@@ -176,8 +176,8 @@ def _in_context_panels() -> tuple[Panel, ...]:
     difference = Panel(
         id="cmp-in-context-d", column="d", title=f"{title}, A \u2212 B", figure="in_context_difference", source="both",
         about="A \u2212 B at equal numbers of items; positive values mean that A is higher. The interval "
-        "(square-and-add) takes the runs as independent; of right and left neighbours, the sentence above compares "
-        "pairs.",
+        "assumes that the runs are independent (method square-and-add). For right and left neighbour, the sentence "
+        "above compares answers on the same sequences.",
         **shared,
     )  # fmt: skip
     # Panels of a group are drawn by one call, which asks for all of them: those of heads here are others.

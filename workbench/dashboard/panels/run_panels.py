@@ -133,7 +133,7 @@ PANELS: tuple[Panel, ...] = (
         quantities=(),
         about="Top: training loss over steps; bottom: accuracy at the longest trained length (inside) and at twice "
         "that length (outside), from 128 sequences each. Where only the outside line drops, the model does not "
-        "generalize; nothing is selected on either line.",
+        "generalize. Neither line selects settings or checkpoints.",
         source="log",
     ),
 )
@@ -227,9 +227,10 @@ CIRCUIT: tuple[Panel, ...] = (
         figure="circuit_graph",
         measurement="circuits.connections",
         quantities=("connection_drop",),
-        about="A line is a connection whose cut changes accuracy significantly; the wider, the larger the change; "
-        "the colour is the cost here minus the cost at N. Dotted lines matter only at N, dashed cuts raise accuracy, "
-        "and a darker node costs more when all its outputs are cut; click a line to plot it.",
+        about="Each line is a connection. Cutting it changes accuracy significantly; a wider line means a larger "
+        "change. The colour is the accuracy drop here minus the drop at N. A dotted line changes accuracy only at N. "
+        "Cutting a dashed line raises accuracy. A darker node has a larger drop when all its outputs are cut. Click "
+        "a line to plot it.",
     ),
     Panel(
         id="connection-length",

@@ -98,8 +98,8 @@ def check_filters(
     if filters.positions and filters.positions not in positions:
         notices.append(
             Notice(
-                f"This link names positions \u201c{filters.positions}\u201d, which no run here has.",
-                "The page shows all positions.",
+                f"This link names the position encoding \u201c{filters.positions}\u201d, which no run here has.",
+                "The page shows runs with all position encodings.",
                 "Keep all",
             )
         )

@@ -38,7 +38,9 @@ def inducing_head_rows(frame: Frame, *, step: int, layer: int, head: int) -> Fra
     mine = rows.where(layer=layer, head=head)
     if not len(mine):
         raise NotMeasured(
-            MEASUREMENT, f"No head {layer}, {head} has induction mass at step {whole(step)}.", helps=False
+            MEASUREMENT,
+            f"The induction score of head L{layer}H{head} is not measured at step {whole(step)}.",
+            helps=False,
         )
     most = [at for at in _most(rows) if at != (layer, head)]
     parts = [rows.where(layer=one, head=other) for one, other in most]

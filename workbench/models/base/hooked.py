@@ -98,8 +98,8 @@ class Hooked(WithLogits, HookedRootModule):  # type: ignore[misc]  # the base sh
         """
         if self.cfg.d_vocab_out != self.cfg.d_vocab:
             raise LensUseError(
-                "only a model whose outputs are its tokens generates; this model answers a task: "
-                "model(tokens).argmax(-1) is its answers"
+                "this model does not generate text, because its outputs are answers of a task and not tokens; "
+                "model(tokens).argmax(-1) gives the answers"
             )
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise LensUseError(f"n must be a whole number of tokens from 1 on, not {n!r}")

@@ -125,8 +125,8 @@ def _refuse_larger(path: Path, cfg: ModelConfig, weights: Mapping[str, Tensor]) 
     held = sum(tensor.numel() for tensor in weights.values())
     if cfg.least_numbers > held:
         raise RunError(
-            f"{path}: it contains {held:,} numbers, but the model of its shapes and config has "
-            f"{cfg.least_numbers:,} or more"
+            f"{path}: it contains {held:,} numbers, but a model with this configuration has at least "
+            f"{cfg.least_numbers:,}; give the configuration that belongs to the file"
         )
 
 

@@ -174,7 +174,7 @@ def proportional_counts(counts: ArrayLike, total: int) -> Ints:
 
 def _check(heads: Sequence[LimitHead], attention: Attention) -> None:
     if len({(head.period, head.bos) for head in heads}) != 1:
-        raise TheoryError("heads of one simulation need one period and one BOS")
+        raise TheoryError("all heads of one simulation must have the same period, and either all or none a BOS token")
     if any(head.scaling == "local" for head in heads):
         raise TheoryError("with only the local term scaled by log K there is no limit for one layer to be held against")
     if attention == "softmax" and any(head.scaling != "none" for head in heads):

@@ -140,7 +140,10 @@ def test_filters_are_read_back(verdict: str, task: str, positions: str, text: st
 def test_filters_that_match_nothing_here_are_dropped_and_said() -> None:
     filters, notices = check_filters(Filters(task="sort", positions="ALiBi"), ["majority"], ["no positions"])
     assert filters == Filters()
-    assert [n.shown for n in notices] == ["The page shows all tasks.", "The page shows all positions."]
+    assert [n.shown for n in notices] == [
+        "The page shows all tasks.",
+        "The page shows runs with all position encodings.",
+    ]
     assert read_filters("?verdict=good")[1][0].asked.startswith("This link names the verdict “good”")
 
 
