@@ -163,7 +163,7 @@ def declaration(cls: type[Measurement]) -> Iterator[str]:
 
 
 def round_trip(cls: type[Measurement], given: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence if settings change when stored and read back, or if the error for an invalid one does not name it."""
+    """Yield a sentence if settings change when stored and read back, or an error does not name an invalid one."""
     for settings in ({}, given):
         try:
             measurement = cls(**settings)

@@ -151,7 +151,7 @@ def at_length(
 ) -> Claim:
     """The length of a row, as a multiple of N: `` at length 48 (1.5 N, matched test set, n = 512)``.
 
-    The longest trained length is marked as such in the text. A row that covers several lengths gives them all, without a multiple.
+    The text marks the longest trained length. A row that covers several lengths gives them all, without a multiple.
 
     Args:
         row: a row with a length.
