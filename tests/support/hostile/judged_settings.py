@@ -13,7 +13,11 @@ SEED = 20261122
 
 @pytest.fixture(autouse=True)
 def settings_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settings name folders such as ``../..``: they are read here, so that no test depends on what lies above."""
+    here = tmp_path / "a" / "b"
+    here.mkdir(parents=True)
     monkeypatch.setattr(settings, "FOLDER", tmp_path, raising=False)
+    monkeypatch.chdir(here)
 
 
 def judged(ones: list[settings.Setting]) -> list[str]:

@@ -86,7 +86,7 @@ def sweep(
 
     refuse_both(as_json, as_csv)
     if (as_json or as_csv) and not (plan or dry_run):
-        raise UsageError("--json and --csv work with --plan and --dry-run, which print a table; add one of them")
+        raise UsageError("--json and --csv work with --plan and --dry-run, which print a table; give one of the two")
     if list_:
         print("\n".join(aligned([(name, about(path)) for name, path in shipped_sweeps().items()])))
         return
