@@ -82,7 +82,7 @@ def test_every_site_is_alive_and_a_dead_one_is_an_error(asked: Make) -> None:
     clean = clean_pass(model, batch.tokens, evaluation_ids(model, batch))
     with pytest.raises(DeadHookError, match=r"'blocks\.7\.hook_resid_pre'"):
         edited_pass(model, clean, {"blocks.7.hook_resid_pre": torch.zeros_like})
-    with pytest.raises(DeadHookError, match="made shape"):
+    with pytest.raises(DeadHookError, match=r"changed the shape \(2, 10, 16\) to \(2, 1, 16\)"):
         edited_pass(model, clean, {"blocks.0.hook_resid_pre": lambda x: x[:, :1]})
     model.blocks[1].hook_mlp_out = Shown(model.blocks[1].hook_mlp_out)
     with pytest.raises(DeadHookError, match=r"blocks\.1\.hook_mlp_out"):

@@ -82,7 +82,7 @@ def test_a_description_is_neither_held_nor_refuted() -> None:
 def test_conditions_that_ask_nothing_or_overlap_are_refused() -> None:
     with pytest.raises(ClaimError, match="has no bound"):
         Condition("slope")
-    with pytest.raises(ClaimError, match="beyond what holds"):
+    with pytest.raises(ClaimError, match="thresholds on b1 contradict each other"):
         Condition("b1", at_least=0.75, fails_below=0.95)
 
 

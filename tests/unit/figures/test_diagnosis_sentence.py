@@ -257,7 +257,7 @@ def test_every_cause_agrees_with_its_verb(label: str, words: str) -> None:
         ("D.beta2", "Doubled scores"),
         ("D.beta4", "Quadrupled scores"),
         ("D.gap", "Equal weights on the top keys alone"),
-        ("D.mass", "Weights of the top keys held as at N"),
+        ("D.mass", "Weights of the top keys kept as at N"),
         ("K.sink", "Weights of the first key held as at N"),
         ("K.scale", "Head outputs held at their scale at N"),
         ("T.slow", "Steps slowed to those of N"),

@@ -77,8 +77,8 @@ class WithTokens:
         rows = [front + known.encode(one) for one in ([text] if isinstance(text, str) else text)]
         if len({len(row) for row in rows}) > 1:
             raise LensUseError(
-                f"texts of {sorted({len(row) for row in rows})} tokens: give texts of equally many, as they are "
-                "not padded"
+                f"the texts have different numbers of tokens, {sorted({len(row) for row in rows})}, and texts are "
+                "not padded: give texts with the same number of tokens"
             )
         return torch.tensor(rows)
 

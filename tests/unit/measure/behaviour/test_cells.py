@@ -230,7 +230,7 @@ def test_lengths_that_are_judged() -> None:
     {"robust": 0.0}, {"robust": 1.0001}, {"robust": -1.0},
 ])  # fmt: skip
 def test_rules_that_cannot_be(fields: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"rising|above 0 and up to 1"):
+    with pytest.raises(ValueError, match=r"rising|above 0 and at most 1"):
         Rules(**fields)
 
 

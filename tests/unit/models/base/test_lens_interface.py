@@ -45,7 +45,7 @@ def test_what_has_no_answer_is_refused_in_words() -> None:
     bare, model = build("none"), with_task()
     for call, said in (
         (lambda: bare.to_tokens("01"), "has no names of its tokens"),
-        (lambda: model.to_tokens(["01", "011"]), "texts of .3, 4. tokens: texts are not padded"),
+        (lambda: model.to_tokens(["01", "011"]), "different numbers of tokens, .3, 4., and texts are not padded"),
         (lambda: model.to_single_token("01"), "'01' has 2 tokens; give a text of one token"),
         (lambda: bare(tokens(), return_type="logit"), "return_type is logits, loss, both or None, not 'logit'"),
         (lambda: bare(tokens(), return_type="loss"), "needs outputs that are its tokens"),

@@ -225,6 +225,6 @@ def test_items_of_a_batch() -> None:
     for wrong in (0, 5):
         with pytest.raises(TaskError, match=f"{wrong}"):
             batch.index(wrong)
-    with pytest.raises(TaskError, match="question"):
+    with pytest.raises(TaskError, match="a prompt cannot be shortened to a prefix"):
         batch.prefix(2)
     assert [task._shots(6), put("ur", "shots", 9, (4,), shots=1, shot_items=3)._shots(6)] == [[6, 6], [3]]
