@@ -190,6 +190,6 @@ def test_of_heads_with_as_much_the_first_leads() -> None:
     assert leading_inducer(Frame.of(rows), step=1) == (0, 0)
     later = rows.assign(value=rows["value"] + (rows["length"] == 16) * rows["head"].fillna(0))
     assert leading_inducer(Frame.of(later), step=1) == (0, 0), "the shortest length counts"
-    with pytest.raises(NotMeasured, match="head 5") as nobody:
+    with pytest.raises(NotMeasured, match="L5H0") as nobody:
         inducing_heads_over_length.data(rows, step=1, layer=5, head=0)
     assert not nobody.value.helps

@@ -94,7 +94,7 @@ def test_what_cannot_be_simulated_is_refused() -> None:
         simulate([head], np.array([0, 1]), 0.1)
     with pytest.raises(TheoryError, match="epsilon"):
         simulate([head], np.array([0, 1, 2, 3]), 0.0)
-    with pytest.raises(TheoryError, match="one period"):
+    with pytest.raises(TheoryError, match="the same period"):
         simulate([head, LimitHead(np.zeros((4, 2, 4, 2)), np.zeros(1), bos=0)], np.array([0, 1, 2, 3]), 0.1)
     with pytest.raises(TheoryError, match="log scaling"):
         simulate([LimitHead(head.content, head.phi, 0, "all")], np.array([0, 1, 2, 3]), 0.1, "softmax")
