@@ -64,7 +64,7 @@ def test_seeds_stand_together_and_theory_beside_what_is_observed(page: Any, addr
     cell = ".ag-row[row-id=majority-nope-s0] [col-id=expects]"
     settled(page, lambda: "as observed" in page.inner_text(cell))
     page.goto(f"{address}/run?run=majority-nope-s0")
-    mentions(page, "#theory-says", "can generalise in length, as observed")
+    mentions(page, "#theory-says", "can generalise in length with this position encoding, as observed")
 
 
 ENDS = """() => document.querySelector("#grid .ag-header-cell[col-id=steps]").getBoundingClientRect().right

@@ -89,7 +89,7 @@ def test_a_page_in_one_file_moves_its_figures_to_the_rows_of_the_table(silent: A
     shows(page, A, rows, 3000)
     mentions(page, "h1", "Scale-robust at step 3,000")
 
-    page.click("#ledger tr:has-text('summary') button")
+    page.click("#ledger tr:has-text('task state') button")
     assert page.evaluate(MARKED) == ["decodability-length-panel"]
     page.click("#ledger tr:has-text('challenge') button")
     assert page.evaluate(MARKED) == ["accuracy-length-panel"]
@@ -176,7 +176,7 @@ def test_the_run_page_saves_the_page_it_shows(page: Any, address: str, browser: 
     page.goto(f"{address}/run?run={A}&step=1000")
     drawn(page)
     page.click("#ledger-said")
-    page.click("#ledger tr:has-text('summary') button")
+    page.click("#ledger tr:has-text('task state') button")
     assert page.evaluate(MARKED) == ["decodability-length-panel"]
     assert page.locator("#ledger tbody tr").count() >= 5
     with page.expect_download() as waiting:
