@@ -7,7 +7,7 @@ does not know are shown as they are stored.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from workbench.claims.claim import Claim, Condition, Row
 from workbench.claims.verdict_rule import Judgement
@@ -286,9 +286,14 @@ REASONS = (
 
 def reason_text(why: str) -> str:
     """Why a verdict is as it is, in words."""
-    for pattern, words in REASONS:
-        why = re.sub(pattern, words, why)
-    return why
+    return _replaced(why, REASONS)
+
+
+def _replaced(text: str, patterns: Iterable[tuple[str, str]]) -> str:
+    """A text in which each pattern, in their order, is replaced by its words."""
+    for pattern, words in patterns:
+        text = re.sub(pattern, words, text)
+    return text
 
 
 CLAIMED = {
@@ -367,9 +372,7 @@ PHRASES = (
 
 def prose(text: str) -> str:
     """A text of a claim in the words of the pages."""
-    for pattern, words in PHRASES:
-        text = re.sub(pattern, words, text)
-    return text
+    return _replaced(text, PHRASES)
 
 
 def prediction_text(claim: Claim) -> str:

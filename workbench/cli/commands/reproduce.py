@@ -127,7 +127,9 @@ def reproduce(
     messages: AbstractContextManager[object] = redirect_stdout(sys.stderr) if for_program else nullcontext()
     with messages:
         left = carry_out(todo, out, minutes, print, Workers(executor, workers, runs))
-    if not printed("reproduce", [OutputTable(CLAIMS, _claim_rows(names or [], out))], as_json, as_csv):
+    if for_program:
+        printed("reproduce", [OutputTable(CLAIMS, _claim_rows(names or [], out))], as_json, as_csv)
+    else:
         for line in aligned(_claims(names or [], out)):
             print(line)
     with messages:
