@@ -168,7 +168,8 @@ def test_it_says_who_reads_whom() -> None:
     assert heads.idxmax() == "L0.1"
     assert heads["L0.1"] > 0.2
     told = {
-        "all input": "embedding", "embedding to L0H1": "embedding -> L0.1", "all connections from L0H1": "L0.1",
+        "all connections from the embedding (all input)": "embedding",
+        "embedding to L0H1": "embedding -> L0.1", "all connections from L0H1": "L0.1",
         "L0H1 to MLP 0": "L0.1 -> MLP 0", "all connections from MLP 0": "MLP 0",
     }  # fmt: skip
     page = (ROOT / "docs" / "circuits.md").read_text(encoding="utf-8")
