@@ -15,6 +15,8 @@ from importlib import import_module
 from pkgutil import walk_packages
 from typing import TYPE_CHECKING, Any
 
+from workbench.core.suggest import nearest
+
 if TYPE_CHECKING:
     from workbench.figures.circuit.circuit_graph import *
     from workbench.figures.circuit.connection_curve import *
@@ -82,7 +84,7 @@ def __getattr__(name: str) -> Any:
     if public is None and name.endswith("_data"):
         return _data_of(name)
     if public is None:
-        raise AttributeError(f"workbench.figures has no {name!r}")
+        raise AttributeError(f"there is no figure {name!r}: {nearest(name, _offered(), 'dir(figures) lists all')}")
     return public
 
 

@@ -11,11 +11,13 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from workbench.figures.arguments import with_arguments
+from workbench.figures.export.titled_figure import TitledFigure
 from workbench.figures.look import with_look
 from workbench.figures.offered import offered
 from workbench.figures.rows.conversion import frame_parameters, in_kind_of
 from workbench.figures.rows.frame import Frame, Rows
 from workbench.figures.style.plain_figure import Drawing, plain_figures
+from workbench.figures.usual_arguments import required, rows_of_run, usual_arguments
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -25,7 +27,8 @@ class Figure(Generic[Q]):
     """A figure: call it to draw; :meth:`data` returns exactly the rows that it draws.
 
     Each of both functions is passed the arguments that it names. Callers may pass any kind of rows, and ``theme`` and
-    ``size`` in place of ``look``.
+    ``size`` in place of ``look``. A figure of the rows of one run also takes ``run``, the name of the run to draw, and
+    needs no argument that the rows state, see :mod:`workbench.figures.usual_arguments`.
 
     Args:
         draw: draws the figure. Its parameters are those of the figure, and ``data``, the rows, if it draws these.
@@ -52,7 +55,23 @@ class Figure(Generic[Q]):
         values |= {name: Frame.of(values[name]) for name in self._frames}
         if "data" in self._drawing:
             values["data"] = self._rows(**{name: values[name] for name in self._picking.parameters})
-        return self._draw(**{name: values[name] for name in self._drawing})
+        drawing = self._draw(**{name: values[name] for name in self._drawing})
+        if isinstance(drawing, TitledFigure) and len(self._frames) == 1:
+            self._state_place(drawing, values)
+        return drawing
+
+    def _state_place(self, drawing: TitledFigure, values: Mapping[str, Any]) -> None:
+        """Note the run and the step in the figure, for its title in notebooks and files."""
+        frame = values[self._frames[0]]
+        runs = {str(run) for run in frame["run"]} if "run" in frame.names else set()
+        step, length = values.get("step"), values.get("length")
+        parts = [
+            next(iter(runs)) if len(runs) == 1 else "",
+            "" if step is None else f"step {step:,}",
+            "" if length is None else f"length {length:,}",
+        ]
+        if place := ", ".join(part for part in parts if part):
+            drawing.layout.meta = {**(drawing.layout.meta or {}), "place": place}
 
     @overload
     def data(self, frame: Frame, /, *args: Any, **kwargs: Any) -> Frame: ...
@@ -82,9 +101,33 @@ class Figure(Generic[Q]):
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise TypeError(f"{self.__name__}: {error}") from None
+            bound = self._bound_by_rows(signature, args, dict(kwargs), TypeError(f"{self.__name__}: {error}"))
         bound.apply_defaults()
         return bound.arguments
+
+    def _bound_by_rows(
+        self, signature: inspect.Signature, args: Any, kwargs: dict[str, Any], error: TypeError
+    ) -> inspect.BoundArguments:
+        """The arguments, with ``run`` applied to the rows and with what the rows state.
+
+        Raises:
+            TypeError: ``error``, if an argument is still missing.
+        """
+        run = None if "run" in signature.parameters else kwargs.pop("run", None)
+        try:
+            bound = signature.bind_partial(*args, **kwargs)
+        except TypeError as unknown:
+            raise TypeError(f"{self.__name__}: {unknown}") from None
+        if self._frames != ("frame",) or "frame" not in bound.arguments:
+            raise error from None
+        rows = bound.arguments["frame"]
+        if run is not None:
+            bound.arguments["frame"] = rows_of_run(self.__name__, rows, run)
+        missing = [name for name in required(signature) if name not in bound.arguments]
+        bound.arguments |= usual_arguments(self.__name__, missing, rows, bound.arguments["frame"])
+        if any(name not in bound.arguments for name in missing):
+            raise error from None
+        return bound
 
 
 @runtime_checkable

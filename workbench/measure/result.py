@@ -84,5 +84,41 @@ class Result:
         return figure
 
     def _repr_html_(self) -> str:
-        """Return the table as HTML, for notebooks."""
-        return str(self.frame().to_html(max_rows=20, index=False))
+        """What was measured, where, and the range of each quantity, as notebooks show it."""
+        from workbench.core.html_card import card
+        from workbench.measure.registry import measurements
+
+        declared = measurements().get(self.measurement)
+        quantities = declared.quantities if declared else ()
+        definitions = {quantity.name: quantity.definition.replace("`", "") for quantity in quantities}
+        by_quantity: dict[str, list[Row]] = {}
+        for row in self.rows:
+            by_quantity.setdefault(row["quantity"], []).append(row)
+        first = self.rows[0] if self.rows else None
+        lengths = sorted({int(row["length"]) for row in self.rows if row["length"] is not None})
+        facts = [
+            ("run", first["run"] if first else ""),
+            ("step", f"{first['step']:,}" if first else ""),
+            ("trained on lengths up to", self.trained),
+            ("measured at lengths", _few(lengths)),
+            ("next", ".figure(), .frame(), .to_markdown(), .value(QUANTITY, length=...)"),
+        ]
+        lines = [(name, len(rows), _shown(rows), definitions.get(name, "")) for name, rows in by_quantity.items()]
+        title = f"{self.measurement}: {declared.title}" if declared else self.measurement
+        return card(title, facts, columns=("quantity", "rows", "values", "definition"), lines=lines)
+
+
+def _few(numbers: list[int]) -> str:
+    """Numbers for a line of a card: all up to eight, else the first and last four."""
+    texts = [f"{number:,}" for number in numbers]
+    return ", ".join(texts if len(texts) <= 8 else [*texts[:4], "...", *texts[-4:]])
+
+
+def _shown(rows: list[Row]) -> str:
+    """The only value of some rows, or their range; of rows without values the labels, else the first note."""
+    values = [row["value"] for row in rows if row["value"] is not None]
+    if values:
+        low, high = f"{min(values):.4g}", f"{max(values):.4g}"
+        return low if low == high else f"{low} to {high}"
+    labels = dict.fromkeys(row["label"] for row in rows if row["label"])
+    return ", ".join(labels) or next((row["note"] for row in rows if row["note"]), "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from workbench.table import Table
     from workbench.tasks.base import Task
 
+MOST_SHOWN = 50
+"""The most runs of a list that a notebook shows. Each verdict is read from the files of its run."""
 MOST_LISTED = 12
 """The most runs of a folder that a message lists if a single run is required."""
 
@@ -91,8 +93,10 @@ class Run:
         return cls(folder.absolute(), name, config)
 
     @classmethod
-    def list(cls, folder: str | os.PathLike[str] = "checkpoints") -> builtins.list[Run]:
+    def list(cls, folder: str | os.PathLike[str] = "checkpoints") -> RunList:
         """All runs at or below a folder, by name. Runs that cannot be opened are reported by a warning.
+
+        Notebooks show the list as a table with verdicts.
 
         Example:
 
@@ -102,7 +106,7 @@ class Run:
         Raises:
             RunError: if the folder does not exist, or contains files but no run.
         """
-        return find_runs(folder)
+        return RunList(find_runs(folder), os.fspath(folder))
 
     def model(self, step: int | Literal["last"] = "last") -> Hooked:
         """The model at a step, another name of :meth:`load`."""
@@ -123,11 +127,20 @@ class Run:
         )
         return rows
 
-    def verdict(self) -> RunVerdict:
-        """The verdict at the last measured checkpoint; its label is ``not measured`` without one."""
+    def verdict(self, step: int | Literal["last"] = "last") -> RunVerdict:
+        """The verdict at a measured checkpoint; its label is ``not measured`` if that checkpoint has none.
+
+        Args:
+            step: training step of the checkpoint, or an index from the end; ``last`` is the last measured one.
+
+        Raises:
+            RunError: if there is no such checkpoint.
+        """
         from workbench.runs.run_verdict import RunVerdict
 
         rows = self.table().frame(quantity=["verdict", "in_context_verdict"], status="ok").sort_values("step")
+        if step != "last":
+            rows = rows[rows["step"] == self._checked_step(step, {int(one) for one in rows["step"]})]
         if rows.empty:
             return RunVerdict(self.name, next_step=f"lengthlens measure {self.path}")
         last = rows.iloc[-1]
@@ -366,6 +379,18 @@ class Run:
             return steps[step]
         return step  # type: ignore[return-value]  # what it is no step of, meta says
 
+    def _checked_step(self, step: int | str, measured: Collection[int]) -> int:
+        """The step that is meant, if it has a checkpoint or is one of the measured ones.
+
+        Raises:
+            RunError: if it is neither.
+        """
+        chosen = self._step_of(step)
+        if isinstance(chosen, int) and chosen in measured:
+            return chosen
+        self.meta(chosen)
+        return chosen
+
     def _last_step(self) -> int:
         """The last step that has a checkpoint.
 
@@ -393,6 +418,36 @@ class Run:
         with suppress(TaskError):  # of a task that is not here, or whose code nobody trusted, tokens stay numbers
             model.tokenizer = TaskTokenizer.of(self.task)
         return model
+
+
+class RunList(list[Run]):
+    """Runs, with what :class:`list` does.
+
+    Args:
+        runs: in their order.
+        folder: where they are.
+    """
+
+    def __init__(self, runs: Iterable[Run], folder: str) -> None:
+        super().__init__(runs)
+        self.folder = folder
+
+    def _repr_html_(self) -> str:
+        """Task, longest trained length, steps and verdict of each run, as notebooks show them."""
+        lines = []
+        for run in self[:MOST_SHOWN]:
+            verdict = run.verdict()
+            label = verdict.label if verdict.step is None else f"{verdict.label} at step {verdict.step:,}"
+            steps = run.steps
+            last = f"{steps[-1]:,}" if steps else "no checkpoint"
+            lines.append((run.name, run.config["task"]["name"], run.trained_length, last, label))
+        hidden = len(self) - len(lines)
+        facts = [
+            ("not shown", f"{hidden:,} more (lengthlens list {self.folder} prints all)" if hidden else ""),
+            ("next", '[i], Run.open("DIR/NAME"), Table.load("DIR")'.replace("DIR", self.folder)),
+        ]
+        columns = ("run", "task", "trained on lengths up to", "last step", "verdict")
+        return card(f"{len(self):,} runs in {self.folder}", facts, columns=columns, lines=lines)
 
 
 def find_runs(root: str | os.PathLike[str], problems: list[str] | None = None) -> list[Run]:

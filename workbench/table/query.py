@@ -183,7 +183,13 @@ class Table:
         Raises:
             TableError: for an unknown column, or a value that the column's type cannot represent.
         """
-        return self._select("rows", SCHEMA.names, equals)
+        frame = self._select("rows", SCHEMA.names, equals)
+        trained = dict(zip(self._runs["run"].to_pylist(), self._runs["high"].to_pylist(), strict=True))
+        run = equals.get("run", next(iter(trained)) if len(trained) == 1 else None)
+        if isinstance(run, str) and trained.get(run) is not None:
+            # Figures take N from here if the caller does not pass it.
+            frame.attrs["trained"] = int(trained[run])
+        return frame
 
     def to_pandas(self) -> pd.DataFrame:
         """All rows as a DataFrame, another name of :meth:`frame` without conditions."""

@@ -24,6 +24,31 @@ def test_runs_of_a_folder_are_listed() -> None:
         Run.list(GALLERY / "missing")
 
 
+def test_a_notebook_shows_runs_with_their_verdicts() -> None:
+    shown = Run.list(GALLERY)._repr_html_()
+    assert "12 runs" in shown
+    for run in find_runs(GALLERY):
+        assert f">{run.name}<" in shown
+    assert ">length-coupled at step 1,200<" in shown
+    assert ">4096<" in shown
+
+
+def test_a_verdict_of_an_earlier_step(run: Run) -> None:
+    rows = run.table().frame(quantity="verdict").set_index("step")
+    for step in (70, 400):
+        assert (run.verdict(step).step, run.verdict(step).label) == (step, rows.loc[step, "label"])
+    assert run.verdict(-1) == run.verdict()
+    with pytest.raises(RunError, match="no checkpoint at step 5"):
+        run.verdict(5)
+
+
+def test_a_measured_result_states_what_it_is(run: Run) -> None:
+    batches = [run.task.batch(16, length) for length in (16, 32, 64)]
+    shown = lengthlens.hardmax_statistics(run.load(), batches, trained=32)._repr_html_()
+    for text in ("circuits.hardmax", NAME, "1,200", "16, 32, 64", "hardmax_distance", ".figure()"):
+        assert text in shown
+
+
 def test_a_verdict_is_that_of_the_table(run: Run) -> None:
     verdict = run.verdict()
     row = run.table().frame(quantity="verdict").sort_values("step").iloc[-1]

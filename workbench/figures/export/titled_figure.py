@@ -19,6 +19,8 @@ from workbench.figures.export.svg import to_svg
 
 AXIS_TITLE_WIDTH = 16
 """Room for the title of an upright axis, pixels."""
+WIDEST_FONT = 1.25
+"""Width of the widest usual sans-serif font, as a multiple of Inter's."""
 _WRITERS: Mapping[str, Callable[[Picture], bytes]] = {".svg": to_svg, ".pdf": to_pdf, ".png": to_png}
 FORMATS = (*_WRITERS, ".html")
 """Endings of files that a figure can be saved to."""
@@ -40,7 +42,7 @@ class TitledFigure(go.Figure):  # type: ignore[misc]  # plotly has no types
         title = str(meta.get("title", ""))
         if not title or figure.layout.title.text:
             return figure
-        below = str(meta.get("slice", ""))
+        below = " · ".join(str(meta[name]) for name in ("place", "slice") if meta.get(name))
         text = f"<b>{escape(title)}</b>" + (f"<br><span style='font-size:11px'>{escape(below)}</span>" if below else "")
         margin = figure.layout.margin
         figure.update_layout(
@@ -65,18 +67,26 @@ class TitledFigure(go.Figure):  # type: ignore[misc]  # plotly has no types
         """
         return save(self, path, width, height)
 
+    def _in_browser(self) -> go.Figure:
+        """The titled figure with room for the names of lines in any font.
+
+        The right margin is measured in Inter. Without this font, a browser may take one that is a quarter wider.
+        """
+        figure = self.titled()
+        return figure.update_layout(margin_r=WIDEST_FONT * (figure.layout.margin.r or 0))
+
     def _ipython_display_(self) -> None:
-        self.titled()._ipython_display_()
+        self._in_browser()._ipython_display_()
 
     def _repr_mimebundle_(self, *args: Any, **kwargs: Any) -> Any:
-        return self.titled()._repr_mimebundle_(*args, **kwargs)
+        return self._in_browser()._repr_mimebundle_(*args, **kwargs)
 
     def _repr_html_(self) -> Any:
-        return self.titled()._repr_html_()
+        return self._in_browser()._repr_html_()
 
     def show(self, *args: Any, **kwargs: Any) -> Any:
         """Show the figure with its title, as plotly's ``show`` does."""
-        return self.titled().show(*args, **kwargs)
+        return self._in_browser().show(*args, **kwargs)
 
 
 def save(
