@@ -11,6 +11,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "runs": ("list",),
     "show": ("info",),
     "verdict": ("info",),
+    "checkpoints": ("steps",),
     "probe": ("measure", "--only", "probes."),
 }
 """Another name of a command -> the words that it stands for."""
@@ -27,10 +28,11 @@ _COMMAND_MEANINGS: Mapping[str, str] = {
     "plot": "figure figures graph chart draw curve curves visualize visualise",
     "app": "dashboard ui serve server web view browser gui start-app",
     "gallery": "examples example samples",
-    "list": "status dir folder models checkpoints",
+    "list": "status dir folder models",
     "info": "describe details inspect stats results result print cat",
     "measurements": "probes-list analyses",
     "quantities": "metrics columns quantity",
+    "docs": "documentation doc manual man readme",
     "glossary": "define definition definitions term terms word words dictionary",
     "tasks": "task datasets dataset problems",
     "adopt": "import load convert",
@@ -52,6 +54,20 @@ COMMAND_MEANINGS: Mapping[str, str] = {
     "summary": "info",
     "repair": "prescribe",
 }
+
+COMMAND_NOTES: Mapping[str, str] = {
+    **dict.fromkeys(
+        ("rm", "remove", "delete", "del"),
+        "a run is a folder with its checkpoints and results, so rm -r RUN deletes all of it",
+    ),
+    **dict.fromkeys(
+        ("rename", "mv", "move"),
+        "the name of a run is that of its folder, so mv RUN NEW_NAME renames it with its checkpoints and results",
+    ),
+    "cp": "a run is a folder, so cp -r RUN NEW_NAME copies it with its checkpoints and results",
+    "copy": "a run is a folder, so cp -r RUN NEW_NAME copies it with its checkpoints and results",
+}
+"""What to say of a command that the shell has already."""
 
 _OPTION_MEANINGS: Mapping[tuple[str, ...], str] = {
     ("--steps",): "epochs epoch iterations iters max-steps num-steps n-steps train-steps",
@@ -111,6 +127,8 @@ def unknown_command(name: str, known: Collection[str]) -> str:
         "there is no command 'trian'; did you mean lengthlens train?"
     """
     sentence = f"there is no command {name[:60]!r}"
+    if note := COMMAND_NOTES.get(name.lower()):
+        return f"{sentence}; {note}"
     if meant := COMMAND_MEANINGS.get(name.lower().replace("_", "-")):
         return f"{sentence}; use lengthlens {meant}"
     near = near_names(name, [*known, *ALIASES])

@@ -111,6 +111,7 @@ def serve(
     trust_code: Sequence[Path] = (),
     device: ComputeDevice = USUAL_DEVICE,
     typed: Sequence[str] = ("python", "app.py"),
+    page: str = "/",
 ) -> None:
     """Serve the dashboard until Ctrl-C.
 
@@ -122,6 +123,7 @@ def serve(
         trust_code: files whose code the worker may run, for the runs whose task it is.
         device: where the workers' models compute.
         typed: the words of the command that serves, without host and port, to be typed again.
+        page: the page that is opened, as its path and query.
 
     Raises:
         TaskError: for a file of ``trust_code`` that cannot be read.
@@ -138,7 +140,7 @@ def serve(
         raise SystemExit(f"port {port} on {host} is taken; choose another: {again}")
     with logging_to(error_handler()):
         app = create_app(roots, host, device)
-        address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+        address = f"http://{f'[{host}]' if ':' in host else host}:{port}{page}"
         print(
             f"LengthLens reads {', '.join(page_frame.folder_text(r) for r in _listed(roots))} and serves {address} "
             "(Ctrl-C ends it)",

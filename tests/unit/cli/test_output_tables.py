@@ -29,6 +29,7 @@ A, B = (str(GALLERY / f"flip_flop_rotary_s{seed}") for seed in (0, 1))
 WORDS: Mapping[str, list[str]] = {
     "list": [str(GALLERY)],
     "info": [A],
+    "steps": [A],
     "compare": [A, B, str(GALLERY / "majority_nope_s0")],
     "plot": [A, "accuracy"],
     "diagnose": [A],

@@ -61,7 +61,7 @@ def test_settings_and_sentences_are_printed() -> None:
         ((A, A), "twice"),
         ((A, GALLERY / "pretrained" / "smollm2_copy"), "smollm2_copy"),
         ((A, "nowhere"), "nowhere"),
-        ((A, GALLERY), "folder of runs"),
+        ((GALLERY, "--task", "parity"), "two or more"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(words: tuple[object, ...], named: str) -> None:

@@ -18,15 +18,28 @@ def serve_app(
     host: Annotated[str, typer.Option(help="Listen on this address.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="Listen on this port.")] = 8050,
     browser: Annotated[bool, typer.Option("--open", help="Open the dashboard in a browser.")] = False,
+    filter_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--filter",
+            metavar="KEY=VALUE",
+            help="Show only these runs on the Runs page: task=parity, verdict=length-coupled, positions=rotary, "
+            "tag=TAG, or name=TEXT for runs whose name contains a text. Repeatable.",
+        ),
+    ] = None,
     trust_code: TrustCode = None,
     device: DeviceOption = "cpu",
     dtype: DtypeOption = None,
 ) -> None:
     """Start the dashboard on this machine. It contacts no other machine."""
+    from workbench.cli.runs_page_filter import runs_page_filter
+
+    page = runs_page_filter(filter_ or [])
     from workbench.dashboard.app import serve
     from workbench.models.compute_device import ComputeDevice
 
-    options = [("--device", device if device != "cpu" else None), ("--dtype", dtype)]
+    options: list[tuple[str, str | None]] = [("--device", device if device != "cpu" else None), ("--dtype", dtype)]
+    options += [("--filter", text) for text in filter_ or ()]
     options += [("--trust-code", str(file)) for file in trust_code or ()]
     given = [word for name, value in options if value for word in (name, value)]
     chosen = ComputeDevice(device, dtype or "").found()
@@ -38,4 +51,5 @@ def serve_app(
         trust_code=trust_code or (),
         device=chosen,
         typed=["lengthlens", "app", *map(str, folders or ()), *given],
+        page=page,
     )

@@ -14,8 +14,14 @@ from workbench.core.thresholds import LEVEL_TEXT
 
 def compare(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN RUN...", help="Compare these runs, each with the first one.")
+        list[Path],
+        typer.Argument(
+            metavar="RUN|DIR...", help="Compare these runs, or the measured runs in these folders, with the first one."
+        ),
     ],
+    task: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Compare only runs of this task. Default: all tasks.")
+    ] = None,
     as_json: JsonOption = False,
     as_csv: CsvOption = False,
 ) -> None:
@@ -24,10 +30,11 @@ def compare(
     A difference of accuracies is significant if its 95 % interval excludes 0. If one run was trained with the change
     that the diagnosis of the first suggests, the output reports whether the change raised accuracy.
     """
+    from workbench.cli.compared_folders import compared_folders
     from workbench.cli.run_comparison import difference_rows, opened, setting_rows
 
     refuse_both(as_json, as_csv)
-    compared = opened(runs)
+    compared = opened(compared_folders(runs, task))
     first, *others = compared
     settings = [row for other in others for row in setting_rows(first, other)]
     differences = [row for other in others for row in difference_rows(first, other)]

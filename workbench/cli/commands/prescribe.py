@@ -22,10 +22,13 @@ def prescribe(
             help="Train the new run in this folder. Default: `checkpoints/NAME-prescribed` in the working folder."
         ),
     ] = None,
+    run_now: Annotated[
+        bool, typer.Option("--run", help="Run the printed command at once. Default: only print it.")
+    ] = False,
 ) -> None:
     """Print why a run fails past its training length, and a training command that may fix the failure.
 
-    Nothing is trained. Measure the diagnosis first: `lengthlens diagnose RUN`. The printed command
+    Nothing is trained without --run. Measure the diagnosis first: `lengthlens diagnose RUN`. The printed command
     differs from that of the run only in what the diagnosis suggests:
 
     - If position encoding is the cause, it randomizes the position ids.
@@ -70,6 +73,14 @@ def prescribe(
     child = out or CHILDREN / f"{opened.path.resolve().name}-prescribed"
     print(f"This command trains the changed run in {child}:")
     print(command_line(task, options, settings, str(child)))
+    if run_now:
+        from workbench.cli.commands.train import train_one
+        from workbench.cli.train_request import TrainRequest
+        from workbench.models.compute_device import ComputeDevice
+
+        request = TrainRequest(task, options, [(path.split("."), value) for path, value in settings.items()])
+        folder, _ = train_one(request, child, ComputeDevice().found())
+        print(f"Next: lengthlens measure {folder}, then lengthlens compare {run} {folder}")
 
 
 def _refuse(folder: Path, run: Run) -> NoReturn:

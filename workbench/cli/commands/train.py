@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from workbench.cli.errors import UsageError
 from workbench.cli.options import (
     DEFAULTS,
     ONLY,
@@ -65,6 +66,8 @@ def train(
     positions: Annotated[
         str | None,
         typer.Option(
+            "--positions",
+            "--pos",
             help=f"Set the position encoding: {', '.join(ENCODINGS)}. Set its parameters with --set "
             "model.positions.base=1e5.",
             show_default=DEFAULT["positions"],
@@ -141,6 +144,15 @@ def train(
             show_default=DEFAULT["seed"],
         ),
     ] = None,
+    max_length: Annotated[
+        int | None,
+        typer.Option(
+            "--max-length",
+            "--length",
+            min=1,
+            help="Train on lengths from 1 to this number of tokens; another form of --lengths 1-N.",
+        ),
+    ] = None,
     seeds: Annotated[
         str | None,
         typer.Option(
@@ -187,6 +199,12 @@ def train(
     - training.checkpoints.log=20, training.checkpoints.linear=10
     """
     options = {name: value for name, value in locals().items() if name in TRAIN_OPTIONS}
+    if max_length is not None:
+        if lengths is not None:
+            raise UsageError(
+                f"--lengths {lengths} and --max-length {max_length} both set the training lengths; leave one out"
+            )
+        options["lengths"] = f"1-{max_length}"
     from workbench.cli.early_refusal import refuse_early
     from workbench.cli.train_request import TrainRequest
 

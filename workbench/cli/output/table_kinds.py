@@ -142,6 +142,15 @@ STEPS = TableKind(
         Field("accuracy_longest", "number", "accuracy at the longest measured length on the matched test set"),
     ),
 )
+CHECKPOINTS = TableKind(
+    "checkpoints",
+    "one checkpoint",
+    (
+        *STEPS.fields,
+        Field("bytes", "whole", "size of its weights in bytes"),
+        Field("path", "text", "folder of the checkpoint"),
+    ),
+)
 COMPARED = TableKind(
     "runs",
     "one of the compared runs",
@@ -328,6 +337,7 @@ COST = TableKind(
 TABLES: dict[str, tuple[TableKind, ...]] = {
     "list": (RUNS,),
     "info": (RUN, LENGTHS, STEPS),
+    "steps": (CHECKPOINTS,),
     "compare": (COMPARED, SETTINGS, DIFFERENCES),
     "plot": (POINTS,),
     "diagnose": (DIAGNOSIS, INTERVENTIONS),

@@ -118,7 +118,16 @@ def test_help_names_every_scheme_law_and_default() -> None:
 def test_every_option_that_is_stored_is_a_parameter_of_the_command() -> None:
     parameters = list(signature(train).parameters)
     assert [name for name in parameters if name in TRAIN_OPTIONS] == list(TRAIN_OPTIONS)
-    assert set(parameters) - set(TRAIN_OPTIONS) == {"task", "out", "start", "set_", "device", "dtype", "seeds"}
+    assert set(parameters) - set(TRAIN_OPTIONS) == {
+        "task",
+        "out",
+        "start",
+        "set_",
+        "device",
+        "dtype",
+        "seeds",
+        "max_length",
+    }
 
 
 def test_a_new_option_is_one_entry_besides_the_parameter(monkeypatch: pytest.MonkeyPatch) -> None:

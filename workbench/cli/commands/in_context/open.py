@@ -98,6 +98,8 @@ def open_model(
     from workbench.tasks.known_tasks import task_label
     from workbench.tasks.presented.presentation import presentation as presented
 
+    if relink is None:
+        refuse_run(folder)
     chosen = ComputeDevice(device, dtype or "").found()
     folders = found_revisions(folder, revisions)
     if relink is not None:
@@ -124,6 +126,41 @@ def open_model(
         "tokens."
     )
     print(f"Next: lengthlens measure {named}")
+
+
+def refuse_run(folder: Path) -> None:
+    """Refuse a run of LengthLens, or the name of one, instead of the folder of a model.
+
+    Raises:
+        UsageError: naming the run and the command that opens it.
+    """
+    from workbench.table.walk import is_run
+
+    if (folder / "config.json").exists():
+        return
+    run = folder if is_run(folder) else None if folder.exists() else run_named(str(folder))
+    if run is not None:
+        raise UsageError(
+            f"{folder} is a run of LengthLens, not the folder of a Hugging Face model; lengthlens app {run} opens it "
+            "in the browser"
+        )
+
+
+def run_named(name: str) -> Path | None:
+    """The run of this name below `checkpoints`, else in the gallery; None where no run has it."""
+    from workbench.runs import gallery
+    from workbench.runs.errors import RunError
+    from workbench.runs.run import find_runs
+
+    for root in (Path("checkpoints"), gallery()):
+        try:
+            runs = find_runs(root, [])
+        except RunError:
+            continue
+        for run in runs:
+            if name in (run.name, run.path.name):
+                return root / run.name
+    return None
 
 
 def wordings_of(presentation: str, template: int | None, templates: int | None) -> list[int]:

@@ -1,0 +1,43 @@
+"""The filters of ``lengthlens app --filter`` as the address of the Runs page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workbench.cli.errors import UsageError
+from workbench.core.errors import shown
+from workbench.core.suggest import nearest
+from workbench.core.verdicts import WORDS
+
+FIELDS = {"task": "task", "verdict": "verdict", "positions": "positions", "tag": "tag", "name": "text"}
+"""Key of ``--filter`` -> field of :class:`~workbench.dashboard.state.filters.Filters`."""
+
+
+def runs_page_filter(texts: Sequence[str]) -> str:
+    """Path and query of the Runs page under filters ``KEY=VALUE``; ``/`` without any.
+
+    Example:
+
+        >>> runs_page_filter(["task=parity", "verdict=length-coupled"])
+        '/?verdict=length-coupled&task=parity'
+
+    Raises:
+        UsageError: for a filter without ``=``, an unknown key, a key that is given twice, or an unknown verdict.
+    """
+    if not texts:
+        return "/"
+    from workbench.dashboard.state.filters import Filters, write_filters
+
+    filters: dict[str, str] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals or not value:
+            raise UsageError(f"--filter takes KEY=VALUE, e.g. task=parity, not {shown(text)}")
+        if key not in FIELDS:
+            raise UsageError(f"--filter has no key {shown(key)}; {nearest(key, FIELDS)}")
+        if FIELDS[key] in filters:
+            raise UsageError(f"--filter names {key} twice; give it once")
+        if key == "verdict" and value not in WORDS:
+            raise UsageError(f"--filter verdict={shown(value)}: there is no such verdict; {nearest(value, WORDS)}")
+        filters[FIELDS[key]] = value
+    return write_filters(Filters(**filters))  # type: ignore[arg-type]  # the fields are those of FIELDS, all texts
