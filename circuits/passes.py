@@ -33,12 +33,13 @@ CANARY_TOKENS = 8
 
 
 class DeadHookError(LensError, RuntimeError):
-    """An edit that cannot change, or did not change, what the model computes."""
+    """Raised for an edit that cannot change, or did not change, what the model computes."""
 
 
 @dataclass(frozen=True)
 class Clean:
-    """A clean forward pass, kept so that edited passes need not repeat the blocks before the edit.
+    """The stored activations of a forward pass without edits, so that edited passes need not repeat the blocks before
+    the edit.
 
     Attributes:
         tokens: ``[batch, pos]``.

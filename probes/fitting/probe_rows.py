@@ -22,12 +22,13 @@ MID, POST = ".hook_resid_mid", ".hook_resid_post"
 
 
 class ProbeError(LensError, ValueError):
-    """A probe that cannot be computed; the message states the reason and what to do."""
+    """Raised for a probe that cannot be computed; the message states the reason and what to do."""
 
 
 @dataclass(frozen=True)
 class ProbeRows:
-    """Rows of the residual stream at one prefix length (or, for position, in the band that ends there).
+    """Vectors of the residual stream at one prefix length with their labels (for position: from a range of positions
+    that ends there).
 
     Attributes:
         x: residual stream at every site (the embedding first, then in and after each block), float32.
@@ -57,7 +58,7 @@ class ProbeRows:
 
 @dataclass(frozen=True)
 class RowPlaces:
-    """The positions in a batch from which rows are taken, and their labels.
+    """The positions in a batch at which vectors are taken, and their labels.
 
     Attributes:
         at: (sequence, index on the position axis) of every row.
@@ -93,7 +94,7 @@ class RowPlaces:
 
 
 class RowCollector(Observer):
-    """Copies rows out of a forward pass.
+    """An observer that copies vectors of the residual stream out of a forward pass.
 
     Args:
         batch: the sequences.

@@ -24,13 +24,13 @@ T = TypeVar("T", Source, "Condition")
 
 
 def as_tuple(value: T | Sequence[T]) -> tuple[T, ...]:
-    """One source or condition, or several, as a tuple."""
+    """Return a tuple of sources or conditions, also if a single one is given."""
     return tuple(value) if isinstance(value, Sequence) else (value,)
 
 
 @dataclass(frozen=True)
 class Row:
-    """One reduced number that a claim rests on.
+    """One number on which the decision about a claim is based.
 
     Attributes:
         quantity: what it is a value of; conditions name it.
@@ -74,13 +74,13 @@ class Row:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The interval; of an exact number, the number twice."""
+        """The 95 % interval as (low, high); for an exact number, the number twice."""
         return (self.value if self.low is None else self.low, self.value if self.high is None else self.high)
 
 
 @dataclass(frozen=True)
 class Condition:
-    """When a claim holds: bounds on a quantity, for every one of its items.
+    """Bounds on a quantity within which a claim holds. They apply to each of the claim's settings.
 
     Attributes:
         quantity: which rows it is about.
@@ -110,7 +110,9 @@ class Condition:
             )
 
     def side(self, low: float, high: float, expected: float | None = None) -> Side:
-        """On which side of its thresholds an interval lies as a whole; a number is one with equal ends."""
+        """Return whether an interval is entirely on the claim's side of the bounds, entirely on the other, or neither.
+        For a number, pass it as both ends.
+        """
         sides: list[Side] = []
         if self.near is not None:
             if expected is None:
@@ -140,7 +142,8 @@ class Condition:
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim.
+    """A published claim, or a question of our own, with the function that computes its rows and the conditions under
+    which it holds.
 
     Attributes:
         id: e.g. ``QB01``.
@@ -191,28 +194,28 @@ class Claim:
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
     def formerly(self, verdict: str) -> Claim:
-        """The claim with a verdict as :attr:`former`."""
+        """Return the claim with its verdict under the former rule, as :attr:`former`."""
         return replace(self, former=verdict)
 
     @property
     def source(self) -> str:
-        """The sources in plain text."""
+        """The claim's sources in plain text."""
         return "; ".join(map(str, self.sources))
 
     @property
     def holds_if(self) -> str:
-        """The conditions in words."""
+        """The conditions under which the claim holds, in words."""
         return "; ".join(map(str, self.conditions)) or "a description: nothing to hold"
 
     @property
     def trained(self) -> bool:
-        """Whether it needs runs."""
+        """Whether deciding the claim needs trained models."""
         return self.kind in ("T", "TM")
 
 
 @dataclass(frozen=True)
 class Suite:
-    """Claims that are reproduced together.
+    """A group of claims that one command reproduces together.
 
     Attributes:
         name: e.g. ``crasp-exact``.
@@ -226,7 +229,7 @@ class Suite:
 
     @property
     def minutes(self) -> float:
-        """CPU minutes of all claims, each run counted once."""
+        """The CPU minutes that all claims take together. A run that several claims use counts once."""
         runs: dict[str, float] = {}
         for cell in (cell for claim in self.claims for cell in claim.cells):
             for recipe in map(cell.recipe, cell.seeds):

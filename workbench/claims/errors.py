@@ -6,4 +6,4 @@ from workbench.core.errors import LensError
 
 
 class ClaimError(LensError, ValueError):
-    """A suite or claim that does not exist, or a table of claims that cannot be read."""
+    """Raised for a claim or group of claims that does not exist, or a table of claims that cannot be read."""

@@ -12,7 +12,7 @@ from workbench.claims.errors import ClaimError
 
 @dataclass(frozen=True)
 class Paper:
-    """One paper.
+    """A paper whose claims are tested.
 
     Attributes:
         key: its key in ``docs/references.bib``.
@@ -32,19 +32,19 @@ class Paper:
 
     @property
     def name(self) -> str:
-        """Last names and year: ``Huang et al. 2024``; all last names up to three authors."""
+        """Last names and year: ``Huang et al. 2024``. Up to three authors are all named."""
         last = [author.split()[-1] for author in self.authors]
         names = f"{last[0]} et al." if len(last) > 3 else " and ".join(filter(None, [", ".join(last[:-1]), last[-1]]))
         return f"{names} {self.year}"
 
     @property
     def url(self) -> str:
-        """Address of its page on arXiv."""
+        """The address of the paper's page on arXiv."""
         return f"https://arxiv.org/abs/{self.arxiv}"
 
     @property
     def entry(self) -> str:
-        """Its BibTeX entry."""
+        """Return the paper's BibTeX entry."""
         fields = {
             "author": " and ".join(self.authors),
             "title": f"{{{self.title}}}",
@@ -58,19 +58,21 @@ class Paper:
         return "\n".join([f"@misc{{{self.key},", *lines, "}", ""])
 
     def states(self, place: str) -> Source:
-        """A claim that the paper states in a section, theorem, table or figure."""
+        """Return the source of a claim that the paper states in a section, theorem, table or figure."""
         if not place:
             raise ClaimError(f"a statement of {self.name} needs its section in the paper; without one call reading()")
         return Source(self, place)
 
     def reading(self, place: str = "") -> Source:
-        """A claim that is our reading of a part of the paper; without ``place``, of the paper as a whole."""
+        """Return the source of a claim that is our interpretation of a part of the paper, or without ``place`` of the
+        whole paper.
+        """
         return Source(self, place, ours=True)
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a claim comes from.
+    """The origin of a claim: a paper and a part of it, or our own question.
 
     Attributes:
         paper: the paper; None for a question of our own.
@@ -85,7 +87,7 @@ class Source:
 
     @property
     def kind(self) -> str:
-        """Who makes the claim."""
+        """Who makes the claim, in words: the paper, our interpretation of it, or LengthLens."""
         return "our own question" if self.paper is None else "our reading" if self.ours else "statement of the paper"
 
     def __str__(self) -> str:
@@ -93,7 +95,7 @@ class Source:
         return self.text(f"{self.paper.name}, arXiv {self.paper.arxiv}" if self.paper else "")
 
     def text(self, paper: str) -> str:
-        """The source with the paper written in a given way.
+        """Return the source as text, with the paper written in the given way.
 
         Args:
             paper: name and identifier of the paper, e.g. with links.
@@ -102,7 +104,7 @@ class Source:
 
 
 def own_question(question: str) -> Source:
-    """A claim that no paper makes."""
+    """Return the source of a claim that no paper makes."""
     return Source(None, question, ours=True)
 
 
@@ -169,7 +171,7 @@ RESULT_FILES = "result files of the published code"
 
 
 def bibliography() -> str:
-    """The text of ``docs/references.bib``."""
+    """Return the text of ``docs/references.bib``."""
     head = "% The papers that claims come from. `make readmes` writes this from workbench/claims/papers.py.\n"
     return "\n".join([head, *(paper.entry for paper in sorted(PAPERS, key=lambda paper: paper.key))])
 

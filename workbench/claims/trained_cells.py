@@ -42,7 +42,7 @@ LOSSES = 0.05
 
 @dataclass(frozen=True)
 class Request:
-    """A request for a statistic of every run of a cell.
+    """A request to compute one statistic for every run of a configuration.
 
     Attributes:
         name: of a statistic of :mod:`workbench.claims.trained.run_statistics`, or of a measurement of the workbench.
@@ -54,7 +54,7 @@ class Request:
 
     @property
     def key(self) -> str:
-        """What distinguishes the request from others in the table of runs."""
+        """What distinguishes the request from other requests, in the table of runs."""
         return f"{self.name} {canonical(dict(self.settings))}" if self.settings else self.name
 
 
@@ -79,7 +79,7 @@ VERDICT = Request("behaviour", {"lengths": [2, 4, 8], "sequences": 256, "only": 
 
 @dataclass(frozen=True)
 class TrainedCell:
-    """A run for each of some seeds.
+    """A configuration to train, with its seeds: one run for each seed.
 
     Attributes:
         name: what pages call it; the same name means the same cell in every suite.
@@ -102,7 +102,7 @@ class TrainedCell:
     start: TrainedCell | None = None
 
     def config(self, seed: int, start: Start | None = None) -> RunConfig:
-        """The run of a seed.
+        """Return the settings of the run with a seed.
 
         Args:
             seed: of weights and data.
@@ -124,28 +124,28 @@ class TrainedCell:
         )
 
     def recipe(self, seed: int) -> str:
-        """What stands for the run of a seed: a hash of all that the cell states of it."""
+        """Return the key of the run with a seed in the table of runs: a hash of all its settings."""
         stated = {"task": self.task, "parameters": self.parameters, "model": self.model, "training": self.training}
         # Named where there is one, so that cells without keep the rows that they have.
         begun = {"start": self.start.recipe(seed)} if self.start else {}
         return key_of({**stated, **begun, "seed": seed})
 
     def also(self, *requests: Request) -> TrainedCell:
-        """The same cell with more that is measured."""
+        """Return the same configuration with further statistics to compute."""
         return replace(self, requests=(*self.requests, *(each for each in requests if each not in self.requests)))
 
     def on(self, *seeds: int) -> TrainedCell:
-        """The same cell on other seeds."""
+        """Return the same configuration with other seeds."""
         return replace(self, seeds=seeds)
 
     @property
     def longest(self) -> int:
-        """The longest length of a batch."""
+        """Return the longest length of a training batch."""
         return int(self.training["curriculum"]["high"])
 
     @property
     def seconds(self) -> float:
-        """Seconds of one core that a run takes with what is measured of it, roughly."""
+        """Return roughly how many seconds a run takes on one core, including its statistics."""
         width, layers, steps = self.model["d_model"], self.model["n_layers"], self.training["steps"]
         tokens = self.training["batch_size"] * (self.training["curriculum"]["low"] + self.longest) / 2
         scan, slow = (7.0, 1.5) if self.model.get("architecture") == "ssm" else (1.0, 1.0)
@@ -156,7 +156,7 @@ class TrainedCell:
 
     @property
     def scale(self) -> str:
-        """The settings, in words."""
+        """Return the settings, in words."""
         machine = "state-space" if self.model.get("architecture") == "ssm" else "transformer"
         law = self.training["curriculum"]
         begun = f", begun from the runs of {self.start.name}" if self.start else ""
@@ -169,7 +169,7 @@ class TrainedCell:
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """A run that some claims need.
+    """A run that claims need, with the statistics to compute for it.
 
     Attributes:
         recipe: what stands for it in the table of runs.
@@ -185,12 +185,12 @@ class PlannedRun:
 
     @property
     def start(self) -> str:
-        """Recipe of the run whose weights it begins from; "" where they are random."""
+        """Return the key of the run from whose weights the training starts; "" if it starts from random weights."""
         return self.cell.start.recipe(self.seed) if self.cell.start else ""
 
 
 def encoding(name: str, longest: int, reach: int) -> dict[str, Any]:
-    """Position encoding, as fields of the model's config.
+    """Return the fields of a model's config for a position encoding.
 
     Args:
         name: ``nope`` (none), ``ape`` (learned, with a random offset in training), ``arange`` (learned, without

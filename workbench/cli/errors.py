@@ -25,7 +25,7 @@ GOES_ON = "Interrupted; what was finished is kept, and the same command continue
 
 
 class Stopping(SystemExit):
-    """Leaving after Ctrl-C or SIGTERM with a sentence of one's own."""
+    """Raised to leave the program after Ctrl-C or SIGTERM with a sentence of its own."""
 
     def __init__(self, sentence: str, status: int = INTERRUPTED) -> None:
         super().__init__(status)
@@ -33,7 +33,7 @@ class Stopping(SystemExit):
 
 
 def guarded(command: Callable[..., Any]) -> int:
-    """Call a command; print one sentence for an error, keep its traceback, and return the exit status.
+    """Call a command, and return its exit status. An error is printed as one sentence, and its traceback is logged.
 
     With ``--debug`` among the arguments, or ``LENGTHLENS_DEBUG=1``, every error is raised again instead.
     """
@@ -120,7 +120,7 @@ PLAIN = str.maketrans(
 
 
 def readable_everywhere() -> None:
-    """Let output in a narrow encoding replace what it cannot write, and not end in an error."""
+    """Make the output replace characters that its encoding lacks, instead of raising an error."""
     codecs.register_error("lengthlens", _replaced)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -137,7 +137,7 @@ def _replaced(error: UnicodeError) -> tuple[str | bytes, int]:
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """Let SIGTERM end the block as Ctrl-C does: workers end, and one sentence is printed."""
+    """Let SIGTERM end the ``with`` block as Ctrl-C does: workers end, and one sentence is printed."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
@@ -146,7 +146,7 @@ def terminable() -> Iterator[None]:
 
 
 def say(error: BaseException) -> str | None:
-    """The sentence for an error that the user can correct, or None for any other error."""
+    """Return the sentence for an error that the user can correct; None for any other error."""
     return _cut(explained(error)) if is_expected(error) else None
 
 
@@ -156,4 +156,4 @@ def _cut(sentence: str) -> str:
 
 
 class UsageError(LensError, ValueError):
-    """An option whose value cannot be read."""
+    """Raised for an option whose value is not valid."""

@@ -67,7 +67,7 @@ DEFAULTS: Mapping[str, Any] = {name: option.default for name, option in TRAIN_OP
 
 
 def completing(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    """For ``autocompletion``: what a shell completes an option or an argument to, after a comma again."""
+    """Return a function for shell completion (``autocompletion``) of a list of names separated by commas."""
 
     def matching(incomplete: str) -> list[str]:
         before, comma, begun = incomplete.rpartition(",")
@@ -132,7 +132,7 @@ TimeLimitOption = Annotated[
 
 
 def trusting(task: Task) -> str:
-    """The option that allows a command to run the code of a run's task; "" for a task known by name."""
+    """Return the option that permits a command to run the code of a task's file; "" for a task known by name."""
     from workbench.tasks.registry import stored
     from workbench.tasks.source_code import trust_option
 
@@ -147,7 +147,9 @@ ONLY: Mapping[str, tuple[str, ...]] = {
 
 
 def suggestions(task: Task, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The given options with those that a task suggests for their architecture (None = not given)."""
+    """Return the given options, completed by those that a task suggests for their architecture. None means not
+    given.
+    """
     found = dict(task.suggested)
 
     def chosen(option: str) -> Any:
@@ -163,7 +165,7 @@ def suggestions(task: Task, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def resolved(options: Mapping[str, Any], suggested: Mapping[str, Any], task: str) -> dict[str, Any]:
-    """Every option with a value: the user's, else what the task suggests, else the general default.
+    """Return a value for every option: the user's; without one, the task's suggestion; without either, the default.
 
     Args:
         options: what the user gave; None = not given.
@@ -193,7 +195,7 @@ def resolved(options: Mapping[str, Any], suggested: Mapping[str, Any], task: str
 
 
 def length_range(text: str) -> tuple[int, int]:
-    """``LOW-HIGH`` or a single length, as (low, high).
+    """Parse ``LOW-HIGH`` or a single length, and return (low, high).
 
     Raises:
         UsageError: for anything else.
@@ -210,7 +212,7 @@ def length_range(text: str) -> tuple[int, int]:
 
 
 def seed_list(text: str, seed: int | None = None, settings: Sequence[tuple[Sequence[str], Any]] = ()) -> list[int]:
-    """The seeds that ``--seeds`` names: a range ``0-4``, a list ``0,1,2``, or a number of seeds ``3``.
+    """Parse ``--seeds``: a range ``0-4``, a list ``0,1,2``, or a number of seeds ``3``.
 
     Args:
         text: the value of ``--seeds``.
@@ -244,7 +246,7 @@ def seed_list(text: str, seed: int | None = None, settings: Sequence[tuple[Seque
 
 
 def share_of(text: str | None) -> Share:
-    """``K/M`` as a share of the work; all of it without.
+    """Parse ``K/M`` as the K-th of M shares of the work; an empty text means all of it.
 
     Raises:
         UsageError: for anything else, and for a K outside 1 to M.
@@ -264,7 +266,7 @@ def _number(digits: str) -> int:
 
 
 def integers(text: str, option: str, other: str = "") -> list[int]:
-    """A comma-separated list of integers.
+    """Parse a comma-separated list of integers.
 
     Args:
         text: what was given.
@@ -285,7 +287,7 @@ def integers(text: str, option: str, other: str = "") -> list[int]:
 
 
 def assignments(pairs: Sequence[str]) -> list[tuple[list[str], Any]]:
-    """``a.b=value`` settings as (path, value); values are JSON where they parse as JSON, else text.
+    """Parse settings ``a.b=value`` into (path, value). A value that is not valid JSON is a text.
 
     Raises:
         UsageError: for a setting without ``=``, an empty part of a path, or a value that is not plain data.
@@ -307,7 +309,7 @@ def assignments(pairs: Sequence[str]) -> list[tuple[list[str], Any]]:
 
 
 def settings_of(pairs: Sequence[tuple[Sequence[str], Any]]) -> dict[str, dict[str, Any]]:
-    """``circuits.hardmax.window=8``, read as a path and a value, as settings per measurement.
+    """Parse settings such as ``circuits.hardmax.window=8``, and return them by measurement.
 
     Raises:
         UsageError: for a path that names no setting.
@@ -321,7 +323,7 @@ def settings_of(pairs: Sequence[tuple[Sequence[str], Any]]) -> dict[str, dict[st
 
 
 def task_parameters(texts: Sequence[str]) -> dict[str, Any]:
-    """Parameters of a task as ``--task`` takes them: ``k=12,least=12``, or an option for each.
+    """Parse the parameters of a task from options ``--task k=12,least=12`` or one option per parameter.
 
     Raises:
         UsageError: for a part without ``=``, an invalid name, a name that is given twice, or a value that is not plain

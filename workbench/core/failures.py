@@ -39,13 +39,13 @@ SHOWN_CODE = ("<ipython-input", "<stdin>", "<string>")
 
 
 def debugging() -> bool:
-    """Whether errors are raised again instead of being caught."""
+    """Whether errors are raised with a traceback instead of being caught (``--debug``)."""
     return os.environ.get(DEBUG, "") not in ("", "0")
 
 
 @contextmanager
 def logging_to(handler: logging.Handler) -> Iterator[None]:
-    """Send the log records of LengthLens to ``handler`` inside this block."""
+    """Send the log records of LengthLens to ``handler`` inside the ``with`` block."""
     LOG.addHandler(handler)
     try:
         yield
@@ -62,7 +62,8 @@ def isolated(
     exits: bool = False,
     passes: type[Exception] | tuple[type[Exception], ...] = (),
 ) -> Iterator[None]:
-    """Run one of many independent steps. An error ends only this step, and is reported in one sentence.
+    """Run the ``with`` block as one of many independent steps: an error ends only this step, and is reported in one
+    sentence.
 
     Args:
         report: called with the sentence. An error that was written for readers supplies its own message.
@@ -86,7 +87,7 @@ def isolated(
 
 
 class Repeats(logging.Filter):
-    """Drops a log record that equals a record of the last minute.
+    """A logging filter that drops a record equal to one of the last minute.
 
     A measurement may fail in the same way at every length, and a page sends its request every second. This filter is
     for handlers, which receive the records of all packages.
@@ -99,7 +100,7 @@ class Repeats(logging.Filter):
         self._seen: dict[tuple[str, ...], float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether the record is new."""
+        """Whether no equal record was logged in the last minute."""
         key = (record.name, record.getMessage(), record.__dict__.get("asked", ""))
         if record.created - self._seen.get(key, -self.SECONDS) < self.SECONDS:
             return False
@@ -136,7 +137,7 @@ def log_failure(error: BaseException, what: str = "", *, foreign: bool = False, 
 
 
 def explained(error: BaseException, *, foreign: bool = False) -> str:
-    """The explanation of an error for the reader: its own message, or the line that raised it and who has to fix the
+    """Return the explanation of an error for the user: its own message, or which line raised it and who has to fix the
     code.
 
     An error in a task file or a plug-in names the line of its author's code. Errors of the machine (an unreadable file,
@@ -155,12 +156,13 @@ def explained(error: BaseException, *, foreign: bool = False) -> str:
 
 
 def is_defect(error: BaseException) -> bool:
-    """Whether an error is a defect of LengthLens: not expected, and not raised by code of a plug-in or a task file."""
+    """Whether an error is a defect of LengthLens: neither expected nor raised by code of a plug-in or a task file."""
     return not is_expected(error) and _frames(error).author is None
 
 
 def is_expected(error: BaseException) -> bool:
-    """Whether an error has a message with which the user can continue: an error for readers, or one of the machine.
+    """Whether the message of an error lets the user continue: the error was written for users, or the machine caused
+    it.
 
     An error of the machine that is raised in a task file or a plug-in does not count: its author has to know the line.
     """
@@ -168,7 +170,7 @@ def is_expected(error: BaseException) -> bool:
 
 
 def clause(error: BaseException) -> str:
-    """An error as one clause: its type and the first line of its message."""
+    """Return an error as one clause: its type and the first line of its message."""
     if isinstance(error, SystemExit):
         return f"it ends the program by sys.exit({'' if error.code is None else repr(error.code)})"
     message = str(error).strip().partition("\n")[0][:LONGEST].rstrip(".")
@@ -177,7 +179,9 @@ def clause(error: BaseException) -> str:
 
 
 def machine_error_sentence(error: BaseException) -> str:
-    """The sentence for an error of the machine, or of values that do not fit. Such an error needs no change of code."""
+    """Return the message for an error that needs no change of code: one of the machine, or of values that do not
+    fit.
+    """
     from pydantic import ValidationError
 
     if isinstance(error, ValidationError):
@@ -201,7 +205,7 @@ def _field(error: object) -> str:
 
 
 def as_sentence(explanation: str) -> str:
-    """An explanation as a complete sentence, for a page."""
+    """Return an explanation as a complete sentence, for a page of the dashboard."""
     return f"{explanation[:1].upper()}{explanation[1:].rstrip('.')}."
 
 
@@ -219,7 +223,7 @@ class Line(NamedTuple):
 
 
 class Frames(NamedTuple):
-    """The lines of a traceback that matter for the explanation.
+    """The lines of a traceback that are needed to explain an error.
 
     Attributes:
         first: the first line of LengthLens below the code that caught the error.

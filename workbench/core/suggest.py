@@ -15,7 +15,8 @@ MOST_NAMED = 3
 
 
 def near_names(name: object, known: Iterable[str]) -> tuple[str, ...]:
-    """The known names that are similar to a given one, the most similar first; empty if the value is not a string.
+    """Return the known names that are similar to a given one, the most similar first; empty if the given value is not a
+    text.
 
     Args:
         name: the given value: a name, or anything else in its place.
@@ -27,7 +28,7 @@ def near_names(name: object, known: Iterable[str]) -> tuple[str, ...]:
 
 
 def nearest(name: object, known: Iterable[str], otherwise: str = "") -> str:
-    """``did you mean ...?`` if a known name is similar, else ``otherwise``, or the list of all known names.
+    """Return ``did you mean ...?`` if a known name is similar; otherwise ``otherwise``, or the list of all known names.
 
     Args:
         name: the given value: a name, or anything else in its place.

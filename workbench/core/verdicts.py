@@ -145,7 +145,7 @@ StratumLabel = Literal["fail", "hold", "open"]
 
 
 class StratumKind(NamedTuple):
-    """The meaning of a label of hard inputs, for one stratum or for all strata of a task together.
+    """The meaning of a label for one kind of hard inputs (a *stratum*), or for all kinds of a task together.
 
     Attributes:
         one: the verb for one stratum.
@@ -172,7 +172,7 @@ WORDS: dict[str, str] = {label: kind.word for label, kind in VERDICTS.items()} |
 
 
 def verdict_kind(label: str) -> VerdictKind:
-    """The :class:`VerdictKind` of a label.
+    """Return the meaning and the colours of a verdict, from its label.
 
     Raises:
         KeyError: for a label that no verdict has.
@@ -184,7 +184,7 @@ def verdict_kind(label: str) -> VerdictKind:
 
 @dataclass(frozen=True)
 class Since:
-    """When in training the last verdict began: after step ``low``, and at step ``high`` at the latest.
+    """The training steps between which the last verdict began: after step ``low``, and at step ``high`` at the latest.
 
     Attributes:
         low: the last step with another decided verdict; None if there is no such step.
@@ -205,7 +205,7 @@ class Since:
 
 
 def since(labels: Mapping[int, str]) -> Since | None:
-    """When the verdict of the last checkpoint began; None if that verdict is undecided or missing.
+    """Return when the verdict of the last checkpoint began; None if that verdict is undecided or missing.
 
     Undecided steps in between neither confirm nor contradict the verdict.
 

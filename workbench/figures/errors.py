@@ -8,7 +8,7 @@ from workbench.figures.offered import offered
 
 @offered
 class NotMeasured(LookupError):
-    """A figure's rows are not in the frame.
+    """Raised when the table lacks the rows that a figure draws.
 
     Attributes:
         measurement: name of the measurement whose rows are missing, e.g. ``probes.summary``.
@@ -26,23 +26,25 @@ class NotMeasured(LookupError):
 
 @offered
 class NotApplicable(NotMeasured):
-    """According to a figure's rows the measurement does not apply to this model; the message gives the reason."""
+    """Raised when a figure's rows state that the measurement does not apply to this model; the message gives the
+    reason.
+    """
 
 
 @offered
 class Undefined(NotMeasured):
-    """A figure's rows were measured, and have no value; the message is why."""
+    """Raised when a figure's rows were measured but have no value; the message gives the reason."""
 
 
 @offered
 class NotShared(NotMeasured):
-    """Two runs share no measured step and length; the message lists those of each run."""
+    """Raised when two runs share no measured step and length; the message lists the steps and lengths of each run."""
 
 
 @offered
 class AmbiguousRows(LensError, ValueError):
-    """Several rows match what a figure needs; the message names the column by which to keep one."""
+    """Raised when more rows match than a figure can draw; the message names the column to filter by."""
 
 
 class ExportError(LensError, ValueError):
-    """A figure that cannot be written to a file; the message gives the reason and what to do."""
+    """Raised when a figure cannot be written to a file; the message gives the reason and what to do."""

@@ -9,7 +9,7 @@ Theme = Literal["light", "dark"]
 
 
 class Look(NamedTuple):
-    """Theme, and base text size in pixels."""
+    """The look of a figure: theme, and base text size in pixels."""
 
     theme: Theme = "light"
     size: int = 11
@@ -20,7 +20,7 @@ LIGHT = Look()
 
 
 def with_look(keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """Keywords of a figure in which ``theme`` and ``size``, if they are given, have become its ``look``."""
+    """Return the keyword arguments of a figure with ``theme`` and ``size``, if given, combined into one ``look``."""
     look = keywords.get("look", LIGHT)
     theme, size = keywords.get("theme", look.theme), keywords.get("size", look.size)
     return {

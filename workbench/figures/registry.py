@@ -24,7 +24,7 @@ Q = ParamSpec("Q")
 
 
 class Figure(Generic[Q]):
-    """A figure: call it to draw; :meth:`data` returns exactly the rows that it draws.
+    """A figure that is drawn when it is called; :meth:`data` returns exactly the rows that it draws.
 
     Each of both functions is passed the arguments that it names. Callers may pass any kind of rows, and ``theme`` and
     ``size`` in place of ``look``. A figure of the rows of one run also takes ``run``, the name of the run to draw, and
@@ -78,7 +78,7 @@ class Figure(Generic[Q]):
     @overload
     def data(self, *args: Any, **kwargs: Any) -> pd.DataFrame: ...
     def data(self, *args: Any, **kwargs: Any) -> Any:
-        """Exactly the rows that the figure draws, in the kind they came in.
+        """Return exactly the rows that the figure draws, as a table of the type that was passed in.
 
         Takes the arguments of the figure. Those that only the drawing needs are optional.
         """
@@ -90,7 +90,7 @@ class Figure(Generic[Q]):
         return in_kind_of(frames.values(), rows)
 
     def plain(self, *args: Any, **kwargs: Any) -> Drawing:
-        """The figure without plotly's checks, see :mod:`workbench.figures.style.plain_figure`."""
+        """Draw the figure without plotly's checks, see :mod:`workbench.figures.style.plain_figure`."""
         with plain_figures():
             return self(*args, **kwargs)
 
@@ -158,7 +158,7 @@ def figure(*, rows: Callable[Concatenate[Frame, Frame, ...], Frame]) -> OfTwo: .
 @overload
 def figure(*, rows: Callable[Concatenate[Frame, ...], Frame]) -> OfRows: ...
 def figure(*, rows: Any) -> Any:
-    """Offer a figure of the rows of one run or of two.
+    """Register the decorated function as a figure of the rows of one run or of two.
 
     The drawing takes the rows that it draws as ``data``, then all rows of each run, as ``rows`` does.
 
@@ -169,7 +169,7 @@ def figure(*, rows: Any) -> Any:
 
 
 def figure_of_pass(*, rows: Callable[..., pd.DataFrame]) -> OfPass:
-    """Offer a figure of one pass through a model.
+    """Register the decorated function as a figure of one forward pass of a model.
 
     The drawing takes arrays and no rows.
 
@@ -180,7 +180,7 @@ def figure_of_pass(*, rows: Callable[..., pd.DataFrame]) -> OfPass:
 
 
 class Lines(Generic[Q]):
-    """A description of lines over training and over prefix length; :meth:`over` makes both figures from it.
+    """A figure of lines that exists over training and over prefix length; :meth:`over` makes both figures from it.
 
     Both functions take ``step`` and ``length``, and one of the two is None: lines over training are at one prefix
     length, lines over prefix length at one step.
@@ -195,7 +195,7 @@ class Lines(Generic[Q]):
         self.draw, self.rows = draw, rows
 
     def over(self, axis: Literal["step", "length"]) -> Figure[Q]:
-        """The figure over ``step`` (at one prefix length) or over ``length`` (at one step), offered."""
+        """Register and return the figure over ``step`` (at one prefix length) or over ``length`` (at one step)."""
         place, ending, words = _OVER[axis]
         signature = inspect.signature(self.draw)
         parameters = dict(signature.parameters)

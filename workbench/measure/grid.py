@@ -106,7 +106,8 @@ def exact_multiples(grid: Grid, task: Task, factors: Sequence[float]) -> list[in
 
 
 def within_training(grid: Grid, measurement: str, does: str) -> str:
-    """Return why a measurement of lengths past N refuses named lengths below N; "" if no such length is named.
+    """Return why a measurement that needs lengths beyond N refuses named lengths below N; "" if no such length is
+    named.
 
     Args:
         grid: the grid of the checkpoint.

@@ -29,7 +29,7 @@ Bounds = tuple[float, float]
 
 
 class Ends(NamedTuple):
-    """An interval with a note about it. The ends are None where no interval exists."""
+    """The two ends of an interval, with a note about it. The ends are None if there is no interval."""
 
     low: float | None
     high: float | None
@@ -37,7 +37,7 @@ class Ends(NamedTuple):
 
 
 def wilson(k: int, n: int, level: float = LEVEL) -> tuple[float, float]:
-    """Score interval of a share, from ``k`` successes out of ``n`` (Wilson 1927).
+    """Return the score interval of a share, for ``k`` successes out of ``n`` (Wilson 1927).
 
     Raises:
         ValueError: unless 0 <= k <= n and n >= 1.
@@ -52,7 +52,7 @@ def wilson(k: int, n: int, level: float = LEVEL) -> tuple[float, float]:
 
 
 def clopper_pearson(k: int, n: int, level: float = LEVEL) -> tuple[float, float]:
-    """Exact interval of a share, from ``k`` successes out of ``n`` (Clopper and Pearson 1934).
+    """Return the exact interval of a share, for ``k`` successes out of ``n`` (Clopper and Pearson 1934).
 
     Raises:
         ValueError: unless 0 <= k <= n and n >= 1.
@@ -63,7 +63,8 @@ def clopper_pearson(k: int, n: int, level: float = LEVEL) -> tuple[float, float]
 
 @lru_cache(1 << 16)
 def lower_limit(k: int, n: int, error: float) -> float:
-    """Exact one-sided lower limit of a share: it is above the truth with probability at most ``error``.
+    """Return the exact one-sided lower limit of a share, which exceeds the true share with probability at most
+    ``error``.
 
     Raises:
         ValueError: unless 0 <= k <= n and n >= 1.
@@ -74,7 +75,8 @@ def lower_limit(k: int, n: int, error: float) -> float:
 
 @lru_cache(1 << 16)
 def upper_limit(k: int, n: int, error: float) -> float:
-    """Exact one-sided upper limit of a share: it is below the truth with probability at most ``error``.
+    """Return the exact one-sided upper limit of a share, which is below the true share with probability at most
+    ``error``.
 
     Raises:
         ValueError: unless 0 <= k <= n and n >= 1.
@@ -84,14 +86,14 @@ def upper_limit(k: int, n: int, error: float) -> float:
 
 
 def at_least(k: int, n: int, share: float) -> float:
-    """P(Bin(n, share) >= k), the upper tail of a count."""
+    """Return P(Bin(n, share) >= k), the upper tail probability of a binomial count."""
     if k <= 0:
         return 1.0
     return 0.0 if k > n else float(betainc(k, n - k + 1, share))
 
 
 def tango(b: int, c: int, n: int, level: float = LEVEL) -> tuple[float, float]:
-    """Score interval of (b - c) / n, the mean difference of paired 0/1 values (Tango 1998).
+    """Return the score interval of (b - c) / n, the mean difference of paired 0/1 values (Tango 1998).
 
     The interval contains all D with abs(T(D)) at most z, the normal quantile. Here T(D) = (b - c - n D) / sqrt(n (2 q +
     D (1 - D))). The q in it is the most likely share of the second kind of discordant pair if the difference is D. For
@@ -125,14 +127,18 @@ def tango(b: int, c: int, n: int, level: float = LEVEL) -> tuple[float, float]:
 
 
 def sign_test(b: int, c: int) -> float:
-    """Two-sided p of the exact sign test on the pairs that differ: min(1, 2 P(Bin(b + c, 1/2) >= max(b, c)))."""
+    """Return the two-sided p value of the exact sign test on the pairs that differ.
+
+    The value is min(1, 2 P(Bin(b + c, 1/2) >= max(b, c))), for ``b`` pairs that differ in one direction and ``c`` in
+    the other.
+    """
     if min(b, c) < 0:
         raise ValueError(f"a sign test needs counts of at least 0; got {b} and {c}")
     return min(1.0, 2.0 * at_least(max(b, c), b + c, 0.5))
 
 
 def discordant(differences: ArrayLike) -> tuple[int, int]:
-    """How many differences of 0/1 values are 1, and how many -1.
+    """Return how many differences of paired 0/1 values are 1, and how many are -1.
 
     Raises:
         ValueError: for any other value than -1, 0 and 1.
@@ -144,7 +150,8 @@ def discordant(differences: ArrayLike) -> tuple[int, int]:
 
 
 def newcombe(k: int, n: int, other_k: int, other_n: int, level: float = LEVEL) -> tuple[float, float]:
-    """Interval of k/n - other_k/other_n, two shares of different sequences, from their Wilson limits.
+    """Return the interval of k/n - other_k/other_n, the difference of two shares of different sequences, from their
+    Wilson limits.
 
     Newcombe 1998, "Interval estimation for the difference between independent proportions", method 10.
     """
@@ -157,7 +164,8 @@ def newcombe(k: int, n: int, other_k: int, other_n: int, level: float = LEVEL) -
 
 
 def all_equal(value: float, n: int, bounds: Bounds, level: float = LEVEL) -> tuple[float, float]:
-    """Return the interval of a mean of values in [lo, hi], from ``n`` draws that all equal ``value``.
+    """Return the interval of a mean whose n values are all equal, from the bounds of possible values. Without bounds
+    there is no interval.
 
     Let u = 1 - tail^(1/n): the largest share of other values under which n draws may still all be equal. The interval
     is [v - (v - lo) u, v + (hi - v) u].
@@ -189,7 +197,7 @@ def equal_ends(value: float, n: int, bounds: Bounds | None) -> Ends:
 
 
 def resampled_means(values: ArrayLike, rng: np.random.Generator, resamples: int = 400) -> Array:
-    """Means of bootstrap resamples of sequences.
+    """Return the means of bootstrap resamples of sequences.
 
     Args:
         values: ``[sequences, ...]``; NaN = not defined for that sequence, left out of its mean.
@@ -219,7 +227,7 @@ def resampled_means(values: ArrayLike, rng: np.random.Generator, resamples: int 
 
 
 def interval(means: ArrayLike, level: float = LEVEL) -> tuple[Array, Array]:
-    """Percentile interval of resampled values ``[resamples, ...]``; NaN resamples are left out."""
+    """Return the percentile interval of resampled values ``[resamples, ...]``. Resamples that are NaN are left out."""
     x = np.asarray(means, dtype=np.float64)
     flat = x.reshape(x.shape[0], -1)
     missing = np.isnan(flat).sum(0)

@@ -27,7 +27,7 @@ Needs = Literal["", "attention", "scan"]
 
 @dataclass(frozen=True)
 class Quantity:
-    """One measured quantity, described well enough for a glossary entry.
+    """The description of one measured quantity, as the Glossary shows it.
 
     Attributes:
         name: the stored name, as in the ``quantity`` column.
@@ -56,7 +56,7 @@ class Quantity:
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """The smallest and the largest possible value; None if either is unbounded."""
+        """The smallest and the largest possible value; None if the quantity is unbounded in a direction."""
         return None if self.low is None or self.high is None else (float(self.low), float(self.high))
 
 
@@ -91,7 +91,7 @@ class Spec:
 
 @dataclass(frozen=True)
 class Grid:
-    """The prefix lengths of a study.
+    """The prefix lengths at which a model is measured.
 
     Attributes:
         trained: N, the longest prefix length seen in training; 0 for a model in memory whose N is unknown.
@@ -112,7 +112,7 @@ class Grid:
 
 @runtime_checkable
 class Study(Protocol):
-    """One checkpoint under study, as the method ``finish`` receives it."""
+    """The model at one checkpoint that is being measured, with everything that the method ``finish`` may use."""
 
     run: str
     step: int
@@ -136,7 +136,7 @@ class Study(Protocol):
         ...
 
     def rng(self, *parts: object) -> np.random.Generator:
-        """A generator that is a pure function of the run's probe seed and ``parts``."""
+        """Return a random generator whose seed depends only on the run's probe seed and ``parts``."""
         ...
 
     def batch(self, law: str, length: int) -> Batch:
@@ -246,7 +246,8 @@ def show(observer: Observer, cache: Mapping[str, Tensor]) -> None:
 
 
 class Measurement(BaseModel):
-    """The base class of measurements. A measurement observes forward passes, reduces them at once, and returns rows.
+    """The base class of measurements. A measurement observes forward passes, reduces the activations to statistics, and
+    returns rows.
 
     A subclass is a frozen pydantic model. Its fields are its settings, and all have defaults. It sets the class
     variables below and implements :meth:`hooks`, :meth:`observe` and :meth:`finish`. What it keeps between these calls
@@ -308,13 +309,15 @@ class Measurement(BaseModel):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Every setting with its value, JSON-able; ``type(m)(**m.settings)`` makes an equal measurement."""
+        """The measurement's settings with their values, as JSON data; ``type(m)(**m.settings)`` makes an equal
+        measurement.
+        """
         values = {name: getattr(self, name) for name in type(self).model_fields}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
     @property
     def spec(self) -> Spec:
-        """The description of this measurement as plain data."""
+        """The description of the measurement as plain data."""
         return Spec(
             name=self.name,
             version=self.version,
@@ -328,7 +331,9 @@ class Measurement(BaseModel):
         )
 
     def unmeasured(self, grid: Grid) -> str:
-        """Return why it cannot measure a length that the caller named; "" if it can measure all of them."""
+        """Return why the measurement cannot measure a length that the caller named; "" if it can measure all of
+        them.
+        """
         return ""
 
     @abstractmethod

@@ -48,7 +48,8 @@ class _NoTask:
 
 
 class ModelStudy:
-    """The study of a model in memory, as ``finish`` receives it; see :class:`workbench.measure.measurement.Study`.
+    """A model in memory that is being measured, as ``finish`` receives it; see
+    :class:`workbench.measure.measurement.Study`.
 
     Args:
         model: any model with TransformerLens's hook names.

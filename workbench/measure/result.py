@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Result:
-    """Rows in the format of the table. ``run`` and ``step`` name the loaded checkpoint, else they are "" and 0.
+    """The rows of a measurement, in the format of the result tables. ``run`` and ``step`` name the loaded checkpoint,
+    or are "" and 0.
 
     Attributes:
         measurement: the measurement's name.
@@ -31,7 +32,7 @@ class Result:
     """Address of the function that :meth:`figure` draws with; imported when called, as measuring needs no figures."""
 
     def frame(self) -> pd.DataFrame:
-        """The rows as a DataFrame with the columns of the table."""
+        """The rows as a DataFrame, with the columns of the result tables."""
         import pandas as pd
 
         return pd.DataFrame(self.rows, columns=list(FIELDS))

@@ -15,7 +15,7 @@ from workbench.core.suggest import near_names
 
 @dataclass
 class MeasurementError(LensError, ValueError):
-    """A measurement, setting or option that does not exist; the message names the nearest."""
+    """Raised for a measurement, setting or option that does not exist; the message suggests the nearest name."""
 
     message: str
     near: tuple[str, ...] = field(default_factory=tuple)
@@ -70,7 +70,7 @@ Layers = Annotated[Sequence[int], AfterValidator(tuple)]
 
 
 def refusal(measurement: str, settings: Sequence[str], error: ValidationError) -> MeasurementError:
-    """Return the error for the first invalid setting. Unknown settings come first."""
+    """Return the error for the first invalid setting of a measurement. Unknown settings come before invalid values."""
     errors = error.errors(include_url=False)
     first = next((one for one in errors if one["type"] == "extra_forbidden"), errors[0])
     place = str(first["loc"][0]) if first["loc"] else ""

@@ -110,7 +110,7 @@ def _chunk(positions: int) -> int:
 
 @dataclass
 class Shown:
-    """An observer in a forward pass.
+    """An observer of a forward pass, with the handling of errors that it raises.
 
     Attributes:
         observer: the observer.
@@ -221,7 +221,7 @@ def _cut(tensor: Tensor, shape: Sequence[int]) -> Tensor:
 
 @dataclass
 class Evaluation:
-    """The evaluation batches of one run and grid, drawn once and shared by all measurements.
+    """The evaluation batches of one run and its lengths, drawn once and shared by all measurements.
 
     Attributes:
         task, grid: the task, and the prefix lengths.
@@ -276,7 +276,9 @@ class Evaluation:
 
 
 class CheckpointStudy:
-    """The study of a run's checkpoint, as ``finish`` receives it; see :class:`workbench.measure.measurement.Study`."""
+    """A checkpoint of a run that is being measured, as ``finish`` receives it; see
+    :class:`workbench.measure.measurement.Study`.
+    """
 
     def __init__(
         self, run: Run, step: int, model: HookedModel, evaluation: Evaluation, sequences: int, deep: bool = False

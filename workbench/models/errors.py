@@ -6,15 +6,15 @@ from workbench.core.errors import LensError
 
 
 class PositionError(LensError):
-    """A position encoding that does not exist, or a length that the encoding cannot read.
+    """Raised for a position encoding that does not exist, or a length that the encoding cannot read.
 
     Not a ValueError: pydantic would wrap it, and the message would be hidden in a validation report.
     """
 
 
 class DeviceError(LensError, ValueError):
-    """A device that does not exist, or a dtype in which models do not compute."""
+    """Raised for a device that does not exist, or a dtype in which models do not compute."""
 
 
 class ArchitectureError(LensError, ValueError):
-    """An architecture that does not exist."""
+    """Raised for an architecture that does not exist."""

@@ -8,8 +8,8 @@ __all__ = ["BeingWritten", "RunError"]
 
 
 class RunError(LensError, ValueError):
-    """A folder that is not a run, a missing step, or a damaged checkpoint; the message names it."""
+    """Raised for a folder that is not a run, a missing step, or a damaged checkpoint; the message names it."""
 
 
 class BeingWritten(RunError):
-    """A run that another process is writing to."""
+    """Raised for a run to which another process is writing."""

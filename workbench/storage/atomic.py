@@ -24,7 +24,7 @@ _ADDED = len("..0123456789ab.tmp")
 
 @contextmanager
 def replacing(folder: Path, relative: RelativePath) -> Iterator[BinaryIO]:
-    """A binary file that replaces ``folder / relative`` when the block ends without an error.
+    """Open a binary file for writing that replaces ``folder / relative`` when the ``with`` block ends without an error.
 
     The bytes go to a hidden temporary file in the same folder, are synced, and are renamed. A reader sees the old file
     or the new one, never a part. If the block raises, the old file stays and the temporary one is removed. If the
@@ -55,13 +55,17 @@ def replacing(folder: Path, relative: RelativePath) -> Iterator[BinaryIO]:
 
 
 def write_atomic(folder: Path, relative: RelativePath, data: bytes) -> None:
-    """Write ``folder / relative`` atomically. Raises the errors of :func:`replacing`."""
+    """Write bytes to ``folder / relative``, so that a reader sees the old file or the complete new one. Raises the
+    errors of :func:`replacing`.
+    """
     with replacing(folder, relative) as file:
         file.write(data)
 
 
 def write_named(path: Path, data: bytes) -> None:
-    """Write a file that the user named, atomically. Temporary files that a killed writer of it left are removed.
+    """Write a file that the user named, so that a reader sees the old file or the complete new one.
+
+    Temporary files that a killed process left while it wrote this file are removed.
 
     Raises:
         LinkError: if the file itself is a link. Links above it are the user's choice.
@@ -74,7 +78,7 @@ def write_named(path: Path, data: bytes) -> None:
 
 @contextmanager
 def replacing_folder(folder: Path, relative: RelativePath, *, over: bool = False) -> Iterator[Path]:
-    """A new hidden folder that becomes ``folder / relative`` when the block ends without an error.
+    """Make a hidden folder that becomes ``folder / relative`` when the ``with`` block ends without an error.
 
     If the block raises, the hidden folder is removed. If the process dies, :func:`remove_leftovers` removes it.
 
@@ -112,7 +116,9 @@ def replacing_folder(folder: Path, relative: RelativePath, *, over: bool = False
 
 
 def temporary_name(path: Path) -> Path:
-    """An unused name next to ``path``; :func:`is_temporary` recognizes it. A long name is cut."""
+    """Return an unused hidden path in the folder of ``path``, which :func:`is_temporary` recognizes. A long name is
+    cut.
+    """
     return path.with_name(f".{_cut(path.name)}.{secrets.token_hex(6)}.tmp")
 
 
@@ -122,7 +128,7 @@ def _cut(name: str) -> str:
 
 
 def is_temporary(path: Path) -> bool:
-    """Whether the name of a file or folder has the form that :func:`temporary_name` gives."""
+    """Whether a file or folder has a name as :func:`temporary_name` makes it."""
     return _TEMPORARY.fullmatch(path.name) is not None
 
 
@@ -153,7 +159,7 @@ def _temporary_folder(path: Path) -> tuple[Path, int]:
 
 
 def remove_leftovers(folder: Path, of: str = "") -> None:
-    """Remove the temporary files and folders that killed writers left in a folder. Those of running writers stay.
+    """Remove temporary files and folders that killed processes left in a folder. Those of running processes stay.
 
     Args:
         folder: the folder. Leftovers in folders below it stay.
@@ -199,7 +205,9 @@ def make_folder(folder: Path, relative: RelativePath = "") -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Sync a folder, so that a rename survives a power cut. Does nothing where the file system cannot sync folders."""
+    """Sync a folder to disk, so that a rename in it survives a power cut. Some file systems cannot sync folders; then
+    nothing is done.
+    """
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -211,7 +219,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def require_room(folder: Path, need: int) -> None:
-    """Check before any work whether its results can be stored; makes the folder if it is missing.
+    """Raise an error if a folder cannot store results of the expected size. The folder is made if it is missing.
 
     Args:
         folder: the folder of the results.

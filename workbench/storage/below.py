@@ -23,7 +23,7 @@ RelativePath = str | PurePath
 
 
 def path_below(folder: Path, relative: RelativePath) -> Path:
-    """The absolute path of ``relative`` below a folder. The file need not exist.
+    """Return the absolute path of ``relative`` below a folder. The file need not exist.
 
     Raises:
         LinkError: if a part of ``relative`` below the folder is a link, or ``relative`` leads outside the folder.

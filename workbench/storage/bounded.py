@@ -42,8 +42,10 @@ _KINDS = (
 
 
 class UnreadableError(LensError, OSError):
-    """A file that is not read, because it is not a regular file or is larger than its kind may be. The message is a
-    clause.
+    """Raised for a file that LengthLens does not read: it is not a regular file, or larger than files of its kind may
+    be.
+
+    The message is a clause.
     """
 
     def __init__(self, path: str | os.PathLike[str], clause: str) -> None:
@@ -55,7 +57,7 @@ class UnreadableError(LensError, OSError):
 
 @contextmanager
 def open_regular(path: str | os.PathLike[str], limit: int) -> Iterator[BinaryIO]:
-    """A regular file, open for reading; links are followed.
+    """Open a regular file for reading. Links are followed.
 
     Raises:
         UnreadableError: if it is not a regular file, or is larger than ``limit`` bytes.
@@ -70,7 +72,7 @@ def open_regular(path: str | os.PathLike[str], limit: int) -> Iterator[BinaryIO]
 
 
 def read_bytes(path: str | os.PathLike[str], limit: int) -> bytes:
-    """All bytes of a regular file. Raises as :func:`open_regular`."""
+    """Return all bytes of a regular file. Raises the errors of :func:`open_regular`."""
     with open_regular(path, limit) as file:
         data = _read(file, limit + 1, path)
     if len(data) > limit:  # files of the system say that they have no size
@@ -79,7 +81,9 @@ def read_bytes(path: str | os.PathLike[str], limit: int) -> bytes:
 
 
 def sha256_of_file(path: str | os.PathLike[str], limit: int = WEIGHTS) -> str:
-    """SHA-256 of a regular file's bytes, in hex, in constant memory. Raises as :func:`open_regular`."""
+    """Return the SHA-256 hash of a regular file, in hex. The file is read in pieces. Raises the errors of
+    :func:`open_regular`.
+    """
     digest = hashlib.sha256()
     with open_regular(path, limit) as file:
         for piece in pieces(file, limit):
@@ -88,7 +92,9 @@ def sha256_of_file(path: str | os.PathLike[str], limit: int = WEIGHTS) -> str:
 
 
 def pieces(file: BinaryIO, limit: int) -> Iterator[bytes]:
-    """The bytes of an open file in pieces, from its current position. Raises UnreadableError beyond ``limit``."""
+    """Yield the bytes of an open file in pieces, from its current position. Raises UnreadableError after ``limit``
+    bytes.
+    """
     count = 0
     while piece := _read(file, PIECE, str(file.name)):
         count += len(piece)
@@ -106,7 +112,7 @@ def _read(file: BinaryIO, count: int, path: str | os.PathLike[str]) -> bytes:
 
 
 def unzip(packed: bytes, limit: int = UNPACKED) -> bytes:
-    """Data decompressed by zlib, if they are no longer than ``limit``. Raises ValueError for anything else."""
+    """Return data decompressed by zlib. Raises ValueError if it is not valid or longer than ``limit`` bytes."""
     unpacking = zlib.decompressobj()
     try:
         data = unpacking.decompress(packed, limit)
@@ -118,7 +124,7 @@ def unzip(packed: bytes, limit: int = UNPACKED) -> bytes:
 
 
 def is_regular(path: str | os.PathLike[str]) -> bool:
-    """Whether there is a regular file at a path, or a link to one."""
+    """Whether a path is a regular file, or a link to one."""
     try:
         return stat.S_ISREG(os.stat(path).st_mode)
     except (OSError, ValueError):
@@ -126,7 +132,7 @@ def is_regular(path: str | os.PathLike[str]) -> bool:
 
 
 def is_folder(path: str | os.PathLike[str]) -> bool:
-    """Whether there is a folder at a path, or a link to one. False if access is denied or links form a cycle."""
+    """Whether a path is a folder, or a link to one. The result is False if access is denied or links form a cycle."""
     try:
         return stat.S_ISDIR(os.stat(path).st_mode)
     except (OSError, ValueError):
@@ -134,7 +140,7 @@ def is_folder(path: str | os.PathLike[str]) -> bool:
 
 
 def names_in(folder: str | os.PathLike[str]) -> list[str]:
-    """Sorted names in a folder, without hidden ones; empty if there is no readable folder."""
+    """Return the sorted names in a folder, without hidden ones; empty if the folder cannot be read."""
     try:
         return sorted(name for name in os.listdir(folder) if not name.startswith("."))
     except OSError:
@@ -142,7 +148,9 @@ def names_in(folder: str | os.PathLike[str]) -> list[str]:
 
 
 def require_regular(path: str | os.PathLike[str], limit: int) -> None:
-    """Refuse anything except a regular file of at most ``limit`` bytes. Raises the errors of :func:`open_regular`."""
+    """Raise an error unless a path is a regular file of at most ``limit`` bytes. Raises the errors of
+    :func:`open_regular`.
+    """
     _require_regular(path, os.stat(path), limit)
 
 

@@ -27,11 +27,11 @@ _SEAL = re.compile(rb"sealed:[0-9a-f]{64}")
 
 
 class SealError(LensError, ValueError):
-    """Bytes that differ from what was written. The message is a clause with the evidence."""
+    """Raised for bytes that differ from those that were written. The message is a clause with the evidence."""
 
 
 def seal(data: bytes) -> bytes:
-    """The bytes with their one :data:`BLANK` replaced by their seal.
+    """Return the bytes with :data:`BLANK`, which they contain once, replaced by their own hash.
 
     Raises:
         ValueError: if they contain no blank, or anything else that looks like a seal.
@@ -60,7 +60,8 @@ def check_seal(data: bytes) -> None:
 
 
 def check_file_seal(file: BinaryIO, limit: int) -> None:
-    """Like :func:`check_seal`, for a file that is too large for memory. The file is read twice, from its beginning.
+    """Check the seal of a file that is too large for memory, as :func:`check_seal` does. The file is read twice, from
+    its beginning.
 
     Raises:
         SealError: as :func:`check_seal`.
@@ -91,12 +92,12 @@ def check_file_seal(file: BinaryIO, limit: int) -> None:
 
 
 def sealed_json(content: Mapping[str, Any], indent: int | None = None) -> bytes:
-    """A JSON object with its seal under ``seal``, as UTF-8 with a line end."""
+    """Return a JSON object with its own hash under the key ``seal``, as UTF-8 with a line end."""
     return seal((json.dumps({**content, KEY: BLANK}, indent=indent) + "\n").encode())
 
 
 def open_json(data: bytes) -> dict[str, Any]:
-    """The object that :func:`sealed_json` wrote, without its seal.
+    """Return the object that :func:`sealed_json` wrote, without its hash.
 
     Raises:
         SealError: if the bytes are not a JSON object, or differ from what was written.
@@ -107,7 +108,7 @@ def open_json(data: bytes) -> dict[str, Any]:
 
 
 def json_object(data: bytes) -> dict[str, Any]:
-    """A JSON object, sealed or not. Raises SealError if the bytes are not a JSON object."""
+    """Return the JSON object in some bytes, sealed or not. Raises SealError if the bytes are not a JSON object."""
     try:
         content = json.loads(data)
     except RecursionError:

@@ -6,4 +6,4 @@ from workbench.core.errors import LensError
 
 
 class TableError(LensError, ValueError):
-    """An operation on stored rows that is not possible; the message states why, and what to do."""
+    """Raised for an operation on stored rows that is not possible; the message states why, and what to do."""

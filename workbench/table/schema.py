@@ -17,7 +17,8 @@ LAST = 99
 
 
 class Column(NamedTuple):
-    """A column of the row format. To add a column, add one entry to :data:`COLUMNS`; all other lists follow from it.
+    """One column of the result tables. To add a column, add one entry to :data:`COLUMNS`; all other lists follow from
+    it.
 
     Attributes:
         name: of the column.
@@ -92,7 +93,7 @@ DEFAULTS: Row = {column.name: column.default for column in COLUMNS}
 
 
 def row(**fields: Any) -> Row:
-    """A row with every field; missing fields have their defaults.
+    """Return a result row with every column; missing fields have the default of their column.
 
     Raises:
         KeyError: for a field that the schema does not have.
@@ -112,7 +113,7 @@ def row(**fields: Any) -> Row:
 
 
 def to_arrow(rows: Iterable[Mapping[str, Any]]) -> pa.Table:
-    """Rows as an Arrow table of :data:`SCHEMA`; integers and floats are converted, not guessed."""
+    """Return rows as an Arrow table of :data:`SCHEMA`. Integers and floats are converted to the column's type."""
     listed = list(rows)
     columns = [pa.array([r[column.name] for r in listed], type=column.type) for column in COLUMNS]
     return pa.Table.from_arrays(columns, schema=SCHEMA)

@@ -50,7 +50,7 @@ _NOUNS: Mapping[object, str] = {
 
 
 def task_names() -> list[str]:
-    """Return the names of all tasks that can be made by name: built-in tasks first, then those of other packages."""
+    """Return the names of all tasks: built-in tasks first, then those of other packages."""
     return list(TASKS)
 
 
@@ -201,7 +201,9 @@ def _filled(spec: Mapping[str, Any]) -> Any:
 
 @contextmanager
 def contained(task: Task) -> Iterator[None]:
-    """Turn an exit inside the block, most likely ``sys.exit``, into a TaskError. Ctrl-C still ends the program."""
+    """Raise a TaskError if the code in the ``with`` block tries to exit, e.g. by ``sys.exit``. Ctrl-C still ends the
+    program.
+    """
     try:
         yield
     except (Exception, KeyboardInterrupt):

@@ -13,7 +13,7 @@ from workbench.tasks.base import TaskError
 
 
 def coins(shape: tuple[int, ...], probability: float | Tensor, generator: torch.Generator) -> Tensor:
-    """Return independent bits that are True with the given probability, which may be a tensor."""
+    """Return independent bits that are 1 with the given probability, which may be a tensor."""
     return torch.rand(shape, generator=generator, device=generator.device) < probability
 
 
@@ -39,7 +39,9 @@ def flat_shares(shape: tuple[int, ...], generator: torch.Generator) -> Float[Ten
 
 
 def biases(shape: tuple[int, ...], prior: float, generator: torch.Generator) -> Float[Tensor, "..."]:
-    """Return the share of one of two symbols: Beta-distributed with both parameters ``prior``; 1 is uniform."""
+    """Return probabilities of one of two symbols, drawn from a Beta distribution with both parameters ``prior``; with 1
+    they are uniform.
+    """
     if prior == 1:
         return torch.rand(shape, generator=generator, device=generator.device)
     parameters = torch.full((2, *shape), prior, dtype=torch.float64, device=generator.device)
@@ -85,7 +87,9 @@ def sorted_bits(
 
 
 def urn_numbers(shape: tuple[int, ...], length: int, prior: float, generator: torch.Generator) -> Int[Tensor, "..."]:
-    """Return how many of ``length`` coins with a shared random bias are ones; uniform on ``0..length`` for prior 1."""
+    """Return the number of ones among ``length`` coins that share a random bias; it is uniform on ``0..length`` for
+    ``prior`` 1.
+    """
     if prior == 1:
         return integers(length + 1, shape, generator)
     bias = biases((*shape, 1), prior, generator)
@@ -110,7 +114,9 @@ def near_leads(
 def bits_with(
     lead: Int[Tensor, "*batch 1"], length: int, law: str, generator: torch.Generator
 ) -> Bool[Tensor, "*batch length"]:
-    """Return bits with this lead of ones over zeros: shuffled, or sorted in a random direction under ``challenge``."""
+    """Return bits in which ones exceed zeros by ``lead``: shuffled, or under ``challenge`` sorted in a random
+    direction.
+    """
     ones = (length + lead) // 2
     position = torch.arange(length, device=generator.device).expand(*lead.shape[:-1], length)
     if law == "challenge":
@@ -166,7 +172,7 @@ def outer_places(low: int, high: int, length: int, window: int | None, span: tup
 
 
 def last_alone(asked: Bool[Tensor, "batch length"]) -> Bool[Tensor, "batch length"]:
-    """Return the mask of supervised positions restricted to the last position."""
+    """Return the mask ``[batch, length]`` of supervised positions with only the last position left."""
     last = torch.zeros_like(asked)
     last[:, -1] = asked[:, -1]
     return last

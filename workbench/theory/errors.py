@@ -6,4 +6,4 @@ from workbench.core.errors import LensError
 
 
 class TheoryError(LensError, ValueError):
-    """A question that theory cannot answer in this form; the message gives the reason and what to do."""
+    """Raised for a question that theory cannot answer in this form; the message gives the reason and what to do."""

@@ -20,7 +20,7 @@ FILE = "runs.parquet"
 
 @dataclass(frozen=True)
 class RunRow:
-    """One number of one run.
+    """One statistic of one run, as the table of runs stores it.
 
     Attributes:
         recipe: what the run was made from, as its cell states it; a cell finds its rows by it. A setting that is added
@@ -61,14 +61,14 @@ class RunRow:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The interval; of a number that was counted, the number twice."""
+        """The interval as (low, high); for a number without sampling, the number twice."""
         if self.value is None:
             raise ClaimError(f"{self.quantity} of {self.cell}, seed {self.seed}, has no value")
         return (self.value if self.low is None else self.low, self.value if self.high is None else self.high)
 
     @property
     def full_name(self) -> str:
-        """The quantity with its setting, as conditions name it."""
+        """The quantity with its setting, as the conditions of claims name it."""
         return f"{self.quantity}, {self.setting}" if self.setting else self.quantity
 
 
@@ -81,7 +81,7 @@ Key = tuple[str, str, int]
 
 
 class RunTable:
-    """The rows of runs, in the order in which they came.
+    """The statistics of all runs behind the claims.
 
     Args:
         rows: all rows.
@@ -113,18 +113,18 @@ class RunTable:
         return any((recipe, asked, version) in self._rows for version in versions)
 
     def of(self, recipe: str) -> list[RunRow]:
-        """The rows of the run of a recipe."""
+        """Return the rows of the run with a key."""
         return [row for key in self._keys.get(recipe, ()) for row in self._rows[key]]
 
     def write(self, folder: Path) -> None:
-        """Write the table; whoever reads sees the old one or the new one."""
+        """Write the table to a folder. A reader sees the old table or the complete new one."""
         ordered = sorted(self._rows)
         rows = [asdict(row) for key in ordered for row in self._rows[key]]
         write_sealed(folder, FILE, pa.Table.from_pylist(rows, schema=SCHEMA))
 
 
 def read_runs(folder: Path) -> RunTable:
-    """The table of runs of a folder; empty where there is none.
+    """Return the table of runs in a folder; an empty table if there is no file.
 
     Raises:
         ClaimError: for a file that is not a table of runs, or that was changed since it was written.
@@ -133,7 +133,7 @@ def read_runs(folder: Path) -> RunTable:
 
 
 def read_table(path: Path) -> RunTable:
-    """The table of runs in a file; empty where there is none.
+    """Return the table of runs in a file; an empty table if the file does not exist.
 
     Raises:
         ClaimError: for a file that is not a table of runs, or that was changed since it was written.

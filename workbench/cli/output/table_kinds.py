@@ -15,7 +15,7 @@ _JSON_TYPES: dict[Type, str] = {"text": "string", "whole": "integer", "number": 
 
 
 class Field(NamedTuple):
-    """One column of a table.
+    """One column of a table that a command prints.
 
     Attributes:
         key: its name in JSON and CSV.
@@ -46,7 +46,7 @@ class TableKind:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The names of its columns in order."""
+        """The names of the table's columns, in order."""
         return tuple(field.key for field in self.fields)
 
     def schema(self) -> dict[str, Any]:

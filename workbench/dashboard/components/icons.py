@@ -9,12 +9,14 @@ from workbench.dashboard.state.cursor import slug
 
 
 def icon(name: str) -> html.Span:
-    """An icon from ``assets/css/icons.css``; decoration only, its button carries the name."""
+    """Return an icon from ``assets/css/icons.css``. It is decoration only; the button around it has the accessible
+    name.
+    """
     return html.Span(className=f"icon {name}", **{"aria-hidden": "true"})
 
 
 def icon_button(name: str, label: str, ident: str | None = None, **props: object) -> html.Button:
-    """A 22 px button with an accessible name."""
+    """Return a 22 px icon button with an accessible name."""
     extra = {"id": ident} if ident else {}
     return html.Button(
         icon(name), className="ib", type="button", title=label, **{"aria-label": label}, **extra, **props
@@ -22,15 +24,15 @@ def icon_button(name: str, label: str, ident: str | None = None, **props: object
 
 
 def chevron() -> html.Span:
-    """What a select shows at its right end."""
+    """Return the arrow at the right end of a select box."""
     return icon("chevron")
 
 
 def glyph(verdict: str) -> html.Span:
-    """The small drawn accuracy curve of a verdict."""
+    """Return the small drawn accuracy curve that stands for a verdict."""
     return html.Span(className=f"icon glyph {slug(verdict)}", **{"aria-hidden": "true"})
 
 
 def chip(verdict: str) -> html.Span:
-    """A verdict as tint, glyph and word."""
+    """Return a verdict as a coloured label with its glyph and its word."""
     return html.Span([glyph(verdict), WORDS[verdict]], className=f"chip {slug(verdict)}")

@@ -50,7 +50,7 @@ IMPORTS = {"Table": "from workbench.table import Table", "read_log": "from workb
 
 @dataclass(frozen=True)
 class PanelCursor:
-    """What a panel is drawn for: a run at a selection and, on Compare, a second run.
+    """What a panel is drawn for: a selection in a run and, on the Compare page, a second run.
 
     Attributes:
         run: A.
@@ -68,18 +68,20 @@ class PanelCursor:
 
     @classmethod
     def asked(cls, store: Store, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> PanelCursor:
-        """The state that a page's address gives; its key ``run2`` names the second run."""
+        """Return the state that the address of a page gives. The key ``run2`` in it names the second run."""
         run, other = pair(store, run, extras)
         return cls(run, cursor, other, store, extras)
 
     def blaming_damage(self) -> AbstractContextManager[None]:
-        """A block that reads the rows of these runs: damaged rows are called damaged, and not a defect."""
+        """Return a context for reading rows of these runs. Errors inside it name damaged rows as the cause, instead of
+        a defect of LengthLens.
+        """
         runs = [self.run, *([self.other] if self.other is not None else [])]
         return blaming_damage(lambda: ((run.name, run.damage) for run in runs), passes=(NotMeasured,))
 
     @cached_property
     def beside(self) -> PanelCursor:
-        """The corresponding selection in B, by one rule for all comparisons.
+        """Return the corresponding selection in the second run, by one rule for all comparisons.
 
         If A is at its last measured step, so is B. Otherwise B is at the same share of its training, or at the same
         step if the page pairs by steps. If B has no such checkpoint, its nearest earlier one is taken. Lengths are
@@ -102,13 +104,13 @@ class PanelCursor:
 
     @cached_property
     def configurations(self) -> Sequence[Configuration]:
-        """The configurations that are compared, A's first; empty unless the address chooses them."""
+        """Return the configurations that are compared, A's first; empty unless the address chooses them."""
         asked = self.extras.get("configs", "")
         return chosen(self.store, self.run, asked)[0] if asked and self.store is not None else ()
 
     @cached_property
     def configuration_values(self) -> dict[str, Any]:
-        """What a figure of several configurations may be given: see :attr:`values`.
+        """Return the arguments that a figure of several configurations may take: see :attr:`values`.
 
         The selection of every seed follows the rule of :attr:`beside`.
         """
@@ -128,7 +130,7 @@ class PanelCursor:
 
     @property
     def lines_beside(self) -> dict[str, float]:
-        """Step and length that lines mark in the drawings of B.
+        """Return the step and the length at which lines are drawn in the figures of the second run.
 
         A length without a partner has a line too: at the same multiple of B's N, or number of tokens, as in A.
         """
@@ -139,7 +141,8 @@ class PanelCursor:
 
     @property
     def stops_beside(self) -> dict[str, list[float]]:
-        """For each step and each length of A, in order, where the lines in B are then.
+        """Return, for each step and each length of the first run, the position of the lines in figures of the second
+        run.
 
         A click in a drawing of B then selects the step and length of A that correspond to it.
         """
@@ -154,17 +157,17 @@ class PanelCursor:
 
     @property
     def axis(self) -> LengthAxis:
-        """The unit of lengths; items of a prompt have no multiples of N."""
+        """Return the unit of lengths: tokens, multiples of N, or items of a prompt."""
         return axis_of(self.extras, self.run)
 
     @property
     def pairing(self) -> StepPairing:
-        """How checkpoints of two runs are paired: by shares of training, unless the address gives steps."""
+        """Return how checkpoints of two runs are paired: by their share of training, unless the address gives steps."""
         return "step" if self.extras.get("steps") == "step" else "share"
 
     @property
     def span(self) -> tuple[float, float] | None:
-        """The range, as log2 of a multiple of N, that the length axes of two compared runs have in common."""
+        """Return the range that the length axes of two compared runs share, as log2 of a multiple of N."""
         run_b = self.other
         if run_b is None:
             return None
@@ -174,7 +177,7 @@ class PanelCursor:
 
     @property
     def values(self) -> dict[str, Any]:
-        """Arguments that a figure function may take here."""
+        """Return the arguments that a figure function may take for this selection."""
         beside = self.other.brief.chance if self.other is not None else 1.0
         in_b = self.beside.cursor if self.other is not None else self.cursor
         return {
@@ -208,7 +211,7 @@ def _span(runs: Sequence[RunView]) -> tuple[float, float] | None:
 
 
 class PanelSource(NamedTuple):
-    """Rows that a figure is drawn from.
+    """A source of rows for figures.
 
     Attributes:
         frame: the rows.
@@ -224,12 +227,12 @@ class PanelSource(NamedTuple):
 
 
 def rows_of(run: RunView, name: str = "frame") -> PanelSource:
-    """All rows of a run."""
+    """Return all rows of a run, as a source for figures."""
     return PanelSource(run.frame, run.rows_version, name, TABLE_CODE.format(path=repr(run.shown_path)))
 
 
 def log_of(run: RunView) -> PanelSource:
-    """A run's training log."""
+    """Return a run's training log, as a source for figures."""
     return PanelSource(run.log, run.log_signature, "log", LOG_CODE.format(path=repr(run.shown_path)))
 
 
@@ -243,7 +246,7 @@ SOURCES: dict[str, Callable[[PanelCursor], tuple[PanelSource, ...]]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """One panel.
+    """The description of one panel of a page.
 
     Attributes:
         id: prefix of its component ids, and its name in export links.
@@ -284,7 +287,7 @@ class Panel:
 
     @property
     def takes(self) -> tuple[str, ...]:
-        """What of :attr:`PanelCursor.values` its figure is given."""
+        """Return which of :attr:`PanelCursor.values` the panel's figure takes."""
         parameters = _parameters(self.figure)
         # A quantity is chosen in the address together with its measurement, or not at all.
         fixed = {*self.without, *self.settings, *(() if "measurement" in parameters else ("quantity",))}
@@ -292,20 +295,20 @@ class Panel:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Parts of the selection, and ``extras`` of the address, whose change redraws it."""
+        """Return the parts of the selection, and the ``extras`` of the address, whose change redraws the panel."""
         parts = () if self.still else (VALUES[name] for name in self.takes)
         return tuple(dict.fromkeys([part for part in (*parts, *self.also) if part]))
 
     def place(self, at: PanelCursor) -> PanelCursor:
-        """Where it looks: at A or at B."""
+        """Return the selection that the panel shows: that of the first run or of the second."""
         return at.beside if self.side == "b" else at
 
     def sources(self, at: PanelCursor) -> tuple[PanelSource, ...]:
-        """What the figure is drawn from."""
+        """Return the sources of the rows that the panel's figure draws."""
         return (self.read or SOURCES[self.source])(self.place(at))
 
     def arguments(self, at: PanelCursor) -> dict[str, Any]:
-        """Keywords of the figure function there.
+        """Return the keyword arguments of the panel's figure function.
 
         Raises:
             NotMeasured: if the address names no quantity for a panel that draws any quantity.
@@ -316,12 +319,12 @@ class Panel:
         return {name: have[name] for name in self.takes} | dict(self.settings)
 
     def key(self, at: PanelCursor) -> tuple[Any, ...]:
-        """Equal where the figure would be the same."""
+        """Return a key that is equal for selections with equal figures."""
         versions = tuple(source.version for source in self.sources(at))
         return (self.id, versions, at.axis, *sorted((name, str(value)) for name, value in self.arguments(at).items()))
 
     def draw(self, at: PanelCursor, theme: Theme, size: int, line: bool = False) -> go.Figure:
-        """The figure; raises :class:`workbench.figures.NotMeasured` without rows.
+        """Return the figure; raises :class:`workbench.figures.NotMeasured` if there are no rows.
 
         Args:
             at: where.
@@ -333,7 +336,7 @@ class Panel:
         return self._drawn(self._registered, at, theme, size, **drawn)
 
     def plain(self, at: PanelCursor, theme: Theme, size: int) -> Drawing:
-        """The figure as the browser is sent it, without plotly's checks; raises as :meth:`draw`."""
+        """Return the figure as the browser receives it, without plotly's checks; raises as :meth:`draw`."""
         return self._drawn(self._registered.plain, at, theme, size)
 
     @property
@@ -354,14 +357,14 @@ class Panel:
         return figure
 
     def data(self, at: PanelCursor) -> pd.DataFrame:
-        """Exactly the rows that the figure draws."""
+        """Return exactly the rows that the figure draws."""
         with at.blaming_damage():
             frames = [source.frame for source in self.sources(at)]
             rows: Frame = self._registered.data(*frames, **self.arguments(at))
             return rows.to_pandas()
 
     def snippet(self, at: PanelCursor) -> str:
-        """Python that draws the same figure in a notebook."""
+        """Return Python code that draws the same figure in a notebook."""
         arguments_here, sources = self.arguments(at), self.sources(at)
         if "cursor" in _parameters(self.figure):
             arguments_here["cursor"] = self._cursor(at)

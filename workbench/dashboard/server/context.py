@@ -19,28 +19,28 @@ class Prefetcher(Protocol):
         """Draw panels around a selection ahead."""
 
     def disturb(self) -> None:
-        """Rest: a request arrived."""
+        """Pause drawing ahead, because a request arrived."""
 
     def close(self) -> None:
-        """End it."""
+        """Stop the thread that draws ahead."""
 
 
 class NoPrefetch:
-    """Draws nothing ahead."""
+    """A prefetcher that draws nothing ahead."""
 
     def ask(self, at: Any, panels: Sequence[Any], look: dict[str, Any]) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def disturb(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def close(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 @dataclass
 class Context:
-    """Everything a callback may need; one per app.
+    """All objects that a callback of the dashboard may need; there is one per app.
 
     Attributes:
         store: runs and rows.

@@ -27,7 +27,7 @@ ALL_HEADS = "all"
 
 
 class RunLike(Protocol):
-    """What resolving a link needs to know of a run."""
+    """The attributes of a run that are needed to interpret a link."""
 
     @property
     def name(self) -> str: ...
@@ -58,7 +58,9 @@ class RunLike(Protocol):
 
 @dataclass(frozen=True)
 class Cursor:
-    """A point of one run: training step, prefix length, head (None = all heads); and how its attention is shown."""
+    """A selection in one run: training step, prefix length and head (None = all heads), and how its attention is
+    shown.
+    """
 
     run: str
     step: int
@@ -70,13 +72,13 @@ class Cursor:
 
     @property
     def head_key(self) -> str:
-        """The head as the page's store and its select hold it: ``0.3``, or ``all``."""
+        """Return the selected head as the page stores it: ``0.3`` (layer 0, head 3), or ``all``."""
         return ALL_HEADS if self.layer is None or self.head is None else f"{self.layer}.{self.head}"
 
 
 @dataclass(frozen=True)
 class Notice:
-    """A stale part of a link: what it named, and what is shown instead."""
+    """A part of a link that the run does not have: what the link names, and what is shown instead."""
 
     asked: str
     shown: str
@@ -84,25 +86,29 @@ class Notice:
 
 
 def default_step(run: RunLike) -> int:
-    """The last measured checkpoint, else the last one (0 for a run that has none yet)."""
+    """Return the last measured checkpoint; without one, the last checkpoint; without any, 0."""
     measured = [step for step in run.measured_steps if step in run.steps]
     return measured[-1] if measured else (run.steps[-1] if run.steps else 0)
 
 
 def default_length(run: RunLike) -> int:
-    """The first measured length at or beyond four times the trained one, else the longest."""
+    """Return the first measured length that is at least four times N, the longest trained length; without one, the
+    longest length.
+    """
     far = [n for n in run.lengths if n >= 4 * run.trained]
     return far[0] if far else (run.lengths[-1] if run.lengths else run.trained)
 
 
 def default_cursor(run: RunLike) -> Cursor:
-    """The last measured checkpoint, a length well past training, and the head that matters there, or all heads."""
+    """Return the selection with which a page opens: the last measured checkpoint, a length well beyond training, and
+    the most important head.
+    """
     step, length = default_step(run), default_length(run)
     return Cursor(run.name, step, length, *(run.leading(step, length) or (None, None)))
 
 
 def axis_of(asked: Mapping[str, str | None], run: RunLike) -> LengthAxis:
-    """The unit of lengths that a link names, where runs of that kind have it; else their usual unit."""
+    """Return the unit of lengths that a link names, if it exists for this kind of run; otherwise the usual unit."""
     return next((axis for axis in run.kind.axes if axis == asked.get("axis")), run.kind.axes[0])
 
 
@@ -111,18 +117,20 @@ def slug(verdict: str) -> str:
 
 
 def nearest_earlier(have: tuple[int, ...], wanted: int) -> int:
-    """The last of ``have`` that is not beyond ``wanted``, or the first one."""
+    """Return the last of the ascending values ``have`` that is at most ``wanted``; without one, the first value."""
     earlier = [value for value in have if value <= wanted]
     return earlier[-1] if earlier else (have[0] if have else wanted)
 
 
 def parse(search: str | None) -> dict[str, str]:
-    """The query of an address as a dict; the last value of a repeated key counts."""
+    """Return the query part of an address as a dict. If a key is repeated, its last value counts."""
     return dict(parse_qsl((search or "").lstrip("?"), keep_blank_values=True))
 
 
 def resolve(search: str | None, run: RunLike) -> tuple[Cursor, list[Notice]]:
-    """The selection that a link gives on this run, with a notice for each part that the run does not have."""
+    """Return the selection that a link makes in this run, with a notice for each part of the link that the run does not
+    have.
+    """
     parts, notices = parse(search), []
     base = default_cursor(run)
     step, notice = _nearest(parts.get("step"), run.steps, base.step, "step", run.name, "earlier checkpoint")
@@ -155,7 +163,7 @@ def resolve(search: str | None, run: RunLike) -> tuple[Cursor, list[Notice]]:
 
 
 def write(cursor: Cursor, run: RunLike, path: str = "/run", extras: Mapping[str, str] | None = None) -> str:
-    """The canonical link of a selection: path and query, defaults left out.
+    """Return the address of a page with a selection: path and query, without values that are the defaults.
 
     Args:
         cursor: the selection.
@@ -179,18 +187,18 @@ def write(cursor: Cursor, run: RunLike, path: str = "/run", extras: Mapping[str,
 
 
 def link(run: str, path: str = "/run") -> str:
-    """The link that opens a run at its default selection, on its own page or on another."""
+    """Return the address that opens a run with the default selection, on the Run page or on another page."""
     return path + query({"run": run})
 
 
 def query(parts: Mapping[str, str]) -> str:
-    """The query of an address with its question mark, or ""."""
+    """Return key and value pairs as the query part of an address, with its question mark; "" if there are no pairs."""
     # Slashes in run names are legal in a query and stay readable.
     return "?" + "&".join(f"{k}={quote(v, safe='/')}" for k, v in parts.items()) if parts else ""
 
 
 def integer(text: str | None) -> int | None:
-    """A whole number as a link may name one: of at most 18 digits; else None."""
+    """Return a whole number from a link, if it has at most 18 digits; otherwise None."""
     try:
         return int(text) if text is not None and len(text) <= MOST_DIGITS else None
     except ValueError:

@@ -34,7 +34,8 @@ ENDINGS: dict[str, Any] = {".n_intervals": Whole | None, ".n_clicks": Whole | No
 
 
 def declare(values: Mapping[str, Any]) -> None:
-    """Declare what properties of components may hold, by ``id.property``, or ``-ending.property`` for a family.
+    """Declare which values properties of components may have in a request, by ``id.property``, or ``-ending.property``
+    for several components.
 
     Raises:
         ValueError: for a property that was declared with another type before.
@@ -46,6 +47,6 @@ def declare(values: Mapping[str, Any]) -> None:
 
 
 def type_of(name: str) -> Any:
-    """What a property may hold, by ``id.property``; None if nothing declares it."""
+    """Return the declared type of a property's values, by ``id.property``; None if it is not declared."""
     endings = [value_type for ending, value_type in ENDINGS.items() if name.endswith(ending)]
     return VALUES.get(name, endings[0] if endings else None)

@@ -139,7 +139,9 @@ class RunView:
 
     @cached_property
     def damage(self) -> str | None:
-        """What of its rows no measurement writes; None where there is nothing. For whoever failed to draw them."""
+        """Describe rows that no measurement could have written, for the message after a failed drawing; None if all
+        rows are valid.
+        """
         return damage(self.frame.to_pandas())
 
     @property

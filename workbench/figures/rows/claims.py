@@ -41,7 +41,7 @@ READING = "reading"
 
 @dataclass(frozen=True)
 class Cite:
-    """Where one number of a sentence comes from.
+    """The row and column from which one number of a sentence comes.
 
     Attributes:
         text: as it stands in the sentence.
@@ -60,7 +60,7 @@ class Cite:
 
 
 class Claim(tuple[str, str]):
-    """A piece of a sentence that names numbers, and where each of them comes from.
+    """A part of a sentence that contains numbers, with the rows and columns from which they come.
 
     Equal to the plain piece of the same text and role.
 
@@ -77,17 +77,17 @@ class Claim(tuple[str, str]):
 
 
 def cites(pieces: Sequence[Piece]) -> list[Cite]:
-    """Everything that a sentence cites, in the order of its text."""
+    """Return the sources of all numbers in a sentence, in the order of the text."""
     return [one for piece in pieces for one in (piece.cites if isinstance(piece, Claim) else ())]
 
 
 def plain(text: str) -> Piece:
-    """A piece without numbers."""
+    """Return a part of a sentence without numbers."""
     return (text, "plain")
 
 
 def capital(piece: Piece) -> Piece:
-    """A piece as it begins a sentence; what it cites stays, without a letter that changed."""
+    """Return a part of a sentence with a capital first letter. The sources of its numbers stay."""
     text = piece[0][:1].upper() + piece[0][1:]
     if not isinstance(piece, Claim):
         return text, piece[1]
@@ -98,30 +98,32 @@ def capital(piece: Piece) -> Piece:
 
 
 def with_items(pieces: Sequence[Piece]) -> list[Piece]:
-    """Pieces whose lengths count items of a question; what they cite stays."""
+    """Return the parts of a sentence with lengths written as numbers of items. The sources of their numbers stay."""
     said = [(in_items_said(piece[0]), piece) for piece in pieces]
     return [Claim(text, one[1], one.cites) if isinstance(one, Claim) else (text, one[1]) for text, one in said]
 
 
 def cite(row: Mapping[str, Any], column: str, text: str) -> Cite:
-    """One number of a row, as it is written."""
+    """Return the source of one number of a row, with the number as the sentence writes it."""
     return Cite(text, column, {name: row[name] for name in (*PLACE, column)})
 
 
 def cite_difference(a: Mapping[str, Any], b: Mapping[str, Any], column: str, text: str) -> Cite:
-    """A difference of two rows, or a limit of its interval, without its sign."""
+    """Return the source of a difference of two rows, or of a limit of its interval, written without its sign."""
     both = {side: {name: row[name] for name in PLACE} for side, row in (("a", a), ("b", b))}
     return Cite(text, column, both, DIFFERENCE)
 
 
 def number(row: Mapping[str, Any], column: str = "value", role: str = "plain", decimals: int = 2) -> Claim:
-    """A value of a row, with two decimals."""
+    """Return a value of a row with two decimals, as a part of a sentence."""
     text = proportion(float(row[column]), decimals)
     return Claim(text, role, [cite(row, column, text)])
 
 
 def limits(row: Mapping[str, Any], role: str = "muted", before: str = " ") -> list[Piece]:
-    """The interval of a row, ``[0.91, 0.95]``; where it has none, that all sequences were evaluated, or nothing."""
+    """Return the interval of a row, ``[0.91, 0.95]``, as parts of a sentence. Without an interval, state that all
+    sequences were evaluated, or nothing.
+    """
     if missing(row["low"]) or missing(row["high"]):
         every = all_counted(row.get("note"))
         return [Claim(f"{before}({every})", role, [cite(row, "note", every)])] if every else []
@@ -130,12 +132,13 @@ def limits(row: Mapping[str, Any], role: str = "muted", before: str = " ") -> li
 
 
 def estimate(row: Mapping[str, Any]) -> list[Piece]:
-    """The value of a row with its interval."""
+    """Return the value of a row with its interval, as parts of a sentence."""
     return [number(row), *limits(row)]
 
 
 def count(row: Mapping[str, Any], column: str, before: str = "", after: str = "") -> Claim:
-    """A step, a length or a number of sequences of a row, between words that belong to it.
+    """Return a step, a length or a number of sequences of a row, with the words before and after it, as a part of a
+    sentence.
 
     Where a row is of several lengths, all of them: ``at lengths 3 to 4``.
     """
@@ -149,7 +152,7 @@ def count(row: Mapping[str, Any], column: str, before: str = "", after: str = ""
 def at_length(
     row: Mapping[str, Any], trained: float, before: str = " at length ", *, law: bool = False, number_of: bool = False
 ) -> Claim:
-    """The length of a row, as a multiple of N: `` at length 48 (1.5 N, matched test set, n = 512)``.
+    """Return the length of a row as a part of a sentence: `` at length 48 (1.5 N, matched test set, n = 512)``.
 
     The text marks the longest trained length. A row that covers several lengths gives them all, without a multiple.
 
@@ -179,27 +182,27 @@ def at_length(
 
 
 def head(row: Mapping[str, Any]) -> Claim:
-    """The head that a row is about, ``L0H3``."""
+    """Return the attention head of a row, ``L0H3``, as a part of a sentence."""
     text = head_name(int(row["layer"]), int(row["head"]))
     names = [cite(row, "layer", str(int(row["layer"]))), cite(row, "head", str(int(row["head"])))]
     return Claim(text, "plain", names)
 
 
 def layer(row: Mapping[str, Any], before: str = "") -> Claim:
-    """The position in the residual stream that a row is about: in the embedding, or after a block."""
+    """Return the layer of a row as a part of a sentence: in the embedding, or after a block."""
     at = int(row["layer"])
     return Claim(f"{before}{layer_said(at)}", "plain", [] if at < 0 else [cite(row, "layer", str(at))])
 
 
 def note(row: Mapping[str, Any], before: str = "", after: str = "", tail: bool = False) -> Claim:
-    """A row's note, word for word; or only what follows its last semicolon."""
+    """Return the note of a row word for word as a part of a sentence, or only the text after its last semicolon."""
     text = str(row["note"]).rstrip(".")
     text = text.rpartition("; ")[2] if tail else text
     return Claim(f"{before}{text}{after}", "plain", [cite(row, "note", text)])
 
 
 def trained(length: float) -> Claim:
-    """N, the longest prefix length seen in training."""
+    """Return N, the longest trained prefix length, as a part of a sentence."""
     text = whole(length)
     return Claim(text, "plain", [Cite(text, "trained_length", {"trained_length": length}, RUN)])
 

@@ -28,7 +28,8 @@ Tasks without sequences of every length use the next admissible length, at most 
 
 
 def length_at(lengths: Iterable[int], trained: int, times: float) -> int | None:
-    """The length among ``lengths`` that counts as ``times`` N, or None.
+    """Return the length among ``lengths`` that is shown as ``times`` N, where N is the longest trained length; None if
+    there is none.
 
     It is the smallest that is not below ``times`` N, if it exceeds that by less than :data:`ROUNDED` tokens and a
     quarter of N. A multiple that was rounded up to the task's next admissible length qualifies.
@@ -44,14 +45,16 @@ def length_at(lengths: Iterable[int], trained: int, times: float) -> int | None:
 
 
 def nearest_above(lengths: NDArray[Any], trained: NDArray[Any], times: float) -> NDArray[np.bool_]:
-    """Which lengths may stand for ``times`` N, each of its own run's ``trained``: the smallest of them does."""
+    """Return a mask of the lengths that may be shown as ``times`` N: at least ``times`` N, and less than 4 tokens or
+    N/4 above it.
+    """
     beyond = lengths - times * trained
     near = np.minimum(ROUNDED, np.maximum(1.0, trained / 4))
     return np.asarray((beyond >= 0) & (beyond < near))
 
 
 def times_text(times: float) -> str:
-    """A multiple of N as it is written: ``8 x``, ``1/4 x``.
+    """Format a multiple of N, the longest trained length: ``8 x``, ``1/4 x``.
 
     Example:
 
@@ -66,7 +69,7 @@ def times_text(times: float) -> str:
 def partners(
     lengths_a: Iterable[int], n_a: int, lengths_b: Iterable[int], n_b: int, axis: LengthAxis = "length"
 ) -> dict[int, int]:
-    """Length of A -> the length of B that it is compared with: one rule for all comparisons of two runs.
+    """Return, for each length of run A, the length of run B with which it is compared. All comparisons use this rule.
 
     By ``length``: equal lengths, if the runs share one beyond the training of both; else equal multiples of each run's
     own N. By ``times``: equal multiples, if the runs share one beyond training; else as by ``length``. Runs of one N
@@ -89,12 +92,12 @@ def partners(
 
 
 def pairing_text(pairs: Mapping[int, int]) -> str:
-    """The rule by which two runs' lengths were paired, in words."""
+    """Return the rule by which lengths of two runs were paired, in words."""
     return "same length" if all(a == b for a, b in pairs.items()) else "same multiple of N"
 
 
 def step_partners(steps_a: Iterable[int], steps_b: Iterable[int], by: StepPairing = "share") -> dict[int, int]:
-    """Checkpoint of A -> the checkpoint of B that it is compared with.
+    """Return, for each checkpoint of run A, the checkpoint of run B with which it is compared.
 
     By ``step``: equal steps. By ``share``: the share of training is the step over the run's last step, so that the last
     checkpoints are paired, and step 0 with step 0. Between them, two checkpoints are paired if they are each other's
@@ -130,7 +133,9 @@ def step_partners(steps_a: Iterable[int], steps_b: Iterable[int], by: StepPairin
 
 
 def nearest_share(shares: Mapping[int, float], share: float) -> int | None:
-    """The step whose share of training is nearest as a ratio, or None where none is within :data:`NEAR_SHARE`."""
+    """Return the step whose share of training is nearest to ``share`` as a ratio; None if no step is within
+    :data:`NEAR_SHARE`.
+    """
 
     def share_distance(step: int) -> float:
         return max(shares[step], share) / min(shares[step], share)

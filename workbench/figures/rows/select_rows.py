@@ -27,7 +27,7 @@ PLACE = tuple(name for name in IDENTIFYING if name in COLUMNS)
 
 
 def select(frame: Frame, measurement: str, **equals: Any) -> Frame:
-    """Rows of one measurement whose columns equal the given values (a list means any of them).
+    """Return the rows of one measurement whose columns equal the given values. A list of values means any of them.
 
     Raises:
         NotMeasured: if there is none; the message states whether the whole measurement is missing.
@@ -46,7 +46,7 @@ def select(frame: Frame, measurement: str, **equals: Any) -> Frame:
 
 
 def nothing(frame: Frame, measurement: str, **equals: Any) -> NotMeasured:
-    """The error if a measurement has no row whose columns equal the given values."""
+    """Return the error for a measurement without a row whose columns equal the given values. The caller raises it."""
     rows = frame.where(measurement=measurement)
     if not len(rows):
         return NotMeasured(measurement, f"No rows of {measurement} for this run.")
@@ -70,12 +70,14 @@ def _lengths(own: Frame, equals: Mapping[str, Any]) -> str:
 
 
 def axis_at(step: int | None, length: int | None) -> tuple[str, dict[str, int | None]]:
-    """The column that lines run along, and what picks their rows: over length at a step, or over steps at a length."""
+    """Return the column on the x axis of lines, and the filter for their rows: lengths at a given step, or steps at a
+    given length.
+    """
     return ("step", {"length": length}) if step is None else ("length", {"step": step})
 
 
 def refuse_empty(data: Frame, what: str) -> None:
-    """Raise the reason why there is nothing to draw if rows exist but none has a value.
+    """Raise an error with the reason if none of a figure's rows has a value.
 
     Args:
         data: the rows of a figure.
@@ -98,17 +100,17 @@ def refuse_empty(data: Frame, what: str) -> None:
 
 
 def cells(frame: Frame, column: str, **equals: Any) -> NDArray[np.float64]:
-    """One column of the rows whose columns equal the given values, as numbers without missing ones."""
+    """Return a column, as numbers without missing values, of the rows whose columns equal the given values."""
     return numbers(frame.where(**equals)[column])
 
 
 def sites(rows: Frame, ending: str) -> Mask:
-    """Where the hook name ends as given."""
+    """Return a mask of the rows whose hook name ends with ``ending``."""
     return np.fromiter((str(site).endswith(ending) for site in rows["site"]), dtype=bool, count=len(rows))
 
 
 def tidy(rows: Frame, series: str | Sequence[str], along: str | Sequence[str]) -> Frame:
-    """Rows of one or several series: sorted, their values NaN where nothing may be drawn.
+    """Return the rows of one or several lines, sorted along the x axis. Values that must not be drawn become NaN.
 
     Args:
         rows: rows of the table.
@@ -133,13 +135,13 @@ def tidy(rows: Frame, series: str | Sequence[str], along: str | Sequence[str]) -
 
 
 def stack(parts: Iterable[Frame]) -> Frame:
-    """Several series as one frame."""
+    """Return the rows of several lines as one frame."""
     filled = [part for part in parts if len(part)]
     return Frame.concat(filled) if filled else Frame.from_rows([], COLUMNS)
 
 
 def series_of(data: Frame) -> list[tuple[str, Frame]]:
-    """The series of the rows of a figure, in the order of first appearance."""
+    """Return the lines of a figure, as pairs of name and rows, in the order of first appearance."""
     return [(str(name), part) for (name,), part in data.group("series")]
 
 
@@ -149,12 +151,12 @@ def has_value(row: Mapping[str, Any]) -> bool:
 
 
 def valued(rows: Frame) -> Frame:
-    """The rows that are :func:`known`."""
+    """Return the rows that have a value that may be drawn."""
     return rows.where(is_in(rows["status"], DRAWN) & present(rows["value"]))
 
 
 def latest(rows: Frame, column: str) -> Frame:
-    """Of each of several runs, the rows at its own highest step, length or layer."""
+    """Return, for each run, the rows at the run's highest value of a column (step, length or layer)."""
     values, runs = rows[column].astype(float), rows["run"].tolist()
     last: dict[str, float] = {}
     for run, value in zip(runs, values.tolist(), strict=True):
@@ -163,27 +165,30 @@ def latest(rows: Frame, column: str) -> Frame:
 
 
 def after_last_block(rows: Frame) -> Frame:
-    """The rows about the residual stream after the last block that was read."""
+    """Return the rows about the residual stream after the last measured block."""
     after = rows.where(sites(rows, "hook_resid_post"))
     layers = numbers(after["layer"])
     return after.where(layer=layers.max()) if len(layers) else after
 
 
 def nearest(lengths: Sequence[int], trained: float) -> int:
-    """The largest of ``lengths`` that was trained, or the smallest one."""
+    """Return the largest of ``lengths`` that is at most N, the longest trained length; if there is none, the smallest
+    of ``lengths``.
+    """
     inside = [n for n in lengths if n <= trained]
     return max(inside) if inside else min(lengths)
 
 
 def edges(data: Frame, along: str) -> list[float]:
-    """The first and the last x value of a line."""
+    """Return the first and the last x value of a line."""
     places = numbers(data[along])
     return [float(places.min()), float(places.max())] if len(places) else []
 
 
 def telling(data: Frame, along: str, trained: float) -> list[float]:
-    """The two most informative x values of a line: both ends of training; for lengths the last trained and the
-    longest."""
+    """Return the two x values at which a line is labelled: the first and the last training step, or the largest trained
+    and the longest length.
+    """
     if along == "step":
         return edges(data, along)
     lengths = [int(n) for n in unique(data[along])]
@@ -191,7 +196,9 @@ def telling(data: Frame, along: str, trained: float) -> list[float]:
 
 
 def highest(rows: Frame, along: str) -> Frame:
-    """Per value of a column, the row with the highest value (rows without a value left out)."""
+    """Return, for each value of a column, the row with the highest measured value. Rows without a value are left
+    out.
+    """
     usable = valued(rows)
     values = usable["value"].astype(float)
     best: dict[float, int] = {}
@@ -202,23 +209,23 @@ def highest(rows: Frame, along: str) -> Frame:
 
 
 def smallest_n(data: Frame) -> int | None:
-    """The smallest number of sequences behind any row of ``data``."""
+    """Return the smallest number of sequences from which a row of ``data`` was computed; None if it is unknown."""
     counts = numbers(data["n"])
     return None if not len(counts) else int(counts.min())
 
 
 def head_names(rows: Frame) -> list[str]:
-    """The head that each row is about."""
+    """Return the name of the attention head of each row."""
     return [head_name(int(layer), int(head)) for layer, head in zip(rows["layer"], rows["head"], strict=True)]
 
 
 def run_name(frame: Frame) -> str:
-    """The name of the run the rows are of."""
+    """Return the name of the run to which the rows belong."""
     return "" if not len(frame) else str(frame["run"][0])
 
 
 def setting_of(row: Mapping[str, Any], name: str) -> float | None:
-    """A number among the settings that a row was made with, e.g. a threshold; None if the row does not have it."""
+    """Return a numeric setting with which a row was measured, e.g. a threshold; None if the row does not have it."""
     found = json.loads(str(row.get("setting") or "{}")).get(name)
     return None if found is None else float(found)
 

@@ -99,30 +99,30 @@ CELL_RANGE = (0.04, 0.68)
 
 
 def rgb(colour: str) -> tuple[int, int, int]:
-    """Red, green, blue (0 to 255) of ``#RRGGBB``."""
+    """Return red, green and blue (0 to 255) of a colour ``#RRGGBB``."""
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
 
 
 def rgba(colour: str, alpha: float) -> str:
-    """``#RRGGBB`` as a CSS ``rgba()`` of the given opacity."""
+    """Return a colour ``#RRGGBB`` with the given opacity, as a CSS ``rgba()``."""
     r, g, b = rgb(colour)
     return f"rgba({r},{g},{b},{alpha:g})"
 
 
 def luminance(colour: str) -> float:
-    """Relative luminance, 0 to 1 (WCAG 2.2, definition of relative luminance)."""
+    """Return the relative luminance of a colour, 0 to 1 (as defined in WCAG 2.2)."""
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (v / 255 for v in rgb(colour))]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def contrast(one: str, other: str) -> float:
-    """Contrast ratio of two opaque colours, 1 to 21 (WCAG 2.2)."""
+    """Return the contrast ratio of two opaque colours, 1 to 21 (as defined in WCAG 2.2)."""
     dark, light = sorted((luminance(one), luminance(other)))
     return (light + 0.05) / (dark + 0.05)
 
 
 def colour_at(colours: ColourMap, share: float) -> str:
-    """The colour at ``share`` (0 to 1, clipped) of a colour map, interpolated in sRGB as plotly does."""
+    """Return the colour at ``share`` (0 to 1, clipped) of a colour map, interpolated in sRGB as plotly does."""
     share = min(1.0, max(0.0, share))
     for (left, low), (right, high) in pairwise(colours):
         if share <= right:
@@ -133,12 +133,12 @@ def colour_at(colours: ColourMap, share: float) -> str:
 
 
 def text_on(colour: str) -> str:
-    """Black or white, whichever contrasts more with an opaque ``colour``."""
+    """Return black or white, whichever contrasts more with an opaque ``colour``."""
     return max(("#000000", "#FFFFFF"), key=lambda ink: contrast(ink, colour))
 
 
 def cell_colours(share: float, theme: Theme = "light") -> tuple[str, str]:
-    """Fill and text colour of a cell that carries text, on the amount map.
+    """Return the fill colour and the text colour of a table cell for a value.
 
     Args:
         share: the value as a share of its range, 0 to 1.
@@ -150,14 +150,18 @@ def cell_colours(share: float, theme: Theme = "light") -> tuple[str, str]:
 
 
 def difference_colours(share: float, theme: Theme = "light") -> tuple[str, str]:
-    """Fill and text colour of a difference cell; ``share`` runs from -1 (B higher) to 1 (A higher)."""
+    """Return the fill colour and the text colour of a cell for a difference of runs A and B: -1 = B is higher, 1 = A is
+    higher.
+    """
     fill = colour_at(DIFFERENCE[theme], (share + 1) / 2)
     return fill, text_on(fill)
 
 
 @offered
 def palette_css() -> str:
-    """The tokens as CSS custom properties, dark under Mantine's colour-scheme attribute."""
+    """Return the colours and sizes of both themes as CSS custom properties. The dark ones apply under Mantine's
+    colour-scheme attribute.
+    """
 
     def block(selector: str, theme: Theme) -> str:
         own = {

@@ -32,7 +32,7 @@ Label = tuple[str, float | None, str, bool]
 
 
 class LineEnd(float):
-    """The height at which a line ends, in axis units; ``x`` is its position on the other axis."""
+    """The end of a line: its height in axis units, and ``x``, its position on the other axis."""
 
     x: float
 
@@ -51,12 +51,12 @@ _PLACE = {"step": u_step, "length": u_length, "layer": float}
 
 
 def places(data: Frame, along: str) -> Floats:
-    """Positions on the axis ``along`` ("step", "length" or "layer") of the rows of ``data``."""
+    """Return the positions of the rows of ``data`` on the axis ``along`` ("step", "length" or "layer")."""
     return np.array([_PLACE[along](float(x)) for x in data[along]], dtype=float)
 
 
 def hover(row: Mapping[str, Any], decimals: int = 3) -> str:
-    """A tooltip: what, where, value, interval, n, and status where it is not ok."""
+    """Return the tooltip of a row: quantity, position, value, interval, n, and the status unless it is ok."""
     head = [str(row["series"])]
     if row["layer"] is not None and not missing(row["layer"]):
         layer = int(row["layer"])
@@ -81,18 +81,18 @@ def hover(row: Mapping[str, Any], decimals: int = 3) -> str:
 
 
 def hovers(data: Frame) -> list[str]:
-    """Tooltips of the rows of ``data``."""
+    """Return the tooltips of the rows of ``data``."""
     return [hover(row) for row in data.rows()]
 
 
 def runs_of(valid: NDArray[np.bool_]) -> list[slice]:
-    """Stretches of consecutive True."""
+    """Return the stretches of consecutive True values, as slices."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], valid.astype(np.int8), [0]])))
     return [slice(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
 def add_band(figure: Drawing, x: Floats, low: Floats, high: Floats, colour: str) -> None:
-    """An interval band: 16 % of the line's colour, no edge, broken where either limit is missing."""
+    """Draw the band of intervals around a line: 16 % of the line's colour, no edge, broken where a limit is missing."""
     xs: list[float | None] = []
     ys: list[float | None] = []
     for part in runs_of(np.isfinite(low) & np.isfinite(high)):
@@ -125,7 +125,7 @@ def add_line(
     place: Callable[[float], float] | None = None,
     shift: float = 0.0,
 ) -> LineEnd | None:
-    """One series as a line with its band; undefined rows leave gaps, a lone point is drawn as a dot.
+    """Draw one line with its band. Undefined rows leave gaps, and a point without neighbours is drawn as a dot.
 
     Args:
         figure: where to.
@@ -170,7 +170,7 @@ def add_line(
 
 
 def last_value(y: Sequence[float] | Floats) -> float | None:
-    """The last finite value."""
+    """Return the last finite value; None if no value is finite."""
     values = np.asarray(y, dtype=float)
     finite = values[np.isfinite(values)]
     return float(finite[-1]) if len(finite) else None
@@ -220,7 +220,7 @@ def add_end_labels(
 
 
 def add_zone(figure: Drawing, low: float, high: float, colour: str, opacity: float | None = None) -> None:
-    """A background between two positions of the x axis, over the whole height."""
+    """Draw a background between two positions of the x axis, over the whole height."""
     figure.add_shape(
         type="rect",
         x0=low,
@@ -236,7 +236,8 @@ def add_zone(figure: Drawing, low: float, high: float, colour: str, opacity: flo
 
 
 def add_hatching(figure: Drawing, low: float, high: float, yrange: Sequence[float], theme: Theme) -> None:
-    """Thin slanted lines between two positions of the x axis: values between them are drawn but not tested.
+    """Draw thin slanted lines between two positions of the x axis. They mean that values there are drawn but not
+    tested.
 
     Args:
         figure: where to.
@@ -259,12 +260,12 @@ def add_hatching(figure: Drawing, low: float, high: float, yrange: Sequence[floa
 
 
 def add_upright(figure: Drawing, x: float, line: Mapping[str, Any], name: str) -> None:
-    """A line over the whole height at one position of the x axis."""
+    """Draw a line over the whole height at one position of the x axis."""
     figure.add_shape(type="line", x0=x, x1=x, y0=0, y1=1, yref="paper", line=dict(line), name=name)
 
 
 def add_across(figure: Drawing, y: float, line: Mapping[str, Any], name: str) -> None:
-    """A line over the whole width at one position of the y axis."""
+    """Draw a line over the whole width at one position of the y axis."""
     figure.add_shape(type="line", x0=0, x1=1, xref="paper", y0=y, y1=y, line=dict(line), name=name)
 
 
@@ -276,7 +277,8 @@ def add_training(
     avoid: Sequence[tuple[float, float]] = (),
     label: bool = True,
 ) -> None:
-    """The training length on a length axis: wash over the trained side, dashed line, name.
+    """Mark N, the longest trained length, on a length axis: a light background over trained lengths, a dashed line and
+    its name.
 
     Args:
         figure: its x axis is a length axis, its y axis has a range.
@@ -326,7 +328,7 @@ def _free_height(figure: Drawing, span: tuple[float, float], avoid: Sequence[tup
 def drawn_points(
     data: Frame, along: str, place: Callable[[float], float] = float, steps: int = 8
 ) -> list[tuple[float, float]]:
-    """Points on the lines of ``data``, those between two rows included, in axis units."""
+    """Return points on the lines of ``data``, including points between two rows, in axis units."""
     points: list[tuple[float, float]] = []
     for _, rows in data.group("series"):
         x, y = places(rows, along), np.array([place(float(v)) for v in rows["value"]])
@@ -346,7 +348,7 @@ def add_level(
     dash: str = DASH,
     name: str = "level",
 ) -> None:
-    """A dashed, or dotted, grey reference line (chance, the best shortcut, zero)."""
+    """Draw a dashed or dotted grey reference line (chance level, best shortcut, or zero)."""
     figure.add_scatter(
         x=list(x),
         y=list(y),
@@ -365,7 +367,8 @@ def add_cursor(
     series: Sequence[tuple[Frame, str, str]] = (),
     clip: tuple[float, float] | None = None,
 ) -> None:
-    """The line at the selected step or length in notebooks and exports (the dashboard draws its own over the figure).
+    """Draw the line at the selected step or length, in notebooks and exports. (The dashboard draws its own line over
+    the figure.)
 
     Args:
         figure: where to.
@@ -400,12 +403,14 @@ def add_cursor(
 
 
 def span_meta(kind: str, axis: Mapping[str, Any]) -> dict[str, Any]:
-    """What a selection line needs to know of an axis: its kind and its range in u."""
+    """Return what the browser needs to draw a selection line on an axis: the kind of axis, and its range in axis
+    units.
+    """
     return {"kind": kind, "low": float(axis["range"][0]), "high": float(axis["range"][1])}
 
 
 def said(data: Frame, along: str, at: Sequence[float]) -> str:
-    """The values of one series at some x values, in words: ``1.00 at length 50, 0.52 at length 1,024``."""
+    """Return the values of a line at some x values, in words: ``1.00 at length 50, 0.52 at length 1,024``."""
     parts = []
     for x in dict.fromkeys(at):
         here = data.where(present(data["value"]), **{along: x})

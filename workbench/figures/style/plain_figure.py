@@ -22,7 +22,7 @@ _NESTED = frozenset({"line", "margin", "title"})
 
 @contextmanager
 def plain_figures() -> Iterator[None]:
-    """Whatever is drawn in this block is a :class:`PlainFigure`."""
+    """Make figures drawn inside the ``with`` block plain (:class:`PlainFigure`), without plotly's checks."""
     before = _PLAIN.set(True)
     try:
         yield
@@ -31,12 +31,12 @@ def plain_figures() -> Iterator[None]:
 
 
 def drawing_plainly() -> bool:
-    """Whether figures are to be plain ones."""
+    """Whether new figures are plain ones (:class:`PlainFigure`)."""
     return _PLAIN.get()
 
 
 class FigureNode(dict[str, Any]):
-    """A part of a figure whose entries are attributes too; what is not there is None, as plotly has it."""
+    """A part of a figure whose entries can be read as attributes, too. A missing entry is None, as in plotly."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -47,7 +47,7 @@ class FigureNode(dict[str, Any]):
         self[name] = value
 
     def merge(self, given: dict[str, Any]) -> None:
-        """Set properties, below those that are nodes already."""
+        """Set properties recursively: values of existing nodes are merged, others are replaced."""
         for name, value in _nested(given).items():
             held = self.get(name)
             if isinstance(held, FigureNode) and isinstance(value, dict) and name != "meta":
@@ -57,7 +57,7 @@ class FigureNode(dict[str, Any]):
 
 
 class PlainFigure:
-    """The part of plotly's figure that :mod:`workbench.figures` draws with.
+    """A figure as plain dictionaries, with the methods of plotly's figure that :mod:`workbench.figures` uses.
 
     Args:
         layout: its layout; a template is taken as it is.
@@ -70,23 +70,23 @@ class PlainFigure:
         self.data: list[FigureNode] = []
 
     def add_scatter(self, **given: Any) -> None:
-        """A trace of points or lines."""
+        """Add a trace of points or lines."""
         self._add("scatter", given)
 
     def add_heatmap(self, **given: Any) -> None:
-        """A trace of cells."""
+        """Add a heatmap."""
         self._add("heatmap", given)
 
     def add_bar(self, **given: Any) -> None:
-        """A trace of bars."""
+        """Add a trace of bars."""
         self._add("bar", given)
 
     def add_shape(self, **given: Any) -> None:
-        """A shape."""
+        """Add a shape."""
         self.layout["shapes"].append(_node(_nested(given)))
 
     def add_annotation(self, **given: Any) -> None:
-        """A text."""
+        """Add a text."""
         self.layout["annotations"].append(_node(_nested(given)))
 
     def update_layout(self, **given: Any) -> None:
@@ -102,7 +102,7 @@ class PlainFigure:
         self._update_axes("yaxis", given)
 
     def to_plotly_json(self) -> dict[str, Any]:
-        """What the browser draws."""
+        """Return the figure as the data that the browser draws."""
         return {"data": self.data, "layout": {name: one for name, one in self.layout.items() if one != []}}
 
     def _add(self, kind: str, given: dict[str, Any]) -> None:

@@ -43,17 +43,20 @@ _CHARACTER, _BETWEEN, _STACKED = 6.2, 10, 12.5
 
 
 def u_step(step: float) -> float:
-    """Position of a training step on a step axis: log2(1 + step)."""
+    """Return the position of a training step on its axis: log2(1 + step)."""
     return math.log2(1 + step)
 
 
 def u_length(n: float) -> float:
-    """Position of a prefix length on a length axis: log2(n)."""
+    """Return the position of a prefix length on its axis: log2(n)."""
     return math.log2(n)
 
 
 def cell_edges(u: Sequence[float]) -> NDArray[np.float64]:
-    """The n + 1 edges of n ascending cells: midpoints, and at both ends half a cell, at most 5 % of all."""
+    """Return the n + 1 edges of n heatmap cells with ascending centres ``u``.
+
+    Inner edges are midpoints. The first and last cell extend outwards by half a cell, at most 5 % of the axis.
+    """
     x = np.asarray(u, dtype=float)
     if len(x) == 1:
         return np.array([x[0] - 0.5, x[0] + 0.5])
@@ -67,7 +70,7 @@ def cell_edges(u: Sequence[float]) -> NDArray[np.float64]:
 def choose_ticks(
     wanted: Sequence[tuple[float, str]], low: float, high: float, pixels: int, vertical: bool = False
 ) -> list[int]:
-    """Which tick labels fit without touching.
+    """Choose the tick labels that fit on an axis without touching.
 
     Args:
         wanted: (position, text), the most important first.
@@ -104,7 +107,7 @@ def _axis(
 
 
 def step_axis(steps: Iterable[float], pixels: int = PLOT_WIDTH) -> dict[str, Any]:
-    """Axis over training steps.
+    """Return the settings of an axis of training steps.
 
     Args:
         steps: every step the run has rows for (not only those drawn, so that the axis stays fixed).
@@ -126,7 +129,7 @@ def length_axis(
     span: tuple[float, float] | None = None,
     vertical: bool = False,
 ) -> dict[str, Any]:
-    """Axis over prefix lengths; the training length is always a tick.
+    """Return the settings of an axis of prefix lengths. The longest trained length always has a tick.
 
     Args:
         lengths: every length the run has rows for.
@@ -150,7 +153,7 @@ def length_axis(
 
 
 def run_axis(along: str, places: Iterable[float], trained: float, theme: Theme) -> dict[str, Any]:
-    """The x axis ``along`` "step" or "length" over all places a run has rows for."""
+    """Return the settings of an x axis of training steps or prefix lengths that covers everything measured in a run."""
     return step_axis(places) if along == "step" else length_axis(places, trained, theme)
 
 
@@ -159,7 +162,7 @@ UNIT = (0.0, 1.0)
 
 
 def unit_axis(low: float = 0.0, high: float = 1.0) -> dict[str, Any]:
-    """Axis for quantities between 0 and 1."""
+    """Return the settings of an axis from 0 to 1."""
     pad = 0.05 * (high - low)
     middle = (low + high) / 2
     ticks = [low, middle, high]
@@ -167,18 +170,18 @@ def unit_axis(low: float = 0.0, high: float = 1.0) -> dict[str, Any]:
 
 
 def accuracy_axis(chance: float) -> dict[str, Any]:
-    """Axis for accuracies, from chance - 0.06 to 1.04."""
+    """Return the settings of an axis of accuracies, from chance - 0.06 to 1.04."""
     ticks = [chance, (1 + chance) / 2, 1.0]
     return {"range": [chance - 0.06, 1.04], "tickvals": ticks, "ticktext": [f"{t:.2f}" for t in ticks]}
 
 
 def plotly_scale(colours: Sequence[tuple[float, str]]) -> list[list[Any]]:
-    """A colour map in the form plotly takes."""
+    """Convert a colour map to the form that plotly needs."""
     return [[stop, colour] for stop, colour in colours]
 
 
 def colorbar(look: Look, ticks: Sequence[float], texts: Sequence[str]) -> dict[str, Any]:
-    """The colour bar of a heatmap: thin, at the right of the plot, ticks in plain values."""
+    """Return the settings of a heatmap's colour bar: thin, to the right of the plot, with the given ticks and texts."""
     return {
         "thickness": 8,
         "x": 1.02,
@@ -195,7 +198,7 @@ def colorbar(look: Look, ticks: Sequence[float], texts: Sequence[str]) -> dict[s
 
 @cache  # a figure takes a copy
 def template(look: Look = LIGHT) -> go.layout.Template:
-    """The plot template of a theme.
+    """Return the plotly template of a theme.
 
     Args:
         look: theme and base text size.
@@ -246,7 +249,7 @@ def template(look: Look = LIGHT) -> go.layout.Template:
 
 @cache  # nobody writes into it
 def plain_template(look: Look = LIGHT) -> dict[str, Any]:
-    """:func:`template` as the browser is sent it."""
+    """Return :func:`template` as plain data, in the form that the browser receives."""
     made: dict[str, Any] = template(look).to_plotly_json()
     return made
 
@@ -260,7 +263,10 @@ def blank(
     meta: Mapping[str, Any],
     uirevision: str,
 ) -> Drawing:
-    """An empty figure of one column kind, with its axes and the data for the panel around it.
+    """Return an empty figure with axes, in the size of one kind of column, and with the data for the panel around it.
+
+    Inside :func:`workbench.figures.style.plain_figure.plain_figures` the result is a plain figure, otherwise a plotly
+    figure.
 
     Within :func:`workbench.figures.style.plain_figure.plain_figures` it is a plain figure, else plotly's.
     """

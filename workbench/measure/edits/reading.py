@@ -19,7 +19,8 @@ Answer = int | float | list[float] | None
 
 @dataclass(frozen=True)
 class Pass:
-    """One pass of the model over the sequence. Without attention, all attributes about a pattern are None.
+    """Activations of one forward pass over a sequence. For a model without attention, attributes about attention are
+    None.
 
     Attributes:
         outputs: ``[pos, out]`` float32; probabilities of the answer classes, or real outputs.
@@ -40,7 +41,7 @@ class Pass:
 
 @dataclass(frozen=True)
 class SequenceReading:
-    """Outputs and one head's attention on one sequence, in the clean pass and under edits.
+    """Outputs of a model and one head's attention on one sequence, without and with edits.
 
     Attributes:
         clean: the pass without edits.
@@ -86,7 +87,7 @@ class SequenceReading:
 
     @property
     def changed(self) -> Pass:
-        """The edited pass.
+        """The forward pass with edits.
 
         Raises:
             ValueError: if there were no edits.
@@ -111,7 +112,7 @@ class SequenceReading:
 
     @property
     def passes(self) -> Iterator[tuple[PassName, Pass]]:
-        """The existing passes by name, the clean one first."""
+        """Yield the forward passes that exist, with their names; the one without edits comes first."""
         yield "clean", self.clean
         if self.edited is not None:
             yield "edited", self.edited
@@ -119,7 +120,7 @@ class SequenceReading:
 
 @dataclass(frozen=True)
 class ConceptReading:
-    """The values of one concept that a probe decodes along the sequence.
+    """The values of one quantity that a probe decodes at each position of a sequence.
 
     Attributes:
         true: ``[pos]``, the true value. For classes it is an index into ``classes``, -1 for a class unknown to the
@@ -144,13 +145,13 @@ class ConceptReading:
 
     @property
     def passes(self) -> dict[str, NDArray[np.float64]]:
-        """The decoded values by the name of the pass."""
+        """Return the decoded values of each forward pass, by the name of the pass."""
         return {name: one for name, one in (("clean", self.clean), ("edited", self.edited)) if one is not None}
 
 
 @dataclass(frozen=True)
 class ProbeReading:
-    """Values that probes decode at every prefix of one sequence.
+    """The values that probes decode at every prefix of one sequence.
 
     Attributes:
         sites: layer of each row of the readings; -1 = the embedding.
@@ -173,7 +174,7 @@ class ProbeReading:
 
 @dataclass(frozen=True)
 class HeadMaps:
-    """The attention of every head on one sequence.
+    """The attention weights of every head on one sequence.
 
     Attributes:
         maps: ``[layer, head, query cell, key cell]`` float32, the highest weight of each cell. NaN where no key is
@@ -195,7 +196,8 @@ class HeadMaps:
 
 @dataclass(frozen=True)
 class Twin:
-    """The nearest correct input: a sequence of the same length and the same right answer that the model answers right.
+    """The nearest correct input: a sequence of the same length with the same correct answer, which the model answers
+    correctly.
 
     Attributes:
         text: the sequence as a user types it.
@@ -215,7 +217,7 @@ class Twin:
 
 @dataclass(frozen=True)
 class WrongString:
-    """One sequence with a wrong answer.
+    """One sequence that the model answers incorrectly.
 
     Attributes:
         text: the sequence as a user types it.
@@ -235,7 +237,7 @@ class WrongString:
 
 @dataclass(frozen=True)
 class WrongStrings:
-    """The most confidently wrong sequences of a sample, the largest margin first.
+    """The most confidently wrong sequences of a sample, largest margin first.
 
     Attributes:
         strings: the sequences.

@@ -19,13 +19,15 @@ Width = Annotated[int, Field(ge=0, le=SIZE)]
 
 
 def unvalidated_size(data: Mapping[str, Any], name: str) -> int:
-    """The size ``name`` in fields that are not validated yet, from which other sizes follow; 0 if it is not valid."""
+    """Return the size ``name`` from config fields that are not validated yet; 0 if its value is not valid. Other sizes
+    are computed from it.
+    """
     value = data.get(name)
     return value if isinstance(value, int) and 0 < value <= SIZE else 0
 
 
 class Architecture(BaseModel):
-    """The config fields of every architecture, named as in TransformerLens if it has a name for them.
+    """The config fields that all architectures share. Names are those of TransformerLens where it has the field.
 
     Attributes:
         d_vocab: number of token ids, BOS included.
@@ -89,14 +91,14 @@ class Architecture(BaseModel):
 
     @property
     def variant(self) -> str:
-        """The most important difference from other models of the same task, in one word; default names of run folders
-        contain it.
+        """Return one word for the most important difference from other models of the same task. Default names of run
+        folders contain it.
         """
         return self.kind
 
     @property
     def least_numbers(self) -> int:
-        """A lower bound of the number of a model's weights, without making the model."""
+        """Return a lower bound of the number of the model's weights, without making the model."""
         return self.d_model * (self.d_vocab + self.d_vocab_out + (self.positions.rows(self.n_ctx) or 0))
 
     def score_hooks(self, layer: int) -> list[str]:
@@ -125,14 +127,14 @@ class Architecture(BaseModel):
 
     @property
     def dtype(self) -> Any:
-        """The dtype of new tensors; a model that was converted to another dtype keeps its own."""
+        """The dtype of new tensors. A model that was converted to another dtype keeps that dtype."""
         import torch
 
         return torch.float32
 
     @property
     def n_key_value_heads(self) -> None:
-        """None: every head has its own keys and values."""
+        """Always None, which means that every head has its own keys and values."""
         return None
 
     @property

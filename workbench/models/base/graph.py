@@ -42,7 +42,8 @@ class Component:
 
     @property
     def depth(self) -> tuple[float, int]:
-        """The order of computation: a component reads the outputs of all components with a smaller depth.
+        """Return the order in which components are computed: a component reads the outputs of all components with a
+        smaller depth.
 
         Heads of a layer come before its MLP.
         """

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class HookedModel(Protocol):
-    """A model whose activations can be read and edited by TransformerLens's names."""
+    """The interface of a model whose activations can be read and edited by TransformerLens's names."""
 
     cfg: Any
     hook_dict: dict[str, Any]
@@ -26,7 +26,7 @@ class HookedModel(Protocol):
     def run_with_hooks(self, *args: Any, **kwargs: Any) -> Any: ...
 
     def hooks(self, *args: Any, **kwargs: Any) -> Any:
-        """A context in which the given hooks are attached."""
+        """Return a context in which the given hooks are attached to the model."""
         ...
 
     def score_hooks(self, layer: int) -> list[str]:

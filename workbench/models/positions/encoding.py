@@ -27,7 +27,8 @@ Turn = tuple[Float[Tensor, "#batch #pos 1 half"], Float[Tensor, "#batch #pos 1 h
 
 @dataclass(frozen=True)
 class Reach:
-    """What a program may read of an encoding's positions so that a length generalization theorem covers it.
+    """Which positions a program may read with this encoding, according to the theorems on length generalization that
+    cover it.
 
     Attributes:
         period: it may read residues modulo this or a divisor; None = modulo any number.
@@ -50,7 +51,8 @@ itself.
 
 @dataclass(frozen=True)
 class LimitTerms:
-    """An encoding in one layer of a model as the positions of a limit transformer (Huang et al. 2024, 2410.02140).
+    """A position encoding in one layer, expressed as the positions of a limit transformer (Huang et al. 2024,
+    2410.02140).
 
     Attributes:
         vectors: the vectors added to the embedding, by residue of the id.
@@ -64,7 +66,8 @@ class LimitTerms:
 
 
 class Encoding(Scheme):
-    """How position ids enter the model. A method that is not overridden has no effect.
+    """The base class of position encodings: how position ids enter the model. A method that is not overridden has no
+    effect.
 
     It may add vectors to the embedding (``added``), rotate queries and keys (``turns``), and add a bias by lag to the
     scores (``biased``), in any combination.
@@ -103,27 +106,31 @@ class Encoding(Scheme):
 
     @property
     def shift(self) -> int | None:
-        """Outputs do not change if all ids move by a multiple of this number; None = they change with any move."""
+        """Return the number by whose multiples all ids can move without changing the outputs; None if every move
+        changes them.
+        """
         return None if self.absolute else 1
 
     @classmethod
     def examples(cls) -> tuple[Encoding, ...]:
-        """A few encodings of this class with small settings that together use all of its features; for tests and
+        """Return a few encodings of this class with small settings that together use all of its features; for tests and
         benchmarks.
         """
         return (cls(),)  # type: ignore[call-arg]  # every encoding's name has a default
 
     # ---- what it needs ------------------------------------------------------------------------
     def rows(self, n_ctx: int) -> int | None:
-        """Rows of the learned table ``W_pos``; None if there is none."""
+        """Return the number of rows of the learned table ``W_pos``; None if there is no such table."""
         return None
 
     def attention_parameters(self, n_heads: int) -> Mapping[str, nn.Parameter]:
-        """Learned weights of the encoding in each layer's attention, with their initial values."""
+        """Return the learned weights that the encoding adds to each layer's attention, with their initial values."""
         return {}
 
     def shared_parameters(self, n_heads: int) -> Mapping[str, nn.Parameter]:
-        """Learned weights that all layers share (``pos_bias``); those named ``W_...`` have random initial values."""
+        """Return the learned weights of the encoding that all layers share (``pos_bias``). Those named ``W_...`` have
+        random initial values.
+        """
         return {}
 
     def fit(self, d_model: int, d_head: int) -> None:
@@ -153,7 +160,7 @@ class Encoding(Scheme):
     def vectors(
         self, ids: Real[Tensor, "#batch pos"], table: Tensor | None, d_model: int, dtype: torch.dtype
     ) -> Float[Tensor, "#batch pos d_model"]:
-        """The vectors that are added to the embedding; for encodings with ``added``.
+        """Return the vectors that are added to the embedding. Only encodings with ``added`` have this method.
 
         Args:
             ids: position ids.
@@ -164,15 +171,18 @@ class Encoding(Scheme):
         raise NotImplementedError(f"positions {self.name} add no vectors")
 
     def turn(self, ids: Real[Tensor, "#batch pos"], d_head: int, dtype: torch.dtype) -> Turn | None:
-        """The rotation of queries and keys for each id, the same in all layers; None without ``turns``."""
+        """Return the rotation of queries and keys for each id, which is the same in all layers; None for encodings
+        without ``turns``.
+        """
         return None
 
     def turned(self, x: Float[Tensor, "batch pos head d_head"], by: Turn) -> Float[Tensor, "batch pos head d_head"]:
-        """Queries or keys after the rotation; for encodings with ``turns``."""
+        """Return queries or keys after their rotation. Only encodings with ``turns`` have this method."""
         raise NotImplementedError(f"positions {self.name} do not rotate queries and keys")
 
     def bias_weights(self, attn: Any, shared: Mapping[str, Tensor], like: Tensor) -> Float[Tensor, "head column"]:
-        """The weights from which the bias of a layer is computed; for encodings with ``biased``.
+        """Return the weights from which the bias of a layer's scores is computed. Only encodings with ``biased`` have
+        this method.
 
         Args:
             attn: the layer's attention, which has ``cfg`` and :meth:`attention_parameters`.
@@ -182,13 +192,13 @@ class Encoding(Scheme):
         raise NotImplementedError(f"positions {self.name} have no bias")
 
     def fixed_weights(self, n_heads: int, like: Tensor) -> Float[Tensor, "head column"]:
-        """:meth:`bias_weights` of an encoding without learned ones, which therefore has no ``bias_hook``."""
+        """Return :meth:`bias_weights` for an encoding without learned weights, which therefore has no ``bias_hook``."""
         raise NotImplementedError(f"positions {self.name} have no bias without learned weights")
 
     def bias_at(
         self, weights: Float[Tensor, "#batch #query head column"], lags: Real[Tensor, "#batch query key"]
     ) -> Float[Tensor, "#batch head query key"]:
-        """The bias of the score of each query and key, from the weights of the query; for encodings with ``biased``.
+        """Return the bias of the score of each query and key, from the difference of their ids.
 
         Args:
             weights: the result of :meth:`bias_weights`, for each query separately if a hook has changed them.
@@ -198,7 +208,9 @@ class Encoding(Scheme):
 
     # ---- what is true of it -------------------------------------------------------------------
     def bias_by_lag(self, model: Any, layer: int, size: int) -> Float[Tensor, "head lag"] | None:
-        """The bias of each head of a layer at lags 0 .. size - 1, in float64; None without a bias."""
+        """Return the bias of each head of a layer at distances 0 to ``size`` - 1, in float64; None for encodings
+        without a bias.
+        """
         if not self.biased:
             return None
         attn = attention_of_layer(model, layer)
@@ -207,13 +219,13 @@ class Encoding(Scheme):
         return self.bias_at(weights[None, None], lags[None, None])[0, :, 0]
 
     def limit_terms(self, model: Any, layer: int) -> LimitTerms | None:
-        """Its terms as a limit transformer's in a layer of a model, in float64; None unless ``limit``."""
+        """Return the encoding in a layer as terms of a limit transformer, in float64; None unless ``limit`` is set."""
         return None
 
     @classmethod
     def reach(cls, settings: Mapping[str, Any]) -> Reach | None:
-        """What theorems about length generalization let programs read of these positions; None = no theorem covers
-        them.
+        """Return which positions a program may read according to theorems on length generalization; None if no theorem
+        covers the encoding.
 
         Args:
             settings: the stated settings; settings that are not stated have their most favourable values.
@@ -235,7 +247,7 @@ class Encoding(Scheme):
         return {"name": cls.model_fields["name"].default}
 
     def check_upstream_buffers(self, buffers: Mapping[str, Tensor], d_head: int) -> None:
-        """Refuse tables of a TransformerLens state dict that differ from those of this encoding.
+        """Raise an error for tables in a TransformerLens state dict that differ from those of this encoding.
 
         Raises:
             PositionError: naming the table.

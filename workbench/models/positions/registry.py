@@ -80,7 +80,7 @@ ID_SAMPLERS: Registry[type[IdSampler]] = Registry(
 
 
 def make_encoding(value: str | Mapping[str, Any] | Encoding) -> Encoding:
-    """The encoding of that name (with parameters, if a mapping).
+    """Return the position encoding of a name, or of a mapping with name and parameters.
 
     Raises:
         PositionError: for an unknown name, with the nearest ones, or a parameter that does not fit.
@@ -91,7 +91,7 @@ def make_encoding(value: str | Mapping[str, Any] | Encoding) -> Encoding:
 
 
 def id_sampler(value: object) -> IdSampler:
-    """The id sampler of that name (with parameters, if a dict).
+    """Return the id sampler of a name, or of a mapping with name and parameters. It assigns position ids to tokens.
 
     Raises:
         PositionError: for an unknown name, with the nearest ones, or a parameter that does not fit.
@@ -102,11 +102,11 @@ def id_sampler(value: object) -> IdSampler:
 
 
 def those_with(holds: Callable[[type[Encoding]], bool]) -> str:
-    """The encodings for which ``holds`` returns True, as a list in words: ``none, learned or rotary``."""
+    """Return the names of the encodings for which ``holds`` returns True, as words: ``none, learned or rotary``."""
     *most, last = [name for name, cls in ENCODINGS.items() if holds(cls)]
     return f"{', '.join(most)} or {last}" if most else last
 
 
 def in_words(name: str) -> str:
-    """An encoding's name as pages show it."""
+    """Return the name of an encoding as pages show it."""
     return "no positions" if name == NONE else name

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ModelConfig(Architecture):
-    """A transformer; see :class:`Architecture` for further fields.
+    """The settings of a transformer; see :class:`Architecture` for the fields that all architectures share.
 
     Attributes:
         n_heads: attention heads per block.
@@ -93,7 +93,9 @@ class ModelConfig(Architecture):
 
     @property
     def tied_rows(self) -> slice:
-        """The rows of ``W_E`` that tied outputs use: all, or those after BOS if there are fewer outputs than tokens."""
+        """The rows of ``W_E`` that tied outputs use: all rows, or those after BOS if there are fewer outputs than
+        tokens.
+        """
         first = int(self.d_vocab_out < self.d_vocab)
         return slice(first, first + self.d_vocab_out)
 
@@ -139,5 +141,5 @@ class ModelConfig(Architecture):
 
     @property
     def attn_scale(self) -> float:
-        """The number by which scores are divided."""
+        """The number by which attention scores are divided."""
         return float(self.d_head**0.5)

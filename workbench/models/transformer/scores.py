@@ -66,7 +66,7 @@ class ScoreInputs:
 
     @property
     def every_k(self) -> Float[Tensor, "batch pos head d_head"]:
-        """A key for each head of q."""
+        """Return one key per head of q, also if several heads share their keys."""
         times = self.q.shape[2] // self.k.shape[2]
         return self.k if times == 1 else self.k.repeat_interleave(times, dim=2)
 
@@ -76,7 +76,7 @@ class ScoreInputs:
         return self.encoding is not None
 
     def select(self, rows: slice, heads: slice = slice(None)) -> ScoreInputs:
-        """The same for some sequences and heads."""
+        """Return the inputs for some sequences and heads only."""
 
         def of_batch(x: Tensor | None) -> Tensor | None:
             return x if x is None or x.shape[0] == 1 else x[rows]
@@ -118,7 +118,9 @@ class ScoreInputs:
         return scores.masked_fill_(self.later(queries, keys), -math.inf)
 
     def pattern(self, scores: Float[Tensor, "batch head query key"]) -> Float[Tensor, "batch head query key"]:
-        """Attention weights of given scores: their softmax, or the uniform weight on the highest ones."""
+        """Return the attention weights for given scores: their softmax, or with hardmax attention equal weights on the
+        highest scores.
+        """
         return hardmax(scores) if self.attention == "hardmax" else scores.softmax(-1)
 
     def bias(self, queries: Queries, keys: int) -> Float[Tensor, "#batch head query key"] | None:
@@ -132,7 +134,9 @@ class ScoreInputs:
         return self.encoding.bias_at(self.bias_weights if one else _at(self.bias_weights, queries), lags)
 
     def later(self, queries: Queries, keys: int) -> torch.Tensor:
-        """``[query, key]``: True if the query does not see the key, because it is later or before the window."""
+        """Return a mask ``[query, key]`` of the keys that a query does not attend to, because they are later or before
+        its window.
+        """
         index = torch.as_tensor(queries, device=self.k.device)[:, None]
         key = torch.arange(keys, device=self.k.device)
         return key > index if self.window is None else (key > index) | (key <= index - self.window)

@@ -214,16 +214,20 @@ class Automaton:
 
     @cached_property
     def accepting_mask(self) -> Bools:
-        """``[state]`` whether a state is accepting."""
+        """Return, for each state ``[state]``, whether it is accepting."""
         return np.isin(np.arange(len(self)), list(self.accepting))
 
     @cached_property
     def labels(self) -> Ints:
-        """``[state]`` number of the answer, -1 without supervision; for an acceptor 1 in accepting states, else 0."""
+        """Return, for each state ``[state]``, the number of the answer, or -1 without supervision. If states only
+        accept, the answer is 1 or 0.
+        """
         return self.accepting_mask.astype(np.int64) if self.answers is None else self.answers
 
     def languages(self) -> Iterator[Automaton]:
-        """Yield for each answer the minimal automaton of its words; for two answers one automaton suffices."""
+        """Yield, for each answer, the minimal automaton of the words with this answer; with two answers, only one
+        automaton.
+        """
         classes = sorted({int(a) for a in self.labels} - {-1})
         for c in [1] if set(self.labels.tolist()) == {0, 1} else classes:
             accepting = frozenset(np.flatnonzero(self.labels == c).tolist())
@@ -231,18 +235,18 @@ class Automaton:
 
     @cached_property
     def live(self) -> Bools:
-        """``[state]`` whether an accepting state can still be reached, the state itself included."""
+        """Return, for each state ``[state]``, whether it is accepting or an accepting state can be reached from it."""
         return _can_reach(self.table, self.accepting_mask)
 
     @cached_property
     def sinks(self) -> Bools:
-        """``[state]`` whether a state, once entered, is never left."""
+        """Return, for each state ``[state]``, whether no symbol leads out of it."""
         stays: Bools = (self.table == np.arange(len(self))[:, None]).all(1)
         return stays
 
     @property
     def neutral(self) -> tuple[int, ...]:
-        """The symbols, as columns of the table, that change no state; empty if no symbol changes any."""
+        """Return the symbols, as columns of the table, that leave every state unchanged."""
         still = (self.table == np.arange(len(self))[:, None]).all(0)
         return () if still.all() else tuple(np.flatnonzero(still).tolist())
 

@@ -24,7 +24,7 @@ EOS = "<eos>"
 
 
 class SequenceTask(Task):
-    """Base class of tasks that answer an input x with several tokens y = f(x).
+    """The base class of tasks that answer an input x with several tokens y = f(x).
 
     A sequence is ``<bos> x_1 .. x_n <sep> y_1 .. y_m``. The target at ``<sep>`` is ``y_1``, and at each answer token
     the next one. The target at ``y_m`` is ``<eos>``, which is an answer but never a token. So the length is n + 1 + m,
@@ -90,7 +90,7 @@ class SequenceTask(Task):
 
     @property
     def answer_tokens(self) -> tuple[int, ...]:
-        """Token id of each answer class; 0 for ``<eos>``, which is never an input."""
+        """The token id of each answer class; 0 for ``<eos>``, which is never part of an input."""
         return _tokens_of(self.tokens_names, self.output_names)
 
     def input_length(self, length: int) -> int | None:
