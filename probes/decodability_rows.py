@@ -40,7 +40,7 @@ class QuantityNames:
 
 @dataclass(frozen=True)
 class ProbeCell:
-    """One target on one test set at one prefix length, with everything that its rows share.
+    """One decoded quantity on one test set at one prefix length, with everything that its rows share.
 
     Attributes:
         names: the quantities to report.

@@ -47,7 +47,7 @@ RealFactors = Annotated[Sequence[Positive], AfterValidator(_some)]
 
 
 class StreamMeasurement(Measurement):
-    """A measurement that keeps rows of the residual stream at every prefix length and processes them at the end.
+    """A measurement that stores vectors of the residual stream at every prefix length and analyses them at the end.
 
     Only the kept rows outlive a forward pass. Memory does not grow with the number of checkpoints, and the full
     activations of a length are never kept.
@@ -75,7 +75,7 @@ class StreamMeasurement(Measurement):
 
     @property
     def rows(self) -> dict[int, ProbeRows]:
-        """The kept rows by prefix length."""
+        """Return the stored vectors by prefix length."""
         return self._rows
 
     @property
@@ -138,7 +138,7 @@ class StreamMeasurement(Measurement):
         return LengthCollector(self, length, batch, self.every_place(batch, length), sites)
 
     def keep(self, length: int, collector: RowCollector) -> None:
-        """Store what was collected at one prefix length."""
+        """Store the vectors that were collected at one prefix length."""
         self._rows[length] = collector.rows(ROWS)
 
     def memo(self, study: Study, make: Callable[[], T]) -> T:

@@ -36,7 +36,7 @@ class LayerReducer(ABC, Generic[Kept]):
 
 
 class EveryLayer(Observer, Generic[Kept]):
-    """An observer with one reducer per layer.
+    """An observer that combines one observer for each layer.
 
     Args:
         cfg: the model's configuration.
@@ -79,7 +79,9 @@ class ScoreObserver(Measurement, Generic[Kept]):
         return [*score_hooks(cfg), *further]
 
     def further(self, layer: int) -> list[str]:
-        """Return names of activations of a layer that are needed in addition to those of scores."""
+        """Return the names of activations of a layer that are needed in addition to those from which scores are
+        computed.
+        """
         return []
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:

@@ -34,7 +34,8 @@ CARRIED = ("leak_fixed", "leak_share", "log_critical")
 
 @dataclass(frozen=True)
 class TieSet:
-    """The typical tie set of each head at one length, for use at longer ones.
+    """The typical size of each head's tie set (the keys with the maximal score) at one length, for use at longer
+    lengths.
 
     Attributes:
         size: ``[layer, head]`` median k* over the queries whose tie set is not all keys; NaN if these are fewer than
@@ -48,7 +49,7 @@ class TieSet:
 
 @dataclass(frozen=True)
 class LengthRecord:
-    """Everything that is kept of one prefix length.
+    """The statistics that are stored for one prefix length.
 
     Attributes:
         length: prefix length n.
@@ -71,7 +72,7 @@ class LengthRecord:
 
     @cached_property
     def used(self) -> int:
-        """Number of sequences with at least one query."""
+        """The number of sequences that contain at least one query."""
         return int((self.queries > 0).sum())
 
 

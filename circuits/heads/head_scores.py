@@ -242,7 +242,7 @@ class TokenScores(LayerReducer["Scores"]):
         return token_scores(inputs, part.tokens, queries, self._definition, self.further(part.tokens, queries))
 
     def further(self, tokens: Int[Tensor, "batch pos"], queries: Int[Tensor, " query"]) -> Mapping[str, Targets]:
-        """Return target sets in addition to those of every head score."""
+        """Return sets of target keys in addition to those of every head score."""
         return {}
 
     def result(self) -> Scores:

@@ -106,7 +106,8 @@ def exchange(
     suffix: int,
     layers: bool = False,
 ) -> Exchanged:
-    """Exchange the prefixes of recipients for those of their donors.
+    """Replace each recipient's prefix by that of another sequence (its donor), as tokens and as keys and values, and
+    return the model's answers.
 
     Args:
         model: any model with TransformerLens's hook names.

@@ -32,7 +32,7 @@ Head = tuple[int, int]
 
 @dataclass(frozen=True)
 class Answers:
-    """How a model answers the sequences of a batch that have a query at their end.
+    """How a model answers the sequences of a batch whose last position is a query.
 
     Attributes:
         right: ``[sequence]`` 0/1: the answer, or all tokens of it, are right.

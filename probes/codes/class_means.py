@@ -99,7 +99,7 @@ def _edges(labels: Float[Tensor, "row *s"]) -> Float[Tensor, "edge component"]:
 
 @dataclass(frozen=True)
 class Draws:
-    """The rows of one length: all of them (draw 0), and resamples inside each half and class.
+    """The vectors of one length: all of them (draw 0), and bootstrap samples inside each half and class.
 
     Bins of a vector overlap, so its rows are resampled inside halves only.
 

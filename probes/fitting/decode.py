@@ -28,7 +28,7 @@ Rng = Callable[..., np.random.Generator]
 
 @dataclass(frozen=True)
 class ProbeArm:
-    """The predictions of one probe on the held-out rows of one length.
+    """The predictions of one probe on held-out vectors of one length.
 
     Attributes:
         mode: ``transfer``, ``recalibrated`` or ``refit``.
@@ -47,7 +47,7 @@ class ProbeArm:
 
 @dataclass(frozen=True)
 class UndefinedTarget:
-    """A probe that cannot be fitted or tested at one length, and the reason."""
+    """The reason why a probe cannot be fitted or tested at one length."""
 
     mode: str
     control: str
@@ -56,7 +56,7 @@ class UndefinedTarget:
 
 @dataclass(frozen=True)
 class Target:
-    """The target of probes, and its labels over all lengths.
+    """The quantity that probes decode, with its labels at all lengths.
 
     Attributes:
         name: its name among the labels of the rows.

@@ -28,7 +28,7 @@ _SCORE_RIDGE = 1e-9  # relative to the total variance of the scores
 
 @dataclass(frozen=True)
 class Directions:
-    """Linear scores of the features, one set per site.
+    """Linear functions of the features, one set per site in the model.
 
     Attributes:
         weight: weights on the unstandardised features.
@@ -183,7 +183,7 @@ def discriminant(scores: Float[Tensor, "site row target"], y: Int[Tensor, "row"]
 
 @dataclass(frozen=True)
 class Probe:
-    """Directions with the rule that reads their scores."""
+    """Linear functions of the features, with the rule that turns their values into a prediction."""
 
     directions: Directions
     rule: Rule

@@ -196,7 +196,7 @@ def folds(sequence: Int[Tensor, "row"]) -> Int[Tensor, "row"]:
 
 
 def pooled(rows: Mapping[int, ProbeRows], rng: np.random.Generator) -> ProbeRows:
-    """Return rows of several lengths together, each sequence at only one of them.
+    """Return the vectors of several lengths together, such that each sequence is used at only one length.
 
     The lengths are assigned evenly, at random. So the pool has as many rows (and as many different sequences) as one
     length has. A probe fitted on the pool differs from one fitted at a single length by the lengths, not by the number

@@ -31,7 +31,7 @@ def claim_on(
     scale: str = "",
     **arguments: Any,
 ) -> Claim:
-    """A trained claim.
+    """Return a claim about trained models.
 
     Args:
         number: its id.
@@ -67,10 +67,10 @@ def claim_on(
 
 
 def above(quantity: str, least: float, fails_below: float | None = None) -> Condition:
-    """At least so much."""
+    """Return the condition that a quantity is at least ``least``."""
     return Condition(quantity, at_least=least, fails_below=fails_below)
 
 
 def below(quantity: str, most: float, fails_above: float | None = None) -> Condition:
-    """At most so much."""
+    """Return the condition that a quantity is at most ``most``."""
     return Condition(quantity, at_most=most, fails_above=fails_above)

@@ -54,7 +54,7 @@ seeds are on the claim's side; ``share_low`` and ``share_high`` are the exact li
 
 @dataclass(frozen=True)
 class Evidence:
-    """The reduced rows of one claim.
+    """The stored rows from which one claim is decided.
 
     Attributes:
         rows: in the order in which they came.
@@ -103,7 +103,7 @@ def today() -> str:
 def with_dates(
     stored: Mapping[str, Evidence], new_rows: Mapping[str, Evidence], again: bool = False
 ) -> dict[str, Evidence]:
-    """The rows of claims with those made just now in place of older ones.
+    """Return the rows of claims, with newly computed rows in place of older ones.
 
     Args:
         stored: the older ones.
@@ -119,13 +119,13 @@ def with_dates(
 
 
 def current_evidence(claim: Claim, evidence: Mapping[str, Evidence]) -> Evidence | None:
-    """What is stored of a claim, if it was made with the claim's version."""
+    """Return the stored rows of a claim if they belong to the claim's version; otherwise None."""
     stored = evidence.get(claim.id)
     return stored if stored is not None and stored.version == claim.version else None
 
 
 def judge_stored(claim: Claim, evidence: Mapping[str, Evidence]) -> Judgement:
-    """The verdict on a claim from what is stored."""
+    """Decide a claim from its stored rows."""
     from workbench.claims.verdict_rule import judge
 
     stored = current_evidence(claim, evidence)
@@ -134,7 +134,7 @@ def judge_stored(claim: Claim, evidence: Mapping[str, Evidence]) -> Judgement:
 
 @dataclass(frozen=True)
 class StoredVerdict:
-    """A line of the table as lists show it.
+    """The stored verdict on one claim, as lists show it.
 
     Attributes:
         verdict: one of :data:`workbench.claims.labels.LABELS`.

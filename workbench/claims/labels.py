@@ -34,6 +34,8 @@ RULE = 2
 
 
 def verdict_text(claim: Claim, verdict: str, why: str) -> str:
-    """A verdict as tables show it: with its reason, and whether the claim was settled with its numbers known."""
+    """Return a verdict on a claim in words, with its reason, and whether settings were chosen when results were
+    known.
+    """
     beside = ", ".join(filter(None, (why, "settled with its numbers known" if claim.settled else "")))
     return f"{verdict} ({beside})" if beside else verdict

@@ -44,7 +44,7 @@ class Share(NamedTuple):
 
 @dataclass(frozen=True)
 class OverSeeds:
-    """A number about several runs, and what the seeds show of it.
+    """A statistic of several runs, with what its variation over seeds shows.
 
     Attributes:
         value: the number.
@@ -68,7 +68,8 @@ def over_seeds(
     strings: Callable[[], ArrayLike] | None = None,
     bounds: tuple[float, float] = (-math.inf, math.inf),
 ) -> OverSeeds | None:
-    """A statistic of runs with its 95 % interval from drawing seeds within cells; None where it is undefined.
+    """Return a statistic of runs with a 95 % interval from resampling seeds within configurations; None if it is
+    undefined.
 
     From a cell with n seeds, n - 1 are drawn with replacement. The variance of a mean is then the variance of its seeds
     over n, without bias (Rao and Wu 1988). The interval is Student's. Its degrees of freedom follow from the share of
@@ -134,7 +135,7 @@ def _part(statistic: OfRuns, members: Sequence[np.ndarray], place: int, rng: np.
 
 
 def paired_difference(by_seed: Sequence[ArrayLike], rng: np.random.Generator) -> OverSeeds:
-    """Mean of per-string differences of pairs of runs, with its 95 % interval; see :func:`over_seeds`.
+    """Return the mean difference between paired runs, with its 95 % interval; see :func:`over_seeds`.
 
     Args:
         by_seed: per seed the differences ``[string]`` of the two runs of that seed.
@@ -161,7 +162,7 @@ def contrast_of_shares(
     rng: np.random.Generator,
     cells: Sequence[object] | None = None,
 ) -> OverSeeds:
-    """Mean over seeds of a sum of shares with signs, and its 95 % interval; see :func:`over_seeds`.
+    """Return the mean over seeds of a signed sum of shares, with its 95 % interval; see :func:`over_seeds`.
 
     Only counts of the sequences are stored. A share of ``k`` of ``n`` is drawn from Beta(k + 1/2, n - k + 1/2), which
     has a width even if all were right. A skill is drawn as the share that it was made from. A share over all sequences
@@ -233,7 +234,7 @@ def spearman(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def kendall(x: np.ndarray, y: np.ndarray) -> float:
-    """Kendall's tau-b."""
+    """Return Kendall's rank correlation tau-b of two lists of numbers."""
     return float(kendalltau(x, y).statistic)
 
 
@@ -246,7 +247,7 @@ def _ranks(values: np.ndarray) -> np.ndarray:
 def cell_correlation(
     x: ArrayLike, y: ArrayLike, cells: Sequence[object], rng: np.random.Generator, statistic: Statistic = spearman
 ) -> OverSeeds:
-    """A correlation over runs, Spearman's by default, with its 95 % interval; see :func:`over_seeds`.
+    """Return a correlation over runs (Spearman's by default), with its 95 % interval; see :func:`over_seeds`.
 
     Args:
         x: ``[run]``.

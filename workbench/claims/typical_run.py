@@ -47,7 +47,7 @@ class Typical:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The interval."""
+        """The interval as (low, high)."""
         return self.low, self.high
 
     @property
@@ -78,7 +78,7 @@ def sign_test_p(fewer: int, seeds: int) -> float:
 
 
 def seeds_needed(fewer: int, error: float = ERROR) -> int:
-    """The least number of seeds at which the sign test decides although ``fewer`` of them are on the other side."""
+    """Return the smallest number of seeds with which the sign test is significant although ``fewer`` seeds disagree."""
     seeds = max(BY_SIGNS, fewer + 1)
     while sign_test_p(fewer, seeds) > error:
         seeds += 1
@@ -124,13 +124,15 @@ def _mean_interval(values: NDArray[np.float64], noise: NDArray[np.float64], erro
 
 
 def student_quantile(freedom: float, error: float) -> float:
-    """How many standard errors a two-sided interval reaches with so many degrees of freedom."""
+    """Return the two-sided quantile of Student's t distribution: half the width of an interval in standard errors."""
     return float(stdtrit(freedom, 1 - error / 2))
 
 
 # ---- single seeds --------------------------------------------------------------------------------
 def own_interval(row: Row, error: float) -> tuple[float, float]:
-    """The interval of one run over its sequences with another error than 0.05; a counted number is its own interval."""
+    """Return the interval of one run over its sequences at another error level than 0.05; for an exact number, the
+    number twice.
+    """
     low, high = row.ends
     if low == high or error == ERROR:
         return low, high
@@ -145,7 +147,7 @@ def own_interval(row: Row, error: float) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class SeedShare:
-    """How many seeds are on the claim's side, each by its own value."""
+    """The number of seeds for which a claim holds, each by its own value, with the number of seeds."""
 
     on_side: int
     seeds: int
@@ -161,7 +163,7 @@ class SeedShare:
 
 
 def share_on_side(condition: Condition, values: Sequence[float], expected: float | None = None) -> SeedShare:
-    """The share of seeds whose value is on the claim's side of its thresholds."""
+    """Return the share of seeds whose value is on the claim's side of its thresholds."""
     on_side = sum(condition.side(value, value, expected) == "holds" for value in values)
     return SeedShare(on_side, len(values))
 
@@ -169,7 +171,7 @@ def share_on_side(condition: Condition, values: Sequence[float], expected: float
 # ---- counts behind a share -----------------------------------------------------------------------
 @dataclass(frozen=True)
 class Counts:
-    """What a share or a skill was made from: ``right`` of ``n``, and the share at which a skill is 0."""
+    """The counts behind a share or a skill: ``right`` of ``n`` correct, and the share at which the skill is 0."""
 
     right: int
     n: int
@@ -193,7 +195,8 @@ def _limits(n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def floor_of(value: float, low: float, high: float, n: int) -> float | None:
-    """The share at which a skill is 0, from the skill and its exact interval; 0 for a share, None for other numbers.
+    """Return the share at which a skill is 0, computed from the skill and its exact interval; 0 for a share, None for
+    other numbers.
 
     Share and limits of ``k`` of ``n`` become skills by one linear map. ``k`` and the map are therefore known from
     three numbers, and no other number has an interval of this kind.

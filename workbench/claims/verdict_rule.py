@@ -43,7 +43,7 @@ EXACT, SEVERAL = "exact", "several runs"
 
 @dataclass(frozen=True)
 class Judgement:
-    """The verdict on a claim, with its seeds.
+    """The verdict on a claim, with the results of its seeds.
 
     Attributes:
         verdict: one of :data:`workbench.claims.labels.LABELS`; ``described`` for a claim without conditions.
@@ -217,7 +217,7 @@ def _wider(row: Row, error: float) -> tuple[float, float]:
 
 
 def strict_error(test: str, parts: int) -> float:
-    """The error at which one of several parts is shown on the other side: 0.05 divided by their number.
+    """Return the error level at which one of several parts must be significantly false for the claim to fail.
 
     Half of that for Student's t: far out its error grows where few seeds are skewed. With ten items, exponential or
     log-normal seeds, it would be 0.09 in place of the 0.075 that is promised (simulated in ``test_seed_rule.py``).
@@ -264,7 +264,7 @@ def _over_runs(claim: Claim, condition: Condition, rows: Sequence[Row], parts: i
 
 
 def side_of_typical(condition: Condition, rows: Sequence[Row], parts: int = 1) -> Side:
-    """On which side of its thresholds the typical run is shown to be.
+    """Return on which side of its thresholds the typical run significantly is.
 
     Args:
         condition: of the claim.
@@ -304,7 +304,7 @@ def _fitted(entered: int, planned: int) -> str:
 
 # ---- in words ------------------------------------------------------------------------------------
 def number(value: float) -> str:
-    """A number as tables show it."""
+    """Return a number as tables show it."""
     return f"{value:.6g}"
 
 
@@ -349,7 +349,9 @@ def _values(quantity: str, rows: Sequence[Row]) -> str:
 
 # ---- counts for a page ---------------------------------------------------------------------------
 def decided_by(judgements: Iterable[Judgement]) -> Counter[str]:
-    """How many decided claims rest on which test; of several tests of a claim, that with the largest error counts."""
+    """Return how many decided claims each test decided. A claim with several tests counts for the one with the largest
+    error.
+    """
     order = (STUDENT, SEVERAL, SIGN_TEST, EXACT)
     return Counter(
         DEPENDS if j.verdict == DEPENDS else next(test for test in order if test in j.tests)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def measure_with_progress(request: MeasureRequest, limit: TimeLimit | None = None) -> None:
-    """Plan a request and execute it with progress and a report; raises SystemExit(1) if anything went wrong.
+    """Plan the measurements of a request and run them with a progress bar; raises SystemExit(1) if one fails.
 
     Raises:
         NotFinished: if the limit did not allow for all of it.
@@ -79,7 +79,7 @@ def _report(todo: Plan, done: list[JobResult], problems: list[str], left: bool) 
 
 
 def report(todo: Plan, done: Sequence[JobResult]) -> str:
-    """What was measured; or, where nothing was left to do or nothing was there, which of the two."""
+    """Return what was measured, or that all results exist already, or that there was nothing to measure."""
     where = count_of(len(todo.runs), "run")
     there = f"{count_of(todo.present, 'measurement')} existed already"
     if todo.jobs:

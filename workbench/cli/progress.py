@@ -24,7 +24,7 @@ LINE_EVERY_S = 10.0
 
 
 class Rate(ProgressColumn):
-    """Units per second."""
+    """The speed of the work in units per second, from which the time left is estimated."""
 
     def __init__(self, unit: str) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class Rate(ProgressColumn):
 
 
 class Bar:
-    """One bar with a description and time left; without a terminal, a line now and then."""
+    """One progress bar with a description and the time left. Without a terminal, it prints a line now and then."""
 
     def __init__(self, total: int, title: str, unit: str) -> None:
         self.total, self.title, self.unit = total, title, unit
@@ -70,7 +70,7 @@ class Bar:
         self.progress.stop()
 
     def update(self, done: int, note: str, total: int | None = None) -> None:
-        """Show that ``done`` units are done, of as many as before or of a new total."""
+        """Show that ``done`` units are complete; ``total`` changes the total number of units."""
         if total is not None:
             self.total = total
             self.progress.update(self.task, total=total)
@@ -134,7 +134,7 @@ def following(bar: Bar, folders: Mapping[str, Path], ended: Mapping[str, int]) -
 
 
 def steps_done(folder: Path) -> int:
-    """How far the training of a run has come, from its checkpoints and the tail of its log."""
+    """Return how many steps of a run are trained, from its checkpoints and the end of its log."""
     reached = checkpoint_steps(folder)
     # Between a checkpoint and the next line there is no tail to read.
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):

@@ -34,7 +34,7 @@ COLOURS = {label: ROLE_COLOURS[kind.role] for label, kind in VERDICTS.items()}
 
 
 def verdict_lines(root: Path) -> list[str]:
-    """One line per run below ``root``: its last verdict and why."""
+    """Return one line for each run below ``root``: its last verdict and the reason."""
     runs = {run.name: run for run in find_runs(root)}
     return [f"{row.run}: {_verdict_text(row, runs[row.run])}" for row in _last_verdicts(root)]
 
@@ -48,7 +48,7 @@ def _verdict_text(row: Any, run: Run) -> str:
 
 
 def why_lines(root: Path) -> list[str]:
-    """Why each run below ``root`` whose last verdict is *length-coupled* fails, where that was diagnosed."""
+    """Return, for each run below ``root`` that is *length-coupled* and was diagnosed, why it fails."""
     runs = {run.name: run for run in find_runs(root)}
     lines = []
     for found in _last_verdicts(root):
@@ -68,7 +68,7 @@ def _last_verdicts(root: Path) -> list[Any]:
 
 
 def verdicts(root: Path, rows: Sequence[Mapping[str, Any]], width: int = 0) -> Grid:
-    """One line per run: task, N, steps, and the verdict at its last measured step.
+    """Return a table with one line per run: task, N, steps, and the verdict at the last measured step.
 
     Args:
         root: the folder.
@@ -150,7 +150,9 @@ def _name(part: Any) -> str:
 
 
 def trained(run: Run) -> str:
-    """On which lengths and how far, or for which lengths the weights were made."""
+    """Return on which lengths and for how many steps a run was trained, or for which lengths its weights were
+    compiled.
+    """
     training = run.config["training"]
     lengths = span_of_lengths((training.get("curriculum") or {}).get("low", 1), training["trained_length"])
     if "pretrained" in training:
@@ -201,7 +203,7 @@ def verdict(console: Console, rows: Any, step: int, trained: int) -> None:
 
 
 def failure(row: Any) -> str:
-    """The lengths among which the first failing one is, or up to where none was found and all lengths pass."""
+    """Return the range of lengths in which accuracy first fails, or the longest length if all lengths pass."""
     note = f" ({row.note})" if row.note and row.status != "censored" else ""
     if row.status != "censored":
         return f"{int(row.low) + 1:,} to {int(row.high):,}{note}"
@@ -219,14 +221,14 @@ def beside(console: Console, rows: Any, step: int) -> None:
 
 
 def why(console: Console, rows: Any, step: int, trained: int) -> None:
-    """Why the model fails past N and which intervention recovers accuracy, where that was measured."""
+    """Print why the model fails beyond N and which intervention recovers accuracy, if this was measured."""
     if not rows.empty and (rows["step"] == step).any():
         sentence = told(diagnosis_sentence(rows, step=step, longest=trained))
         console.print(f"  {sentence}", highlight=False, markup=False)
 
 
 def behaviour(rows: Any, trained: int) -> Grid:
-    """Accuracy per prefix length on both test sets, with intervals, each next to its baseline.
+    """Return a table of accuracy by prefix length on both test sets, with intervals and baselines.
 
     A language model stands next to the table ``bigram`` of its training text on the matched test set.
     """
@@ -286,7 +288,9 @@ def _accuracy(rows: Any, law: str) -> str:
 
 
 def steps(rows: Any, run: Run) -> Grid:
-    """The verdict at every checkpoint, with its test set where the accuracies in the same row are of another."""
+    """Return a table of the verdict at every checkpoint, with the test set if the accuracies in the row are from
+    another.
+    """
     title = "\nOver training, accuracies on the matched test set"
     grid = Grid(box=None, pad_edge=False, title_justify="left", title=title)
     longest, horizon = run.trained_length, rows["length"].max()

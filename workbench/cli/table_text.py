@@ -10,7 +10,9 @@ if TYPE_CHECKING:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """A line per row, cells padded to the width of their column, two spaces apart."""
+    """Return one line of text per row, with cells padded to the width of their column and two spaces between
+    columns.
+    """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
@@ -28,5 +30,5 @@ def count_of(number: int, noun: str) -> str:
 
 
 def on_one_line(console: Console, line: str, style: str = "") -> None:
-    """Print a line as it stands and break it nowhere: what it holds is there to be copied."""
+    """Print a line without breaking it, so that it can be copied."""
     console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)

@@ -43,12 +43,12 @@ class TimeLimit:
 
     @property
     def reserve(self) -> float:
-        """Seconds that are kept for saving."""
+        """The seconds before the limit that are reserved for saving."""
         return min(RESERVE, self.seconds / 10)
 
     @property
     def until(self) -> float:
-        """From when on nothing is begun, in seconds since the epoch."""
+        """The time after which no new work begins, in seconds since the epoch."""
         return self.begun + self.seconds - self.reserve
 
     @property

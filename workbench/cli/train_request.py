@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TrainRequest:
-    """A request to train one run, as `lengthlens train` takes it.
+    """The settings of one run to train, as `lengthlens train` receives them.
 
     Attributes:
         task: name of a task, or ``file.py:Class``.

@@ -19,7 +19,7 @@ def key_of(value: Any) -> str:
 
 
 def leaves(config: Mapping[str, Any], below: str = "") -> dict[str, Any]:
-    """Every setting of a nested configuration by its path, ``{"model.d_model": 64, ...}``."""
+    """Return every setting of a nested configuration by its path: ``{"model.d_model": 64, ...}``."""
     settings: dict[str, Any] = {}
     for key, value in config.items():
         name = f"{below}{key}"

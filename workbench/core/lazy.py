@@ -9,7 +9,8 @@ __all__ = ["face"]
 
 
 def face(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """The ``__getattr__`` and ``__dir__`` of a package that imports a module only when one of its names is used.
+    """Return ``__getattr__`` and ``__dir__`` for a package that imports a module only when one of its names is first
+    used.
 
     Args:
         package: the package's ``__name__``.

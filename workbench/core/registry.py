@@ -42,7 +42,8 @@ def _state(folder: str) -> tuple[str, int]:
 
 
 class Registry(Mapping[str, T], Generic[T]):
-    """Objects of one kind by name, in the order in which they were added; ours come before those of other packages.
+    """Objects of one kind by name, in the order in which they were added; those of LengthLens come before those of
+    other packages.
 
     As a mapping it contains the objects themselves. An object registered by its address is imported on first use, so
     listing the names imports nothing. Entry points are those of the packages that are installed at the time of the

@@ -21,5 +21,5 @@ one.
 
 
 def shortcut_name(shortcut: str) -> str:
-    """How a shortcut predicts the answer; the shortcut's own name if the table does not have it."""
+    """Return how a shortcut predicts the answer, in words; the shortcut's own name if the table does not contain it."""
     return SHORTCUT_NAMES.get(shortcut, f"the shortcut {shortcut.replace('_', ' ')}")

@@ -46,7 +46,7 @@ THREADS = 8
 
 
 def create_app(root: Path | Sequence[Path], host: str = LOCAL[0], device: ComputeDevice = USUAL_DEVICE) -> Dash:
-    """The dashboard over one or several folders of runs. Reads only; imports no torch.
+    """Return the dashboard of one or several folders of runs. It writes nothing to them, and does not import torch.
 
     Args:
         root: folder, or folders, below which runs are found; a folder that is still missing is empty.

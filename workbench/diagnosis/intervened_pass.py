@@ -78,7 +78,7 @@ class IntervenedPass:
 
     @property
     def needs_statistics(self) -> bool:
-        """Whether its interventions use statistics at n."""
+        """Whether an intervention of this pass uses statistics at the tested length n."""
         return any(intervention.fitted for intervention in self.interventions)
 
     @property

@@ -32,7 +32,7 @@ BOTH = {
 
 @dataclass(frozen=True)
 class Prescription:
-    """A change of training.
+    """A suggested change of training.
 
     Attributes:
         about: the change, in a clause; "" = no change is suggested.

@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Judged:
-    """Sequences of one test set and length, and which of them are answered right.
+    """Sequences of one test set and length, with a mask of those that are answered correctly.
 
     Attributes:
         right: ``[string]``, 0/1.
@@ -89,7 +89,8 @@ def chance(classes: ArrayLike) -> float:
 
 
 class Bootstrap:
-    """Resamples of the sequences at N and at n, shared by all interventions so that their shares can be compared.
+    """Bootstrap samples of the sequences at N and at n. All interventions share them, so that their recovered shares
+    can be compared.
 
     Accuracies at n with and without an intervention use the same sequences, and are resampled together. Those at N use
     other sequences, and are resampled separately.

@@ -69,7 +69,7 @@ def _offered() -> dict[str, Any]:
 
 
 def registered(name: str) -> Figure[...]:
-    """A figure by its name; raises KeyError for any other name."""
+    """Return the figure with a name; raises KeyError if there is none."""
     public = _offered()[name]
     if not isinstance(public, import_module(f"{__name__}.registry").Figure):
         raise KeyError(name)

@@ -12,6 +12,6 @@ OFFERED: dict[str, Any] = {}
 
 
 def offered(one: One) -> One:
-    """Offer a function or class under its own name."""
+    """Register a function or class as public, under its own name."""
     OFFERED[one.__name__] = one
     return one

@@ -12,7 +12,7 @@ from workbench.jobs.executors import Executor, ExecutorError, Serial
 
 @dataclass(frozen=True)
 class ExecutorKind:
-    """An executor as commands name it.
+    """An executor by its name on the command line.
 
     Attributes:
         form: how it is written, e.g. ``dask=tcp://HOST:PORT``: its name, and ``=`` where an address follows.
@@ -59,7 +59,7 @@ EXECUTORS: Mapping[str, ExecutorKind] = {
 
 
 def executor_help() -> str:
-    """Every executor and what runs its jobs, as a list in words."""
+    """Return a list of all executors in words, with what runs their jobs."""
     *most, last = [f"{kind.form} ({kind.words})" for kind in EXECUTORS.values()]
     return f"{', '.join(most)} or {last}"
 

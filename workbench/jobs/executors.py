@@ -47,7 +47,7 @@ class Failure:
 
     @classmethod
     def of(cls, index: int, job: Any, error: BaseException, foreign: bool = False) -> Failure:
-        """The failure of a job whose function raised ``error``, which is logged.
+        """Return the failure of a job whose function raised ``error``, and log the error.
 
         ``foreign`` is true if the error arose while the job travelled to or from another process, outside LengthLens.
         """
@@ -62,7 +62,9 @@ class Executor(Protocol):
     """Calls a function for each of some jobs."""
 
     def check(self) -> None:
-        """Check requirements before any work, such as a running cluster; on a single machine there are none."""
+        """Check requirements before any work, such as a running cluster. On a single machine there are none to
+        check.
+        """
         ...
 
     def map(
@@ -86,7 +88,7 @@ class Executor(Protocol):
 
 
 class Serial:
-    """One job after another, in this process."""
+    """An executor that runs one job after another, in this process."""
 
     def check(self) -> None:
         """See :meth:`Executor.check`."""
@@ -99,7 +101,7 @@ class Serial:
         on_done: Callable[[int, Result | Failure], None] | None = None,
         memory_per_worker: int | None = None,
     ) -> list[Result | Failure]:
-        """See :meth:`Executor.map`; ``memory_per_worker`` changes nothing here."""
+        """Run the jobs as :meth:`Executor.map` does. The argument ``memory_per_worker`` has no effect here."""
         results: list[Result | Failure] = []
         with noting_interrupts() as interrupted:
             for index, job in enumerate(jobs):
@@ -142,7 +144,9 @@ def noting_interrupts() -> Iterator[list[int]]:
 
 
 def attempt(function: Callable[[Job], Result], index: int, job: Job) -> Result | Failure:
-    """The function's result for a job, or the failure if it raised. ``sys.exit`` counts as a failure, too."""
+    """Return the result of a function for a job, or the failure if the function raised an error or called
+    ``sys.exit``.
+    """
     try:
         return function(job)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a failure of its job, which is logged
@@ -155,14 +159,14 @@ class WorkerError(Exception):
 
 
 class Answer(NamedTuple):
-    """What a worker process sends back for a job: its result or failure, and its log records."""
+    """The message that a worker process returns for a job: result or failure, and log records."""
 
     outcome: Any
     records: tuple[logging.LogRecord, ...]
 
 
 class Forwarding(QueueHandler):
-    """Passes log records on, with the traceback as text, so that they can be pickled."""
+    """A logging handler that passes records on, with tracebacks as text, so that they can be pickled."""
 
     def __init__(self, send: Callable[[logging.LogRecord], object]) -> None:
         super().__init__(SimpleQueue())
@@ -205,7 +209,7 @@ def received(answer: Answer) -> Any:
 
 
 def raised_again(outcome: Any) -> Any:
-    """The outcome of a job, unless it is a failure and errors are debugged.
+    """Return the outcome of a job. In debug mode (``--debug``), a failure is raised instead.
 
     Raises:
         WorkerError: with the traceback.

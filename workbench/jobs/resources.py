@@ -61,7 +61,8 @@ def _free_memory() -> int:
 
 
 def group_limits(own: Path = Path("/proc/self/cgroup"), mounted: Path = Path("/sys/fs/cgroup")) -> list[int]:
-    """Memory limits, in bytes, of the control groups that this process is in, and of their parents.
+    """Return the memory limits, in bytes, of the control groups (cgroups) to which this process belongs, and of their
+    parents.
 
     Args:
         own: the file that lists the process's groups; versions 1 and 2 are supported.

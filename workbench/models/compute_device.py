@@ -45,7 +45,7 @@ class ComputeDevice:
 
     @property
     def usual(self) -> bool:
-        """Whether this is the CPU with weights in their stored dtype."""
+        """Whether the device is the CPU, with weights in their stored dtype."""
         return self == USUAL_DEVICE
 
     @property
@@ -55,7 +55,8 @@ class ComputeDevice:
         return found | ({"dtype": self.dtype} if self.dtype else {})
 
     def found(self) -> ComputeDevice:
-        """The same device after checking that it exists; ``auto`` becomes the first of cuda, mps and cpu that exists.
+        """Return the device after checking that it exists. For ``auto`` it is the first of cuda, mps and cpu that
+        exists.
 
         Raises:
             DeviceError: for a device that this machine, or this build of torch, does not have.

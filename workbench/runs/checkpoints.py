@@ -55,12 +55,14 @@ def write_checkpoint(
 
 
 def sha256(data: bytes) -> str:
-    """SHA-256 in hex."""
+    """Return the SHA-256 hash of some bytes, in hex."""
     return hashlib.sha256(data).hexdigest()
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove what a killed writer of a run left unfinished. Call it only with the run's lock."""
+    """Remove unfinished files that a killed process left in a run folder. Call this only while holding the run's
+    lock.
+    """
     remove_leftovers(folder)
     # Under the lock nobody else writes checkpoints, so every one that is unfinished was left behind.
     if (folder / STEPS).is_dir() and not (folder / STEPS).is_symlink():

@@ -35,13 +35,13 @@ def hashed_files(folder: Path) -> dict[str, str]:
 
 
 def sha256_of_files(files: Mapping[str, str]) -> str:
-    """One hash for all files of a folder."""
+    """Return one hash for all files of a folder."""
     return hashlib.sha256(canonical(dict(files)).encode()).hexdigest()
 
 
 def verify_names(meta: Mapping[str, Any], run: str) -> str:
-    """The hash of a checkpoint, after checking that it follows from the hashes of the files it names. Reads none of the
-    files.
+    """Check that a checkpoint's hash follows from the hashes of the files that it names, and return it. No file is
+    read.
 
     Raises:
         RunError: if the hash does not follow from them.
@@ -53,7 +53,7 @@ def verify_names(meta: Mapping[str, Any], run: str) -> str:
 
 
 def verify_folder(folder: Path, meta: Mapping[str, Any], run: str) -> str:
-    """The hash of a checkpoint after comparing every file it names with the file in the folder.
+    """Compare every file that a checkpoint names with the file in the folder, and return the checkpoint's hash.
 
     Raises:
         RunError: for a missing folder, a file that is missing or changed, or a file that is read but has no hash, with

@@ -75,7 +75,7 @@ def load_referenced(folder: Path, described: Path) -> Hooked:
 
 
 def model_config(model: dict[str, Any], described: Path) -> Architecture:
-    """The config of a model as a run states it.
+    """Return the config of a model from the settings of its run.
 
     Args:
         model: the part ``model`` of a run's config.

@@ -24,7 +24,8 @@ _REFUSED = {errno.EROFS, errno.EACCES, errno.EPERM}
 
 @contextmanager
 def storing(folder: Path) -> Iterator[None]:
-    """Turn an error of the system while a folder is written into one sentence.
+    """Turn an error of the operating system inside the ``with`` block into one sentence about the folder that is being
+    written.
 
     Raises:
         StorageError: in place of an OSError.

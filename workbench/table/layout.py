@@ -25,7 +25,7 @@ TABLE_NAME = "table.parquet"
 
 
 class Shard(NamedTuple):
-    """One shard file, as its path describes it: the rows of one measurement at one step, with one key."""
+    """A file with the rows of one measurement at one step and with one key, as its path describes it."""
 
     measurement: str
     step: int
@@ -39,7 +39,7 @@ def table_path(run_path: Path) -> Path:
 
 
 def shard_path(run_path: Path, measurement: str, step: int, key: str) -> Path:
-    """``<run>/measurements/<measurement>/<step, 8 digits>-<key>.parquet``.
+    """Return the path ``<run>/measurements/<measurement>/<step, 8 digits>-<key>.parquet``.
 
     Raises:
         TableError: for a measurement, step or key that cannot be part of a file name.
@@ -54,7 +54,9 @@ def shard_path(run_path: Path, measurement: str, step: int, key: str) -> Path:
 
 
 def run_of(path: Path) -> tuple[Path, Path]:
-    """The run folder of a shard or table, and the file's path relative to it. For any other file, its own folder."""
+    """Return the run folder of a file of results, and the path of the file relative to this folder. For any other file,
+    return its own folder.
+    """
     folder = path.parents[2] if len(path.parents) > 2 and path.parent.parent.name == "measurements" else path.parent
     return folder, path.relative_to(folder)
 

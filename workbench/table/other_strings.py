@@ -20,7 +20,8 @@ EVALUATION_SEED, TASK_PARAMETERS = "evaluation_seed", "task_parameters"
 
 @dataclass(frozen=True)
 class OtherStrings:
-    """In what evaluation sequences differ from the run's own; :data:`OWN_STRINGS` if in nothing.
+    """How evaluation sequences differ from the run's own: another seed or other task parameters; :data:`OWN_STRINGS` if
+    they do not differ.
 
     Attributes:
         seed: the evaluation seed; None = the run's own.
@@ -35,7 +36,7 @@ class OtherStrings:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The changed task parameters."""
+        """Return the task parameters that differ from those of the run."""
         found: dict[str, Any] = json.loads(self.task) if self.task else {}
         return found
 
@@ -67,7 +68,7 @@ OWN_STRINGS = OtherStrings()
 
 
 def other_strings(config: Mapping[str, Any], seed: int | None, parameters: Mapping[str, Any] | None) -> OtherStrings:
-    """In what a requested seed and requested task parameters differ from the run's own.
+    """Return how a requested seed and requested task parameters differ from the run's own.
 
     Args:
         config: the run's config, as in its ``run.json``.

@@ -64,8 +64,8 @@ def write_file(path: Path, rows: pa.Table, metadata: Mapping[str, str]) -> None:
 
 
 def read_file(path: Path, columns: Sequence[str] | None = None) -> tuple[pa.Table, dict[str, str]]:
-    """The rows, as :data:`ENCODED`, and the metadata of one file. Columns that are newer than the file have their
-    defaults.
+    """Return the rows of one file as :data:`ENCODED`, and the file's metadata. Columns that are newer than the file get
+    their defaults.
 
     Args:
         path: the file.
@@ -100,7 +100,7 @@ def _defaults(name: str, rows: int) -> pa.Array:
 
 
 def read_file_metadata(path: Path) -> dict[str, str]:
-    """The metadata of one file, without decoding its rows. Raises as :func:`read_file`."""
+    """Return the metadata of one file, without decoding its rows. Raises the errors of :func:`read_file`."""
     with _opened(path) as file:
         return _checked(path, file)
 

@@ -53,7 +53,7 @@ MOST_PIECES = 1000
 
 
 class Table:
-    """Rows of measurements, and the runs that they belong to.
+    """Measured rows of one or many runs, with the runs.
 
     Made by :meth:`load`. A table is a snapshot: it does not change while it is used, and several threads may query it
     at once.
@@ -178,7 +178,7 @@ class Table:
             cursor.close()
 
     def frame(self, **equals: Any) -> pd.DataFrame:
-        """Rows whose columns equal the given values: a value, a list of values, or None for null.
+        """Return the rows whose columns equal the given values: a value, a list of values, or None for null.
 
         Raises:
             TableError: for an unknown column, or a value that the column's type cannot represent.
@@ -196,17 +196,17 @@ class Table:
         return self.frame()
 
     def joined(self, **equals: Any) -> pd.DataFrame:
-        """Like :meth:`frame`, with the columns of the row's run added (see :meth:`sql`). These columns can be filtered,
-        too.
+        """Return the rows of :meth:`frame` with the columns of the row's run added (see :meth:`sql`). These columns can
+        be filtered, too.
         """
         return self._select("joined", JOINED, equals)
 
     def runs(self) -> pd.DataFrame:
-        """One row per run, with the columns :data:`workbench.table.runs_view.RUNS`, sorted by name."""
+        """Return one row per run, with the columns :data:`workbench.table.runs_view.RUNS`, sorted by name."""
         return self.sql("SELECT * FROM runs ORDER BY run")
 
     def xarray(self, quantity: str, dims: Sequence[str] = ("run", "step", "length"), **equals: Any) -> xr.Dataset:
-        """One quantity as a Dataset over ``dims``: ``value``, ``low``, ``high``, ``n`` and ``status``.
+        """Return one quantity as an xarray Dataset over ``dims``: ``value``, ``low``, ``high``, ``n`` and ``status``.
 
         ``equals`` selects rows as in :meth:`frame`. At most one row may be left for each cell. Cells without a row have
         the value NaN and the status "".
@@ -289,7 +289,7 @@ def _renamed(reading: TableReading, name: str) -> pa.Table:
 
 
 def run_state(path: Path) -> str:
-    """The part of :meth:`Table.signature` for one run folder."""
+    """Return the part of :meth:`Table.signature` that belongs to one run folder."""
     below = f"{path}/measurements"
     folders = [f"{path}/steps", *(f"{below}/{one}" for one in names_in(below))]
     return "\n".join(_state(entry) for entry in (f"{path}/run.json", str(table_path(path)), *folders))

@@ -104,13 +104,13 @@ def settled_metadata(assembly: Assembly, state: str) -> dict[str, str]:
 
 
 def newest(parts: Iterable[TablePart]) -> dict[str, tuple[str, str]]:
-    """measurement -> (age, spec) of its newest part."""
+    """Return (age, spec) of the newest part of each measurement."""
     ordered = sorted(parts, key=lambda part: part.age)
     return {part.measurement: (part.age[0], part.metadata["spec"]) for part in ordered}
 
 
 def merged_specs(readings: Iterable[TableReading]) -> dict[str, Any]:
-    """measurement -> spec, as the newest part of all runs has it."""
+    """Return the description of each measurement, from the newest part among all runs."""
     found: dict[str, tuple[str, str]] = {}
     for reading in readings:
         for measurement, aged in reading.specs.items():
@@ -133,13 +133,13 @@ def newest_among(specs: Iterable[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def former_of(specs: Mapping[str, Any], newest: Mapping[str, int]) -> tuple[str, ...]:
-    """The measurements of a run whose version is older than the newest one."""
+    """Return the measurements of a run whose version is older than the newest one in the table."""
     return tuple(name for name, spec in sorted(specs.items()) if version_of(spec) < newest[name])
 
 
 def without_former(reading: TableReading, newest: Mapping[str, int], run_path: Path) -> TableReading:
-    """A run's rows without those of measurements that other runs have in a newer version; each is named in the
-    problems.
+    """Return a run's rows without measurements that other runs have in a newer version. The problems name these
+    measurements.
 
     A new version of a measurement gives other numbers, so that rows of two versions are never compared.
     """

@@ -130,13 +130,15 @@ def _times(shard: Shard) -> Iterator[str]:
 
 
 def read_shard(path: Path) -> pa.Table:
-    """The rows of one shard. Raises TableError if it is missing, damaged or of another row format."""
+    """Return the rows of one result file. Raises TableError if it is missing, damaged or of another row format."""
     shard_header(path)
     return shard_rows(parse_shard(path)).cast(SCHEMA)
 
 
 def read_metadata(path: Path) -> dict[str, str]:
-    """The metadata of a shard or of a ``table.parquet``, without its rows. Raises as :func:`read_shard`."""
+    """Return the metadata of a result file or of a ``table.parquet``, without its rows. Raises the errors of
+    :func:`read_shard`.
+    """
     return read_file_metadata(path)
 
 
@@ -157,7 +159,9 @@ def verify_shard(path: Path, run: str) -> None:
 
 
 def compacted(run_path: Path) -> dict[tuple[str, int, str], int]:
-    """(measurement, step, key) -> file time in ns of the shards whose rows are in an intact ``table.parquet``."""
+    """Return (measurement, step, key) and file time in ns of the result files whose rows are in an intact
+    ``table.parquet``.
+    """
     try:
         entries = manifest_entries(read_file_metadata(table_path(run_path)))
         return {(e.measurement, e.step, e.key): e.modified or 0 for e in entries if e.held}
@@ -166,7 +170,8 @@ def compacted(run_path: Path) -> dict[tuple[str, int, str], int]:
 
 
 def seconds_of(run_path: Path) -> dict[int, float]:
-    """step -> seconds that its measurements took, for steps whose shards record it; from an intact ``table.parquet``.
+    """Return the seconds that the measurements of each step took, if this is recorded, from an intact
+    ``table.parquet``.
 
     A shard records the time since the measurement of its checkpoint began. The shards of one step share forward passes,
     so the last one contains the total.

@@ -45,7 +45,7 @@ class StoredError(LensError, ValueError):
 
 
 class Stored(BaseModel):
-    """JSON as it was written: no value is converted to another type, and unknown entries are kept."""
+    """The base class of stored JSON data: no value is converted to another type, and unknown entries are kept."""
 
     model_config = ConfigDict(strict=True, extra="allow", frozen=True, protected_namespaces=())
 
@@ -143,7 +143,7 @@ class SeedsPart(Stored):
 
 
 class FactsPart(Stored):
-    """Further facts on a run, which are not part of its id."""
+    """Further facts about a run, which are not part of its id."""
 
     question: str = ""
     kind: str = ""
@@ -186,7 +186,7 @@ class QuantityPart(Stored):
 
 
 class SpecJson(Stored):
-    """A measurement's description of itself, as shards store it."""
+    """The description of a measurement, as result files store it."""
 
     name: Name = "?"
     title: str = ""
@@ -213,7 +213,8 @@ def check_spec(content: dict[str, Any]) -> dict[str, Any]:
 
 @lru_cache(maxsize=256)
 def check_spec_text(text: str) -> None:
-    """:func:`check_spec` of a spec in its stored form. The runs of a study share a few specs, thousands of times.
+    """Check a stored description of a measurement as :func:`check_spec` does, but only once per text, because many runs
+    share one.
 
     Raises:
         SealError: if the text is not a JSON object.
@@ -232,7 +233,7 @@ def _checked(kind: type[Stored], content: dict[str, Any], skip: str = "") -> dic
 
 
 def first_problem(error: ValidationError) -> str:
-    """The first value that is not valid, as one clause with its field."""
+    """Return the first value that is not valid, as one clause that names its field."""
     first = error.errors(include_url=False, include_context=False)[0]
     # Of several types that a value may have, the branch is no part of its place.
     place = ".".join(str(part) for part in first["loc"] if part not in ("str", "constrained-str", "Named"))

@@ -20,7 +20,7 @@ MOST_LISTED = 512
 
 @dataclass(frozen=True)
 class Batch:
-    """Sequences of one task, one distribution and one length, so that nothing is padded.
+    """Labelled sequences of one task, one distribution and one length, so that no padding is needed.
 
     With a BOS token, index ``i`` of the position axis is the query of prefix length ``i``; index 0 is BOS, with prefix
     length 0. Without BOS, index ``i`` has prefix length ``i + 1``.

@@ -55,7 +55,7 @@ def settings_problems(run: Run) -> list[str]:
 
 
 def refuse_another(run: Run, config: RunConfig) -> None:
-    """Refuse a run that differs from the one that ``config`` describes.
+    """Raise an error if a run differs from the one that ``config`` describes.
 
     Raises:
         RunError: naming the difference.
@@ -100,7 +100,7 @@ def _differing(run: Run, expected: dict[str, Any]) -> list[str]:
 
 
 def config_differences(held: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
-    """Which of task, model, training and seeds differ between two run.json.
+    """Return which of task, model, training and seeds differ between two ``run.json`` files.
 
     A setting may be missing in the older file, because it was added later. It then has its former value.
     """

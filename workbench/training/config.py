@@ -46,7 +46,7 @@ Seed = Annotated[int, Field(ge=0, lt=1 << 63)]
 
 
 class Seeds(Config):
-    """Four separate seeds, so that one source of randomness can be varied by itself."""
+    """Four separate seeds, so that one source of randomness can be varied at a time."""
 
     init: Seed = 0
     data: Seed = 0
@@ -77,7 +77,7 @@ USUAL = {"device": "cpu", "dtype": "float32", "strings": 0, "id_schedule": None,
 
 
 class TrainingConfig(Config):
-    """How a model is trained.
+    """The settings of training: optimizer, lengths, batches and schedules.
 
     Attributes:
         steps: optimizer steps.

@@ -28,7 +28,7 @@ DECAY_FROM = 0.8
 
 @RATE_SCHEDULES.register
 def constant(done: float) -> float:
-    """The peak rate throughout."""
+    """Return 1, so that the learning rate stays at its peak."""
     return 1.0
 
 

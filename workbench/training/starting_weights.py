@@ -27,7 +27,8 @@ trained.
 
 
 class Start(BaseModel):
-    """The initial weights of a run, as its ``run.json`` states them. The optimizer starts without state.
+    """The weights from which the training of a run starts, as its ``run.json`` states them. The optimizer has no state
+    at the start.
 
     Attributes:
         run: id of the run that the weights come from.

@@ -63,7 +63,7 @@ COPIES = 4
 
 
 class Stopped(LensError):
-    """Training was interrupted (SIGTERM or Ctrl-C) and has saved its state."""
+    """Raised when training was interrupted (SIGTERM or Ctrl-C) and has saved its state."""
 
 
 @runtime_checkable
@@ -266,7 +266,7 @@ class Trainer:
                 self.watcher(self.state.step, self.state.scores | {"accuracy": self.batch_accuracy})
 
     def batch(self, step: int) -> tuple[Batch, torch.Tensor]:
-        """The batch of update ``step`` and its position ids: a pure function of (data seed, step).
+        """Return the batch of update ``step`` and its position ids. Both depend only on the data seed and the step.
 
         If the run has a fixed number of sequences, the batch is sampled from its pool. Position ids are drawn each
         time.

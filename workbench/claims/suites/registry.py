@@ -34,7 +34,7 @@ SUITES: Registry[Suite] = Registry(
 
 
 def claims_named(name: str) -> list[tuple[Suite, Claim]]:
-    """The claims of a suite, or the one claim of that id.
+    """Return all claims of a group, or the one claim with this id.
 
     Raises:
         ClaimError: for a name that is neither, with the nearest ones.

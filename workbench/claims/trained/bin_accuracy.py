@@ -52,7 +52,7 @@ def lengths_in(run: TrainedRun, low: int, high: int) -> list[int]:
 def bin_rows(
     run: TrainedRun, law: str = "matched", task: dict[str, Any] | None = None, told: str = "", bins: int = 3
 ) -> StatisticRows:
-    """Accuracy by bins.
+    """Return accuracy in ranges of lengths, such as (N, 2N], where N is the longest trained length.
 
     Args:
         run: it.
@@ -107,7 +107,7 @@ def length_rows(
 
 
 def share(right: int, n: int, counted: bool = False) -> dict[str, float]:
-    """A share with its exact interval at 95 %; none where all was counted."""
+    """Return a share with its exact 95 % interval; without an interval if all sequences were counted."""
     if counted:
         return {"value": right / n}
     low, high = clopper_pearson(right, n)

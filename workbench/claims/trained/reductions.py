@@ -49,7 +49,7 @@ BINS = re.compile(r"^b\d\b")
 
 @dataclass(frozen=True)
 class OneRun:
-    """What the table holds of one run.
+    """The rows of one run in the table of runs.
 
     Attributes:
         cell: what it is one of.
@@ -63,7 +63,7 @@ class OneRun:
 
     @property
     def fitted(self) -> bool:
-        """Whether it is shown to be fitted on its trained lengths."""
+        """Whether the run significantly solves its trained lengths."""
         return self.rows["fitted"].label == "pass"
 
     def row(self, told: str) -> RunRow:
@@ -102,7 +102,7 @@ class OneRun:
 
 
 def runs_of(cell: TrainedCell, table: RunTable) -> list[OneRun]:
-    """The runs of a cell, in the order of its seeds."""
+    """Return the runs of a configuration, in the order of its seeds."""
     return [OneRun(cell, seed, {row.full_name: row for row in table.of(cell.recipe(seed))}) for seed in cell.seeds]
 
 
@@ -117,7 +117,7 @@ def pairs_of(one: TrainedCell, other: TrainedCell, table: RunTable) -> list[Pair
 
 
 def entering_pairs(claim: Claim, found: Sequence[Pair]) -> list[Pair]:
-    """The pairs whose runs both solve the trained lengths; all pairs if the claim is exempt."""
+    """Return the pairs of runs that both solve the trained lengths; all pairs for claims that do not require this."""
     return [pair for pair in found if claim.exempt or all(run.fitted for run in pair)]
 
 
@@ -128,13 +128,13 @@ def rng_of(claim: Claim, *parts: object) -> np.random.Generator:
 
 # ---- a quantity of each run ----------------------------------------------------------------------
 def values(claim: Claim, table: RunTable) -> list[Row]:
-    """Each condition's quantity, of every run of every cell."""
+    """Return the quantity of each condition for every run of every configuration."""
     wanted = list(dict.fromkeys(condition.quantity for condition in claim.conditions))
     return [as_it_is(run, told) for told in wanted for cell in claim.cells for run in runs_of(cell, table)]
 
 
 def as_it_is(run: OneRun, told: str, quantity: str | None = None, item: str | None = None) -> Row:
-    """A row of a run as one of a claim, under a name and an item of its own where they are given."""
+    """Return a row of a run as a row of a claim, with another quantity name or item if one is given."""
     row = run.row(told)
     low, high = row.ends
     value = low if row.value is None else row.value
@@ -143,7 +143,7 @@ def as_it_is(run: OneRun, told: str, quantity: str | None = None, item: str | No
 
 
 def floor_of_share(row: RunRow) -> float | None:
-    """The share at which a number is 0, where it is a share of strings or a skill; else None."""
+    """Return the share at which a number is 0, for shares of sequences and skills; otherwise None."""
     if row.value is None or not row.n or not OF_STRINGS.match(row.full_name):
         return None
     if row.low is None or row.high is None:
@@ -167,12 +167,14 @@ def about_several(quantity: str, item: str, found: OverSeeds, entered: int, plan
 
 
 def undefined(quantity: str, item: str, planned: int) -> Row:
-    """A row about several runs whose number is undefined, or rests on none of them."""
+    """Return a row about several runs whose number is undefined, or for which no run could be used."""
     return Row(quantity, item, 0.0, -math.inf, math.inf, entered=0, planned=planned, fewest=0)
 
 
 def values_where(claim: Claim, table: RunTable, where: str, least: float) -> list[Row]:
-    """As :func:`values`, of the runs in which another quantity has at least a value, those of all cells together."""
+    """Return :func:`values` for runs in which another quantity is at least ``least``, from all configurations
+    together.
+    """
     rows = [
         as_it_is(run, condition.quantity, item=f"{where} of {least:g} or more")
         for condition in claim.conditions
@@ -226,7 +228,9 @@ def best_head(run: OneRun, score: str, strings: str) -> RunRow:
 
 
 def by_setting(claim: Claim, table: RunTable, settings: Mapping[str, Sequence[str]]) -> list[Row]:
-    """Each condition's quantity under several settings; ``settings`` names those of each cell."""
+    """Return the quantity of each condition under several settings; ``settings`` names the settings of each
+    configuration.
+    """
     return [
         as_it_is(run, f"{condition.quantity}, {setting}", condition.quantity, f"{cell.name}, {setting}")
         for condition in claim.conditions
@@ -237,7 +241,7 @@ def by_setting(claim: Claim, table: RunTable, settings: Mapping[str, Sequence[st
 
 
 def over_own(claim: Claim, table: RunTable, quantity: str, base: str, settings: Sequence[str]) -> list[Row]:
-    """A share under a setting over the same share under another one, of each run."""
+    """Return, for each run, a share under one setting divided by the same share under another."""
     rows = []
     for cell in claim.cells:
         for run in runs_of(cell, table):
@@ -253,7 +257,9 @@ def over_own(claim: Claim, table: RunTable, quantity: str, base: str, settings: 
 
 
 def slope_on_setting(claim: Claim, table: RunTable, quantity: str, settings: Sequence[str]) -> list[Row]:
-    """Least-squares slope of a share on the index of its setting, 1, 2, .., of each run; sequences are resampled."""
+    """Return, for each run, the least-squares slope of a share on the index of its setting 1, 2, ...; sequences are
+    resampled.
+    """
     rows = []
     for cell in claim.cells:
         for run in runs_of(cell, table):
@@ -271,13 +277,15 @@ def slope_on_setting(claim: Claim, table: RunTable, quantity: str, settings: Seq
 
 # ---- differences, paired by seed -----------------------------------------------------------------
 def difference(claim: Claim, table: RunTable, quantity: str) -> list[Row]:
-    """A share of the first cell less that of the second, over the pairs of seeds that are fitted."""
+    """Return a share of the first configuration minus that of the second, over pairs of seeds that solve the trained
+    lengths.
+    """
     told = f"difference of {quantity.partition(', k')[0]}"
     return [_difference(claim, table, claim.cells[0], claim.cells[1], quantity, told)]
 
 
 def named_differences(claim: Claim, table: RunTable, quantity: str, pairs: Mapping[str, Sequence[int]]) -> list[Row]:
-    """As :func:`difference`, for several named pairs of cells."""
+    """Return :func:`difference` for several named pairs of configurations."""
     return [
         _difference(claim, table, claim.cells[i], claim.cells[j], quantity, f"difference of {quantity}, {name}")
         for name, (i, j) in pairs.items()
@@ -285,19 +293,19 @@ def named_differences(claim: Claim, table: RunTable, quantity: str, pairs: Mappi
 
 
 def differences(claim: Claim, table: RunTable, quantities: Sequence[str]) -> list[Row]:
-    """As :func:`difference`, for several quantities."""
+    """Return :func:`difference` for several quantities."""
     return [row for quantity in quantities for row in difference(claim, table, quantity)]
 
 
 def value_and_difference(claim: Claim, table: RunTable, quantity: str) -> list[Row]:
-    """A share of the first cell, of each run, and that less the one of the second cell."""
+    """Return a share of the first configuration for each run, and this share minus that of the second configuration."""
     first = [as_it_is(run, quantity) for run in runs_of(claim.cells[0], table)]
     one, other = claim.cells[:2]
     return [*first, _difference(claim, table, one, other, quantity, f"difference of {quantity}")]
 
 
 def steps_down(claim: Claim, table: RunTable, quantity: str, told: str, groups: Sequence[Sequence[int]]) -> list[Row]:
-    """A share of one cell less that of the next, for several pairs of cells."""
+    """Return a share of one configuration minus that of the next, for several pairs of configurations."""
     return [
         _difference(claim, table, claim.cells[i], claim.cells[j], quantity, told, f"{claim.cells[i].name} and next")
         for i, j in groups
@@ -330,7 +338,9 @@ def mean_difference(claim: Claim, table: RunTable, quantity: str, pairs: Sequenc
 
 
 def lead_over_better(claim: Claim, table: RunTable, quantity: str, others: int) -> list[Row]:
-    """A share of each of the first ``others`` cells less that of the better one of the other cells of its task."""
+    """Return the share of each of the first ``others`` configurations minus the better share of the other
+    configurations of its task.
+    """
     rows = []
     for cell in claim.cells[:others]:
         alike = [one for one in claim.cells[others:] if one.task == cell.task]
@@ -347,7 +357,8 @@ def _mean(runs: Sequence[OneRun], quantity: str) -> float:
 
 # ---- orderings over cells ------------------------------------------------------------------------
 def separation(claim: Claim, table: RunTable, quantity: str, inside: int) -> list[Row]:
-    """The least mean of the first ``inside`` cells less the greatest of the others; seeds are drawn within cells.
+    """Return the smallest mean of the first ``inside`` configurations minus the largest mean of the others; seeds are
+    resampled.
 
     In the first ``inside`` cells only runs that solve the trained lengths enter, and a cell needs enough of them. In
     the other cells all runs enter if the claim is exempt.
@@ -394,7 +405,8 @@ def separation(claim: Claim, table: RunTable, quantity: str, inside: int) -> lis
 
 
 def label_lead(claim: Claim, table: RunTable, quantity: str, inside: int, other: Sequence[str]) -> list[Row]:
-    """Area under the curve of a quantity for the first ``inside`` cells, less that for another label.
+    """Return the area under the ROC curve of a quantity for the first ``inside`` configurations, minus that of another
+    label.
 
     ``other`` are the tasks that the other label leaves out. The interval is from drawing seeds within cells.
     """
@@ -425,7 +437,7 @@ def area_under_curve(value: np.ndarray, label: np.ndarray) -> float:
 
 
 def hidden_failures(claim: Claim, table: RunTable) -> list[Row]:
-    """Of the runs that are right to 3N, the share that are length-coupled by 8N."""
+    """Return, among runs that are correct up to 3N, the share that are length-coupled by 8N."""
     every = [run for cell in claim.cells for run in runs_of(cell, table)]
     passing = [run for run in every if all((run.row(f"{b} every prefix").value or 0.0) >= 0.9 for b in ("b1", "b2"))]
     coupled = sum(run.row("verdict").label == LENGTH_COUPLED for run in passing)
@@ -436,7 +448,7 @@ def hidden_failures(claim: Claim, table: RunTable) -> list[Row]:
 
 
 def settings_matter(claim: Claim, table: RunTable, quantity: str, groups: Sequence[int]) -> list[Row]:
-    """One-way analysis of variance between the cells of each group: the p value of its F-test."""
+    """Return the p value of an F-test (one-way analysis of variance) between the configurations of each group."""
     rows, start = [], 0
     for size in groups:
         cells = claim.cells[start : start + size]
@@ -451,7 +463,7 @@ def settings_matter(claim: Claim, table: RunTable, quantity: str, groups: Sequen
 
 
 def fails_beyond(claim: Claim, table: RunTable) -> list[Row]:
-    """1 for a run whose verdict is length-coupled or unseen position, else 0."""
+    """Return 1 for each run whose verdict is length-coupled or unseen position, otherwise 0."""
     rows = []
     for cell in claim.cells:
         for run in runs_of(cell, table):
@@ -465,7 +477,9 @@ PLATEAU = "loss at 32 N"
 
 
 def plateau_ratio(claim: Claim, table: RunTable) -> list[Row]:
-    """Loss at 32N over loss at 16N of each run, its interval that of the log of two independent means."""
+    """Return, for each run, the loss at 32N divided by the loss at 16N, with the interval of the log of two independent
+    means.
+    """
     rows = []
     for cell in claim.cells:
         for run in runs_of(cell, table):
@@ -485,7 +499,7 @@ def _relative_error(row: RunRow) -> float:
 def plateau_steps(
     claim: Claim, table: RunTable, quantity: str, groups: Sequence[Sequence[int]], sign: int
 ) -> list[Row]:
-    """``sign`` times the log of the plateau of each cell of a group less that of the one before."""
+    """Return ``sign`` times the difference of the log loss between each configuration of a group and the one before."""
     rows = []
     for group in groups:
         for i, j in pairwise(group):
@@ -592,8 +606,9 @@ def bound_tau(claim: Claim, table: RunTable, quantity: str, target: str) -> list
 
 
 def run_correlation(claim: Claim, table: RunTable, one: str, other: str) -> list[Row]:
-    """Spearman's correlation, over runs that solve the trained lengths, of one quantity's mean over heads and
-    another."""
+    """Return Spearman's correlation of two quantities, one a mean over heads, over runs that solve the trained
+    lengths.
+    """
     runs = [run for cell in claim.cells for run in runs_of(cell, table)]
     means = [mean_by_weights(run, one) for run in runs]
     whole = [(run, mean) for run, mean in zip(runs, means, strict=True) if run.fitted and mean is not None]
@@ -623,7 +638,8 @@ NEEDED = {"aa_star": 2, "aaaa_star": 4}
 
 
 def period_strength(claim: Claim, table: RunTable) -> list[Row]:
-    """Strength of the period that is needed, or a multiple of it, in the head that has it most, by the weights.
+    """Return how strongly the weights contain the required period, or a multiple of it, in the head with the strongest
+    one.
 
     Of runs with b1 of 0.9 or more; 0 where no head has such a period.
     """

@@ -75,7 +75,7 @@ def version_of(request: Request) -> int:
 
 
 def valid_versions(request: Request) -> tuple[int, ...]:
-    """The versions whose rows are not computed again, the newest first."""
+    """Return the versions of a statistic whose stored rows are still valid, the newest first."""
     return (version_of(request), *STILL_VALID.get(request.name, ()))
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TrainedRun:
-    """A run at its last step.
+    """A trained run at its last step, with its model.
 
     Attributes:
         run: its folder.
@@ -36,7 +36,7 @@ class TrainedRun:
 
     @classmethod
     def of(cls, run: Run) -> TrainedRun:
-        """A run with its model loaded."""
+        """Load the model of a run at its last step."""
         return cls(run, run.load(), run.task)
 
     @property
@@ -51,7 +51,7 @@ class TrainedRun:
         return self.run.trained_length
 
     def with_parameters(self, parameters: Mapping[str, Any]) -> TrainedRun:
-        """The same model on its task with other parameters, which must leave its tokens and answers as they are.
+        """Return the same model on its task with other parameters, which must not change tokens or answers.
 
         Raises:
             TaskError: for parameters that the task cannot have.
@@ -68,7 +68,7 @@ class TrainedRun:
         return self.task.sample(count, length, g, law, window=self.longest)
 
     def answers(self, batch: Batch) -> dict[str, Tensor]:
-        """What the model puts out, and the ids it predicts where it does."""
+        """Return the outputs of the model on a batch, and the position ids that it predicts, if it predicts any."""
         return forward(self.model, batch, next_id_hooks(self.cfg))
 
     def right(self, batch: Batch) -> tuple[Tensor, Tensor]:

@@ -22,7 +22,7 @@ CsvOption = Annotated[bool, typer.Option("--csv", help="Print CSV with a header.
 
 @dataclass(frozen=True)
 class OutputTable:
-    """The rows of one table, each by the keys of its kind."""
+    """The rows of one printed table, each a dict with the keys of this kind of table."""
 
     kind: TableKind
     rows: Sequence[Mapping[str, Any]]
@@ -37,7 +37,7 @@ class OutputTable:
         return rows[0] if self.kind.single else rows
 
     def csv_text(self) -> str:
-        """The table as CSV, numbers with all their digits."""
+        """Return the table as CSV. Numbers have all their digits."""
         text = io.StringIO()
         writer = csv.DictWriter(text, self.kind.keys, lineterminator="\n")
         writer.writeheader()

@@ -55,7 +55,7 @@ class SweepCell:
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep as its file describes it.
+    """The description of a sweep, as read from its file.
 
     Attributes:
         out: folder of the runs; None where the file names none.
@@ -90,7 +90,7 @@ def read_sweep(file: Path) -> Sweep:
 
 
 def shown_error(error: Exception, file: Path) -> str:
-    """The error of PyYAML about a file, in one line."""
+    """Return an error of PyYAML about a file, in one line."""
     said = " ".join(str(error).split()) or type(error).__name__
     said = said.replace('"<byte string>"', file.name)  # it was given the bytes alone
     return said if len(said) <= 400 else f"{said[:400]} ..."

@@ -29,7 +29,7 @@ from workbench.models.base.graph import head_name
 
 
 class ScaleChoice(TypedDict):
-    """What of a run's scales the server reads again."""
+    """Which scales of a run the server reads again."""
 
     run: NotRequired[Name]
     steps: NotRequired[list[Whole]]
@@ -121,7 +121,7 @@ def bar(
 def run_select(
     run: RunView, cursor: Cursor, names: Sequence[str], ident: str = "run-select", label: str = ""
 ) -> dmc.Select:
-    """The select of a run, with the glyph of its verdict."""
+    """Return the select box for a run, with the glyph of its verdict."""
     return dmc.Select(
         id=ident,
         data=[{"value": name, "label": name} for name in names],

@@ -12,8 +12,9 @@ from workbench.dashboard.state.run_view import RunView
 
 
 def button(run: str, family: str, deepen_at: int | None = None) -> html.Button:
-    """A button that measures what a panel lacks, or draws more sequences at one step where the verdict is
-    inconclusive."""
+    """Return a button that measures what a panel lacks, or draws more sequences at a step where the verdict is
+    inconclusive.
+    """
     deeper = {} if deepen_at is None else {"data-measure-step": str(deepen_at)}
     return html.Button(
         [icon("play"), "Measure now"],
@@ -24,7 +25,7 @@ def button(run: str, family: str, deepen_at: int | None = None) -> html.Button:
 
 
 def ways(run: RunView, options: str = "", family: str = "", deepen_at: int | None = None) -> list[Any]:
-    """The command and the button that measure something, or what is needed first if the weights are missing.
+    """Return the command and the button that measure something, or what must be done first if the weights are missing.
 
     Args:
         run: whose.
@@ -39,7 +40,7 @@ def ways(run: RunView, options: str = "", family: str = "", deepen_at: int | Non
 
 
 def weights_wanted(run: RunView) -> list[Any]:
-    """Why nothing can be computed with a run's weights, and the command that gives their folder if they exist."""
+    """Return why a run's weights cannot be used here, and the command that names their folder if they exist."""
     said = html.P(f"This needs the weights of the model. {run.run.weightless[:1].upper()}{run.run.weightless[1:]}.")
     if not (run.run.rows_only and run.run.referenced):
         return [said]

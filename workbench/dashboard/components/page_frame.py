@@ -22,7 +22,7 @@ from workbench.dashboard.state.store import display_path as shown_path
 
 
 class PanelPlace(TypedDict):
-    """Where a browser is, and the run it saw last."""
+    """The page on which a browser is, and the run that it showed last."""
 
     path: Text
     search: Text
@@ -30,7 +30,7 @@ class PanelPlace(TypedDict):
 
 
 class Here(TypedDict):
-    """What the browser knows of its page."""
+    """The state of its page that a browser sends with a request."""
 
     run: Name
     waits: bool
@@ -38,7 +38,7 @@ class Here(TypedDict):
 
 @exact
 class StyleShape(TypedDict):
-    """Theme and type size."""
+    """The theme and the text size that a browser has chosen."""
 
     theme: Literal["light", "dark"]
     size: Annotated[int, Field(ge=6, le=40)]
@@ -60,7 +60,9 @@ POLL_MS = 2000
 
 
 def banner(notices: Sequence[Notice], href: str | None = None) -> list[html.Div]:
-    """What a stale link named and what is shown instead, with a link or a button that accepts the replacement."""
+    """Return a notice for each part of a link that does not exist any more, and what is shown instead, with a link or
+    button to accept it.
+    """
 
     def accept(text: str) -> html.A | html.Button:
         if href is not None:
@@ -82,7 +84,7 @@ def banner(notices: Sequence[Notice], href: str | None = None) -> list[html.Div]
 
 
 def problems(sentences: Sequence[str], part: Reading | None = None, most: int = 4) -> list[html.Div]:
-    """What could not be read, and is left out; before it, of how many runs the page is where that is not of all."""
+    """Return messages about runs or files that could not be read and are left out."""
     shown_here = list(sentences[:most])
     if len(sentences) > most:
         shown_here.append(f"\u2026 and {len(sentences) - most:,} more.")
@@ -193,7 +195,7 @@ def layout(roots: Sequence[Path], *also: Any) -> dmc.MantineProvider:
 
 @runtime_checkable
 class Linked(Protocol):
-    """A page, as the navigation knows it."""
+    """A page as the navigation shows it."""
 
     @property
     def path(self) -> str: ...
@@ -224,6 +226,6 @@ def nav(pages: Sequence[Linked], shown: Linked, run: str | None) -> list[html.A]
 
 
 def folder_text(root: Path) -> str:
-    """A data root as it is shown: as short as it can be typed, with a slash at its end."""
+    """Return a folder in its shortest form, with a slash at the end."""
     text = shown_path(root)
     return text if text.endswith("/") else text + "/"

@@ -17,12 +17,12 @@ FILE = ASSETS / "report" / f"plotly-cartesian-{VERSION}.min.js"
 
 
 class BundleError(LensError):
-    """The bundle is not the one that was shipped."""
+    """Raised if the file of plotly.js is not the one that LengthLens ships."""
 
 
 @cache
 def plotly_js() -> str:
-    """The bundle's text.
+    """Return the text of plotly.js.
 
     Raises:
         BundleError: if the file is not the one that was shipped.

@@ -40,17 +40,19 @@ MADE = {
 
 
 def pieces(parts: Sequence[Piece]) -> list[Any]:
-    """Pieces as spans, names that are set off and tokens as what they are; plain ones stay text."""
+    """Return the parts of a sentence as HTML, with names and tokens set off from plain text."""
     return [MADE[role](text) if role in MADE else text for text, role in parts]
 
 
 def meta(run: RunView) -> list[Any]:
-    """What the run is: id, task as a question, model, training lengths."""
+    """Return the id, task, model and training lengths of a run."""
     return [html.Span(run.name, className="mono"), *(f" \u00b7 {part}" for part in described(run))]
 
 
 def verdict(run: RunView, cursor: Cursor) -> list[Any]:
-    """The verdict sentence at the selected step, or what is missing for one, and the button that may decide it."""
+    """Return the verdict sentence at the selected step, or what is missing for a verdict, with a button to measure
+    more.
+    """
     step = cursor.step
     try:
         said = verdict_words(run, step)
@@ -64,7 +66,9 @@ def verdict(run: RunView, cursor: Cursor) -> list[Any]:
 
 
 def why(run: RunView, cursor: Cursor) -> list[Any]:
-    """One line: since when, what it carries, what the chosen head does; or the command to find out."""
+    """Return one line on why the verdict holds: since which step, what probes decode, what the chosen head does; or the
+    command to find out.
+    """
     parts = why_words(run, cursor)
     if not parts and run.brief.rows and run.kind.why is not None:
         return [command(run.measuring())]
@@ -72,7 +76,7 @@ def why(run: RunView, cursor: Cursor) -> list[Any]:
 
 
 def theory(run: RunView, step: int, said: Mapping[str, Any] | None) -> list[Any]:
-    """What theory expects, and whether the verdict at a step is that; nothing where nothing is known."""
+    """Return what theory predicts, and whether the verdict at a step agrees; nothing if there is no prediction."""
     if said is None:
         return [html.Span("Computing what theory predicts \u2026", className="soft")]
     verdict = said["verdict"]
@@ -92,7 +96,7 @@ def theory(run: RunView, step: int, said: Mapping[str, Any] | None) -> list[Any]
 
 
 def training(run: RunView) -> list[Any]:
-    """How far training is, and the last accuracies of its log until behaviour is measured, which has better ones."""
+    """Return how far training is, and the last logged accuracies until the run is measured."""
     log = run.log
     if not len(log):
         return [without_log(run)]
@@ -108,7 +112,9 @@ def training(run: RunView) -> list[Any]:
 
 
 def diagnosis(run: RunView, step: int) -> tuple[list[Any], bool]:
-    """The diagnosis sentence, and whether there are interventions to draw; without a diagnosis, how to compute one."""
+    """Return the diagnosis sentence, and whether there are interventions to draw; without a diagnosis, how to compute
+    one.
+    """
     try:
         sentence = run.memo(("diagnosis", step), lambda: diagnosis_sentence(run.frame, step=step, longest=run.trained))
     except NotMeasured:
@@ -144,5 +150,5 @@ def entries_said(run: RunView) -> str:
 
 
 def rail(run: RunView, row: str, cursor: Cursor) -> list[Any]:
-    """The answer in the rail of one row, yes or no first."""
+    """Return the short answer next to one row of panels, with yes or no first."""
     return pieces(rail_words(run, row, cursor))

@@ -29,7 +29,7 @@ def verdict_at(run: RunView, step: int) -> str:
 
 
 def ends(values: Sequence[float], where: Callable[[float], float]) -> tuple[float, float]:
-    """Both ends of a slider, as positions on its axis; a single stop gives ends that are one apart."""
+    """Return both ends of a slider, as positions on its axis; with a single stop, the ends are one apart."""
     low, high = where(values[0]), where(values[-1])
     return low, high if high > low else low + 1
 
@@ -55,7 +55,7 @@ def marks(
 
 
 def length_text(run: RunView, axis: LengthAxis) -> Callable[[float], str]:
-    """How a length stands below its slider: as a number, or as a multiple of N."""
+    """Return a function that formats a length below its slider: as a number, or as a multiple of N."""
     return whole if axis == "length" else lambda length: multiple(length / run.trained)
 
 
@@ -85,13 +85,17 @@ def _roundness(value: float) -> int:
 
 
 def scent_over_steps(run: RunView, length: int, other: RunView | None = None) -> dict[str, str]:
-    """Accuracy over training at one length, as the mask behind the step slider; a second run is dashed."""
+    """Return the curve of accuracy over training at one length, drawn behind the step slider; a second run is
+    dashed.
+    """
     near = {} if other is None else {"length": nearest_earlier(other.lengths, length)}
     return _mask([_scent(run, "step", run.steps, length=length), _beside(run.steps, other, "step", near)])
 
 
 def scent_over_lengths(run: RunView, step: int, other: RunView | None = None) -> dict[str, str]:
-    """Accuracy over prefix length at one step, as the mask behind the length slider; a second run is dashed."""
+    """Return the curve of accuracy over prefix length at one step, drawn behind the length slider; a second run is
+    dashed.
+    """
     near = {} if other is None else {"step": nearest_earlier(other.measured_steps, step)}
     return _mask([_scent(run, "length", run.lengths, step=step), _beside(run.lengths, other, "length", near)])
 
@@ -120,7 +124,9 @@ def _scent(run: RunView, along: str, values: Sequence[int], dash: str = "", **at
 
 
 def ribbons(run: RunView, other: RunView | None, low: float, high: float) -> dict[str, str]:
-    """The verdicts of a run, and below them, at half the height, those of a second run."""
+    """Return the coloured band of a run's verdicts over training and, below it at half the height, that of a second
+    run.
+    """
     if other is None:
         return {"background": ribbon(run, low, high)}
     both = [ribbon(one, low, high) for one in (run, other)]

@@ -46,7 +46,9 @@ def anchor(term: str) -> str:
 
 
 def explained(text: str) -> list[str | html.Button]:
-    """A sentence whose jargon shows its definition on hover, focus and touch (``assets/js/popups.js``)."""
+    """Return a sentence in which technical terms show their definition on hover, focus and touch
+    (``assets/js/popups.js``).
+    """
     pattern = rf"\b({'|'.join(JARGON)})(?:s|ted)?\b"
     parts: list[str | html.Button] = []
     at = 0

@@ -85,7 +85,7 @@ EARLY = """
 
 
 def early_hash() -> str:
-    """The hash by which a Content-Security-Policy names the one script that stands in the page itself."""
+    """Return the hash by which the Content-Security-Policy permits the one script inside the page."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(EARLY.encode()).digest()).decode()}'"
 
 
@@ -98,7 +98,7 @@ ROLES = {
 
 
 def verdict_css() -> str:
-    """The glyph and the colours of each verdict, which chips, cards, curves and ticks read from its class.
+    """Return the CSS for the glyph and the colours of each verdict.
 
     A verdict whose ribbon marks a failure to learn the task fills its tick to 30 %.
     """

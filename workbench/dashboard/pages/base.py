@@ -22,7 +22,8 @@ CURSOR_KEYS = ("run", "step", "len", "layer", "head", "view", "sample", "axis")
 @runtime_checkable
 class Exported(Protocol):
     """A panel whose data can be downloaded under its id; :mod:`workbench.dashboard.downloads` distinguishes the
-    kinds."""
+    kinds.
+    """
 
     @property
     def id(self) -> str: ...
@@ -49,7 +50,7 @@ class Visit:
 
     @property
     def asked(self) -> Mapping[str, str]:
-        """The query's parts."""
+        """Return the query part of the address as a dict."""
         return parse(self.search)
 
 
@@ -71,7 +72,7 @@ class Drawn:
 
 
 class Astray(LookupError):
-    """A link that its page cannot follow at all; the first page is shown with the notice."""
+    """Raised for a link that its page cannot use at all. The first page is then shown with the notice."""
 
     def __init__(self, notice: Notice) -> None:
         super().__init__(notice.asked)
@@ -80,7 +81,7 @@ class Astray(LookupError):
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """One page, as the frame knows it.
+    """One page of the dashboard, with its layout, callbacks and address.
 
     Attributes:
         path: its address, e.g. ``/compare``.
@@ -102,7 +103,7 @@ class Page:
 
 
 def unknown(asked: Mapping[str, str], known: Collection[str], page: str) -> list[Notice]:
-    """Notices about keys of a link that its page does not know."""
+    """Return notices about keys of a link that its page does not have."""
     names = [f"\u201c{name[:40]}\u201d" for name in asked if name not in known]
     if not names:
         return []

@@ -40,7 +40,7 @@ Layer = Annotated[str, Field(pattern=r"^(-1|[0-9]{0,6})\z")]
 
 @exact
 class Extras(TypedDict, total=False):
-    """What pages keep in their links in addition to the selection."""
+    """The choices that a page stores in its link in addition to the selection."""
 
     quantity: Name
     connection: Name
@@ -61,7 +61,7 @@ class Extras(TypedDict, total=False):
 
 @exact
 class Late(TypedDict):
-    """The selection, for what is below the first screen."""
+    """The selection, for panels that are not on screen yet."""
 
     step: Whole
     length: Whole
@@ -172,7 +172,7 @@ class CursorPage(Page):
 def stores(
     context: Context, page: CursorPage, run: RunView, cursor: Cursor, extras: Mapping[str, str], axis: LengthAxis
 ) -> list[dcc.Store]:
-    """The selection as one store per part, so that a change redraws only what depends on that part."""
+    """Return the selection as one store per part, so that a change redraws only what depends on that part."""
     parts = {"step": cursor.step, "length": cursor.length, "head": cursor.head_key}
     data: dict[str, Any] = {
         "run": run.name,
@@ -192,7 +192,7 @@ def stores(
 def link(
     context: Context, page: CursorPage, run: RunView, cursor: Cursor, extras: Mapping[str, str], axis: LengthAxis
 ) -> dict[str, str]:
-    """The canonical link of the view, and which page and run it belongs to."""
+    """Return the address of the view, and to which page and run it belongs."""
     usual = page.extras if page.explicit else page.check(context, run, page.extras)[0]
     said = {key: extras[key] for key in page.extras if key in extras and extras[key] != usual[key]}
     said |= {"axis": axis} if axis != axis_of({}, run) else {}
@@ -313,7 +313,7 @@ def _follow(app: Dash, context: Context, under_bar: Mapping[str, CursorPage]) ->
 
 
 def troubles(context: Context, name: str, extras: Mapping[str, str]) -> list[str]:
-    """What is wrong with the runs that are on screen: damaged rows, rows left out, or that one has gone meanwhile."""
+    """Return messages about the runs on screen: damaged rows, rows left out, or a run that was deleted."""
     run = context.store.run(name)
     if run is not None:
         shown = [one for one in pair(context.store, run, extras) if one is not None]
@@ -327,7 +327,7 @@ def troubles(context: Context, name: str, extras: Mapping[str, str]) -> list[str
 
 
 def run_version(context: Context, name: str, known: str, known_log: str) -> tuple[Any, ...]:
-    """The run's signature and that of its log, each ``no_update`` if it has not changed."""
+    """Return texts that change with the files of a run and with its log, each ``no_update`` if it has not changed."""
     pairs = zip(context.store.version(name), (known, known_log), strict=True)
     return tuple(no_update if new in ("", old) else new for new, old in pairs)
 

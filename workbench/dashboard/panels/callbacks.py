@@ -47,12 +47,13 @@ def cursor_of(run: str, step: int, length: int, head: str, view: View = VIEWS[0]
 
 
 def unless(shown: Any, made: Any) -> Any:
-    """What was made, or no update where the browser shows the same: it would hand it to everything on the page."""
+    """Return the new value of a component, or no update if the browser already shows it."""
     return no_update if shown == orjson.loads(to_json_plotly(made)) else made
 
 
 def panels(app: Dash, context: Context, group: Sequence[Panel], late: bool = False) -> None:
-    """Panels that are always on a page together, and the store of what they show: see :mod:`.updates`.
+    """Register the callbacks of panels that are always on a page together, and the store of what they show; see
+    :mod:`.updates`.
 
     A group listens to the parts of the selection (step, length, head) that any of its panels shows; the others are
     State.

@@ -51,7 +51,7 @@ _SHOWN = tuple(name for name in COLUMNS if name not in NAMED_ABOVE)
 
 
 def shell(panel: Panel, specs: Mapping[str, Any], area: str = "") -> html.Section:
-    """A panel with its graph or its grid of heads, before anything is drawn.
+    """Return a panel with its empty graph or grid of heads.
 
     Args:
         panel: which.
@@ -77,7 +77,7 @@ def matrix_row(rail: Sequence[Any], group: Sequence[Panel], specs: Mapping[str, 
 
 
 def how(row: str) -> html.Details:
-    """How to read a row of the Run page, folded until opened; its jargon shows definitions."""
+    """Return the explanation of how to read a row of the Run page, which is folded until it is opened."""
     return html.Details([html.Summary("How to read this"), html.P(explained(HOW[row]))], className="how")
 
 
@@ -167,7 +167,9 @@ def menu(ident: str, title: str) -> html.Button:
 
 
 def not_measured(measurement: str, message: str, run: RunView, helps: bool = True) -> list[Any]:
-    """What is missing, in which folder; and, where that would make it, the command and a button that does it now."""
+    """Return the message for a panel without rows: what is missing, in which folder, and how to measure it, with a
+    button if that is possible.
+    """
     if measurement == TRAINING:
         return _stated("info", "No training log", without_log(run))
     if not helps:
@@ -186,7 +188,9 @@ def not_measured(measurement: str, message: str, run: RunView, helps: bool = Tru
 
 
 def without_rows(error: NotMeasured, run: RunView) -> list[Any]:
-    """Why there is nothing to draw: it does not apply, is undefined, or was not measured there, or not in both."""
+    """Return the message for a panel without rows: the measurement does not apply, is undefined, or was not run there
+    or not for both runs.
+    """
     if isinstance(error, NotShared | NotApplicable | Undefined):
         return _stated("info", *why_empty(error))
     return not_measured(error.measurement, error.message, run, error.helps)
@@ -198,7 +202,7 @@ def _stated(mark: str, head: str, why: str) -> list[Any]:
 
 
 def wants_weights(title: str, run: RunView) -> html.Section:
-    """A panel of what only the model itself shows, of a run whose weights are not here."""
+    """Return a panel that needs the model's weights, for a run whose weights are missing."""
     head = html.P([icon("info"), html.Strong("Not computed here")], className="head")
     state = html.Div([head, *measure_button.weights_wanted(run)], className="state")
     shown = [html.Header(html.H3(title)), html.Div(state, className="body stated")]
@@ -215,7 +219,7 @@ def failed(title: str, error: str, hint: Any = None) -> list[Any]:
 
 
 def does_not_apply(reason: str) -> list[Any]:
-    """Why this panel does not apply to this run, and where to look instead."""
+    """Return the message why a panel does not apply to this run, and where to look instead."""
     return _stated("info", "Does not apply here", reason)
 
 
@@ -233,7 +237,7 @@ def as_table(data: pd.DataFrame, title: str) -> html.Table:
 
 
 def plain_table(data: pd.DataFrame, title: str) -> html.Table:
-    """Any frame as an HTML table, all its columns."""
+    """Return a frame as an HTML table with all its columns."""
     return _table(data, list(data.columns), title)
 
 

@@ -27,17 +27,17 @@ SPEAKS, SILENT = f"{STATE} speaks", f"{STATE} silent"
 
 
 def memory(group: Sequence[Panel]) -> dcc.Store:
-    """Where the browser keeps what the panels of a group show; it must be on their page."""
+    """Return the store in which the browser keeps what the panels of a group show. It must be on their page."""
     return dcc.Store(id=memory_id(group), data={})
 
 
 def memory_id(group: Sequence[Panel]) -> str:
-    """The store's id."""
+    """Return the id of the store of a group of panels."""
     return f"{group[0].id}-shown"
 
 
 def values(one: Panel) -> list[tuple[str, str]]:
-    """Component and property of all that a panel shows, in the order in which answers give them."""
+    """Return component and property of everything that a panel shows, in the order of the server's answers."""
     common = [(f"{one.id}-{name}", "children") for name in ("table", "state", "slice")]
     body = (f"{one.id}-body", "className")
     if one.form == "heads":
@@ -58,19 +58,21 @@ class Encoded:
         self.json: bytes = to_json_plotly(value).encode()
 
     def tolist(self) -> orjson.Fragment:
-        """What orjson writes as it stands."""
+        """Return a fragment that orjson writes unchanged."""
         return orjson.Fragment(self.json)
 
 
 class Drawing(NamedTuple):
-    """What a panel shows at a selection: its values, and a mark of each that changes with it."""
+    """The content of a panel at a selection: its values, and a mark for each value that changes with it."""
 
     values: tuple[Any, ...]
     marks: tuple[int, ...]
 
 
 def drawing(one: Panel, at: PanelCursor, look: Mapping[str, Any], mode: str = "figure") -> Drawing:
-    """A panel's values as they are sent; figures are cached and sent again when a reader returns to a selection."""
+    """Return a panel's content as it is sent to the browser. Figures are cached for readers who return to a
+    selection.
+    """
     return _drawing(one, at, look, mode, _mark(one, at, look, mode))
 
 
@@ -87,7 +89,8 @@ def _drawing(one: Panel, at: PanelCursor, look: Mapping[str, Any], mode: str, ma
 def redrawn(
     group: Sequence[Panel], at: PanelCursor, look: Mapping[str, Any], modes: Sequence[str], shown: Shown
 ) -> tuple[list[Any], dict[str, list[int]]]:
-    """The values of all panels, ``no_update`` where they are on screen already, and what is on screen then.
+    """Return the values of all panels (``no_update`` for those that are already on screen), and what is on screen
+    afterwards.
 
     Args:
         group: the panels.

@@ -15,12 +15,12 @@ Said = tuple[str, str]
 
 
 def accessible_name(panel: Panel) -> str:
-    """A panel's name with its column, which distinguishes panels of one title."""
+    """Return a panel's name with its column, which distinguishes panels with the same title."""
     return f"{panel.title}, {COLUMNS.get(panel.column, panel.column).lower()}"
 
 
 def definition(panel: Panel, specs: Mapping[str, Any]) -> list[Said]:
-    """What the panel's quantities are, from the specs that travel with the rows."""
+    """Return the definitions of a panel's quantities, from the descriptions that are stored with the rows."""
     known = {q["name"]: q for spec in specs.values() for q in spec.get("quantities", ())}
     lines: list[Said] = []
     for name in panel.quantities:
@@ -49,7 +49,7 @@ def span_of(quantity: Mapping[str, Any]) -> str:
 
 
 def why_empty(error: NotMeasured) -> Said:
-    """Why there is nothing to draw, as a heading and a sentence."""
+    """Return why a panel is empty, as a heading and a sentence."""
     if isinstance(error, NotShared):
         head, _, rest = error.message.partition(": ")
         return head, rest[:1].upper() + rest[1:]

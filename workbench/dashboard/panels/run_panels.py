@@ -341,7 +341,9 @@ SECTION_PANELS: dict[str, tuple[Panel, ...]] = {
 
 
 def panels_of(kind: RunKind) -> tuple[tuple[Panel, ...], tuple[Panel, ...]]:
-    """The panels on every page of a kind, and those on the pages of runs where they were measured."""
+    """Return the panels that every page of a kind shows, and those that are shown only for runs where they were
+    measured.
+    """
     first, *further = (SECTION_PANELS[section] for section in kind.sections if section in SECTION_PANELS)
     return first, tuple(panel for panels in further for panel in panels)
 

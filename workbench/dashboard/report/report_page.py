@@ -41,7 +41,7 @@ class ReportError(LensError):
 
 @dataclass(frozen=True)
 class Shared:
-    """Files that the pages of a folder share, by their paths relative to the pages."""
+    """The files that the pages in a folder share, by their paths relative to the pages."""
 
     styles: Sequence[str]
     scripts: Sequence[str]
@@ -69,7 +69,7 @@ def report_html(
     starts: Mapping[str, Cursor] | None = None,
     shared: Shared | None = None,
 ) -> str:
-    """The page of one or several runs.
+    """Return the HTML report of one or several runs.
 
     Args:
         runs: in the order in which they are offered; the first one is shown.
@@ -120,7 +120,9 @@ def report_html(
 
 
 def with_files(title: str, body: Element, shared: Shared | None) -> str:
-    """A page with its styles and scripts, inside it or next to it. It may load nothing from anywhere else."""
+    """Return a page with its styles and scripts, inside the page or next to it. The page loads nothing from other
+    hosts.
+    """
     if shared is None:
         head = [style(styles())]
         late = [script(text) for text in scripts()]
@@ -150,7 +152,7 @@ def with_files(title: str, body: Element, shared: Shared | None) -> str:
 
 @cache
 def styles() -> str:
-    """All styles of a page, its fonts among them."""
+    """Return all styles of a page, including its fonts."""
     sheets = [(ASSETS / "css" / f"{name}.css").read_text() for name in STYLES]
     text = "\n".join([palette_css(), verdict_css(), *sheets, (ASSETS / "report" / "report.css").read_text()])
     for name in FONTS:
@@ -161,18 +163,18 @@ def styles() -> str:
 
 @cache
 def own_scripts() -> str:
-    """What moves a page's figures with its sliders."""
+    """Return the script that updates a page's figures when its sliders move."""
     files = (ASSETS / "js" / "plot_lines.js", ASSETS / "report" / "report.js")
     return "\n".join(file.read_text() for file in files)
 
 
 def scripts() -> tuple[str, str]:
-    """All scripts of a page that stand at its end."""
+    """Return all scripts at the end of a page."""
     return plotly_js(), own_scripts()
 
 
 def licence() -> str:
-    """The licence of plotly.js, which must be distributed with it; its text names it too."""
+    """Return the licence of plotly.js, which must be distributed with it."""
     return (FILE.parent / "plotly-LICENSE.txt").read_text()
 
 

@@ -102,7 +102,8 @@ def array_bytes(result: Any) -> int:
 
 
 class Worker:
-    """One process, started at the first request, restarted if it dies, ended with the dashboard.
+    """The process that runs models. It starts at the first request, is restarted if it dies, and ends with the
+    dashboard.
 
     Args:
         keep: how many finished jobs are remembered.
@@ -156,7 +157,7 @@ class Worker:
         return key
 
     def job(self, key: str) -> Job | None:
-        """The state of a job, or None if it was never submitted or is forgotten."""
+        """Return the state of a job; None if the job was never submitted or is no longer stored."""
         with self._wake:
             return self._jobs.get(key)
 
@@ -192,7 +193,7 @@ class Worker:
 
     @property
     def pid(self) -> int | None:
-        """Process id of the running worker, or None while there is none."""
+        """Return the process id of the worker; None if it is not running."""
         process = self._process
         return process.pid if process is not None and process.is_alive() else None
 

@@ -36,7 +36,7 @@ def taking_turns(application: Application) -> Application:
 
 @contextmanager
 def aside() -> Iterator[None]:
-    """Give the turn away for as long as the block waits for something else, such as a worker."""
+    """Let other requests run while the ``with`` block waits, for example for the worker."""
     has_turn = getattr(_own, "turn", False)
     if has_turn:
         _turns.release()

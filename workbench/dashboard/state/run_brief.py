@@ -54,7 +54,7 @@ def _spec(text: str) -> dict[str, Any]:
 
 
 class BehaviourNames(NamedTuple):
-    """The measurement of a model's behaviour, and its quantities.
+    """The name of the measurement of a model's behaviour, and the names of its quantities.
 
     Attributes:
         measurement: whose rows they are.
@@ -164,7 +164,7 @@ def make_brief(reading: TableReading, rows: BriefRows, names: BehaviourNames) ->
 
 
 class BriefRows:
-    """Rows as numpy columns, text as its codes: a run has thousands of rows that repeat few texts.
+    """Result rows as numpy columns, with texts as integer codes, because thousands of rows repeat few texts.
 
     Args:
         table: rows as :data:`workbench.table.parquet.ENCODED`.
@@ -175,7 +175,7 @@ class BriefRows:
         self._codes: dict[str, tuple[NDArray[Any], dict[str, int]]] = {}
 
     def where(self, **equals: str | int) -> NDArray[np.bool_]:
-        """Which rows have columns that equal the given values."""
+        """Return a mask of the rows whose columns equal the given values."""
         keep = np.ones(self.table.num_rows, dtype=bool)
         for column, value in equals.items():
             if isinstance(value, str):
@@ -209,7 +209,7 @@ class BriefRows:
         return tuple(int(value) for value in values if not np.isnan(value))
 
     def pairs(self) -> frozenset[tuple[str, str]]:
-        """(measurement, quantity) of everything there."""
+        """Return every pair (measurement, quantity) that occurs."""
         first, measurements = self.coded("measurement")
         second, quantities = self.coded("quantity")
         here = np.unique(first.astype(np.int64) * len(quantities) + second)
@@ -217,7 +217,7 @@ class BriefRows:
         return frozenset((names[pair // len(others)], others[pair % len(others)]) for pair in here.tolist())
 
     def series(self) -> SeriesLengths:
-        """Every series that has a value, controls left out, with the lengths it has rows at."""
+        """Return every line that a figure can draw, without controls, with the lengths at which it has rows."""
         keep = np.flatnonzero(self.where(control="") & ~np.isnan(self.table["value"].to_numpy()))
         texts: list[list[str]] = []
         mixed = np.zeros(len(keep), dtype=np.int64)

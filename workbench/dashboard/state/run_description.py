@@ -13,7 +13,7 @@ from workbench.tasks.known_tasks import task_label
 
 
 def described(run: RunView) -> tuple[str, str, str]:
-    """Its task as a question, its model, and its :func:`origin`."""
+    """Return a run's task as a question, its model, and its :func:`origin`."""
     task = task_label(run.task)
     question = f"{task}: {run.question[:1].lower()}{run.question[1:]}" if run.question else task
     model = f"transformer {_count(run.n_layers, 'layer')}, {_count(run.n_heads, 'head')}, {_positions(run)}"
@@ -23,12 +23,12 @@ def described(run: RunView) -> tuple[str, str, str]:
 
 
 def origin(run: RunView) -> str:
-    """Where its weights come from: who trained it, and on which lengths."""
+    """Return who made a run's weights, and on which lengths they were trained."""
     return run.kind.origin(run.config, run.run.rows_only, run.shortest, run.trained)
 
 
 def short_origin(run: RunView) -> str:
-    """Where its weights come from, in fewer words."""
+    """Return in few words who made a run's weights."""
     return run.kind.short_origin(run.config, run.run.rows_only, run.shortest, run.trained)
 
 
@@ -38,7 +38,9 @@ def verdict_words(run: RunView, step: int) -> list[Piece]:
 
 
 def why_words(run: RunView, at: Cursor) -> list[Piece]:
-    """Since when, what it carries, what the chosen head does; empty for a kind without this line."""
+    """Return since when the verdict holds, what probes decode, and what the chosen head does; empty for runs without
+    this line.
+    """
     why = run.kind.why
     if why is None:
         return []
@@ -49,13 +51,13 @@ def why_words(run: RunView, at: Cursor) -> list[Piece]:
 
 
 def rail_words(run: RunView, row: str, at: Cursor) -> list[Piece]:
-    """The answer next to one row of panels, yes or no first."""
+    """Return the short answer next to one row of panels, with yes or no first."""
     place = (row, at.step, at.length, at.layer, at.head)
     return run.memo(("rail", *place), lambda: run.kind.rail(run.frame, *place, trained=run.trained))
 
 
 def without_log(run: RunView) -> str:
-    """Why a run has no training log, and what would make one: no measurement does."""
+    """Return why a run has no training log, and what would create one."""
     training = run.config["training"]
     if "compiled" in training:
         return "This run was compiled from a program and never trained, so that there is no log to show."

@@ -35,7 +35,7 @@ NEIGHBOURS = {"ur", "ul"}
 
 
 class ComparedRun(NamedTuple):
-    """One of the two runs of a comparison, at its checkpoint."""
+    """One of two compared runs, at its checkpoint."""
 
     frame: Frame
     task: str
@@ -45,7 +45,7 @@ class ComparedRun(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RunKind:
-    """All that differs between one kind of run and another.
+    """Everything that differs between kinds of runs (trained on prefixes, or evaluated in a prompt).
 
     Attributes:
         has_trained_length: whether N is the longest length of training; otherwise N is the number of items that fit
@@ -288,7 +288,7 @@ def kind_of(config: Mapping[str, Any]) -> RunKind:
 
 
 class OfKind(Protocol):
-    """What has a kind."""
+    """An object that has a kind of run."""
 
     @property
     def kind(self) -> RunKind: ...
@@ -298,7 +298,7 @@ R = TypeVar("R", bound=OfKind)
 
 
 def of_one_kind(runs: Iterable[R]) -> list[R]:
-    """The runs of the first kind that there is any of: the lengths of two kinds share no axis."""
+    """Return the runs of the first kind that occurs, because lengths of different kinds of runs share no axis."""
     listed = list(runs)
     return next((alike for kind in KINDS if (alike := [run for run in listed if run.kind is kind])), [])
 

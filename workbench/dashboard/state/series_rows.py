@@ -37,7 +37,7 @@ MOST_SERIES = 4
 
 
 class RunRows(NamedTuple):
-    """The rows of one series of one run that have a value to be drawn, as they are stored.
+    """The rows of one line (*series*) of one run that have a value to be drawn.
 
     Attributes:
         steps: int64.
@@ -74,7 +74,7 @@ def rows_of(rows: BriefRows, series: Sequence[str]) -> RunRows:
 
 
 class SeriesRows:
-    """The rows of one series of many runs.
+    """The rows of one line (*series*) of many runs.
 
     Args:
         series: measurement, quantity, test set, target, mode.
@@ -99,7 +99,7 @@ class SeriesRows:
         trained: Mapping[str, int] | None = None,
         share: float | None = None,
     ) -> Frame:
-        """The rows of each run at its last step, or at its last step that is not later than ``step``.
+        """Return the rows of each run at its last step, or at its last step that is at most ``step``.
 
         Args:
             step: None for each run's last.
@@ -166,7 +166,7 @@ class SeriesRows:
 
 @dataclass(frozen=True)
 class Reading:
-    """How far the reading of a series is."""
+    """The progress of reading a line (*series*) of many runs."""
 
     done: int
     of: int
@@ -174,7 +174,9 @@ class Reading:
 
 @runtime_checkable
 class SeriesOwner(Protocol):
-    """A run, as far as its series are read: :class:`workbench.dashboard.state.run_view.RunView`."""
+    """The attributes of a run that are needed to read its lines; see
+    :class:`workbench.dashboard.state.run_view.RunView`.
+    """
 
     @property
     def name(self) -> str: ...
@@ -199,7 +201,7 @@ class SeriesReader:
     def rows(
         self, runs: Sequence[SeriesOwner], series: Sequence[str], wait: float | None = AT_ONCE
     ) -> SeriesRows | Reading:
-        """The rows of a series, or the progress of reading them.
+        """Return the rows of a line (*series*) of some runs, or the progress of reading them.
 
         Args:
             runs: those that have it.

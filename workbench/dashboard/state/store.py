@@ -124,7 +124,7 @@ class Store:
         return dict(self._together)
 
     def run(self, name: str) -> RunView | None:
-        """One run, or None where there is none of that name; one that has not been looked at yet is looked at now."""
+        """Return one run, which is read now if it has not been read yet; None if no run has this name."""
         loaded = self.runs().get(name)
         if loaded is None and not self._whole and name in self._found:
             with aside():
@@ -134,12 +134,12 @@ class Store:
 
     @property
     def progress(self) -> Reading | None:
-        """How many of the runs have been read, until all of them have been once."""
+        """Return how many of the runs have been read so far; None once all have been read."""
         return None if self._whole or not self._found else Reading(self._read, len(self._found))
 
     @property
     def problems(self) -> list[str]:
-        """What could not be read, one sentence each."""
+        """Return one sentence for each run or file that could not be read."""
         if not self._version:
             folders = ", ".join(display_path(root) for root in self.roots)
             return [f"{folders} is still being read: its runs appear when that is finished"]
@@ -147,7 +147,7 @@ class Store:
 
     @property
     def specs(self) -> dict[str, Any]:
-        """Measurement -> its spec, of the newest version that any run has."""
+        """Return the description of each measurement, from its newest version in any run."""
         specs: dict[str, Any] = {}
         for run in self.runs().values():
             for name, spec in run.specs.items():
@@ -156,18 +156,20 @@ class Store:
         return dict(sorted(specs.items()))
 
     def version(self, name: str) -> tuple[str, str]:
-        """Signatures of one run and of its log, or ""."""
+        """Return texts that change when the files of a run, or its log, change; "" if there are no files."""
         view = self.run(name)
         return ("", "") if view is None else (view.signature, view.log_signature)
 
     def across(self, measurement: str, quantity: str, runs: Sequence[RunView], **equals: Any) -> Frame:
-        """All rows of one quantity of some runs whose columns equal the given values; without runs, an empty frame."""
+        """Return all rows of one quantity, in some runs, whose columns equal the given values; without runs, an empty
+        frame.
+        """
         frames = [run.frame.where(measurement=measurement, quantity=quantity, **equals) for run in runs]
         none = Frame.from_rows([], SCHEMA.names)
         return Frame.concat([frame for frame in frames if len(frame)] or [*frames[:1], none])
 
     def series(self, series: Sequence[str], wait: bool = False) -> SeriesRows | Reading:
-        """The rows of one series of all runs, or the progress of reading them.
+        """Return the rows of one line (*series*) of every run, or the progress while they are being read.
 
         Args:
             series: measurement, quantity, test set, target and mode.
@@ -278,7 +280,7 @@ class Store:
 
 
 def pair(store: Store, run: RunView, extras: Mapping[str, str]) -> tuple[RunView, RunView | None]:
-    """The run of a page and the second run, which the key ``run2`` of its address names.
+    """Return the run of a page, and the second run if the key ``run2`` of the address names one.
 
     A pair is as :meth:`Store.together` has it; a run on its own shows all its rows.
     """

@@ -9,7 +9,7 @@ from workbench.dashboard.state.run_view import RunView
 
 
 class PredictionKind(NamedTuple):
-    """What a prediction of theory means.
+    """The meaning of one kind of prediction of theory.
 
     Attributes:
         meaning: in a sentence without its full stop.

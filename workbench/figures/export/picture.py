@@ -33,7 +33,7 @@ class Colour:
 
     @classmethod
     def of(cls, text: object, opacity: float = 1.0) -> Colour:
-        """A colour as plotly writes it: ``#RRGGBB``, ``rgb(...)``, ``rgba(...)`` or a name.
+        """Parse a colour as plotly writes it: ``#RRGGBB``, ``rgb(...)``, ``rgba(...)`` or a name.
 
         Example:
 
@@ -54,13 +54,13 @@ class Colour:
 
     @property
     def hex(self) -> str:
-        """``#RRGGBB``, without the opacity."""
+        """Return the colour as ``#RRGGBB``, without its opacity."""
         return f"#{self.red:02X}{self.green:02X}{self.blue:02X}"
 
 
 @dataclass(frozen=True)
 class Line:
-    """Connected points.
+    """A drawn line through several points.
 
     Attributes:
         points: in pixels from the upper left corner.
@@ -78,7 +78,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Area:
-    """A filled polygon."""
+    """A filled polygon of an exported figure."""
 
     points: Sequence[Point]
     fill: Colour
@@ -87,7 +87,7 @@ class Area:
 
 @dataclass(frozen=True)
 class Text:
-    """One line of text.
+    """One line of text in an exported figure.
 
     Attributes:
         x, y: of its anchor, on its baseline.

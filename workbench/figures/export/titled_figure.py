@@ -36,7 +36,9 @@ class TitledFigure(go.Figure):  # type: ignore[misc]  # plotly has no types
     """
 
     def titled(self) -> go.Figure:
-        """A copy with title, a line below it that states where the values are from, and names of both axes."""
+        """Return a copy of the figure with its title, a line on the origin of the values, and the names of both
+        axes.
+        """
         figure = go.Figure(self)
         meta = self.layout.meta or {}
         title = str(meta.get("title", ""))

@@ -48,7 +48,8 @@ Row = Mapping[str, Any]
 
 
 def shape_clause(frame: Frame, step: int, trained: float | None, layer: int, which: int) -> list[Piece]:
-    """What a head attends to from the longest trained length on, without the full stop; empty if not measured.
+    """Return how a head attends at N, the longest trained length, and beyond, as a sentence without its full stop;
+    empty if not measured.
 
     Args:
         frame: rows of one run.
@@ -95,7 +96,7 @@ def _keys(row: Row) -> float:
 
 
 def attends(labels: Sequence[str], sizes: Sequence[Row], supports: Sequence[Row]) -> tuple[list[Piece], str]:
-    """What a head does at one or more lengths of one kind, and the words that follow the lengths."""
+    """Return how a head attends at one or more lengths with the same label, and the words that follow the lengths."""
     kind = set_of(labels[0], sizes[0] if sizes else None)
     sure = set(labels) <= {HARD_ATTENTION, SOFT_ATTENTION}
     after = "" if sure else PARTLY_EVEN if MIXED_ATTENTION in labels else MAYBE_EVEN

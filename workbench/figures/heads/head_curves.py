@@ -88,7 +88,7 @@ def head_line_rows(
     layer: int | None,
     head: int | None,
 ) -> Frame:
-    """A quantity of heads over prefix length at one step, or over training at one prefix length.
+    """Return a quantity of all heads over prefix length at one step, or over training at one prefix length.
 
     A series per head, the selected one last.
     """
@@ -185,7 +185,7 @@ def _spread_said(others: list[tuple[str, Frame]]) -> str:
 
 
 def hollow_said(mine: Frame) -> str:
-    """What :func:`add_heads` draws hollow, where it does."""
+    """Return a sentence on which points :func:`add_heads` draws hollow; "" if there are none."""
     return _HOLLOW if (mine["label"] == ALL_KEYS).any() else ""
 
 
@@ -197,7 +197,8 @@ def add_heads(
     scale: Scale,
     theme: Theme,
 ) -> float | None:
-    """One head (None = none) in ink in front of all others; returns the height at which it ends.
+    """Draw the selected head (None = no head) in front of all other heads, and return the height at which its line
+    ends.
 
     Where a mass is 1 only because the tie set is all keys, the point is hollow.
     """

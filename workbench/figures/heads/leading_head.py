@@ -70,23 +70,25 @@ class Leading:
 
     @property
     def name(self) -> str:
-        """``L0H3``, or ``all heads``."""
+        """The name of the head, ``L0H3``, or ``all heads``."""
         return "all heads" if self.place is None else head_name(*self.place)
 
     @property
     def cost(self) -> list[Piece]:
-        """What removing the head costs in each mode, in words."""
+        """Return the accuracy drop without the head for each kind of ablation, in words."""
         return cost_clause(self.drops, True, self.whole, self.above)
 
     @property
     def sized(self) -> Row | None:
-        """The smaller of the drops whose size is informative; None if accuracy falls to chance in every mode."""
+        """Return the smaller of the accuracy drops without the head; None if accuracy falls to chance for every kind of
+        ablation.
+        """
         kept = [row for row in self.drops if row["label"] != TO_CHANCE]
         return min(kept, key=lambda row: float(row["value"]), default=None)
 
 
 def leading_head(frame: Frame, *, step: int, length: int) -> Leading:
-    """The one head whose removal is shown to cost accuracy, where there is one.
+    """Return the head whose ablation lowers accuracy significantly and more than its control, if there is one.
 
     Args:
         frame: rows of one run.
@@ -152,7 +154,8 @@ def chance_clause(accuracy: Row, chance: Row) -> list[Piece]:
 
 
 def drops_of_tested_heads(frame: Frame, *, step: int, length: int) -> dict[tuple[int, int], list[dict[str, Any]]]:
-    """The rows of ``head_drop`` of each head that was tested at exactly this step and length, one row a mode.
+    """Return the rows of ``head_drop`` of each head that was tested at exactly this step and length, with one row per
+    kind of ablation.
 
     The heads are the one that set A chose and its control, the head of the same layer that costs least.
 
@@ -169,7 +172,8 @@ def drops_of_tested_heads(frame: Frame, *, step: int, length: int) -> dict[tuple
 
 
 def drops_by_head(frame: Frame, *, step: int, length: int) -> dict[tuple[int, int], list[dict[str, Any]]]:
-    """What removing each head costs at exactly this step and length: one source of numbers for each head.
+    """Return the accuracy drop without each head at exactly this step and length. All numbers of a head have the same
+    source.
 
     A tested head has the rows of :func:`drops_of_tested_heads`. Every other head has those of the screening of all
     heads, which takes fewer sequences: the drops, and the p that goes with each.
@@ -195,7 +199,8 @@ def _by_head(rows: Frame) -> dict[tuple[int, int], list[dict[str, Any]]]:
 
 
 def ablation_cost(rows: Sequence[Row]) -> tuple[list[Row], bool]:
-    """What ablating one head costs, a row a mode, and whether every mode shows a cost.
+    """Return the accuracy drops without one head, one row per kind of ablation, and whether the drop is significant for
+    every kind.
 
     Args:
         rows: of one head, step and length, as in :func:`drops_by_head`.
@@ -219,7 +224,8 @@ def has_effect(row: Row, p: float | None = None) -> bool:
 
 
 def cost_clause(rows: Sequence[Row], shown: bool, whole: Row | None = None, above: Collection[str] = ()) -> list[Piece]:
-    """What removing a head costs in each mode: ``accuracy drops by 0.24 [0.18, 0.29]`` and what is put in its place.
+    """Return the accuracy drop without a head for each kind of ablation: ``accuracy drops by 0.24 [0.18, 0.29]``, and
+    what replaces its output.
 
     Of each mode the drop is named, and whether the accuracy that is left is at chance, where that is known. Where the
     modes do not agree that there is a cost, no cost is claimed.
@@ -252,7 +258,7 @@ def _sequences(rows: Sequence[Row], before: str = " (", after: str = ")") -> lis
 
 
 def leading_clause(leading: Leading) -> list[Piece]:
-    """Whether one head matters, as a sentence without the full stop; empty where it was not measured."""
+    """Return whether one head is needed, as a sentence without its full stop; empty if this was not measured."""
     if leading.tested is None:
         return []
     at = count(leading.tested, "length", " at length ")

@@ -54,7 +54,7 @@ SHORTCUT = "best shortcut"
 
 
 def accuracy_map_rows(frame: Frame, *, law: str = "matched") -> Frame:
-    """The rows of :func:`accuracy_heatmap`, one per step and length."""
+    """Return the rows of :func:`accuracy_heatmap`, one per step and length."""
     rows = select(frame, MEASUREMENT, quantity="accuracy", mode="teacher_forced", law=law)
     return tidy(rows, "accuracy", ["step", "length"])
 
@@ -106,7 +106,7 @@ def accuracy_heatmap(
 
 
 def accuracy_rows(frame: Frame, *, step: int | None = None, length: int | None = None) -> Frame:
-    """Accuracies over prefix length at one step, or over training at one prefix length.
+    """Return accuracies over prefix length at one step, or over training at one prefix length.
 
     Series: matched, challenge, chance (the baseline of the matched test set; of a language model bigram in its place),
     and the best shortcut (that of the challenge test set).

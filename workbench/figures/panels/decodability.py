@@ -58,7 +58,8 @@ _MOST_LAYER_NAMES = 7
 
 
 def probe_rows(frame: Frame, concept: str, **where: Any) -> Frame:
-    """Rows of one concept's decodability (``summary`` or ``position``), in the embedding and after each block.
+    """Return how well one quantity (``summary``, the task state, or ``position``) is decoded, in the embedding and
+    after each block.
 
     Positions between attention and MLP of a block are left out, so that each layer has one. May be empty.
     """
@@ -94,7 +95,8 @@ def probe_layers(frame: Frame) -> NDArray[np.float64]:
 def decodability_rows(
     frame: Frame, *, step: int | None = None, length: int | None = None, layer: int | None = None
 ) -> Frame:
-    """Decodability in one layer (None = the last), over prefix length at one step or over training at one length.
+    """Return decodability in one layer (None = the last), over prefix length at one step or over training at one
+    length.
 
     Series: ``summary`` (transfer), ``summary, refit``, ``position`` (refit), and ``controls``, at each
     place the highest of all controls of both concepts.

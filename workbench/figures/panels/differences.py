@@ -157,7 +157,7 @@ def over_length_difference(
     axis: LengthAxis = "length",
     law: str = "matched",
 ) -> Frame:
-    """Accuracy of A minus that of B on one test set over prefix length, for :func:`compare_sentence`.
+    """Return the accuracy of run A minus that of run B on one test set, over prefix length.
 
     Raises:
         NotMeasured: if one has no accuracies at its step, or the two share no length.
@@ -387,7 +387,7 @@ MOST_STRETCHES = 3
 
 @of_rows
 def compare_sentence(difference: Frame, *, items: bool = False) -> list[Piece]:
-    """Where two runs are equal, and which is higher by how much in each stretch of lengths in which they differ.
+    """Return a sentence on the lengths at which two runs are equal, and by how much one is higher elsewhere.
 
     Args:
         difference: series of A - B over prefix length at one step: columns length, value, low, high (equal = the
@@ -450,7 +450,7 @@ def compare_sentence(difference: Frame, *, items: bool = False) -> list[Piece]:
 
 
 def different_stretches(equal: Sequence[bool], values: Sequence[float]) -> list[tuple[int, int]]:
-    """First and last index of each stretch over which two runs differ in one direction."""
+    """Return the first and last index of each stretch in which one run is higher throughout."""
     stretches: list[tuple[int, int]] = []
     for index, same in enumerate(equal):
         if same:

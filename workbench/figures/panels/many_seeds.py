@@ -118,13 +118,17 @@ def seeds_over_length(
 
 
 def one_place(rows: Frame) -> Frame:
-    """The rows with a value, and of those inside a block none: a layer is read after its block."""
+    """Return the rows with a value, without those from inside a block: a layer is represented by its value after the
+    block.
+    """
     rows = rows.where(present(rows["value"]))
     return rows.where(~sites(rows, "hook_resid_mid"))
 
 
 def median_of_runs(data: Frame) -> Frame:
-    """Median, lowest and highest over runs at each length that all of them have; n counts runs."""
+    """Return the median, lowest and highest value over runs at each length that all runs have; n is the number of
+    runs.
+    """
     groups = [part for _, part in sorted(data.group("length"), key=lambda group: group[0])]
     counts = [int(present(part["value"]).sum()) for part in groups]
     groups = [part for part, count in zip(groups, counts, strict=True) if count == max(counts)]

@@ -61,7 +61,7 @@ def settings_of(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def axes_of(configs: Mapping[str, Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """What differs between runs: name of each configuration axis -> its values, sorted.
+    """Return the settings that differ between runs, each with its sorted values.
 
     Args:
         configs: run -> its ``run.json``; only task, model, training and seeds count.
@@ -130,7 +130,7 @@ def phase_diagram(
     title: str = "",
     look: Look = LIGHT,
 ) -> Drawing:
-    """One quantity over two configuration axes; a cell is the median of its runs, cells without a value stay grey.
+    """Draw one quantity over two settings of runs. A cell shows the median of its runs, and is grey without a value.
 
     Every run is a dot in its cell as long as all dots fit, the lowest colour at the left and the highest at the right.
     The dot has the run's name. A run counts only if it was measured at exactly the requested length, or at that
@@ -292,7 +292,9 @@ def _alt(data: Frame, name: str, x: str, y: str, written: Any) -> str:
 
 
 def pooled_text(data: Frame, flat: Mapping[str, Mapping[str, Any]]) -> str:
-    """What differs between runs of one cell, in words, the most distinctive first; "" if nothing differs."""
+    """Return the settings that differ between runs of one cell, in words, the most important first; "" if none
+    differs.
+    """
     named = pooled_axes(data, flat)
     if not named:
         return ""
@@ -302,7 +304,9 @@ def pooled_text(data: Frame, flat: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def pooled_axes(data: Frame, flat: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
-    """Axes along which the runs of one cell differ -> the most values in one cell; task, origin and seeds first."""
+    """Return the settings that differ between runs of one cell, each with the largest number of values in a cell; task,
+    origin and seeds first.
+    """
     counts: dict[str, int] = {}
     for names in data.attrs["runs"]:
         held = [flat[name] for name in names]
@@ -456,7 +460,7 @@ def _member(one: Mapping[str, Any]) -> str:
 
 
 def axis_title(name: str) -> str:
-    """A configuration axis as it is written: ``training.batch_size`` is "batch size (training)"."""
+    """Return a setting as the title of an axis: ``training.batch_size`` becomes "batch size (training)"."""
     group, _, rest = name.removesuffix(".name").partition(".")
     return f"{rest.replace('_', ' ').replace('.', ' ')} ({group})" if rest else group
 

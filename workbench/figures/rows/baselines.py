@@ -22,7 +22,7 @@ MEASUREMENT = BEHAVIOUR
 
 
 def baseline_rows(frame: Frame, law: str, along: str, **where: Any) -> Frame:
-    """The rows of the baseline of a test set, one per ``length`` or ``step``, ascending.
+    """Return the baseline of a test set, one row per ``length`` or ``step``, ascending.
 
     Args:
         frame: rows of one run.
@@ -36,7 +36,8 @@ def baseline_rows(frame: Frame, law: str, along: str, **where: Any) -> Frame:
 
 
 def predictor_rows(frame: Frame, along: str, **where: Any) -> Frame:
-    """The rows of the table of the training text on the matched test set, one per point where it beats chance.
+    """Return the accuracy of the bigram table of the training text on the matched test set, where it is above the
+    constant answer.
 
     Args:
         frame: rows of one run; only those of a language model have such rows.

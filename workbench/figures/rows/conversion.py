@@ -21,7 +21,9 @@ R = TypeVar("R")
 
 @runtime_checkable
 class RowsOfRows(Protocol[P]):
-    """Rows of the rows of one run or table, in the kind they came in."""
+    """A function that selects rows from the rows of one run or table, and returns them in the type that was passed
+    in.
+    """
 
     @overload
     def __call__(self, frame: Frame, /, *args: P.args, **kwargs: P.kwargs) -> Frame: ...
@@ -31,7 +33,7 @@ class RowsOfRows(Protocol[P]):
 
 @runtime_checkable
 class RowsOfTwo(Protocol[P]):
-    """Rows of the rows of two runs, in the kind they came in."""
+    """A function that selects rows from the rows of two runs, and returns them in the type that was passed in."""
 
     @overload
     def __call__(self, frame_a: Frame, frame_b: Frame, /, *args: P.args, **kwargs: P.kwargs) -> Frame: ...

@@ -48,7 +48,8 @@ def named_entry(frame: Frame, *, step: int, length: int | None = None) -> Row:
 
 
 def recovered_by(named: Row) -> dict[str, str]:
-    """Cause -> the intervention against it that recovers enough, the one that names the entry first.
+    """Return, for each cause, the intervention against it that recovers enough of the accuracy drop. The intervention
+    that names the cause comes first.
 
     Interventions on rows of the residual stream are left out: they name no single cause. Empty for a pair.
     """
@@ -80,14 +81,16 @@ def deciding_entry(frame: Frame, named: Row) -> Row | None:
 
 
 def share_of(frame: Frame, named: Row, target: str, control: str = "") -> Row | None:
-    """The share of the accuracy drop that one intervention recovers at the length of an entry; None without a value."""
+    """Return the row with the share of the accuracy drop that one intervention recovers at the diagnosed length; None
+    without a value.
+    """
     at = {"measurement": MEASUREMENT, "step": named["step"], "law": named["law"], "length": named["length"]}
     rows = frame.where(quantity="restored_share", target=target, control=control, **at).rows()
     return next((row for row in rows if row["value"] is not None and not missing(row["value"])), None)
 
 
 def something_to_explain(frame: Frame, *, step: int) -> Row:
-    """:func:`named_entry` where there is a loss to explain, explained or not.
+    """Return the diagnosis row at the first length with an accuracy drop to explain, whether or not a cause was found.
 
     Raises:
         Undefined: where nothing is to be explained; the message is why.
@@ -100,8 +103,9 @@ def something_to_explain(frame: Frame, *, step: int) -> Row:
 
 
 def failure_head(frame: Frame, *, step: int) -> tuple[int, int, str] | None:
-    """Layer, head and name of the location where it first goes wrong; None without a diagnosis, or if it is not a
-    head."""
+    """Return layer, index and name of the head where the error first appears; None without a diagnosis, or if the
+    location is not a head.
+    """
     try:
         named = something_to_explain(frame, step=step)
     except NotMeasured:

@@ -144,7 +144,7 @@ def _top(cells: NDArray[np.float64], query: int, tokens: list[str]) -> str:
 
 
 def position_ticks(count: int, start: int = 0) -> list[int]:
-    """Every 1, 2, 5, 10, ... of the positions from ``start`` on, below ``count``, at most eight."""
+    """Return every 1st, 2nd, 5th, 10th, ... position from ``start`` up to ``count``, at most eight positions."""
     for unit in (m * 10**k for k in range(6) for m in (1, 2, 5)):
         if (count - start) / unit <= 8:
             return list(range(-(-start // unit) * unit, count, unit))
@@ -202,13 +202,15 @@ def _heat(
 
 
 def pair_names(tokens: list[str], queries: range | None = None, keys: range | None = None) -> list[list[str]]:
-    """What a cell is about, ``[query][key]``, of all tokens or of some."""
+    """Return the query and the key of each cell, ``[query][key]``, in words, for all tokens or for some."""
     across, down = keys or range(len(tokens)), queries or range(len(tokens))
     return [[f"query {q} “{tokens[q]}” · key {k} “{tokens[k]}”" for k in across] for q in down]
 
 
 def painted(shown: NDArray[np.floating], view: View) -> tuple[dict[str, Any], list[tuple[float, str]]]:
-    """How a view's values become colours: a heatmap's ``z``, ``customdata`` and range, and its colour-bar ticks."""
+    """Return the colours of a view of attention: a heatmap's ``z``, ``customdata`` and range, and the ticks of its
+    colour bar.
+    """
     if view == "score":
         z, low, high = shown, SCORE_FLOOR, 0.0
         ticks = [(SCORE_FLOOR, f"≤ \u2212{-SCORE_FLOOR:.0f}"), (-4.0, "\u22124"), (0.0, "0")]

@@ -30,7 +30,7 @@ def sequence_rows(
     view: View = "attention",
     site: int | None = None,
 ) -> pd.DataFrame:
-    """What :func:`workbench.figures.sequence_view` draws, one row per mark or cell.
+    """Return the rows that :func:`workbench.figures.sequence_view` draws, one per mark or cell.
 
     Returns:
         columns row, position, token, key, key_token, name, value, low, high and true. ``row`` is outputs, pattern,
@@ -59,8 +59,9 @@ def sequence_table(
     part: Part = "clean",
     site: int | None = None,
 ) -> pd.DataFrame:
-    """One line per position in view, as text: token, what is right, what is answered, what is read, and the chosen
-    query's attention to it."""
+    """Return one row of texts per visible position: token, correct answer, the model's answer, decoded values, and the
+    selected query's attention.
+    """
     count = len(found.tokens)
     before: tuple[PassName, ...] = ("clean", "edited") if part == "change" else (part,)
     table: dict[str, list[str]] = {
@@ -86,7 +87,7 @@ def sequence_table(
 
 
 def answer_words(found: SequenceReading, part: PassName, index: int) -> str:
-    """What a pass answers at one position: a class with its probability, or numbers."""
+    """Return the model's answer at one position in words: a class with its probability, or numbers."""
     output = found.of(part).outputs[index]
     if not found.classes:
         return named_numbers(found, [float(v) for v in output])
@@ -95,7 +96,7 @@ def answer_words(found: SequenceReading, part: PassName, index: int) -> str:
 
 
 def oracle_words(found: SequenceReading, index: int) -> str:
-    """The correct answer at one position as text, or "" if the task has none there."""
+    """Return the correct answer at one position in words; "" if the task has no answer there."""
     answer = found.oracle[index]
     if answer is None:
         return ""
@@ -106,12 +107,12 @@ def oracle_words(found: SequenceReading, index: int) -> str:
 
 
 def named_numbers(found: SequenceReading, numbers: Sequence[float]) -> str:
-    """Numbers as they are written, those of a vector with the names of its components."""
+    """Return numbers in words, with the names of the components for a vector."""
     return ", ".join(f"{before}{magnitude(v)}" for before, v in zip(titles(found, len(numbers)), numbers, strict=True))
 
 
 def titles(found: SequenceReading, count: int) -> list[str]:
-    """What stands before each number of an answer: the name of its component, if it has one."""
+    """Return the label of each number of an answer: the name of its component, if it has one."""
     return [f"{name}: " for name in found.components] if len(found.components) == count else [""] * count
 
 

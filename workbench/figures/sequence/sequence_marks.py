@@ -35,7 +35,7 @@ _WHITE, _BLACK = "#FFFFFF", "#14181F"
 
 @dataclass(frozen=True)
 class Axes:
-    """Where a row of the figure is drawn.
+    """The axes on which a row of the figure is drawn.
 
     Attributes:
         y: its y axis, as traces name it.
@@ -55,7 +55,7 @@ class Axes:
         figure.update_layout(**{f"yaxis{self.y[1:]}": own})
 
     def note(self, figure: Drawing, text: str) -> None:
-        """One sentence in the middle of the row."""
+        """Write one sentence in the middle of the row."""
         # Plotly drops an axis that nothing is drawn on, and with it the place of the x axis below it.
         figure.add_scatter(x=[None], y=[None], yaxis=self.y, hoverinfo="skip", name="nothing")
         figure.add_annotation(
@@ -104,7 +104,7 @@ def top_classes(output: NDArray[np.floating[Any]], most: int = TOP) -> list[int]
 
 
 def outputs_of(found: SequenceReading, part: str) -> NDArray[np.float64]:
-    """The outputs of a pass, or what the edits change of them."""
+    """Return the outputs of a forward pass, or how edits change them."""
     clean = found.clean.outputs.astype(float)
     return clean if part == "clean" else found.changed.outputs.astype(float) - (clean if part == "change" else 0.0)
 
@@ -266,7 +266,7 @@ def _real_outputs(figure: Drawing, found: SequenceReading, part: str, axes: Axes
 def add_reading(
     figure: Drawing, read: ProbeReading, row: str, part: str, site: int | None, within: range, axes: Axes
 ) -> None:
-    """What a probe reads at every prefix in view, and what is true: ink thin the truth, coloured the reading."""
+    """Draw the values that a probe decodes at every visible prefix, and thin black lines for the true values."""
     reading, t = read.concept(row), TOKENS[axes.theme]
     title = "position" if row == "position" else "summary"
     if reading.problem:

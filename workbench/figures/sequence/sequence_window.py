@@ -29,7 +29,7 @@ class Window:
 
     @property
     def whole(self) -> bool:
-        """Whether it is all of the sequence."""
+        """Whether the window contains the complete sequence."""
         return len(self.queries) == len(self.keys) == self.count
 
     @property
@@ -38,11 +38,11 @@ class Window:
         return "" if self.whole else f"queries {_span(self.queries)} \u00b7 keys {_span(self.keys)}"
 
     def edges(self, places: range) -> NDArray[np.float64]:
-        """Edges of the cells along one side."""
+        """Return the edges of the heatmap cells along one side."""
         return np.append(np.arange(places.start, places.stop, self.pool), places.stop) - 0.5
 
     def limits(self, places: range) -> tuple[float, float]:
-        """Where an axis over these positions begins and ends."""
+        """Return both ends of an axis over these positions."""
         return places.start - 0.5, places.stop - 0.5
 
 

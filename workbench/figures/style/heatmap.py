@@ -59,7 +59,7 @@ def pool(values: NDArray[np.floating], cap: int = CAP, how: Pooling = "max") -> 
 
 
 def pooled_edges(edges: NDArray[np.floating], block: int) -> NDArray[np.float64]:
-    """Edges of the blocks, given those of the cells."""
+    """Return the edges of blocks of cells, from the edges of the cells."""
     return np.append(edges[:-1:block], edges[-1])
 
 
@@ -190,7 +190,7 @@ def add_ground(figure: Drawing, x_range: Sequence[float], y_range: Sequence[floa
 
 
 def add_training_edge(figure: Drawing, lengths: Sequence[float], trained: float, colour: str | None = None) -> None:
-    """The training length on a heatmap whose y axis is length: a line after the last trained row.
+    """Draw a line after the longest trained length on a heatmap whose y axis is length.
 
     Args:
         figure: where to.

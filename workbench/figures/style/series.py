@@ -44,7 +44,7 @@ def line_plot(
 
 @dataclass(frozen=True)
 class LineStyle:
-    """How one series is drawn.
+    """The style in which one line of a figure is drawn.
 
     Attributes:
         colour: of the line.
@@ -78,7 +78,9 @@ def series_figure(
     look: Look,
     cursor: Cursor | None = None,
 ) -> Drawing:
-    """Lines with bands and names at their ends; values outside 0..1 are drawn at the edge, and tooltips show them.
+    """Draw lines with bands of intervals, and with names at their ends.
+
+    Values outside 0 to 1 are drawn at the edge, and tooltips show them.
 
     Args:
         frame: all rows of the run, which the axis is laid out for.
@@ -140,6 +142,6 @@ def add_series(
 
 
 def alt_text(data: Frame, along: str, at: Sequence[float], names: Sequence[str] | None = None) -> str:
-    """The values of the lines (or those named) at some x values, in words for screen readers."""
+    """Return the values of lines at some x values, in words, for screen readers."""
     parts = dict(series_of(data))
     return "; ".join(f"{name} {said(parts[name], along, at)}" for name in names or parts if name in parts)

@@ -19,7 +19,7 @@ def spark_path(
     x: Sequence[float] | None = None,
     inset: float = 1.0,
 ) -> str:
-    """The ``d`` of an SVG path through ``values``, broken where one is missing.
+    """Return the ``d`` attribute of an SVG path through ``values``, broken at missing values.
 
     Args:
         values: one per point; None or NaN leaves a gap.
@@ -65,7 +65,7 @@ def spark_svg(
     stroke: float = 1.5,
     dash: str = "",
 ) -> str:
-    """A curve as a ``data:image/svg+xml`` URI that stretches to its box with an even line width.
+    """Return a curve as a ``data:image/svg+xml`` address. It stretches to its box with an even line width.
 
     Args:
         values, low, high, width, height, x: as in :func:`spark_path`.

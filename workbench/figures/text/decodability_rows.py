@@ -21,7 +21,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class CarriedReading:
-    """One concept at one layer: what a probe decodes there, and the control that it is compared with.
+    """How well one quantity is decoded at one layer, and the control with which it is compared.
 
     Attributes:
         row: in the mode that answers the concept's question.
@@ -57,7 +57,7 @@ def above(row: Row, control: Row | None) -> bool:
 
 
 def readings(frame: Frame, concept: str, *, step: int, layer: int | None = None) -> Sequence[CarriedReading]:
-    """What is read of a concept at one step and layer (None = the last), by prefix length, ascending; found once.
+    """Return how well a quantity is decoded at one step and layer (None = the last), by prefix length, ascending.
 
     Args:
         frame: rows of one run.
@@ -88,13 +88,13 @@ def _readings(frame: Frame, concept: str, step: int, at: int) -> tuple[CarriedRe
 
 
 def at_longest(frame: Frame, step: int) -> dict[str, CarriedReading]:
-    """Each concept that was read at a step, at the longest length at which it was."""
+    """Return, for each decoded quantity at a step, the reading at the longest length."""
     found = {concept: readings(frame, concept, step=step) for concept in CONCEPTS}
     return {concept: rows[-1] for concept, rows in found.items() if rows}
 
 
 def by_layer(frame: Frame, concept: str, *, step: int, length: int) -> list[CarriedReading]:
-    """What is read of a concept at one step and length, from the embedding to the last block."""
+    """Return how well a quantity is decoded at one step and length, from the embedding to the last block."""
     layers = np.unique(probe_layers(frame)).astype(int).tolist()
     found = (readings(frame, concept, step=step, layer=layer) for layer in layers)
     return [one for rows in found for one in rows if int(one.row["length"]) == length]

@@ -58,7 +58,8 @@ weights must be."""
 
 @of_rows
 def diagnosis_sentence(frame: Frame, *, step: int, longest: float, length: int | None = None) -> list[Piece]:
-    """The cause, the component, and what recovers how much, at the first length at which there is something to explain.
+    """Return the diagnosis in words: cause, component, and how much an intervention recovers, at the first length with
+    an accuracy drop to explain.
 
     Args:
         frame: rows of one run.
@@ -294,5 +295,5 @@ def _phrase(target: str, first: bool = False) -> str:
 
 
 def told(pieces: Sequence[Piece]) -> str:
-    """The sentences as text."""
+    """Return sentences as plain text."""
     return "".join(text for text, _ in pieces)

@@ -69,7 +69,7 @@ Pieces = list[Piece]
 
 @of_rows
 def verdict_sentence(frame: Frame, *, step: int, trained: float) -> Pieces:
-    """Verdict, step, behaviour and interval of one checkpoint, as one sentence, and what hard strata add to it.
+    """Return verdict, step, accuracy and interval of one checkpoint as one sentence, with a remark on hard inputs.
 
     Of a mixture with a component that fails, the components come first.
 
@@ -120,7 +120,9 @@ def _capitals(pieces: Pieces) -> Pieces:
 
 
 def predictor_clause(frame: Frame, step: int, trained: float) -> Pieces:
-    """What the table of the training text scores at N, behind what a language model scores; empty where unknown."""
+    """Return the accuracy of the bigram table of the training text at N, for a language model; empty if it is
+    unknown.
+    """
     rows = predictor_rows(frame, "length", step=step, length=trained).rows()
     if not rows:
         return []
@@ -136,7 +138,7 @@ def predictor_clause(frame: Frame, step: int, trained: float) -> Pieces:
 
 
 def whole_answers_sentence(frame: Frame, step: int, trained: float) -> list[Pieces]:
-    """Where an answer has several tokens: the share of correct answers and of correct tokens; else nothing.
+    """Return the share of correct answers and of correct tokens, for answers of several tokens; otherwise nothing.
 
     The length is the trained one: ``At length 11, 0.09 [0.07, 0.12] of whole answers and 0.76 of their tokens are
     correct.``
@@ -174,7 +176,7 @@ def why_sentence(
     head: int | None = None,
     length: int | None = None,
 ) -> Pieces:
-    """The step since when the verdict holds, and the cause if a diagnosis names one.
+    """Return since which step the verdict holds, and the cause if a diagnosis names one.
 
     Without a cause the sentence states what the residual stream carries and what the named head does. It leaves out
     what is not measured.
@@ -221,7 +223,7 @@ def rail_text(
     *,
     trained: float | None = None,
 ) -> Pieces:
-    """The answer in the rail of one row of the Run page.
+    """Return the short text next to one row of the Run page.
 
     Args:
         frame: rows of one run.

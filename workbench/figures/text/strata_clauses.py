@@ -46,25 +46,25 @@ def together(frame: Frame, step: int) -> Row | None:
 
 
 def kind_of(row: Row) -> str:
-    """What the task calls its strata together."""
+    """Return the task's name for all its hard inputs together, such as small margins."""
     return str(row["target"]) or HARD
 
 
 def verb(row: Row, many: bool = False) -> str:
-    """Whether a stratum, or all of them, are kept: ``fails``, ``hold``."""
+    """Return whether accuracy on hard inputs holds, as a verb: ``fails``, ``hold``."""
     kind = STRATA.get(str(row["label"]), UNKNOWN)
     return kind.many if many else kind.one
 
 
 def each_stratum(frame: Frame, step: int) -> list[Row]:
-    """A row per stratum, those that fail first."""
+    """Return one row per kind of hard inputs (*stratum*), those on which the model fails first."""
     found = valued(frame.where(measurement=MEASUREMENT, quantity="stratum_verdict", step=step))
     rows, order = found.where(present(found["length"])).rows(), list(STRATA)
     return sorted((row for row in rows if row["label"] in STRATA), key=lambda row: order.index(str(row["label"])))
 
 
 def name_of(row: Row) -> Claim:
-    """A stratum by its name; a component without the token that marks it."""
+    """Return the name of one kind of hard inputs (*stratum*); for a component task, without the token that marks it."""
     text = component_name(str(row["target"]))
     return Claim(text, "plain", [cite(row, "target", text)])
 
@@ -82,7 +82,7 @@ def repeats(row: Row, before: str = "") -> Pieces:
 
 
 def note_of(row: Row, strata: list[Row]) -> str:
-    """The note of the row of all strata together, with its cell's distinct sequences if draws repeat."""
+    """Return the note of the row of all hard inputs together, with the number of distinct sequences if draws repeat."""
     worst, text = worst_of(row, strata), str(row["note"])
     if worst is None or not text.startswith(f"{worst['target']}: "):
         return text
@@ -90,7 +90,7 @@ def note_of(row: Row, strata: list[Row]) -> str:
 
 
 def components(frame: Frame, step: int) -> Pieces:
-    """Each component of a mixture if they were tested separately and one fails, without a full stop."""
+    """Return each component task of a mixture, if they were tested separately and one fails, without a full stop."""
     row, strata = together(frame, step), each_stratum(frame, step)
     if row is None or kind_of(row) != COMPONENTS or row["label"] != "fail" or not strata:
         return []
@@ -102,7 +102,8 @@ def components(frame: Frame, step: int) -> Pieces:
 
 
 def strata_clause(frame: Frame, step: int) -> Pieces:
-    """What strata add to the verdict: ``small margins fail: lead 1 has 0.42 [0.34, 0.51] at length 187, ...``.
+    """Return the result on hard inputs as a clause: ``small margins fail: lead 1 has 0.42 [0.34, 0.51] at length 187,
+    ...``.
 
     Empty without rows. A blurred threshold errs only on small margins, so a verdict that does not name them hides a
     part of what was measured.
@@ -114,7 +115,9 @@ def strata_clause(frame: Frame, step: int) -> Pieces:
 
 
 def strata_sentence(frame: Frame, step: int, trained: float) -> Pieces:
-    """The same as a sentence of its own, and which shortcut is followed there; empty without rows."""
+    """Return the result on hard inputs as a sentence, and which shortcut the model follows on them; empty without
+    rows.
+    """
     row, strata = together(frame, step), each_stratum(frame, step)
     if row is None:
         return []
@@ -136,7 +139,8 @@ def worst_of(row: Row, strata: list[Row]) -> Row | None:
 
 
 def follows(frame: Frame, place: Row, mode: str, trained: float) -> Pieces:
-    """The shortcut that a model significantly follows at one step and length: ``right exactly where ...``; else empty.
+    """Return the shortcut that a model significantly follows at one step and length, as ``right exactly where ...``;
+    otherwise empty.
 
     Args:
         frame: rows of one run.
@@ -159,7 +163,9 @@ def follows(frame: Frame, place: Row, mode: str, trained: float) -> Pieces:
 
 
 def composed(frame: Frame, place: Row, trained: float) -> Pieces:
-    """How the components of a mixture at a length differ from those at N, in a clause; empty where they do not."""
+    """Return how the shares of component tasks in a mixture at a length differ from those at N, as a clause; empty if
+    they do not.
+    """
     step = int(place["step"])
     here, there = composition(frame, step, float(place["length"])), trained_composition(frame, step, trained)
     if not here or not there or not differs(here, there):

@@ -22,7 +22,7 @@ Key = tuple[str, int]
 
 @dataclass(frozen=True)
 class Rules:
-    """The thresholds of the verdict, the planned interim tests and their level.
+    """The thresholds of the verdict, the planned interim tests and their error level.
 
     Attributes:
         looks: total sequences of a cell after each interim test, ascending.

@@ -27,7 +27,7 @@ KEPT = 4096
 
 @dataclass(frozen=True)
 class Floor:
-    """Baseline accuracies.
+    """Baseline accuracies, which a model reaches without solving the task.
 
     Attributes:
         value: the baseline of skill. On the matched test set it is chance. On the challenge test set it is the best of

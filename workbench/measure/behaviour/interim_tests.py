@@ -45,7 +45,7 @@ DrawAgain = Callable[[Cell, int], Tally]
 
 @dataclass(frozen=True)
 class Looks:
-    """The interim tests of one study.
+    """The interim tests of all lengths and test sets at one checkpoint.
 
     Attributes:
         planned: total sequences of a cell after each interim test; the first number is what every cell gets.
@@ -72,7 +72,7 @@ class Looks:
 
 @dataclass
 class LookBoard:
-    """All cells of a checkpoint with their states.
+    """The states of all tested lengths and test sets of a checkpoint, between interim tests.
 
     Attributes:
         grid, rules: the lengths and the thresholds.

@@ -44,7 +44,7 @@ Answers = Iterator[tuple["Batch", Mapping[str, "Tensor"]]]
 
 @dataclass(frozen=True)
 class Counted:
-    """The complete count for a task with one sequence per length.
+    """The exact counts for a task with one sequence per length.
 
     Attributes:
         grid: the grid whose lengths end a band each.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class ObservedModel(Protocol):
-    """What answers are scored with: the task, and how the model reads ids. A study has both."""
+    """What is needed to score answers: the task, and how the model reads position ids."""
 
     @property
     def task(self) -> Task: ...
@@ -33,7 +33,7 @@ class ObservedModel(Protocol):
 
 @dataclass(frozen=True)
 class Observed:
-    """Results per sequence of one test set and length, each ``[sequence]``.
+    """Results for each sequence of one test set and length, each ``[sequence]``.
 
     ``tokens`` is set only where the answer has several tokens. ``parts`` (all tokens, all ids) is filled only where ids
     are predicted.
@@ -76,7 +76,7 @@ def reduce_batch(study: ObservedModel, length: int, batch: Batch, cache: Mapping
 
 @dataclass
 class Answered:
-    """What is kept of the answers to one batch.
+    """The results that are stored from the answers to one batch.
 
     Attributes:
         batch: the sequences.

@@ -29,7 +29,7 @@ NO_THRESHOLD_NOTE = "the best possible accuracy is not known, so there is no thr
 
 @dataclass(frozen=True)
 class FailureLength:
-    """The length at which skill drops on one test set.
+    """The length at which skill drops below the threshold on one test set.
 
     Attributes:
         length: the first tested length that is shown to fail, confirmed by the next one or by a second batch; None = no

@@ -36,7 +36,7 @@ class EditError(LensError, ValueError):
 
 @dataclass(frozen=True)
 class Edit:
-    """One change to a forward pass.
+    """One change to the activations of a forward pass.
 
     Attributes:
         kind: ``zero`` or ``mean`` ablation of a head, ``hardmax`` attention, ``patch`` of a residual row, or a

@@ -149,14 +149,16 @@ def edit_hooks(model: HookedModel, batch: Batch, edit: Edit, reference: Batch | 
 
 
 def copy_row(x: Float[Tensor, "batch pos d"], hook: Any, source: int, target: int) -> Tensor:
-    """Return the residual stream with the row at ``target`` replaced by the one at ``source``."""
+    """Return the residual stream ``[batch, pos, d_model]`` with the vector at position ``target`` replaced by the one
+    at ``source``.
+    """
     x = x.clone()
     x[:, target] = x[:, source]
     return x
 
 
 def replace_head(z: Float[Tensor, "batch pos head d"], hook: Any, head: int, value: Tensor) -> Tensor:
-    """Return a layer's head outputs with those of one head replaced by a value per position."""
+    """Return a layer's head outputs with the output of one head replaced at every position."""
     z = z.clone()
     z[:, :, head] = value
     return z
@@ -165,7 +167,7 @@ def replace_head(z: Float[Tensor, "batch pos head d"], hook: Any, head: int, val
 def replace_scores(
     scores: Float[Tensor, "batch head query key"], hook: Any, head: int | None, make: Callable[[Tensor], Tensor]
 ) -> Tensor:
-    """Return a layer's scores with those of one head replaced (``head`` None = of all heads)."""
+    """Return a layer's attention scores with those of one head replaced (``head`` None = of all heads)."""
     if head is None:
         return make(scores)
     scores = scores.clone()

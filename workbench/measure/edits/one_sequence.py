@@ -55,12 +55,12 @@ class OneSequence:
 
     @property
     def tokens(self) -> list[str]:
-        """Token names, BOS first where the task has one."""
+        """Return the names of the sequence's tokens, with BOS first if the task has it."""
         return [self.task.tokens_names[i] for i in self.batch.tokens[0].tolist()]
 
     @property
     def strings(self) -> list[int]:
-        """Token ids without BOS."""
+        """Return the token ids of the sequence, without BOS."""
         ids: list[int] = self.batch.tokens[0, int(self.batch.bos) :].tolist()
         return ids
 

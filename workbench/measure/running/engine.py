@@ -38,7 +38,7 @@ from workbench.tasks.source_code import trust
 
 @dataclass(frozen=True)
 class MeasurementJob:
-    """One measurement of one checkpoint.
+    """The work of one measurement at one checkpoint.
 
     Attributes:
         name, settings: the measurement.
@@ -56,8 +56,7 @@ class MeasurementJob:
 
 @dataclass(frozen=True)
 class CheckpointJob:
-    """The missing measurements of one checkpoint. The job reads a run and writes a shard per measurement; it is
-    idempotent.
+    """The work of all missing measurements at one checkpoint. Running it again changes nothing.
 
     Attributes:
         run_path, run_name, step: the checkpoint.
@@ -93,7 +92,7 @@ class JobResult:
 
 @dataclass(frozen=True)
 class ObservedMeasurement:
-    """A measurement during a pass, its study, and the name in its error message."""
+    """A measurement during a forward pass, with the data of its checkpoint and its name for error messages."""
 
     measurement: Measurement
     study: Study

@@ -60,7 +60,7 @@ BYTES_PER_SHARD = 1 << 14
 
 @dataclass
 class Plan:
-    """The jobs to do, and what was noticed while planning.
+    """The measurement jobs to run, with notes from planning.
 
     Attributes:
         request: the request.

@@ -69,7 +69,7 @@ class Component:
 
 @dataclass(frozen=True)
 class Connection:
-    """The part of one component's input that another component wrote.
+    """The part of one component's input that another component writes.
 
     Attributes:
         sender: the component that writes.
@@ -106,7 +106,7 @@ def head_name(layer: int | None, head: int | None) -> str:
 
 
 def connections_of(layers: int, heads: int, mlps: bool) -> list[Connection]:
-    """Every connection of a model, sorted by the order in which receivers are computed.
+    """Return every connection of a model, sorted by the order in which the receiving components are computed.
 
     Args:
         layers: number of blocks.

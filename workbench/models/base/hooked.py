@@ -18,7 +18,7 @@ ReturnType = str | None
 
 
 class Output(NamedTuple):
-    """The output for ``return_type="both"``."""
+    """The output of a model for ``return_type="both"``."""
 
     logits: Tensor
     loss: Tensor

@@ -18,7 +18,9 @@ def observed(*hooks: HookPoint) -> bool:
 def affine(
     x: Float[Tensor, "batch pos d_in"], weight: Float[Tensor, "d_in d_out"], bias: Float[Tensor, " d_out"]
 ) -> Float[Tensor, "batch pos d_out"]:
-    """x W + b in one pass: adding the bias afterwards would read and write the product once more."""
+    """Return x W + b. The bias is added inside the matrix product, which saves reading and writing the product once
+    more.
+    """
     return F.linear(x, weight.mT, bias)
 
 

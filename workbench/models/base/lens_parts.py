@@ -29,7 +29,7 @@ _LOCK = threading.RLock()
 
 
 class Unopened(ModuleType):
-    """A package whose own code has not run yet."""
+    """A package of TransformerLens whose ``__init__`` is not run."""
 
     def __getattr__(self, name: str) -> Any:
         inside = sys.modules.get(f"{self.__name__}.{name}")

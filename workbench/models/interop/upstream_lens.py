@@ -101,7 +101,7 @@ def to_upstream(model: HookedTransformer) -> Any:
 
 
 def upstream_fields(cfg: ModelConfig) -> dict[str, Any]:
-    """The arguments of ``HookedTransformerConfig`` for one of our models.
+    """Return the arguments of ``HookedTransformerConfig`` for the config of one of our models.
 
     Raises:
         UpstreamError: if the model has a feature that TransformerLens's class does not have.
@@ -123,7 +123,7 @@ def upstream_fields(cfg: ModelConfig) -> dict[str, Any]:
 
 # ---- TransformerLens -> ours ------------------------------------------------------------------------
 def fields_of_config(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of our ModelConfig for a ``HookedTransformerConfig`` given as its ``to_dict()``.
+    """Return the fields of our ModelConfig for a ``HookedTransformerConfig`` given as its ``to_dict()``.
 
     Raises:
         UpstreamError: naming the first field that our model does not have, or that is unknown.
@@ -216,7 +216,7 @@ def fields_of_weights(weights: Mapping[str, Tensor]) -> dict[str, Any]:
 
 
 def our_weights(cfg: ModelConfig, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """A state dict without its buffers, in the form that our model of that config loads.
+    """Return a state dict without its buffers, in the form that our model with this config loads.
 
     Raises:
         UpstreamError: if it contains positions that the config does not have: a ``W_pos`` that is not zero although

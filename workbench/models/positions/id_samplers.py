@@ -16,7 +16,8 @@ Ids = Int[Tensor, "#batch pos"]
 
 
 class IdSampler(Scheme):
-    """Which ids training and evaluation use: ``[batch, pos]``, or ``[1, pos]`` if all rows agree.
+    """The rule that assigns position ids in training and evaluation: ``[batch, pos]``, or ``[1, pos]`` if all sequences
+    get the same.
 
     BOS is a token like any other: it has the first id.
     """
@@ -36,7 +37,8 @@ class IdSampler(Scheme):
         generator: torch.Generator,
         coupled: Int[Tensor, "#batch pos"] | None = None,
     ) -> Int[Tensor, "#batch pos"]:
-        """Ids of one training batch. ``coupled`` are the ids that the task couples, for samplers that use them.
+        """Return the ids of one training batch. ``coupled`` are ids that the task itself assigns, for samplers that use
+        them.
 
         Raises:
             PositionError: if the sampler has no ids for that many tokens.
@@ -48,7 +50,7 @@ class IdSampler(Scheme):
         return torch.arange(pos)[None]
 
     def shifted(self, ids: Ids, offset: int) -> Ids:
-        """Ids moved by ``offset`` as training might move them: all ids except those of special tokens."""
+        """Return ids moved by ``offset``, as training might move them: all ids except those of special tokens."""
         return ids + offset
 
     def check(self, pos: int, n_ctx: int) -> None:
@@ -105,7 +107,7 @@ class RandomOffset(IdSampler):
 
 
 class Pose(IdSampler):
-    """Consecutive ids within chunks, with gaps between them (PoSE, Zhu et al. 2023, 2309.10400).
+    """The id sampler PoSE: consecutive ids within chunks, with gaps between chunks (Zhu et al. 2023, 2309.10400).
 
     Golowich et al. (2025, 2502.16792) define it for two chunks. A sequence of l tokens is split at a uniformly random
     position, and J_0, J_1 are drawn independently and uniformly from 1..n_ctx - l. The first chunk has the ids min(J),
@@ -221,7 +223,7 @@ class Coupled(TaskIds):
 
 
 class Predicted(TaskIds):
-    """The ids that the task couples, where the model predicts the ids of its answers:
+    """The id sampler for models that predict the ids of their answers; see
     :mod:`workbench.models.transformer.predicted_ids`.
 
     Attributes:

@@ -22,7 +22,7 @@ Reads = Float[Tensor, "batch pos d_state"]
 
 
 class Mixer(nn.Module):
-    """One layer (Mamba's, Gu and Dao 2023, 2312.00752, section 3.4).
+    """One layer of a state-space model (as in Mamba; Gu and Dao 2023, 2312.00752, section 3.4).
 
     ``W_in`` gives channels and their output gate. The channels pass a causal convolution of ``d_conv`` tokens and silu,
     which gives x. Then h_t = a_t h_(t-1) + dt_t x_t B_t per channel and state. The gates a follow from the step size dt

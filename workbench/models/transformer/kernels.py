@@ -48,7 +48,9 @@ def softmax_attention(inputs: ScoreInputs, v: Values) -> Values:
 
 
 def fused_mask(inputs: ScoreInputs, queries: range) -> Float[Tensor, "#batch head query key"]:
-    """The bias of a block, times the factor of its rows, -inf at later keys."""
+    """Return the mask of a block of queries: the position bias times the factor of each query, and -inf at later
+    keys.
+    """
     mask = inputs.bias(queries, queries.stop)
     assert mask is not None
     if inputs.factor is not None:

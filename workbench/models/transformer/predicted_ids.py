@@ -31,7 +31,7 @@ def next_id_hooks(cfg: Architecture) -> list[str]:
 def outputs_and_ids(
     model: HookedModel, tokens: Int[Tensor, "batch pos"], ids: Int[Tensor, "#batch pos"]
 ) -> tuple[Float[Tensor, "batch pos out"], Int[Tensor, "batch pos"] | None]:
-    """A model's outputs, and the ids it predicts for the next tokens; None if it predicts none."""
+    """Return a model's outputs, and the position ids that it predicts for the next tokens (None for other models)."""
     if not model.cfg.ids.predicted:
         return model(tokens, ids), None
     outputs, cache = model.run_with_cache(tokens, ids, names_filter=[NEXT_IDS], return_cache_object=False)

@@ -67,7 +67,7 @@ class NearestHardmax:
 
 
 def sort_rows(scores: NDArray[Any], keys: NDArray[Any] | None = None) -> SortedRows:
-    """Rows of scores in descending order, each over the keys it sees.
+    """Sort, for each query, the scores of the keys that it sees, in descending order.
 
     Args:
         scores: ``[row, key]``, unsorted; values at or beyond ``keys`` are ignored.

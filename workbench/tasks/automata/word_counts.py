@@ -47,7 +47,7 @@ class Words:
         return self._logs[length]
 
     def draw(self, start: Ints, goal: Ints, uniforms: Floats) -> tuple[Ints, Ints]:
-        """Draw words, each uniform over those of its length that lead from its start to its goal.
+        """Draw words of given lengths, each uniformly among the words that lead from its start state to its goal state.
 
         Args:
             start: ``[batch]`` states.
@@ -99,7 +99,7 @@ def state_shares(table: Ints, start: int, symbol_shares: Floats) -> Floats:
 
 
 def pick(log_weights: Floats, uniforms: Floats) -> Ints:
-    """Pick one column for each row, with probability in proportion to exp(log weight) (the Gumbel trick).
+    """Pick one column for each row, with probability proportional to exp(log weight) (the Gumbel trick).
 
     Args:
         log_weights: ``[batch, options]``; -inf is picked only if all weights are -inf.

@@ -12,7 +12,7 @@ from workbench.tasks.batch import TaskError
 
 
 class Presentation(BaseModel):
-    """The text around the items of a question, and its worked examples. Items are words of one token each.
+    """The form of a prompt: the text around the items, and worked examples. Items are words of one token each.
 
     A presentation is part of a run's identity. A question reads: ``before``, the items with ``between`` them, ``ask``,
     the queried item if there is one, ``answer``, and then the answer. A worked example ends in ``after``.
@@ -81,7 +81,7 @@ class Presentation(BaseModel):
 
     @property
     def texts(self) -> dict[str, str]:
-        """Its texts, by the part of a :class:`Slot` that they fill."""
+        """Return the texts of the prompt, by the part of a :class:`Slot` that they fill."""
         return {
             "before": self.before, "between": self.between, "mark": self.mark, "ask": self.ask,
             "answer mark": self.answer, "after": self.after,

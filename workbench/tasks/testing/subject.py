@@ -27,7 +27,7 @@ LAWS = ("training", *EVALUATION_LAWS)
 
 
 class TaskSubject:
-    """A task to check, with sequences of it that several checks look at.
+    """A task to check, with sequences of the task that several checks use.
 
     Attributes:
         task: the task.

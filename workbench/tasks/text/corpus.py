@@ -87,7 +87,7 @@ class Corpus:
 
     @property
     def context(self) -> int:
-        """Number of symbols of context that a far repeat shares with its copy."""
+        """The number of symbols before a distant repeat that are also repeated."""
         return CONTEXT_BYTES // self.held_out.element_size()
 
     @cached_property

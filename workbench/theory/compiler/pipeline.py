@@ -74,7 +74,7 @@ class Sizes:
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """A program and the transformer that computes it.
+    """A C-RASP program and the transformer that computes it.
 
     Token ids are BOS 0 and the symbols from 1 on in the order of the alphabet. The model's answers are ``reject`` and
     ``accept`` for a program with one output; else one per output, in order. A logit is positive exactly if that answer
@@ -130,7 +130,7 @@ class Compiled:
         return torch.cat([torch.zeros_like(ids[:, :1]), ids], 1)
 
     def evaluate(self, strings: ArrayLike) -> dict[str, NDArray[np.bool_]]:
-        """What the model answers at every prefix, in the form of :func:`crasp_evaluator.evaluate`.
+        """Return the model's answer at every prefix, in the form of :func:`crasp_evaluator.evaluate`.
 
         Args:
             strings: token ids ``[batch, pos]`` without BOS.

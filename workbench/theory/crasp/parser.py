@@ -45,7 +45,7 @@ _SIGNS = frozenset((":=", "<=", ">=", "!=", "==", "=", "<", ">", "..", "+", "-",
 
 @dataclass(frozen=True)
 class Token:
-    """A piece of text and its position; ``kind`` is word, string, sign, newline or end."""
+    """A piece of the text of a program, with its position; ``kind`` is word, string, sign, newline or end."""
 
     kind: str
     text: str

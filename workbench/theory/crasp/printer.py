@@ -22,7 +22,7 @@ _BINDING: Mapping[type[Node], int] = {
 
 
 def expression_text(node: Node, names: Mapping[Node, str] | None = None) -> str:
-    """One expression; subterms in ``names`` are written by their name."""
+    """Return one expression as text. Subterms in ``names`` are written by their name."""
     return _text(node, names or {}, OR)
 
 
@@ -70,5 +70,5 @@ def _form(node: Node, names: Mapping[Node, str]) -> str:
 
 
 def word(symbol: str) -> str:
-    """A symbol as the parser reads it: bare where it is a word, else in double quotes."""
+    """Return a symbol as the parser reads it: without quotes if it is a word, otherwise in double quotes."""
     return symbol if symbol.replace("_", "a").isalnum() and symbol.isascii() else f'"{symbol}"'

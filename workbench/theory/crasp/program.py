@@ -110,11 +110,11 @@ class Program:
         return self.alphabet.index(symbol) + 1
 
     def ids(self, string: str | Sequence[str]) -> list[int]:
-        """Token ids of a string, given as text of one-letter symbols or as a sequence of symbols."""
+        """Return the token ids of a string, given as text of one-letter symbols or as a sequence of symbols."""
         return [self.token(symbol) for symbol in string]
 
     def subterms(self) -> list[Node]:
-        """Every distinct expression of the program once, each after those it is made of."""
+        """Return every distinct expression of the program once, after the expressions that it contains."""
         return subterms(node for _, node in self.lines)
 
     @property
@@ -130,14 +130,18 @@ class Program:
 
     @property
     def fragment(self) -> str:
-        """``C-RASP[...]`` with what the program uses: nothing, ``periodic``, ``local``, ``periodic, local``."""
+        """Return the fragment of C-RASP that the program uses: ``C-RASP[]``, or with ``periodic``, ``local`` or both in
+        brackets.
+        """
         periodic = any(isinstance(n, Residue) for n in self.subterms())
         used = [name for name, there in (("periodic", periodic), ("local", self.locality is not None)) if there]
         return f"C-RASP[{', '.join(used)}]"
 
     @property
     def depth(self) -> int:
-        """How deep counts over the whole prefix are nested; local counts and comparisons do not add to it."""
+        """Return how deep counts over the whole prefix are nested. Local counts and comparisons do not add to the
+        depth.
+        """
         depths: dict[Node, int] = {}
         for node in self.subterms():
             own = int(isinstance(node, Counting) and node.offsets is None)

@@ -47,7 +47,7 @@ class Node(metaclass=Interned):
 
     @property
     def children(self) -> tuple[Node, ...]:
-        """The expressions it is made of, in order."""
+        """Return the expressions that this expression contains, in order."""
         nodes: list[Node] = []
         for value in field_values(self):
             nodes += [value] if isinstance(value, Node) else [v for v in _sequence(value) if isinstance(v, Node)]
@@ -99,7 +99,7 @@ class Residue(Boolean):
 
 @dataclass(frozen=True, eq=False)
 class Truth(Boolean):
-    """True at every position."""
+    """The expression that is true at every position."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +134,7 @@ class Or(Boolean):
 
 @dataclass(frozen=True, eq=False)
 class Compare(Boolean):
-    """Whether two counts stand in the relation ``op``, one of ``COMPARISONS``."""
+    """The comparison of two counts by the relation ``op``, one of ``COMPARISONS``."""
 
     left: Count
     op: str
@@ -150,7 +150,7 @@ class Compare(Boolean):
 # ---- counts --------------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
 class Constant(Count):
-    """The same integer at every position."""
+    """A count with the same integer value at every position."""
 
     value: int
 
@@ -193,7 +193,7 @@ class Conditional(Count):
 
 @dataclass(frozen=True, eq=False)
 class Add(Count):
-    """Sum of two counts."""
+    """The sum of two counts."""
 
     left: Count
     right: Count
@@ -205,7 +205,7 @@ class Add(Count):
 
 @dataclass(frozen=True, eq=False)
 class Subtract(Count):
-    """Difference of two counts."""
+    """The difference of two counts."""
 
     left: Count
     right: Count
@@ -254,7 +254,7 @@ def written_out(roots: Iterable[Node]) -> int:
 
 
 def kind(value: object) -> str:
-    """Return what a value is, in words for error messages."""
+    """Return the kind of an expression (such as a count or a truth value), in words for error messages."""
     if isinstance(value, Boolean):
         return "a Boolean"
     if isinstance(value, Count):

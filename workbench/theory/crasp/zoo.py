@@ -25,7 +25,7 @@ Fragment = Literal["C-RASP[]", "C-RASP[periodic]", "C-RASP[local]", "C-RASP[peri
 
 @dataclass(frozen=True)
 class Case:
-    """A program and what is known about it.
+    """A program of the zoo, with the facts that are known about it.
 
     Attributes:
         name: key in the table.

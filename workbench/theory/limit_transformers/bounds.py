@@ -32,7 +32,7 @@ Reading = Literal["inside", "outside"]
 
 @dataclass(frozen=True)
 class Bound:
-    """One theorem with its numbers.
+    """One theorem with the numbers of a model inserted.
 
     Attributes:
         theorem: e.g. ``theorem 4.1``.

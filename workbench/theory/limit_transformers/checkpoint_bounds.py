@@ -23,7 +23,7 @@ COMPLEXITY = "C(f) as exp(2 max_h |K^T Q|_h r^2) times the norms of everything e
 
 @dataclass(frozen=True)
 class NotCovered:
-    """Why no theorem is about an architecture.
+    """The reason why no theorem covers an architecture.
 
     Attributes:
         theorem: the nearest one.

@@ -29,7 +29,7 @@ Scaling = Literal["none", "all", "local"]
 
 @dataclass(frozen=True, eq=False)
 class LimitHead:
-    """One head of a first layer; residues are those of the position id, which counts from 0.
+    """One head of a first layer as lookup tables. A residue is that of the position id, which counts from 0.
 
     Attributes:
         content: ``[query token, query residue, key token, key residue]`` score without the local term.
@@ -57,7 +57,7 @@ class LimitHead:
         return len(self.phi) - 1
 
     def observable(self, token: int, residue: int) -> Floats:
-        """Every value that the score of some key can take for a query of this token and residue, sorted.
+        """Return every value that the score of some key can have for a query with this token and residue, sorted.
 
         Far keys can be any token at any residue. At a lag t <= tau the residue is determined, and at lag 0
         the key is the query itself. BOS is at residue 0.
@@ -95,7 +95,7 @@ class LimitHead:
 
 @dataclass(frozen=True)
 class Margins:
-    """The gaps between the scores that one query can see, the least over all queries of a head.
+    """The gaps between scores that one query can see: the smallest over all queries of a head.
 
     Attributes:
         top: gamma_top, between the best score and the next one; infinite if all scores always tie.
@@ -114,7 +114,7 @@ class Margins:
 
 
 def margins(head: LimitHead, tie: float = 1e-9) -> Margins:
-    """Margins of a head by enumerating all queries and everything they can see."""
+    """Compute the margins of a head by enumerating all queries and everything that they can see."""
     top, pair = math.inf, math.inf
     top_query: tuple[int, int] | None = None
     pair_query: tuple[int, int] | None = None
@@ -132,7 +132,7 @@ def margins(head: LimitHead, tie: float = 1e-9) -> Margins:
 
 
 def limit_heads(model: HookedTransformer, bos: int | None) -> list[LimitHead]:
-    """The heads of a model's first layer as tables, computed from its weights.
+    """Compute, from the weights, the lookup tables of the heads of a model's first layer.
 
     Exact for positions that are a limit transformer's (none, limit, relative) with softmax or hardmax attention,
     LayerNorm included: there it acts only on token and residue. A learned gain of log K is multiplied into the table,

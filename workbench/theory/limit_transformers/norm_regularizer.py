@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NormRegularizer:
-    """The parts of R(T).
+    """The terms of the norm regularizer R(T) of a limit transformer.
 
     Attributes:
         layers: number of layers.
@@ -43,12 +43,12 @@ class NormRegularizer:
 
     @property
     def total(self) -> float:
-        """R(T)."""
+        """The sum R(T) of all terms."""
         return sum(self.parts.values())
 
     @property
     def parts(self) -> dict[str, float]:
-        """The parts by name."""
+        """Return the terms of R(T) by name."""
         return asdict(self)
 
 

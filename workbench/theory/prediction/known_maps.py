@@ -27,7 +27,7 @@ TWO_LAYERS = cited("theorem 5.2")
 
 @dataclass(frozen=True)
 class MapClaim:
-    """What is known for one class.
+    """What theory states about one task and one class of models.
 
     Attributes:
         verdict: ``guaranteed``, ``not expressible`` or ``open``; ``expressible`` by a theorem that states nothing about
@@ -53,7 +53,7 @@ class MapClaim:
 
 @dataclass(frozen=True)
 class KnownMap:
-    """One map: its claims without and with positions."""
+    """One task, with what theory states about it without and with positions."""
 
     without: MapClaim
     with_positions: MapClaim

@@ -47,7 +47,7 @@ READINGS: dict[Convention, str] = {
 
 @dataclass(frozen=True)
 class Prediction:
-    """What theory predicts for one map and one position encoding.
+    """What theory predicts for one task and one position encoding.
 
     Attributes:
         subject: the task's key, or the regular expression.
@@ -104,7 +104,7 @@ class Prediction:
 
     @property
     def line(self) -> str:
-        """The prediction in one line."""
+        """Return the prediction as one line of text."""
         why = f"program {self.program}" if self.program else self.reason
         return f"{self.verdict}: {why}" + (f" ({self.theorem})" if self.theorem != "none" else "")
 

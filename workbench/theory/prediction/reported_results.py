@@ -22,7 +22,7 @@ SARROF = "Sarrof, Veitsman, Hahn, arXiv 2405.17394"
 
 @dataclass(frozen=True)
 class Reported:
-    """One published result.
+    """One published result on a task.
 
     Attributes:
         positions: ``none`` or ``learned`` (absolute, with a random offset in training), or ``rotary``; for state-space

@@ -39,7 +39,7 @@ def automaton(table: ArrayLike, start: int, accepting: ArrayLike, alphabet: Sequ
 
 
 def right_quotient(language: Automaton, symbol: str) -> Automaton:
-    """Return the language of all w such that w followed by ``symbol`` is in the given language."""
+    """Return the automaton of all words w such that w followed by ``symbol`` is in the given language."""
     column = language.table[:, language.alphabet.index(symbol)]
     accepting = np.flatnonzero(np.isin(column, list(language.accepting)))
     return automaton(language.table, language.start, accepting, language.alphabet)

@@ -70,7 +70,8 @@ class Membership:
 
 @dataclass(frozen=True)
 class Certificate:
-    """Proof that a language is in C-RASP[periodic, local], with what a program needs to read.
+    """The proof that a language is in C-RASP[periodic, local], with the period and the distance that a program needs to
+    read.
 
     Attributes:
         period: Delta, the modulus of the residues it reads; 1 = none.
@@ -181,7 +182,7 @@ Weight = tuple[int, Hashable]
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """One round of the loop on one component.
+    """One iteration of the decision procedure on one component.
 
     Attributes:
         classes: the classes that the weights of this round may depend on.

@@ -131,7 +131,7 @@ def pairs_at(length: int, distance: int) -> list[Places]:
 # ---- proposition C.3: every assumption of theorem 4.3 is needed -------------------------------------
 @dataclass(frozen=True)
 class Counterexample:
-    """One row of proposition C.3: without one assumption a hypothesis that is perfect up to L fails beyond.
+    """One case of proposition C.3: without one assumption, a hypothesis that is perfect up to L fails beyond.
 
     Attributes:
         dropped: the assumption that is violated.

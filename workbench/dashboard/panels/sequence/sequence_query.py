@@ -49,7 +49,7 @@ class NotComputed(LookupError):
 
 @dataclass(frozen=True)
 class SequenceQuestion:
-    """One request about one sequence.
+    """A request of the page *Try it* about one sequence.
 
     Attributes:
         run: whose checkpoint.
@@ -77,7 +77,7 @@ class SequenceQuestion:
 
     @property
     def sequence(self) -> dict[str, Any]:
-        """The sequence, as the worker's functions take it."""
+        """Return the sequence in the form that the worker's functions take."""
         if self.text:
             return {"text": self.text}
         return {"law": self.law, "length": self.cursor.length, "seed": self.cursor.sample}
@@ -119,7 +119,7 @@ class SequenceQuestion:
         }
 
     def wait(self, context: Context) -> tuple[SequenceReading, ProbeReading]:
-        """Both answers, waited for.
+        """Wait for both results, and return them: the reading of the model and the reading of the probes.
 
         Raises:
             NotComputed: in one sentence, why there is none.
@@ -212,7 +212,7 @@ def asked_of(run: RunView, cursor: Cursor, extras: Mapping[str, str], cells: int
 
 
 def check_extras(_: Context | None, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
-    """Extras that a page can follow, with a notice for each part of the link that it cannot."""
+    """Return the parts of a link that a page can use, with a notice for each part that it cannot."""
     good, notices = dict(extras), []
 
     def drop(key: str, message: str, shown: str) -> None:

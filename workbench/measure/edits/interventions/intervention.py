@@ -58,7 +58,7 @@ Moments = tuple["Float[Tensor, ' d_model']", "Float[Tensor, ' d_model']"]
 
 @dataclass
 class Statistics:
-    """Statistics of the last query on sequences of one length, by layer.
+    """Statistics of the last query on sequences of one length, by layer, from which interventions are computed.
 
     Attributes:
         rms: root mean square of each head's output.
@@ -116,7 +116,7 @@ class Intervention:
 
     @property
     def control(self) -> Self:
-        """The same kind of edit with the wrong constant."""
+        """Return the control: the same kind of edit with a wrong constant."""
         return replace(self, wrong=True)
 
     def expand(self, cfg: Architecture) -> list[Intervention]:
@@ -132,7 +132,9 @@ class Intervention:
         raise NotImplementedError
 
     def no_effect(self, inside: Inside) -> str:
-        """Return why it changes nothing, given the facts of training, in a clause; "" if it may change something."""
+        """Return why the intervention cannot change anything, given facts of training, as a clause; "" if it may change
+        something.
+        """
         return ""
 
 

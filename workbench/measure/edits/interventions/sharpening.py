@@ -83,7 +83,9 @@ class TopKeys(HeadOutputEdit):
 
 
 class HoldMass(HeadOutputEdit):
-    """The weight of the gap set is kept at its value at N; with the wrong constant, at 1 minus that value."""
+    """The intervention that gives the keys with the top scores the total weight that they have at N; the control gives
+    them 1 minus this weight.
+    """
 
     family: ClassVar[Family] = "D"
     order: ClassVar[int] = 1

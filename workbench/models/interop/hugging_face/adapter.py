@@ -30,7 +30,7 @@ ATTENTION = "workbench"
 
 
 class PretrainedConfig(Architecture):
-    """The config of such a model, with the fields that measurements need; see :class:`Architecture`.
+    """The config of an opened pretrained model, with the fields that measurements need; see :class:`Architecture`.
 
     Attributes:
         model_type: transformers' name of the architecture.
@@ -129,7 +129,7 @@ class AttentionPoints(nn.Module):
 
 
 class BlockPoints(nn.Module):
-    """The hooks of one block."""
+    """The hooks of one transformer block."""
 
     def __init__(self, family: Family, parallel: bool) -> None:
         super().__init__()
@@ -216,7 +216,7 @@ class PretrainedModel(HookedRootModule):  # type: ignore[misc]  # the base ships
         return_type: Literal["logits"] | None = "logits",
         positions: Int[Tensor, " asked"] | None = None,
     ) -> Any:
-        """Logits ``[batch, pos, out]``.
+        """Return the logits ``[batch, pos, out]``.
 
         Args:
             tokens: token ids.
@@ -298,7 +298,9 @@ def _attend(
 
 
 class ScoreForm(NamedTuple):
-    """How scores follow from q . k in one layer; see :class:`workbench.models.transformer.scores.ScoreInputs`."""
+    """How attention scores are computed from q . k in one layer; see
+    :class:`workbench.models.transformer.scores.ScoreInputs`.
+    """
 
     scale: float
     soft_cap: float | None
