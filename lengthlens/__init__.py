@@ -97,7 +97,7 @@ def _not_ours(package: str) -> str:
 
 
 def main() -> None:
-    """The command ``lengthlens``."""
+    """Run the command ``lengthlens``."""
     if message := other_packages():
         print(f"error: {message}", file=sys.stderr)
         raise SystemExit(2)

@@ -55,7 +55,7 @@ class LastRow:
             self._at = self.model.places(self._clean.ids, self._clean.outputs.dtype)
 
     def patched(self, name: str, row: Tensor) -> Float[Tensor, "batch out"]:
-        """Return outputs of the last query with ``row`` in place of its own at a site."""
+        """Return the outputs of the last query with its residual-stream vector at a site replaced by ``row``."""
         if self._whole:
             return self._patched_pass(name, row)
         layer, kind = layer_of(name), name.split(".", 2)[2]

@@ -38,7 +38,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Change:
-    """C(n) of one hook and length.
+    """The change C(n) of the representation at length n, for one hook.
 
     Attributes:
         draws: as measured (draw 0) and per resample; NaN where it is undefined.
@@ -82,7 +82,7 @@ def norms(
 
 
 class Codes:
-    """The codes of one checkpoint at all lengths.
+    """The representations of the task state at one checkpoint, at all lengths.
 
     Args:
         rows: rows per length, from batches that number their sequences alike.
@@ -115,7 +115,9 @@ class Codes:
 
     @cached_property
     def pairs(self) -> dict[tuple[int, bool], list[int]]:
-        """(length, whether it is left out of a) -> the lengths with which it is compared."""
+        """Return the lengths with which each length is compared, by (length, whether this length itself is left out of
+        them).
+        """
         found = {(n, False): self.inside for n in self.draws}
         if len(self.inside) > 1:
             found |= {(n, True): [m for m in self.inside if m != n] for n in self.inside}
@@ -135,7 +137,7 @@ class Codes:
 
 
 def codes_of(measurement: ResampledMeasurement, study: Study, control: str = "") -> Codes:
-    """Return the codes of what a measurement observed, for its own labels or those of a label control.
+    """Return the representations in what a measurement observed, for its own labels or for those of a label control.
 
     Raises:
         NoCode: where nothing can be compared at any length.

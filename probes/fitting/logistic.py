@@ -26,7 +26,7 @@ NEWTON = 400
 
 
 class Unconverged(ProbeError):
-    """A fit that did not reach its optimum, so that it must not be used."""
+    """Raised for a fit that did not reach its optimum and must not be used."""
 
 
 @dataclass(frozen=True)

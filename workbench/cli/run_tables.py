@@ -29,7 +29,7 @@ def behaviour_measurement(run: Run) -> str:
 
 
 def run_row(run: Run, folder: Path, rows: Any, diagnosis: Any, step: int | None) -> dict[str, Any]:
-    """The row of :data:`~workbench.cli.output.table_kinds.RUN`.
+    """Return the row of :data:`~workbench.cli.output.table_kinds.RUN` for a run.
 
     Args:
         run: the run.
@@ -99,7 +99,7 @@ def length_rows(run: Run, rows: Any, step: int | None) -> list[dict[str, Any]]:
 
 
 def step_rows(run: Run, rows: Any) -> list[dict[str, Any]]:
-    """Rows of :data:`~workbench.cli.output.table_kinds.STEPS`, one per checkpoint."""
+    """Return rows of :data:`~workbench.cli.output.table_kinds.STEPS`, one per checkpoint."""
     prompted = is_prompted(run)
     verdicts = rows[rows["quantity"] == VERDICT[prompted]].drop_duplicates("step").set_index("step")
     accuracy = rows[rows["quantity"] == ACCURACY[prompted]]

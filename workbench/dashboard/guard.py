@@ -54,8 +54,9 @@ class Hosts:
 
 
 def host_name(text: str) -> str | None:
-    """The host of ``name``, ``name:port``, ``[v6]`` or ``[v6]:port``, in its plain form; None if the text is not a
-    host."""
+    """Return the host in ``name``, ``name:port``, ``[v6]`` or ``[v6]:port``, in a form for comparison; None if the text
+    is not a host.
+    """
     if text.startswith("["):
         name, closed, rest = text[1:].partition("]")
         if not closed or not _is_address(name) or (rest and not rest.startswith(":")):
@@ -69,7 +70,7 @@ def host_name(text: str) -> str | None:
 
 
 def plain(host: str) -> str:
-    """A host as it is compared: lower case, no final dot, addresses in their shortest form."""
+    """Return a host in a form for comparison: lower case, no final dot, addresses in their shortest form."""
     name = host.lower().removeprefix("[").removesuffix("]").removesuffix(".")
     try:
         return str(ipaddress.ip_address(name))
@@ -107,7 +108,7 @@ def policy(scripts: Sequence[str]) -> str:
 
 
 def guarded(application: Application, hosts: Hosts, content_policy: str) -> Application:
-    """A WSGI application that refuses what does not come from its own pages, and puts the headers on every answer."""
+    """Return a WSGI application that refuses requests from other sites, and adds security headers to every answer."""
     headers = [*HEADERS, ("Content-Security-Policy", content_policy)]
 
     def answered(environ: dict[str, Any], start: Any) -> Iterable[bytes]:

@@ -32,15 +32,15 @@ class Malformed(LensError, ValueError):
 
 
 class StrictJSON(DefaultJSONProvider):
-    """JSON as the standard has it: no NaN, no lone surrogates, nothing nested beyond any sense."""
+    """A JSON provider that accepts only standard JSON: no NaN, no lone surrogates, no extreme nesting."""
 
     def loads(self, s: str | bytes, **_: Any) -> Any:
-        """The value; raises ValueError."""
+        """Parse JSON; raises ValueError if it is not standard JSON."""
         return orjson.loads(s)
 
 
 class Questions:
-    """Which requests the callbacks of an app accept."""
+    """The requests that the callbacks of an app accept."""
 
     def __init__(self, app: Dash) -> None:
         self._callbacks: dict[str, list[list[tuple[str, str]]]] = {}
@@ -89,7 +89,9 @@ class Questions:
 
 
 def outputs_of(ident: str) -> dict[str, str] | list[dict[str, str]]:
-    """What a callback of that name writes, in the browser's notation: ``a.b``, or ``..a.b...c.d..`` for several."""
+    """Return the outputs of the callback with this name, in the browser's notation: ``a.b``, or ``..a.b...c.d..`` for
+    several.
+    """
 
     def output(text: str) -> dict[str, str]:
         one, _, prop = text.rpartition(".")
@@ -126,5 +128,5 @@ def connect(app: Dash) -> None:
 
 
 def error_response(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
-    """One sentence as an answer."""
+    """Return an HTTP response that contains one sentence."""
     return Response(f"{sentence}\n", status=status, mimetype="text/plain", headers=dict(headers or {}))

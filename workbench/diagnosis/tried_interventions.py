@@ -72,7 +72,7 @@ class Findings:
 
     @property
     def passed(self) -> frozenset[str]:
-        """Families whose best member recovers enough."""
+        """Return the families of interventions whose best member recovers enough of the accuracy drop."""
         return frozenset(family for family, one in self.families.items() if passes(one))
 
 

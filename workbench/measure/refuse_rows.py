@@ -17,7 +17,9 @@ ROUNDING = 1e-6
 
 
 class RowsError(MeasurementError):
-    """What ``finish`` of a measurement returned cannot be stored; the message states the reason and what to do."""
+    """Raised if the rows that a measurement's ``finish`` returns cannot be stored; the message states the reason and
+    what to do.
+    """
 
 
 def whole_rows(spec: Spec, returned: Any) -> list[Row]:

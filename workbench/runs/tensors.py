@@ -16,7 +16,7 @@ LONGEST = 16 << 20
 
 
 class Tensor(BaseModel):
-    """One tensor of a file: its type, its shape, and the position of its bytes after the header."""
+    """The type and shape of one tensor in a file, and the position of its bytes after the header."""
 
     model_config = ConfigDict(strict=True, frozen=True)
 
@@ -26,7 +26,7 @@ class Tensor(BaseModel):
 
     @property
     def numbers(self) -> int:
-        """The number of its elements."""
+        """The number of elements of the tensor."""
         return math.prod(self.shape)
 
 

@@ -41,7 +41,7 @@ from workbench.table.stored_json import StoredError, check_spec_text
 
 @dataclass(frozen=True)
 class TablePart:
-    """A shard without its rows: its path, metadata and time of change.
+    """The path, metadata and file time of a result file, without its rows.
 
     Attributes:
         measurement, step, key: as in the shard's path.
@@ -65,7 +65,7 @@ class TablePart:
 
     @property
     def strings(self) -> OtherStrings:
-        """How the evaluated sequences differ from the run's own."""
+        """Return how the evaluated sequences differ from the run's own."""
         return OtherStrings.of(self.metadata)
 
     @property
@@ -276,7 +276,7 @@ def _steps(pairs: Iterator[tuple[str, int]]) -> str:
 
 
 def version_of(spec: Mapping[str, Any]) -> int:
-    """The version of a measurement, from its spec; 0 if the spec has none."""
+    """Return the version of a measurement from its description; 0 if the description has none."""
     version = spec.get("version")
     return version if isinstance(version, int) else 0
 

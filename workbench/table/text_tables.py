@@ -11,7 +11,7 @@ ALWAYS = ("quantity", "value", "low", "high")
 
 
 def text_cells(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[list[str]]:
-    """A table as text, with its head as the first row; columns that are empty or the same in all rows are left out.
+    """Return a table as texts, with the column names as the first row. Columns that are empty or constant are left out.
 
     Args:
         rows: of any columns.

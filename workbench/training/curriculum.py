@@ -40,7 +40,8 @@ class Curriculum(BaseModel):
         raise NotImplementedError
 
     def possible(self, task: Task, steps: int) -> list[int]:
-        """Every length that some update before ``steps`` can have, ascending; the last is N.
+        """Return every length that an update before ``steps`` can have, ascending. The last is N, the longest trained
+        length.
 
         Raises:
             TaskError: if at some step the task admits no length at all.
@@ -52,12 +53,12 @@ class Curriculum(BaseModel):
         return 0
 
     def describe(self) -> str:
-        """The length distribution in one clause."""
+        """Return the length distribution in words, as one clause."""
         raise NotImplementedError
 
 
 class Uniform(Curriculum):
-    """Each batch has a length uniform over the admissible lengths in ``low..high``."""
+    """A length distribution: each batch has a length drawn uniformly from the task's lengths in ``low..high``."""
 
     law: Literal["uniform"] = "uniform"
 
@@ -69,7 +70,9 @@ class Uniform(Curriculum):
 
 
 class Fixed(Curriculum):
-    """Every batch has the longest admissible length up to ``high``; its per-prefix labels train the shorter lengths."""
+    """A length distribution: every batch has the task's longest length up to ``high``. Labels at every prefix train
+    shorter lengths.
+    """
 
     law: Literal["fixed"] = "fixed"
 
@@ -167,7 +170,7 @@ class FewLong(Curriculum):
 
 
 class Mixture(Curriculum):
-    """Each batch follows one of several length distributions, drawn with the given weights.
+    """A mixture of length distributions: each batch follows one of them, drawn with the given weights.
 
     Components may leave out ``low`` and ``high``: they then have those of the mixture, which bound them.
     """
@@ -226,7 +229,7 @@ CURRICULA: dict[str, type[Curriculum]] = {name: globals()[class_name] for name, 
 
 
 def curriculum(value: object) -> Curriculum:
-    """A curriculum from its fields; the field ``law`` names its kind.
+    """Return a length distribution from its fields; the field ``law`` names its kind.
 
     Raises:
         TrainingError: for an unknown kind (with the nearest names) or a field that does not fit.

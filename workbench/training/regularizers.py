@@ -26,7 +26,7 @@ from workbench.training.errors import TrainingError
 
 @runtime_checkable
 class Regularizer(Protocol):
-    """A penalty on a model and on its activations on a batch."""
+    """A penalty on a model's weights and on its activations on a batch."""
 
     def check(self, cfg: Architecture, coefficient: float) -> None:
         """Refuse a model or a coefficient for which the penalty is meaningless.
@@ -41,7 +41,7 @@ class Regularizer(Protocol):
         ...
 
     def penalty(self, model: Hooked, batch: Batch, seen: Mapping[str, Tensor]) -> Float[Tensor, ""]:
-        """The penalty as a scalar tensor with its graph."""
+        """Return the penalty as a scalar tensor with its autograd graph."""
         ...
 
 
@@ -110,7 +110,7 @@ REGULARIZERS: dict[str, Regularizer] = {"positional": PositionalPenalty(), "atte
 
 
 def check_regularizers(coefficients: Mapping[str, float], cfg: Architecture) -> None:
-    """Refuse unknown regularizers and those that this model cannot have.
+    """Raise an error for unknown regularizers, and for those that are not defined for this model.
 
     Raises:
         TrainingError: naming the regularizer and the way out.

@@ -12,7 +12,7 @@ from workbench.training.errors import TrainingError
 
 
 class StringPool:
-    """The training sequences of a run, a pure function of its task, lengths and data seed, so that they are not saved.
+    """The fixed set of training sequences of a run. It depends only on task, lengths and data seed, so it is not saved.
 
     The sequences are divided evenly among the lengths that updates can have. If that leaves a remainder, the shortest
     lengths have one more each. They are drawn independently from the training distribution, so short ones may occur

@@ -19,7 +19,8 @@ VISITED = 1000
 
 
 class TaskSchedule(BaseModel):
-    """One parameter of the task over training. It ends at the run's own task, which all evaluation uses.
+    """The values of one task parameter during training. The last value is that of the run's own task, which evaluation
+    uses.
 
     Attributes:
         parameter: the task's parameter.
@@ -38,7 +39,7 @@ class TaskSchedule(BaseModel):
     change: Literal["switch", "linear"] = "switch"
 
     def value(self, own: Any, step: int) -> Any:
-        """The parameter at ``step``, where ``own`` is its own and last value."""
+        """Return the parameter at ``step``, where ``own`` is its last value."""
         if step >= self.over:
             return own
         place, inside = divmod(step * len(self.values), self.over)
@@ -50,7 +51,7 @@ class TaskSchedule(BaseModel):
 
 
 def scheduled(task: Task, schedules: Sequence[TaskSchedule], step: int) -> Task:
-    """The task as it is at ``step``; ``task`` itself once every schedule has ended."""
+    """Return the task with the parameters of ``step``; ``task`` itself once every schedule has ended."""
     if all(step >= s.over for s in schedules):
         return task
     return _changed(task, {s.parameter: s.value(getattr(task, s.parameter), step) for s in schedules})

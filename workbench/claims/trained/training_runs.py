@@ -51,13 +51,13 @@ class TrainingJob:
 
 @dataclass
 class Pace:
-    """How fast this process is, against what runs were thought to take."""
+    """The speed of this process, relative to the expected times of runs."""
 
     taken: float = 0.0
     thought: float = 0.0
 
     def expected(self, seconds: float) -> float:
-        """Seconds that a run will take, by those before it; nothing before the first."""
+        """Return the seconds that a run will take, estimated from earlier runs; 0 before the first run has ended."""
         return seconds * self.taken / self.thought if self.thought else 0.0
 
     def add(self, taken: float, thought: float) -> None:
@@ -70,7 +70,9 @@ PACE = Pace()
 
 
 def planned_runs(cells: Iterable[TrainedCell], most_seeds: int | None = None) -> list[PlannedRun]:
-    """The runs of some cells and those that they start from, each once, with all requests of all cells."""
+    """Return the runs of some configurations and the runs from which they start, each once, with all requested
+    statistics.
+    """
     runs: dict[str, PlannedRun] = {}
 
     def add(cell: TrainedCell, seed: int, requests: Sequence[Request]) -> None:
@@ -88,7 +90,8 @@ def planned_runs(cells: Iterable[TrainedCell], most_seeds: int | None = None) ->
 
 
 def missing_runs(planned: Sequence[PlannedRun], table: RunTable, folder: Path | None = None) -> list[PlannedRun]:
-    """What is missing of the runs, the longest first, for all workers to end together.
+    """Return the runs or statistics that are missing, the longest first, so that all workers end at about the same
+    time.
 
     A run without open requests is missing too if a missing run starts from it, unless it is still stored.
 
@@ -158,7 +161,7 @@ def _starting_weights(work: TrainingJob) -> StartingWeights | None:
 
 @dataclass(frozen=True)
 class Workers:
-    """Where runs are trained.
+    """The worker processes that train runs.
 
     Attributes:
         executor: name of the executor.

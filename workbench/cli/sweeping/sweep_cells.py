@@ -163,7 +163,7 @@ def _state(folder: Path) -> str:
 
 
 def cost(config: RunConfig) -> int:
-    """What training a cell takes, in tokens."""
+    """Return the cost of training one run of a sweep, as a number of tokens."""
     law = config.training
     return law.steps * law.batch_size * law.trained_length
 

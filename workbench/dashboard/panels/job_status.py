@@ -15,7 +15,7 @@ from workbench.dashboard.state.run_view import RunView
 
 
 def waiting(job: Job, board: str, what: str) -> list[Any]:
-    """How far the worker is, with a way to stop it.
+    """Return the progress of the worker, with a button to stop it.
 
     Args:
         job: pending.
@@ -38,7 +38,7 @@ def waiting(job: Job, board: str, what: str) -> list[Any]:
 
 
 def broken(job: Job, run: RunView) -> list[Any]:
-    """Why there is nothing, and the way out."""
+    """Return why a panel shows nothing, and what to do."""
     if job.state == "cancelled":
         return [
             html.P([icon("info"), html.Strong("Cancelled")], className="head"),

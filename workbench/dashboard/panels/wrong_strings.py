@@ -26,7 +26,7 @@ from workbench.measure.edits.reading import WrongString, WrongStrings
 
 @exact
 class WrongStringsJob(TypedDict):
-    """A request for the most confident errors, and the job that answers it."""
+    """A request for the most confidently wrong sequences, and the job that computes them."""
 
     asked: Name
     key: Name
@@ -42,7 +42,7 @@ HEADS = ("sequence", "correct", "model", "margin", "nearest correct input", "rec
 
 
 def section() -> html.Div:
-    """The button, and what it fills; both hidden until there is a diagnosis that names something."""
+    """Return the button and the area that it fills, both hidden until a diagnosis names a cause."""
     return html.Div(
         [
             html.Button("", id=f"{ID}-ask", type="button", className="button", n_clicks=0),
@@ -167,7 +167,9 @@ def children_of(run: RunView, job: Job) -> list[Any]:
 
 
 def counted(found: WrongStrings) -> str:
-    """How many answers are wrong, how many of them the intervention corrects, and what a nearest correct input is."""
+    """Return a sentence on how many answers are wrong, how many the intervention corrects, and what a nearest correct
+    input is.
+    """
     limit = ""
     if found.wrong > len(found.strings):
         limit = f"; the table has the {whole(len(found.strings))} with the largest margin"

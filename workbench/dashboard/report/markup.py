@@ -14,7 +14,7 @@ ROLES: Mapping[str, str] = {"summary": "summary", "position": "position", "muted
 
 
 def element(tag: str, *children: Element | str | None, classes: str = "", **attributes: str) -> Element:
-    """An element with its children; None is left out.
+    """Return an HTML element with its children. Children that are None are left out.
 
     Args:
         tag: its name.
@@ -29,7 +29,7 @@ def element(tag: str, *children: Element | str | None, classes: str = "", **attr
 
 
 def add(made: Element, *children: Element | str | None) -> Element:
-    """An element with further children behind those it has."""
+    """Return an HTML element with further children after its own."""
     for child in children:
         if isinstance(child, Element):
             made.append(child)
@@ -48,7 +48,7 @@ def sentence(pieces: Sequence[Piece]) -> list[Element | str]:
 
 
 def script(text: str, **attributes: str) -> Element:
-    """A script, or data that one reads.
+    """Return a script element, with code or with data that a script reads.
 
     Raises:
         ValueError: for a text that would end the element before its end.

@@ -104,7 +104,7 @@ def _slider(part: str, label: str, *behind: Element) -> Element:
 
 
 def headline(run: RunView, start: Cursor) -> Element:
-    """What the run is, its verdict, and why; as at the start, until the script takes over."""
+    """Return the run's description, its verdict and the reason, as they are before the script updates them."""
     return element(
         "div",
         element("p", *sentence(meta_words(run)), classes="meta", id="meta"),
@@ -116,7 +116,7 @@ def headline(run: RunView, start: Cursor) -> Element:
 
 
 def thinned(runs: Sequence[RunView], stops: Sequence[Stops]) -> list[Element]:
-    """A sentence for each run whose sliders do not stop at every measured step and length."""
+    """Return a sentence for each run whose sliders do not stop at every measured step and length."""
     notes = []
     for i, (run, held) in enumerate(zip(runs, stops, strict=True)):
         pairs = ((held.steps, run.steps, "checkpoints"), (held.lengths, run.lengths, "prefix lengths"))
@@ -135,7 +135,7 @@ def _safely(words: Any, run: RunView, start: Cursor) -> list[Element | str]:
 
 
 def ledger_shell() -> Element:
-    """The table of the evidence, whose rows the script fills in; open, for a reader who was sent the page."""
+    """Return the table of evidence, which the script fills with rows."""
     heads = (element("th", name, scope="col", classes="right" * (name in NUMBERS)) for name in LEDGER)
     head = element("thead", element("tr", *heads))
     table = element("table", head, element("tbody", id="ledger"), classes="ledger")
@@ -149,12 +149,12 @@ def panels_of_all(runs: Sequence[RunView]) -> list[Panel]:
 
 
 def specs_of_all(runs: Sequence[RunView]) -> dict[str, Any]:
-    """Measurement -> its spec, of the last run that has it."""
+    """Return the description of each measurement, from the last run that has it."""
     return {name: spec for run in runs for name, spec in run.specs.items()}
 
 
 def evidence(runs: Sequence[RunView]) -> list[Element]:
-    """The matrix, its legend, why the runs fail, and a row for each further evaluation that any of the runs has."""
+    """Return the table of the runs' results, its legend, why the runs fail, and rows for further evaluations."""
     panels = [panel for panel in panels_of_all(runs) if panel not in IN_CONTEXT_PANELS]
     order = {**ROWS, **WHY_ROW, **DEEPER_ROWS, **CIRCUIT_ROW, **TRAINING}
     panels.sort(key=lambda panel: list(order).index(panel.row))
@@ -228,13 +228,13 @@ def _panel(panel: Panel) -> Element:
 
 
 def legend() -> Element:
-    """What the line styles mean."""
+    """Return the meaning of the line styles."""
     keys = [element("span", element("i", classes=f"key {style}"), said) for style, said in LEGEND]
     return element("p", *keys, element("span", BANDS), classes="legend")
 
 
 def definitions(runs: Sequence[RunView]) -> Element:
-    """What each panel shows, and what its quantities are, each once."""
+    """Return what each panel shows and what its quantities mean, each once."""
     specs, quantities = specs_of_all(runs), dict[str, str]()
     panels = element("dl")
     for panel in panels_of_all(runs):
@@ -249,7 +249,7 @@ def definitions(runs: Sequence[RunView]) -> Element:
 
 
 def origins(runs: Sequence[RunView], told: Sequence[Provenance], heads: Sequence[Cursor]) -> Element:
-    """Where the numbers of each run come from."""
+    """Return where the numbers of each run come from."""
     made = element("section", element("h2", "Where these numbers come from"), classes="words", id="origins")
     for i, (run, origin, start) in enumerate(zip(runs, told, heads, strict=True)):
         add(made, _origin(run, origin, start, i))

@@ -18,7 +18,7 @@ from workbench.table.layout import shards_of, table_path
 
 @dataclass(frozen=True)
 class Provenance:
-    """What made a page of a run.
+    """The run, versions and command from which a page was made.
 
     Attributes:
         facts: name and value of what fits on a line.

@@ -55,7 +55,7 @@ class Stops:
 
     @classmethod
     def of(cls, run: RunView, start: Cursor) -> Stops:
-        """Those of a run: all that was measured, or as many as a page holds."""
+        """Return the slider stops for a run: everything that was measured, or as much as a page can contain."""
         steps = spread(run.steps or (0,), MOST_STEPS, start.step, u_step)
         return cls(steps, spread(run.lengths or (run.trained,), MOST_LENGTHS, start.length, u_length), start)
 
@@ -69,7 +69,8 @@ class Stops:
 
 
 def spread(values: Sequence[int], most: int, kept: int, where: Callable[[float], float]) -> tuple[int, ...]:
-    """At most ``most`` of the values, spread as evenly on their axis as possible, with both ends and ``kept``.
+    """Return at most ``most`` of the values, spaced as evenly on their axis as possible, including both ends and
+    ``kept``.
 
     Args:
         values: ascending.
@@ -90,7 +91,7 @@ def spread(values: Sequence[int], most: int, kept: int, where: Callable[[float],
 
 
 def run_data(run: RunView, stops: Stops) -> dict[str, Any]:
-    """A run as the page's script reads it; what its rows do not support is replaced by a message."""
+    """Return a run as the page's script reads it. What its rows cannot show is replaced by a message."""
     start = stops.start
     return {
         "name": run.name,
@@ -121,12 +122,12 @@ def panels_of(run: RunView) -> list[Panel]:
 
 # ---- words ----------------------------------------------------------------------------------------------
 def meta_words(run: RunView) -> list[Piece]:
-    """What the run is: its name, its task as a question, its model, and where its weights come from."""
+    """Return the run's name, its task as a question, its model, and the origin of its weights."""
     return [(run.name, "mono"), *((f" \u00b7 {part}", "plain") for part in described(run))]
 
 
 def verdict_line(run: RunView, at: Cursor) -> list[Piece]:
-    """The verdict sentence at the selected step, or that there is none."""
+    """Return the verdict sentence at the selected step, or that there is no verdict."""
     try:
         return verdict_words(run, at.step)
     except NotMeasured:
@@ -148,7 +149,9 @@ def cause_words(run: RunView, at: Cursor) -> list[Piece]:
 
 
 def texts_of(run: RunView) -> dict[str, tuple[Sequence[str], Callable[[RunView, Cursor], list[Piece]]]]:
-    """Id of a part of the page -> on which of step and length its words depend, and the function that makes them."""
+    """Return the function that makes the words of each part of a page, and whether they depend on step, length or
+    both.
+    """
     kind = run.kind
     cause = {"rail-why": (["step"], cause_words)} if "why" in kind.sections else {}
     rails = {f"{kind.report_rail}{row}": (parts, _rail(row)) for row, parts in kind.rails.items()}

@@ -36,7 +36,7 @@ def find_browser() -> str | None:
 
 
 def printed(page: str) -> bytes:
-    """A page of HTML as PDF, with the fonts that it carries embedded; one is printed at a time.
+    """Print an HTML page to PDF with embedded fonts, one page at a time, and return the bytes.
 
     Args:
         page: all it needs is in it; its ``@page`` rule gives its size.

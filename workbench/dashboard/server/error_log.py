@@ -33,13 +33,13 @@ class NamedRequests(logging.Filter):
     """Adds to each record which page and callback it is of."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """True, always."""
+        """Add the name of the request to a log record, and return True."""
         record.__dict__.setdefault("origin", request_origin())
         return True
 
 
 def error_handler(stream: TextIO | None = None) -> logging.Handler:
-    """What prints the records of ``lengthlens`` to a stream; None = standard error."""
+    """Return a logging handler that prints the records of ``lengthlens`` to a stream; None = standard error."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(logging.Formatter(FORMAT))
     handler.addFilter(NamedRequests())

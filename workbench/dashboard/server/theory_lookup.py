@@ -47,7 +47,7 @@ class Expectations:
             return {name: self._known.get(text) for name, text in subjects.items()}
 
     def known(self, run: RunView) -> Mapping[str, Any] | None:
-        """The prediction for a run if it is known already; requests nothing."""
+        """Return the prediction of theory for a run, if it has been computed already; otherwise None."""
         return self._known.get(json.dumps(subject(run), sort_keys=True))
 
     def _collect(self) -> None:

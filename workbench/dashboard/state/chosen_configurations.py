@@ -24,7 +24,7 @@ LETTERS = "ABCDEFGH"
 
 @dataclass(frozen=True)
 class Configuration:
-    """One of the compared configurations.
+    """One of the configurations (runs that differ only in their seeds) that are compared.
 
     Attributes:
         letter: by which it is called on the page.
@@ -38,18 +38,19 @@ class Configuration:
 
     @property
     def name(self) -> str:
-        """What the names of its seeds have in common."""
+        """Return the part that the names of all its seeds have in common."""
         return self.runs[0].name if len(self.runs) == 1 else shared_name([run.name for run in self.runs])
 
 
 def seeds_like(store: Store, run: RunView) -> list[RunView]:
-    """All measured runs that differ from a run in nothing but their seeds, itself included, by name."""
+    """Return all measured runs that differ from a run only in their seeds, including the run, sorted by name."""
     runs = store.together().values()
     return [one for one in runs if one.measured and one.task == run.task and one.family == run.family]
 
 
 def chosen(store: Store, run: RunView, asked: str) -> tuple[list[Configuration], list[Notice]]:
-    """The configurations that a link chooses, that of its own run first, and what of the link does not hold.
+    """Return the configurations that an address chooses, the page's own first, with a notice for each part that does
+    not exist.
 
     Args:
         store: all runs.
@@ -93,7 +94,7 @@ def escaped(name: str) -> str:
 
 
 def offered(store: Store) -> Mapping[str, str]:
-    """Every measured configuration: the first run of each, and what it is called."""
+    """Return every measured configuration: its first run and its name."""
     groups: dict[str, list[RunView]] = {}
     for run in store.together().values():
         if run.measured:

@@ -16,7 +16,7 @@ TIES = ("hold", "fail", "open")
 
 @dataclass(frozen=True)
 class Filters:
-    """What the Runs page shows; "" shows all."""
+    """The filters of the Runs page; "" shows all runs."""
 
     verdict: str = ""
     task: str = ""

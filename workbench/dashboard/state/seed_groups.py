@@ -18,7 +18,9 @@ from workbench.figures.style.sparklines import spark_path
 
 
 def by_configuration(runs: Mapping[str, RunView], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A line per configuration from the lines of its runs; what has one seed stays as it is."""
+    """Return one table line per configuration (runs that differ only in seeds). The line of a single run is
+    unchanged.
+    """
     ordered = sorted(rows, key=lambda row: (runs[row["name"]].family, row["name"]))
     groups = [list(group) for _, group in groupby(ordered, key=lambda row: runs[row["name"]].family)]
     lines = [line([runs[row["name"]] for row in group], group) for group in groups]
@@ -26,7 +28,7 @@ def by_configuration(runs: Mapping[str, RunView], rows: Sequence[dict[str, Any]]
 
 
 def line(runs: Sequence[RunView], rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The line of one configuration.
+    """Return the table line of one configuration.
 
     The curve is the median over the seeds at each length that all of them have; beneath it one faint line per seed.
     Numbers are medians, with the lowest and the highest seed in place of an interval; steps are a range, for a median
@@ -73,7 +75,7 @@ def line(runs: Sequence[RunView], rows: Sequence[dict[str, Any]]) -> dict[str, A
 
 
 def shared_name(names: Sequence[str]) -> str:
-    """What the names of all seeds begin with, without the dash, the ``s`` and the digits before what differs."""
+    """Return the beginning that the names of all seeds share, without a final dash, ``s`` or digits."""
     same = takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
     return "".join(letters[0] for letters in same).rstrip("-_/. s0123456789") or names[0]
 

@@ -49,7 +49,7 @@ MANY_VALUES = 60
 
 @dataclass(frozen=True)
 class SweepQuery:
-    """What the page shows.
+    """The selection that the Sweep page shows.
 
     Attributes:
         series: measurement, quantity, test set, target and mode.
@@ -75,16 +75,16 @@ class SweepQuery:
 
     @property
     def step_stop(self) -> StepStop:
-        """Where its step slider stands."""
+        """Return the position of the page's step slider."""
         return self.step if self.share is None else str(Fraction(self.share).limit_denominator(64))
 
     @property
     def stop(self) -> Stop:
-        """Where its length slider stands."""
+        """Return the position of the page's length slider."""
         return self.length if self.times is None else f"{self.times:g}x"
 
     def written(self, default: Sequence[tuple[str, str]] = ()) -> dict[str, str]:
-        """The parts of its link, defaults left out.
+        """Return the parts of the page's address, without values that are the defaults.
 
         Args:
             default: the axes that are fixed by default (:attr:`Choices.fixed`).
@@ -98,7 +98,9 @@ class SweepQuery:
 
 
 def choices_of(store: Store) -> Choices:
-    """What the runs here offer now, made once for each state of the folder."""
+    """Return what can be chosen on the Sweep page for the runs in this folder, computed once for each state of the
+    folder.
+    """
     return _choices(store, tuple((name, run.rows_version) for name, run in store.together().items()))
 
 
@@ -108,7 +110,7 @@ def _choices(store: Store, _: tuple[tuple[str, str], ...]) -> Choices:
 
 
 class Choices:
-    """What the runs here offer to choose from.
+    """What can be chosen on the Sweep page for the runs in this folder.
 
     Args:
         store: all runs.
@@ -140,7 +142,9 @@ class Choices:
         self.chances = {run.name: run.brief.chance for run in runs if ("behaviour", "chance") in run.brief.quantities}
 
     def fixed(self, x: str, y: str) -> tuple[tuple[str, str], ...]:
-        """What is fixed unless the link gives something else: compiled runs are not pooled with trained ones."""
+        """Return the settings that are fixed unless the address sets them otherwise. For example, compiled and trained
+        runs are not shown together.
+        """
         both = {"trained", "compiled"} <= self.values.get(ORIGIN, {}).keys()
         return ((ORIGIN, "trained"),) if both and ORIGIN not in (x, y) else ()
 
@@ -159,7 +163,7 @@ class Choices:
         )
 
     def rows(self, sweep: SweepQuery, wait: bool = True) -> Frame | Reading:
-        """Of each run, the rows of the series at the step and length that are looked at; controls left out.
+        """Return, for each run, the rows of the selected line at the selected step and length, without controls.
 
         Args:
             sweep: what the page shows.
@@ -181,7 +185,7 @@ class Choices:
         return {} if isinstance(found, Reading) else found.lasts
 
     def step_stops(self, relative: bool) -> list[StepStop]:
-        """The stops of the step slider before its end: steps, or shares of training."""
+        """Return the stops of the step slider before its end: steps, or shares of training."""
         return list(self.shares) if relative else list(self.steps)
 
     def lengths(self, series: Sequence[str]) -> list[int]:
@@ -190,7 +194,7 @@ class Choices:
         return found
 
     def multiples(self, series: Sequence[str]) -> list[float]:
-        """The multiples of N that any run has the series at, of its own N."""
+        """Return the multiples of N, the longest trained length, at which any run was measured."""
         found: list[float] = self._held(("multiples", *series), lambda: self._multiples(series))
         return found
 
@@ -210,7 +214,7 @@ class Choices:
         return [f"{times:g}x" for times in self.multiples(series)] if relative else list(self.lengths(series))
 
     def held(self, fixed: Iterable[tuple[str, str]]) -> dict[str, Any]:
-        """Fixed axes with their values."""
+        """Return the fixed settings with their values."""
         return {axis: self.values[axis][value] for axis, value in fixed}
 
     def series(self, measurement: str, quantity: str) -> list[tuple[str, ...]]:
@@ -238,7 +242,7 @@ def _ends(values: Iterable[int]) -> tuple[int, int]:
 
 
 def read(asked: Mapping[str, str], choices: Choices) -> tuple[SweepQuery, list[Notice]]:
-    """What a link means here, with a notice for each part that the runs do not have."""
+    """Return the selection that an address makes, with a notice for each part that the runs do not have."""
     notices: list[Notice] = []
 
     def refuse(what: str, stop_text: str) -> None:
@@ -287,7 +291,8 @@ def parted(stop: Stop) -> tuple[int | None, float | None]:
 
 
 def kept_stop(asked: str | int | None, choices: Choices, series: Sequence[str]) -> Stop:
-    """The requested stop if the quantity is measured there, else its largest multiple of N, else its longest length.
+    """Return the requested length if the quantity is measured there; otherwise the largest measured multiple of N, or
+    the longest length.
 
     Multiples come first: runs with different N are comparable at equal multiples of N.
     """
@@ -300,7 +305,7 @@ def kept_stop(asked: str | int | None, choices: Choices, series: Sequence[str]) 
 
 
 def stop_text(stop: Stop) -> str:
-    """A stop in words."""
+    """Return a stop of the length slider in words."""
     length, times = parted(stop)
     return times_text(times) if times is not None else whole(length)
 

@@ -61,7 +61,7 @@ TOO_MUCH = 0.5
 
 @dataclass(frozen=True)
 class Member:
-    """One planted model.
+    """One model of the bench, with its planted flaw.
 
     Attributes:
         kind: the kind's name.
@@ -73,7 +73,7 @@ class Member:
 
     @property
     def group(self) -> str:
-        """One of :data:`GROUPS`.
+        """The group of the model, one of :data:`GROUPS`.
 
         Two successive members share a range of accuracy drops. In the first round, one of them is in each half.
         """
@@ -83,19 +83,19 @@ class Member:
 
     @property
     def plan(self) -> Kind:
-        """The definition of its kind."""
+        """The definition of the kind of flaw."""
         return BY_NAME[self.kind]
 
     @cached_property
     def target_drop(self) -> float:
-        """The target accuracy drop."""
+        """The accuracy drop that the flaw is meant to cause."""
         share = (self.index % PER_KIND // 2 + self._rng("loss").random()) / (PER_KIND / 2)
         weakest = ALONE if self.plan.role == "joint" else WEAKEST
         return float(weakest + (STRONGEST - weakest) * min(share, 1.0))
 
     @cached_property
     def numbers_and_parts(self) -> tuple[Numbers, tuple[Part, ...]]:
-        """The numbers of the model without its flaw, and the parts of the flaw."""
+        """Return the numbers of the model without its flaw, and the parts of the flaw."""
         return self.plan.draw(self._rng("numbers"))
 
     def _rng(self, word: str) -> np.random.Generator:

@@ -34,7 +34,7 @@ WIDTH = 15
 
 
 class WrittenBit(Task):
-    """Which bit was written?
+    """The task of the bench in which a model returns the bit that was written in the sequence.
 
     One write ``w0`` or ``w1`` is at a uniform position, and ignored bits ``i0`` and ``i1`` are elsewhere. Some tokens
     are decoys ``d0`` or ``d1``, which also carry a bit to ignore. All test sets are the same.

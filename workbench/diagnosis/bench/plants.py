@@ -32,7 +32,7 @@ OFFSET = ("code", "read-out")
 
 @dataclass(frozen=True)
 class Part:
-    """One planted number.
+    """One number of a model that a planted flaw changes.
 
     Attributes:
         field: name of the number in the model.
@@ -53,7 +53,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of planted cause.
+    """The definition of one kind of planted flaw.
 
     Attributes:
         name: name of the kind.

@@ -35,7 +35,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Share:
-    """Hits among members.
+    """The number of correct diagnoses among some models of the bench.
 
     Attributes:
         hits, of: number of hits and number of members.

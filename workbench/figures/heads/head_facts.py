@@ -86,7 +86,7 @@ TIES, SUPPORT = "tie_size", "effective_support"
 
 @of_rows
 def head_rows(frame: Frame, *, step: int, length: int | None = None) -> Frame:
-    """Rows about heads at one step (and one length, or none stated), controls left out.
+    """Return the rows about heads at one step and at one length (or without a length), without controls.
 
     A column ``series`` is added: the quantity, with target and mode where it has several.
     """
@@ -132,7 +132,7 @@ def series_names(frame: Frame, *, step: int) -> list[str]:
 
 @of_rows
 def head_table(frame: Frame, *, step: int, length: int, columns: int = MOST_COLUMNS) -> Frame:
-    """The leading quantities of all heads, one row per head and quantity, the most important head first.
+    """Return the most important quantities of all heads, one row per head and quantity, the most important head first.
 
     If ``circuits.head_effect`` tested a head there, its accuracy drop is that of the test, with its output replaced
     by the mean. The drop of every other head is from the screening of all heads, which uses fewer sequences.
@@ -179,7 +179,7 @@ def _with_tested(frame: Frame, screening: Frame, step: int, length: int) -> Fram
 
 @of_rows
 def head_facts(frame: Frame, *, step: int, length: int, layer: int, head: int) -> Frame:
-    """Everything measured of one head at one step and length, one row per quantity.
+    """Return everything that was measured about one head at one step and length, one row per quantity.
 
     The drops of the test in which the head is the control are facts of it too.
 
@@ -211,7 +211,7 @@ def head_facts(frame: Frame, *, step: int, length: int, layer: int, head: int) -
 def head_sentence(
     frame: Frame, *, step: int, length: int, layer: int, head: int, trained: float | None = None
 ) -> tuple[list[Piece], list[Piece]]:
-    """What a head does, in one sentence, and its numbers in further sentences.
+    """Return what a head does, in one sentence, and its numbers in further sentences.
 
     Args:
         frame: rows of one run.

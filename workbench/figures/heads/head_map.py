@@ -26,7 +26,7 @@ _MOST_TEXT_CELLS = 96
 
 @of_rows
 def head_grid(frame: Frame, *, quantity: str = "hardmax_distance", step: int, length: int) -> Frame:
-    """All heads at one step and length, one row each.
+    """Return a quantity of all heads at one step and length, one row per head.
 
     Returns:
         columns layer, head, value, low, high, n, status, note, text, share, lengths and curve. ``text`` is the value as
@@ -41,7 +41,7 @@ def head_grid(frame: Frame, *, quantity: str = "hardmax_distance", step: int, le
 
 
 def head_cells(frame: Frame, *, quantity: str = "hardmax_distance", step: int, length: int) -> list[dict[str, Any]]:
-    """The rows of :func:`head_grid`, as they are drawn.
+    """Return the rows of :func:`head_grid` as dicts, in the order in which they are drawn.
 
     Raises:
         NotMeasured: without rows of that quantity there.
@@ -137,7 +137,7 @@ def draw_grid(
     chosen: tuple[int | None, int | None],
     look: Look,
 ) -> Drawing:
-    """Cells of layer x head with their texts.
+    """Draw a grid of cells, layer by head, with their texts.
 
     Args:
         data: columns layer, head, text and share (NaN = undefined).

@@ -39,7 +39,8 @@ DETAILED = 40_000
 
 @of_rows
 def ablation_costs(frame: Frame, *, step: int, length: int) -> dict[tuple[int, int], dict[str, Any]]:
-    """What ablating each head costs at exactly this step and length, in the mode that costs least.
+    """Return the accuracy drop from ablating each head at exactly this step and length, for the kind of ablation with
+    the smallest drop.
 
     Args:
         frame: rows of one run.

@@ -114,7 +114,7 @@ TOLD = {
 
 
 def changed_rows(frame: Frame, *, step: int, length: int) -> dict[str, dict[str, Any]]:
-    """Series of :data:`TOLD` -> its row at one number of items, as far as it has a value."""
+    """Return the row of each line of :data:`TOLD` at one number of items, if it has a value."""
     rows_by_series = {}
     for name in TOLD:
         mode, target = SHOWN_CHANGES[name]

@@ -50,7 +50,9 @@ _MOST_LABELS = 8
 def quantity_rows(
     frame: Frame, *, measurement: str, quantity: str, step: int | None = None, length: int | None = None
 ) -> Frame:
-    """Any quantity over prefix length at one step, or over training at one prefix length (at none, if it has none)."""
+    """Return any quantity over prefix length at one step, or over training at one prefix length (or without a
+    length).
+    """
     title = quantity_label(quantity)
     if step is None:
         rows = select(frame, measurement, quantity=quantity)

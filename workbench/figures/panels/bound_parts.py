@@ -95,7 +95,7 @@ def _log(value: float) -> float:
 
 
 def meaning(part: str) -> str:
-    """What a part of a bound is, in a few words; its name where that is not known here."""
+    """Return the meaning of a term of a bound in a few words; its name if the table does not contain it."""
     for name, text in MEANINGS.items():
         if part == name or part.startswith(f"{name}_"):
             layer = part.removeprefix(name).strip("_")

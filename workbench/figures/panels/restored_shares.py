@@ -128,7 +128,7 @@ def harm_inside(data: Frame, frame: Frame, *, step: int, look: Look = LIGHT) -> 
 
 
 def name_of(target: str) -> str:
-    """An intervention, or a pair of them, in a few words."""
+    """Return the name of an intervention, or of a pair of them, in a few words."""
     return " + ".join(_single_name(name) for name in str(target).split(" and "))
 
 

@@ -22,7 +22,9 @@ Row = Mapping[str, Any]
 
 
 def component_name(target: str) -> str:
-    """A component without the token that marks it: ``majority`` for ``<2> majority``; other strata as they are."""
+    """Return a component task without the token that marks it: ``majority`` for ``<2> majority``. Other names are
+    unchanged.
+    """
     mark, between, name = target.partition("> ")
     return name if between and mark.startswith("<") else target
 
@@ -33,7 +35,7 @@ def composition(frame: Frame, step: int, length: float) -> dict[str, Row]:
 
 
 def trained_composition(frame: Frame, step: int, trained: float) -> dict[str, Row]:
-    """The shares at N, or at the next measured length below it."""
+    """Return the shares of component tasks at N, the longest trained length, or at the next shorter measured length."""
     lengths = [int(n) for n in np.unique(_rows(frame, step)["length"].astype(float))]
     return composition(frame, step, nearest(lengths, trained)) if lengths else {}
 
@@ -45,7 +47,7 @@ def differs(here: Mapping[str, Row], there: Mapping[str, Row]) -> bool:
 
 
 def other_lengths(frame: Frame, step: int, trained: float) -> dict[float, str]:
-    """The lengths at which shares differ from those at N -> the shares there, in words."""
+    """Return the lengths at which the shares of component tasks differ from those at N, with the shares in words."""
     there = trained_composition(frame, step, trained)
     lengths = {}
     for length in np.unique(_rows(frame, step)["length"].astype(float)).tolist() if there else ():

@@ -50,12 +50,12 @@ class Effect:
 
     @property
     def value(self) -> float:
-        """Accuracy lost; below 0 where cutting helps."""
+        """The accuracy drop from cutting the connection; negative if cutting raises accuracy."""
         return float(self.row["value"])
 
     @property
     def text(self) -> str:
-        """In words, for a tooltip."""
+        """Return the effect in words, for a tooltip."""
         own = estimate(self.value, self.row["low"], self.row["high"], 3)
         beside = "" if self.control is None else f" \u00b7 control {proportion(self.control, 3)}"
         return f"{own} \u00b7 n {whole(self.row['n'])}{beside}"
@@ -80,12 +80,12 @@ def measured_lengths(rows: Frame) -> list[int]:
 
 
 def connection_names(rows: Frame) -> list[str]:
-    """All connections, receivers in the order in which they act."""
+    """Return the names of all connections, sorted by the order in which receivers are computed."""
     return [name for name in map(str, unique(rows.where(quantity=DROP)["target"])) if ARROW in name]
 
 
 def nearest_measured(rows: Frame, length: float) -> int:
-    """The measured length nearest to one, on a logarithmic scale."""
+    """Return the measured length nearest to ``length`` on a logarithmic scale."""
     return min(measured_lengths(rows), key=lambda n: abs(math.log(n / length)))
 
 
@@ -132,6 +132,8 @@ def accuracy_there(rows: Frame, length: int) -> float | None:
 
 
 def strongest(effects: Mapping[str, Effect]) -> str:
-    """The connection that costs most, of those that are shown if any is; "" of none."""
+    """Return the connection with the largest accuracy drop, among the drawn ones if there are any; "" without
+    connections.
+    """
     most = max(effects.values(), key=lambda one: (one.shown, abs(one.value)), default=None)
     return "" if most is None else most.name

@@ -147,7 +147,7 @@ def at_hand(found: SequenceReading) -> bool:
 
 
 def row_of(found: SequenceReading, query: int, part: PassName = "clean") -> NDArray[np.float64] | None:
-    """A query's weights over its keys, where they are at hand."""
+    """Return the attention weights of a query over its keys; None if they were not computed."""
     forward_pass = found.of(part)
     if forward_pass.pattern is None or forward_pass.row is None:
         return None

@@ -11,9 +11,11 @@ from workbench.measure.edits.reading import Twin, WrongStrings
 
 @offered
 def wrong_strings_table(found: WrongStrings) -> pd.DataFrame:
-    """One text row per sequence: the correct answer, the model's answer and its margin, and the nearest correct input.
+    """Return one row of texts per sequence: correct answer, the model's answer and its margin, and the nearest correct
+    input.
 
-    The last column states whether the intervention recovers the correct answer."""
+    The last column states whether the intervention recovers the correct answer.
+    """
     columns = ["sequence", "correct", "answered", "margin, nats", "nearest correct input", "recovered"]
     lines = [
         {
@@ -30,7 +32,9 @@ def wrong_strings_table(found: WrongStrings) -> pd.DataFrame:
 
 
 def twin_said(twin: Twin | None) -> str:
-    """What differs between a sequence and its nearest correct input; None means that the sample has no such input."""
+    """Return how a sequence differs from its nearest correct input, in words. None means that the sample has no such
+    input.
+    """
     if twin is None:
         return "none in the sample"
     if twin.made:

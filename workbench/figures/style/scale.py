@@ -34,7 +34,7 @@ class Scale:
 
     @classmethod
     def spanning(cls, low: float, high: float) -> Scale:
-        """From ``low`` to ``high``, or one further where they are the same."""
+        """Return the scale from ``low`` to ``high``; if they are equal, to one above."""
         return cls(float(low), float(high) if high > low else float(low) + 1.0)
 
     def place(self, value: float) -> float:
@@ -50,7 +50,7 @@ class Scale:
         return min(1.0, max(0.0, (self.place(value) - self.low) / (self.high - self.low)))
 
     def axis(self) -> dict[str, Any]:
-        """The plotly axis."""
+        """Return the settings of a plotly axis."""
         pad = 0.05 * (self.high - self.low)
         if self.log:
             octaves = range(math.ceil(self.low), math.floor(self.high) + 1)

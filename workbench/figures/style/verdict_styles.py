@@ -18,7 +18,9 @@ offered(since)
 
 @offered
 def glyph_svg(verdict: str) -> str:
-    """The glyph of a verdict (its accuracy curve past the training length) as SVG in ``currentColor``."""
+    """Return the glyph of a verdict (a small accuracy curve beyond the longest trained length) as SVG in
+    ``currentColor``.
+    """
     kind = verdict_kind(verdict)
     dashed = ' stroke-dasharray="2 2"' if kind.dashed else ""
     dot = ""

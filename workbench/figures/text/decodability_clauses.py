@@ -18,7 +18,7 @@ Pieces = list[Piece]
 
 
 def carried_clause(frame: Frame, step: int, longest_trained: float) -> Pieces:
-    """What can be decoded after the last block at the longest measured length, without the full stop."""
+    """Return what can be decoded after the last block at the longest measured length, without the full stop."""
     readings_found = at_longest(frame, step)
     pieces: Pieces = []
     if "summary" in readings_found:
@@ -31,7 +31,9 @@ def carried_clause(frame: Frame, step: int, longest_trained: float) -> Pieces:
 
 
 def rail_carried(frame: Frame, step: int, length: int) -> Pieces:
-    """Both probe readings after the last block at one length, each with its control; empty if none was measured."""
+    """Return both decoded quantities after the last block at one length, each with its control; empty if none was
+    measured.
+    """
     pieces: Pieces = []
     for concept in ("summary", "position"):
         found = [reading for reading in readings(frame, concept, step=step) if int(reading.row["length"]) == length]

@@ -62,7 +62,7 @@ SPEAKS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
 
 @dataclass(frozen=True)
 class Evidence:
-    """One clause, and whether it supports the verdict.
+    """One finding in words, and whether it supports the verdict.
 
     Attributes:
         topic: what it is about.
@@ -82,7 +82,7 @@ class Evidence:
 
     @property
     def cells(self) -> tuple[str, str, str, str, str]:
-        """Value, interval, n, control with its interval, and location, as they are written in a table."""
+        """Return value, interval, n, control with its interval, and location, as a table shows them."""
         row, control = self.row, self.control
         held = MISSING if control is None else _estimate(control)
         if row is None:
@@ -120,7 +120,7 @@ def evidence(
 
 
 def tally(found: Sequence[Evidence]) -> dict[Standing, int]:
-    """How many clauses support the verdict, contradict it, and are neutral."""
+    """Count how many findings support the verdict, contradict it, or are neutral."""
     return {
         standing: sum(one.standing == standing for one in found) for standing in ("supports", "contradicts", "neutral")
     }

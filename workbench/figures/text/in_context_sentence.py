@@ -23,7 +23,8 @@ MEASUREMENT = IN_CONTEXT
 
 @of_rows
 def in_context_sentence(frame: Frame, *, step: int) -> list[Piece]:
-    """The verdict of a checkpoint with the presentation that it is about, in items, tokens and shares of the window.
+    """Return the verdict of a checkpoint with the form of its prompt, in numbers of items and tokens and as a share of
+    the context window.
 
     Args:
         frame: rows of one run.

@@ -45,7 +45,7 @@ class Qualifier:
 
 @dataclass(frozen=True)
 class StratumVerdict:
-    """Whether skill on one stratum holds beyond training, and the cell with the largest drop.
+    """Whether skill on one kind of hard inputs (*stratum*) holds beyond training, with the length of the largest drop.
 
     Attributes:
         label: ``hold``, ``fail`` or ``open``.
@@ -68,7 +68,7 @@ class StratumVerdict:
 
     @property
     def note(self) -> str:
-        """The trained cell, the followed shortcut, and the number of cells among which this one is the worst.
+        """Return the trained length that was compared, the followed shortcut, and the number of compared lengths.
 
         Example: ``1.00 [0.97, 1.00] at 31; worst of 10 cells``.
         """
@@ -87,7 +87,8 @@ def estimate(cell: Cell) -> str:
 
 
 def stratum_verdicts(strata: Sequence[Stratum], trained: int) -> list[StratumVerdict]:
-    """Return, for each stratum that can be compared, whether its skill stays at 0.9 of its skill inside training.
+    """Return, for each kind of hard inputs (*stratum*) that can be compared, whether its skill stays at 0.9 of its
+    skill inside training.
 
     *Fail* claims that some cell drops, so its level is divided by the number of cells of all strata. *Hold* claims that
     no cell drops.

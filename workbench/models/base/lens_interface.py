@@ -30,7 +30,7 @@ class Tokenizer(Protocol):
 
     @property
     def names(self) -> Sequence[str]:
-        """Every token's text, in the order of their ids."""
+        """Return the text of every token, in the order of the ids."""
         ...
 
     @property
@@ -95,7 +95,7 @@ class WithTokens:
         return [names[i] for i in ids[0].tolist()]
 
     def to_single_token(self, text: str) -> int:
-        """The id of a text that is one token.
+        """Return the id of a text that is one token.
 
         Raises:
             LensUseError: for a text with another number of tokens.
@@ -106,7 +106,7 @@ class WithTokens:
         return ids[0]
 
     def to_single_str_token(self, token: int) -> str:
-        """The text of one token id."""
+        """Return the text of one token id."""
         return self._known().names[token]
 
     def to_string(self, tokens: Tensor | Sequence[int]) -> str:
@@ -127,15 +127,15 @@ class WithTokens:
         self._switch("use_attn_result", use_attn_result)
 
     def set_use_split_qkv_input(self, use_split_qkv_input: bool) -> None:
-        """As :meth:`set_use_attn_result`."""
+        """Accept ``False``, the only setting here, and refuse ``True`` as :meth:`set_use_attn_result` does."""
         self._switch("use_split_qkv_input", use_split_qkv_input)
 
     def set_use_hook_mlp_in(self, use_hook_mlp_in: bool) -> None:
-        """As :meth:`set_use_attn_result`."""
+        """Accept ``False``, the only setting here, and refuse ``True`` as :meth:`set_use_attn_result` does."""
         self._switch("use_hook_mlp_in", use_hook_mlp_in)
 
     def set_use_attn_in(self, use_attn_in: bool) -> None:
-        """As :meth:`set_use_attn_result`."""
+        """Accept ``False``, the only setting here, and refuse ``True`` as :meth:`set_use_attn_result` does."""
         self._switch("use_attn_in", use_attn_in)
 
     def set_ungroup_grouped_query_attention(self, ungroup_grouped_query_attention: bool) -> None:
@@ -221,7 +221,7 @@ class WithHeads:
         return FactoredMatrix(self.W_V, self.W_O)
 
     def all_composition_scores(self, mode: str) -> Float[Tensor, "layer head layer head"]:
-        """Composition of every head with every later one, 0 elsewhere.
+        """Return the composition score of every head with every later head; 0 for other pairs.
 
         ``mode``: Q, K or V. Norm of the product over the product of norms (Elhage et al. 2021, A Mathematical
         Framework for Transformer Circuits).

@@ -89,7 +89,7 @@ def class_average(p: int, k: int) -> HookedTransformer:
 
 
 def kgram_average(symbols: int, k: int, score: float, local: float = 12.0) -> HookedTransformer:
-    """The task ``in_context_kgram`` for inputs whose last k tokens have occurred before: two layers.
+    """Return a two-layer model of the task ``in_context_kgram``, for inputs whose last k tokens have occurred before.
 
     Heads of the first layer copy the tokens at lags 1, .., k, by local terms times log K. A head of the second layer
     compares the k predecessors of a key with the last k tokens of the query, index by index. Each match adds ``score``

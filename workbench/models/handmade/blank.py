@@ -9,7 +9,7 @@ from workbench.models.transformer.model import HookedTransformer
 
 
 def blank(cfg: ModelConfig) -> HookedTransformer:
-    """A model whose every weight is 0."""
+    """Return a model in which every weight is 0."""
     model = HookedTransformer(cfg)
     with torch.no_grad():
         for parameter in model.parameters():

@@ -31,7 +31,9 @@ CONSTANT = "always"
 
 @dataclass(frozen=True)
 class Latch:
-    """A bit that is set when one expression is 1 and cleared when another is; both are at most 1, never both 1."""
+    """A bit that is set when one expression is 1 and cleared when another is 1. Both are at most 1, and never both
+    1.
+    """
 
     name: str
     set: Affine
@@ -48,7 +50,7 @@ class Counter:
 
 @dataclass(frozen=True)
 class Test:
-    """1 if an expression of the current token and earlier layers is at least 1, whatever its size; has no state."""
+    """A stateless bit: whether an expression of the current token and earlier layers is at least 1."""
 
     __test__ = False  # no test of ours, whatever the collector of tests takes it for
 
@@ -58,7 +60,7 @@ class Test:
 
 @dataclass(frozen=True)
 class Before:
-    """A bit of an earlier layer as it was one token ago; 0 at the first token."""
+    """The value of a bit of an earlier layer at the previous token; 0 at the first token."""
 
     name: str
     of: str
@@ -178,8 +180,9 @@ class _Mixer:
 
 # ---- machines ------------------------------------------------------------------------------------
 def counted_brackets(pairs: Sequence[tuple[str, str]], tokens: Sequence[str]) -> Cascade:
-    """Dyck-1 and its shuffles: a counter for each pair of brackets; none may ever be below 0, and all are 0 at a word's
-    end.
+    """Return a cascade for Dyck-1 and its shuffles, with one counter for each pair of brackets.
+
+    No counter may fall below 0, and all must be 0 at the end of a word.
     """
     depths = tuple(Counter(f"depth {o}", ((1, {o: 1}), (-1, {c: 1}))) for o, c in pairs)
     signs = tuple(
@@ -255,8 +258,8 @@ def depth_two(opening: str, closing: str, tokens: Sequence[str]) -> Cascade:
 
 
 def bounded_stack(kinds: int, height: int) -> Cascade:
-    """Which bracket may close next, for Dyck words with several kinds of brackets and a bounded depth: the top of the
-    stack.
+    """Return a cascade that computes which bracket may close next, for Dyck words of several brackets with bounded
+    depth.
 
     The first layer counts the depth. The third layer stores the kind of bracket at each depth in log2 K bits, which the
     next bracket that opens at that depth overwrites. The other layers compare and have no state.

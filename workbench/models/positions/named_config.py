@@ -16,7 +16,7 @@ S = TypeVar("S", bound="Scheme")
 
 
 class Scheme(BaseModel):
-    """One entry of a registry: its name and its parameters."""
+    """A registered object with a name and parameters, such as a position encoding."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -24,7 +24,7 @@ class Scheme(BaseModel):
 
 
 def named(registry: Registry[type[S]], value: object) -> S:
-    """An entry of ``registry`` from its name, from ``{"name": ..., **parameters}``, or from the entry itself.
+    """Return a registered object from its name, from ``{"name": ..., **parameters}``, or from the object itself.
 
     Raises:
         PositionError: for an unknown name, with the nearest ones; for a parameter that does not exist or fit; or for a

@@ -15,7 +15,8 @@ from workbench.models.positions.encoding import Encoding, Turn, angles
 
 
 class Rotary(Encoding):
-    """Queries and keys rotated by angles proportional to their ids (RoPE, Su et al. 2021, 2104.09864).
+    """The encoding that rotates queries and keys by angles proportional to their ids (RoPE, Su et al. 2021,
+    2104.09864).
 
     Pairs are (i, i + d_head/2), as in TransformerLens and GPT-NeoX. Pair i rotates by ``base ** (-2 i / d_head)``
     radians per id, so scores depend only on differences of ids.

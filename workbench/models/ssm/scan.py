@@ -52,7 +52,9 @@ def scan(gates: States, writes: States) -> States:
 
 
 def recurrence(gates: States, writes: States) -> States:
-    """The same states, computed step by step with autograd's own gradient: the definition, for tests."""
+    """Compute the states step by step with autograd's own gradient. Tests compare the fast scan with this
+    definition.
+    """
     state, states = torch.zeros_like(writes[:, 0]), []
     for t in range(writes.shape[1]):
         state = gates[:, t] * state + writes[:, t]

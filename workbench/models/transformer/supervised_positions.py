@@ -14,7 +14,7 @@ SHARE = 0.75
 
 @dataclass(frozen=True)
 class SupervisedPositions:
-    """Some positions of a batch, as one row.
+    """Some positions of a batch, gathered into one sequence of vectors.
 
     Attributes:
         batch, pos: the shape of the batch.
@@ -36,6 +36,6 @@ class SupervisedPositions:
 
 
 def supervised_positions(mask: Bool[Tensor, "batch pos"]) -> SupervisedPositions | None:
-    """The positions in ``mask``, or None if they are so many that computing all is as cheap."""
+    """Return the positions in ``mask``; None if they are so many that computing all positions is as cheap."""
     index = mask.flatten().nonzero()[:, 0]
     return SupervisedPositions(mask.shape[0], mask.shape[1], index) if len(index) <= SHARE * mask.numel() else None

@@ -21,7 +21,7 @@ from workbench.tasks.registry import stored
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Weights of one step.
+    """The weights of one training step.
 
     Attributes:
         step: the step under which they are stored.

@@ -25,7 +25,7 @@ LONGEST = 150
 
 @dataclass(frozen=True, eq=False)
 class Nothing(metaclass=Interned):
-    """The empty language."""
+    """The regular expression of the empty language."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class Empty(metaclass=Interned):
 
 @dataclass(frozen=True, eq=False)
 class Letter(metaclass=Interned):
-    """One symbol."""
+    """The regular expression of one symbol."""
 
     symbol: str
 

@@ -62,7 +62,9 @@ class Tails:
     words: Words
 
     def open(self, length: int) -> Bools:
-        """``[state]`` whether, after a head that ends there, some tail of this length admits at least two answers."""
+        """Return, for each state ``[state]`` in which a head ends, whether some tail of this length admits at least two
+        answers.
+        """
         undetermined: Bools = np.isfinite(self.words.log_counts(length)[self.number, 0])
         return undetermined
 
@@ -83,7 +85,7 @@ class Tails:
 
 
 class StringSampling:
-    """The sampler described above for one automaton and one query.
+    """The sampler of strings for one automaton and one kind of query.
 
     Args:
         automaton: any automaton whose states determine the answers.
@@ -227,7 +229,9 @@ class StringSampling:
         return words, done
 
     def neighbours(self, words: Ints, before: Ints, sink: Ints) -> Bools:
-        """``[batch, position]`` whether exchanging the symbol at a position and the next one leads into the sink."""
+        """Return a mask ``[batch, position]`` of the positions where exchanging a symbol with the next one leads into
+        the sink.
+        """
         table, first, second = self.automaton.table, words[:, :-1], words[:, 1:]
         after = table[table[before[:, :-1], second], first]
         enters: Bools = np.logical_and(first != second, after == sink[:, None])

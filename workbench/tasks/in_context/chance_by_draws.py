@@ -15,7 +15,9 @@ STRINGS = 4096
 
 
 class ChanceByDraws(Task):
-    """A task with numbers or vectors as answers, whose chance level has no closed form."""
+    """The base class of tasks with numeric answers whose chance level has no closed form and is estimated from
+    draws.
+    """
 
     family: ClassVar[str] = "averages"
 

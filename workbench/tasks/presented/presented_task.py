@@ -173,7 +173,7 @@ class Presented(Task):
 
     @property
     def fitting(self) -> int:
-        """The largest number of items whose question fits into the window.
+        """Return the largest number of items with which a prompt fits into the context window.
 
         Raises:
             TaskError: if even the question of the shortest length does not fit.
@@ -192,7 +192,7 @@ class Presented(Task):
         return low
 
     def affordable(self, length: int, wanted: int) -> int:
-        """How many of the requested sequences to evaluate: fewer if they are long, but at least FEWEST."""
+        """Return how many of the requested prompts to evaluate: fewer if they are long, but at least FEWEST."""
         return min(wanted, max(FEWEST, self.tokens_per_length // self.positions(length)))
 
     # ---- sequences ---------------------------------------------------------------------------
@@ -335,7 +335,7 @@ class Presented(Task):
 
 
 class Shape(NamedTuple):
-    """The layout that all sequences of one length share.
+    """The layout that all prompts with one number of items share.
 
     Attributes:
         slots: the slots of each worked example, and of the question.

@@ -37,7 +37,7 @@ class Vocabulary(Protocol):
 
 
 class Wording(BaseModel):
-    """A presentation in the tokens of one model; a part of a run's identity.
+    """The words of a prompt as tokens of one model. They are part of a run's identity.
 
     Attributes:
         prefix: the token before everything, see :class:`Presentation`.

@@ -92,7 +92,7 @@ class RegularTask(Task):
 
     @property
     def symbols(self) -> str | None:
-        """The symbols in the order of their ids; by default those of the expression, sorted."""
+        """Return the symbols in the order of their ids; by default those of the expression, sorted."""
         return None
 
     @property
@@ -131,7 +131,7 @@ class RegularTask(Task):
 
     @cached_property
     def string_law(self) -> StringSampling:
-        """The sampler of strings."""
+        """Return the sampler of the task's sequences."""
         return StringSampling(self.acceptor, self.answers, exchanging=self.misses == "mixed" and self.ask != "next")
 
     @cached_property
@@ -151,7 +151,7 @@ class RegularTask(Task):
 
     @property
     def challenge_is_matched(self) -> str:
-        """The clause "there is one string per length" if that is so, else ""."""
+        """Return the clause "there is one string per length" if this is so; otherwise ""."""
         return "there is one string per length" if self.one_string_per_length else ""
 
     @cached_property
@@ -186,7 +186,7 @@ class RegularTask(Task):
 
     @property
     def tokens_names(self) -> tuple[str, ...]:
-        """BOS and the symbols."""
+        """Return the names of the tokens: BOS and the symbols."""
         return (BOS, *self.acceptor.alphabet)
 
     @property

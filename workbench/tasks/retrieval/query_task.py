@@ -18,7 +18,8 @@ __all__ = ["QueryTask"]
 
 
 class QueryTask(Task):
-    """Base class of tasks with a context x, a query q after the separator, and one answer; only q is supervised.
+    """The base class of tasks with a context x, a query q after the separator, and one answer. Only the answer to q is
+    supervised.
 
     The length is c + 2. A subclass states :attr:`alphabet`, :attr:`answer_alphabet`, :meth:`_draw`, :meth:`_retrieve`
     and, in plain Python, the oracle :meth:`look_up`. Token ids are BOS, the alphabet in its order, then the separator.

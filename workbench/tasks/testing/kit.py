@@ -37,11 +37,11 @@ class Finding:
 
 
 class TaskCheckError(LensError, AssertionError):
-    """A task does not keep what a task promises; the message has a line for each finding."""
+    """Raised for a task that breaks a rule for tasks; the message has a line for each problem."""
 
 
 def check_task(task: Task) -> None:
-    """Raise TaskCheckError for a task that does not keep what a task promises.
+    """Check a task against the rules for tasks, and raise TaskCheckError if it breaks one.
 
     Raises:
         TaskCheckError: naming each check that fails, what is wrong, and what to do.

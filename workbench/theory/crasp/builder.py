@@ -37,7 +37,7 @@ class _Expression:
 
 @dataclass(frozen=True, eq=False)
 class Predicate(_Expression):
-    """A Boolean under construction."""
+    """A Boolean expression under construction."""
 
     node: ast.Boolean
 

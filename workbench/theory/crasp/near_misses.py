@@ -85,7 +85,9 @@ def bounded(depth: int, opening: str, closing: str) -> Strings:
 
 
 def marked(separator: str, *patterns: tuple[str, str]) -> Strings:
-    """Return strings ``first ^ k  separator  second ^ m`` with the separator past the middle, patterns cut to fit."""
+    """Return strings ``first ^ k  separator  second ^ m`` with the separator after the middle; repeated patterns are
+    cut to fit.
+    """
 
     def words(n: int) -> Iterable[String]:
         for first, second in patterns:

@@ -47,7 +47,7 @@ class Linear:
 
     @property
     def local(self) -> bool:
-        """Whether it is made of constants and local counts only."""
+        """Whether the count is a combination of constants and local counts only."""
         return all(isinstance(atom, ast.Counting) and atom.offsets is not None for _, atom in self.terms)
 
     def expression(self) -> ast.Count:
@@ -125,7 +125,7 @@ def normal_program(program: Program) -> Program:
 
 
 class Normal:
-    """Brings expressions into normal form, each distinct one once."""
+    """Converts expressions to normal form; each distinct expression is converted once."""
 
     def __init__(self) -> None:
         self._known: dict[ast.Node, Any] = {}

@@ -46,7 +46,7 @@ def majority(more: str = "a", fewer: str = "b") -> Program:
 
 
 def dyck_1(opening: str = "a", closing: str = "b") -> Program:
-    """Balanced words of one pair of brackets: nothing is closed before it was opened, and all is closed."""
+    """Return a program for balanced words of one pair of brackets."""
     opened, closed = count(Q(opening)), count(Q(closing))
     below = opened < closed
     return program(sorted((opening, closing)), {"V": below, "accept": never(below) & (opened == closed)})
@@ -60,7 +60,7 @@ def bounded_dyck(depth: int, opening: str = "a", closing: str = "b") -> Program:
 
 
 def shuffle_dyck(pairs: Sequence[Sequence[str]] = ("ab", "cd")) -> Program:
-    """Shuffles of balanced words, one per pair of brackets: each pair is balanced by itself."""
+    """Return a program for shuffles of balanced words, one per pair of brackets: each pair by itself is balanced."""
     counts = [(count(Q(opening)), count(Q(closing))) for opening, closing in pairs]
     below = any_of(opened < closed for opened, closed in counts)
     balanced = [opened == closed for opened, closed in counts]
@@ -92,7 +92,7 @@ def boolean_expression(arity: int, values: str = "01", operators: str = "~+>*^")
 
 # ---- regular languages ---------------------------------------------------------------------------
 def tomita_1() -> Program:
-    """1*."""
+    """Return a program for the language 1*."""
     return program("01", {"accept": never(Q("0"))})
 
 
@@ -104,7 +104,7 @@ def tomita_2_local() -> Program:
 
 
 def tomita_4() -> Program:
-    """Words without 000 in them: at no 0 are the two positions before it 0 as well."""
+    """Return a program for words that do not contain 000."""
     return program("01", {"accept": never(Q("0") & (count(Q("0"), offsets={1, 2}) >= 2))})
 
 
@@ -130,7 +130,7 @@ def blocks(letters: str = "abcde") -> Program:
 
 
 def repeated_letter(times: int, alphabet: str = "ab") -> Program:
-    """(a^times)*."""
+    """Return a program for the language (a^times)*."""
     return program(alphabet, {"accept": never(~Q("a")) & MOD(0, times)})
 
 
@@ -237,13 +237,14 @@ def unique_sort(letters: Sequence[str]) -> Program:
 
 
 def most_frequent(letters: Sequence[str]) -> Program:
-    """The letter that occurs more often than each other one."""
+    """Return a program for the letter that occurs more often than each other letter."""
     counts = {a: count(Q(a)) for a in letters}
     return _answers(letters, {a: all_of(counts[b] < counts[a] for b in letters if b != a) for a in letters})
 
 
 def interleaved_majority(strings: int = 3) -> Program:
-    """After ``x <sep>`` write, for each of several interleaved strings, which of 0 and 1 it has more of.
+    """Return a program that writes, after ``x <sep>``, for each of several interleaved strings whether 0 or 1 is more
+    frequent.
 
     The length of x is a multiple of their number, so that the position determines the string.
     """

@@ -26,7 +26,7 @@ Function = Callable[[Ints], Floats]
 
 
 def markov_subset(length: int, size: int, rng: np.random.Generator, run: float | None = None) -> NDArray[np.bool_]:
-    """``[position]`` which positions of a string are kept: a two-state Markov chain, started stationary.
+    """Return a mask ``[position]`` of kept positions, drawn from a stationary two-state Markov chain.
 
     Args:
         length: T, positions to choose from.
@@ -59,7 +59,7 @@ def markov_subset(length: int, size: int, rng: np.random.Generator, run: float |
 
 @dataclass(frozen=True)
 class SubsetErrors:
-    """How well short subsequences of one length stand in for a string.
+    """How well short subsequences of one length can replace a sequence.
 
     Attributes:
         size: requested expected length, without the positions that are always included.
@@ -89,7 +89,7 @@ def subset_errors(
     keep_last: int = 1,
     run: float | None = None,
 ) -> list[SubsetErrors]:
-    """Error of Markov subsequences against their length, for any function of a string.
+    """Return the error of random Markov subsequences by their length, for any function of a sequence.
 
     Args:
         function: e.g. :func:`last_output` of a model.

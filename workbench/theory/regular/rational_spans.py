@@ -32,7 +32,7 @@ class Allowance:
         self.steps = self.left = steps
 
     def spend(self, steps: int) -> None:
-        """Spend some steps.
+        """Count some steps of arithmetic against the limit.
 
         Raises:
             TooManyStepsError: if fewer are left.
@@ -68,7 +68,7 @@ class Span(Generic[K]):
 
     @property
     def dimension(self) -> int:
-        """Number of linearly independent vectors among those added."""
+        """The number of linearly independent vectors among those added."""
         return len(self._rows)
 
     def residue(self, vector: Mapping[K, Number]) -> Vector[K]:

@@ -38,17 +38,17 @@ class Zoom:
 
     @property
     def text(self) -> str:
-        """As a link writes it."""
+        """Return the part of the pattern as an address writes it."""
         return f"q{self.queries[0]}-{self.queries[1] - 1}k{self.keys[0]}-{self.keys[1] - 1}"
 
     @property
     def last(self) -> int:
-        """The last position that it needs."""
+        """The last position that this part of the pattern contains."""
         return max(self.queries[1], self.keys[1]) - 1
 
 
 def parse_zoom(text: str) -> Zoom | None:
-    """The part that a link names, or None where it names none."""
+    """Return the part of the pattern that an address gives; None if it gives none."""
     named = _NAMED.fullmatch(text)
     if named is None:
         return None
@@ -57,7 +57,7 @@ def parse_zoom(text: str) -> Zoom | None:
 
 
 def tools(ident: str, shown: bool) -> list[Any]:
-    """Buttons to zoom by, and what is in view; hidden where there is no pattern."""
+    """Return the zoom buttons and the visible range; hidden if there is no pattern."""
 
     def button(action: str, name: str) -> html.Button:
         label = {"aria-label": name, "data-zoom": action}
@@ -111,7 +111,7 @@ def connect(app: Dash, ident: str, graphs: list[str]) -> None:
 
 
 def in_view(found: SequenceReading, beyond: str) -> dict[str, Any]:
-    """What the browser needs to know of the part in view.
+    """Return what the browser needs to know about the visible part of the pattern.
 
     Args:
         found: what the worker answered.

@@ -35,7 +35,7 @@ from workbench.measure.edits.reading import ProbeReading, SequenceReading
 
 @exact
 class Keys(TypedDict):
-    """A board's two jobs."""
+    """The keys of the two jobs of a group of panels on one sequence."""
 
     look: Name
     read: Name
@@ -49,20 +49,20 @@ class Jobs(TypedDict):
 
 
 class Seen(TypedDict):
-    """What a board shows."""
+    """What the panels on one sequence show."""
 
     seen: Text
 
 
 class Query(TypedDict):
-    """The chosen query, and the last there is."""
+    """The selected query position, and the last possible one."""
 
     prefix: Annotated[int, Field(ge=-1, le=10**9)]
     last: Annotated[int, Field(ge=-1, le=10**9)]
 
 
 class Tokens(TypedDict):
-    """The sequence on screen."""
+    """The tokens of the sequence on screen."""
 
     text: Text
 
@@ -120,7 +120,7 @@ Note = Callable[[RunView, SequenceQuestion, SequenceReading], Any]
 
 @dataclass(frozen=True)
 class SequenceBoard:
-    """What a page's board consists of.
+    """The panels and controls of a page that show one sequence.
 
     Attributes:
         id: prefix of all its component ids.
@@ -136,7 +136,7 @@ class SequenceBoard:
 
     @property
     def cells(self) -> int:
-        """Largest side of its patterns."""
+        """The largest number of cells along a side of the attention patterns."""
         return self.panels[0].cells
 
     def stores(self) -> list[Any]:
@@ -156,7 +156,7 @@ class SequenceBoard:
         ]
 
     def tools(self, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> html.Div:
-        """How the pattern is shown, and which layer the probes read."""
+        """Return the controls that choose how attention is shown and which layer the probes read."""
         sites = [{"value": str(i), "label": layer_name(i)} for i in range(-1, run.n_layers)]
         return html.Div(
             [
@@ -219,7 +219,7 @@ class SequenceBoard:
     def show(
         self, asked: SequenceQuestion, jobs: Mapping[str, Job | None], look: Mapping[str, Any], modes: Sequence[str]
     ) -> Shown:
-        """What all panels show, for jobs in whatever state they are."""
+        """Return what all panels show, given the states of their jobs."""
         job = jobs["look"]
         if job is None or job.pending:
             state = [] if job is None else waiting(job, self.id, "reading the checkpoint")
@@ -290,7 +290,7 @@ class SequenceBoard:
 
 @dataclass(frozen=True)
 class Shown:
-    """All outputs of a board, one entry per panel where there are several."""
+    """The outputs of all panels on one sequence, with one entry per panel where there are several."""
 
     figures: list[Any]
     tables: list[Any]
@@ -304,7 +304,7 @@ class Shown:
 
     @staticmethod
     def stated(board: SequenceBoard, state: list[Any], polls: bool = False) -> Shown:
-        """The same message in every panel."""
+        """Return outputs with the same message in every panel."""
         n = len(board.panels)
         return Shown(
             figures=[no_update] * n,
@@ -320,20 +320,20 @@ class Shown:
 
     @staticmethod
     def held(board: SequenceBoard) -> Shown:
-        """The old figures stay, and pale if it takes long."""
+        """Return outputs that leave the old figures on screen, which become pale if the wait is long."""
         n = len(board.panels)
         kept = [no_update] * n
         return Shown(kept, kept, kept, kept, kept, [PALE] * n, no_update, no_update, polls=True)
 
     @property
     def outputs(self) -> tuple[Any, ...]:
-        """In the order of the callback's outputs."""
+        """Return the outputs in the order of the callback."""
         lists = (self.figures, self.tables, self.states, self.slices, self.alts, self.classes)
         return (*(one for part in lists for one in part), self.tokens, self.note)
 
 
 def token_data(found: SequenceReading, query: int, theme: str, view: str) -> dict[str, Any]:
-    """What the browser draws the line of tokens from."""
+    """Return the data from which the browser draws the line of tokens."""
     fills = [colour_at(AMOUNT[theme], i / (TINTS - 1)) for i in range(TINTS)]
     row = None if at_hand(found) else found.clean.row
     return {

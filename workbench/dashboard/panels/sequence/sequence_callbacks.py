@@ -181,5 +181,5 @@ def _show(app: Dash, context: Context, board: SequenceBoard) -> None:
 
 
 def state_of(jobs: Mapping[str, Job | None]) -> str:
-    """Changes whenever what is shown of the jobs does."""
+    """Return a text that changes whenever the visible state of the jobs changes."""
     return "/".join("none" if job is None else f"{job.state} {job.doing}" for job in jobs.values())

@@ -20,7 +20,7 @@ from workbench.measure.edits.reading import ProbeReading, SequenceReading
 
 @dataclass(frozen=True, kw_only=True)
 class ComputedPanel:
-    """One pass of one sequence, as a panel that can be exported.
+    """A panel on one forward pass of one sequence, which can be exported.
 
     Attributes:
         id: prefix of its component ids, and its name in export links.
@@ -46,7 +46,9 @@ class ComputedPanel:
         return asked_of(run, cursor, good, self.cells)
 
     def rows(self, context: Context, run: RunView, cursor: Cursor, said: Mapping[str, str]) -> pd.DataFrame:
-        """Exactly what is drawn; raises :class:`workbench.dashboard.panels.sequence.sequence_query.NotComputed`."""
+        """Return exactly the rows that are drawn; raises
+        :class:`workbench.dashboard.panels.sequence.sequence_query.NotComputed`.
+        """
         asked = self.asked(run, cursor, said)
         found, read = asked.wait(context)
         return figures.sequence_view.data(

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 
 class PoolRows(RowEdit):
-    """Rows with mean and standard deviation at n get those at N; the wrong constant moves them the other way."""
+    """The intervention that gives vectors with their mean and standard deviation at n those at N; the control moves
+    them the other way.
+    """
 
     family: ClassVar[Family] = "C"
 

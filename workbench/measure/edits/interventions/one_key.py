@@ -48,7 +48,9 @@ class HoldSink(ScoreEdit):
 
 
 class HoldScale(HeadOutputEdit):
-    """A head's output is scaled to its root mean square at N. The wrong constant scales it the opposite way."""
+    """The intervention that scales a head's output to its root mean square at N; the control scales it the opposite
+    way.
+    """
 
     family: ClassVar[Family] = "K"
     order: ClassVar[int] = 2

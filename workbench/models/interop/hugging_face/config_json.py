@@ -58,7 +58,7 @@ class Header(NamedTuple):
 
 @contextmanager
 def one_sentence(what: str) -> Iterator[None]:
-    """Turn any error of a library in this block into one sentence that begins with ``what``."""
+    """Turn any error of a library inside the ``with`` block into one sentence that begins with ``what``."""
     try:
         yield
     except LensError:
@@ -89,7 +89,7 @@ def first_line(error: BaseException) -> str:
 
 
 def read_pretrained_config(path: str | Path) -> Any:
-    """The config of a folder as transformers reads it, after checking that the folder has weights of the shapes it
+    """Return the config in a folder as transformers reads it, after checking that the weights have the shapes that it
     states.
 
     No weights are read, and the model is built only on the meta device, which stores no numbers.

@@ -42,7 +42,7 @@ def refuse_new(cfg: PretrainedConfig, seed: int = 0) -> PretrainedModel:
 
 
 def open_tokenizer(path: str | Path) -> Any:
-    """The tokenizer in a folder, read offline, without running its code, and only from :data:`TOKENIZER_FILES`.
+    """Load the tokenizer in a folder offline, without running its code, and only from :data:`TOKENIZER_FILES`.
 
     Its files may name other files. So they are copied to a folder of their own and read there.
 

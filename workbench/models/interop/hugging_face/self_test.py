@@ -86,8 +86,8 @@ def _test_position_ids(model: PretrainedModel, tokens: Tensor, tolerance: float)
 
 
 def uneven_ids(length: int, fractions: bool) -> dict[str, Tensor]:
-    """Position ids ``[length]`` that differ from 0, 1, 2, ..., by the name of their irregularity; all below ``2 *
-    length``.
+    """Return position ids ``[length]`` that differ from 0, 1, 2, ..., by the name of their irregularity; all are below
+    ``2 * length``.
     """
     counted, half = torch.arange(length), length // 2
     ids = {
@@ -98,7 +98,7 @@ def uneven_ids(length: int, fractions: bool) -> dict[str, Tensor]:
 
 
 def refuse(model: PretrainedModel, name: str, why: str) -> None:
-    """Remove a hook from those that are read and edited of a model, and record why."""
+    """Remove a hook from those of a model that can be read and edited, and record the reason."""
     model.refused.setdefault(name, why)
     model.hook_dict.pop(name, None)
     model.mod_dict.pop(name, None)
@@ -155,7 +155,7 @@ def _problems(
 
 
 def unmoved(model: HookedModel, tokens: Tensor, names: Sequence[str]) -> list[str]:
-    """The hooks that change no logit when they are edited; like :func:`moved`, for many hooks in each pass.
+    """Return the hooks whose edits change no logit. It works like :func:`moved`, with many hooks in each forward pass.
 
     A deep model has thousands of hooks. The batch contains copies of one sequence. The first copy is not edited, and
     each other copy is edited at one hook. Rows of a pass differ only by rounding, which in 32 bits or more is far below
