@@ -22,7 +22,7 @@ _SHORT.maxlevel, _SHORT.maxstring, _SHORT.maxlong, _SHORT.maxother = 4, 80, 40, 
 
 
 def shown(value: object) -> str:
-    """A value as an error message quotes it: like ``repr``, but at most a line or two long.
+    """Return a value as an error message quotes it: like ``repr``, but at most about two lines long.
 
     Example:
 
@@ -36,7 +36,7 @@ def shown(value: object) -> str:
 
 
 def listed(names: Iterable[str], separator: str = " ") -> str:
-    """Names joined for a sentence. A long list is cut, and the number of all names is added.
+    """Join names for a sentence. A long list is cut, and the number of all names is added.
 
     Example:
 

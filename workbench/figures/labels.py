@@ -29,7 +29,7 @@ def _minus(text: str) -> str:
 
 
 def proportion(x: float | None, decimals: int = 2) -> str:
-    """A proportion or another quantity near 1: two decimals (three in tooltips), never percent."""
+    """Format a proportion or another quantity near 1 with two decimals (three in tooltips), never in percent."""
     if _missing(x):
         return MISSING
     assert x is not None
@@ -39,18 +39,18 @@ def proportion(x: float | None, decimals: int = 2) -> str:
 
 
 def significance(p: float | None) -> str:
-    """A p value: two decimals, and ``< 0.01`` for what they would call 0."""
+    """Format a p value with two decimals; values that would round to 0 become ``< 0.01``."""
     return "< 0.01" if p is not None and p < 0.01 else proportion(p)
 
 
 def signed(x: float | None, decimals: int = 2) -> str:
-    """A difference, always with its sign unless it rounds to zero."""
+    """Format a difference, with its sign unless it rounds to zero."""
     text = proportion(x, decimals)
     return "+" + text if x is not None and x > 0 and text.strip("0.") else text
 
 
 def whole(x: float | None) -> str:
-    """A step, a length or a count, with thousands separated by commas."""
+    """Format a training step, a length or a count, with commas between thousands."""
     if _missing(x):
         return MISSING
     assert x is not None
@@ -58,17 +58,18 @@ def whole(x: float | None) -> str:
 
 
 def span_of_steps(first: int, last: int) -> str:
-    """One checkpoint, or those from one to another: ``step 70``, ``steps 0 to 17``."""
+    """Format one training step, or the first and last of several: ``step 70``, ``steps 0 to 17``."""
     return f"step {whole(first)}" if first == last else f"steps {whole(first)} to {whole(last)}"
 
 
 def span_of_lengths(first: int, last: int) -> str:
-    """One length, or those from one to another: ``length 256``, ``lengths 3 to 8``."""
+    """Format one length, or the shortest and longest of several: ``length 256``, ``lengths 3 to 8``."""
     return f"length {whole(first)}" if first == last else f"lengths {whole(first)} to {whole(last)}"
 
 
 def compiled_limit(compiled: Mapping[str, Any]) -> str:
-    """Up to which length compiled weights are right, or the keys that a broken variant sees.
+    """Describe, for a compiled run, the length up to which its answers are correct, or which keys a broken variant
+    attends to.
 
     Args:
         compiled: ``training.compiled`` of the run's configuration.
@@ -79,24 +80,24 @@ def compiled_limit(compiled: Mapping[str, Any]) -> str:
 
 
 def time_left(seconds: float) -> str:
-    """How much longer something takes: ``40 s left``, ``12 min left``, ``3.5 h left``."""
+    """Format the time that a task still takes: ``40 s left``, ``12 min left``, ``3.5 h left``."""
     if seconds < 100:
         return f"{seconds:.0f} s left"
     return f"{seconds / 60:.0f} min left" if seconds < 6000 else f"{seconds / 3600:.1f} h left"
 
 
 def counted(length: float, items: bool) -> str:
-    """A length in words: ``length 64``, or ``64 items`` if it is a number of items in a prompt."""
+    """Format a length: ``length 64``, or ``64 items`` if it is a number of items in a prompt."""
     return f"{whole(length)} items" if items else f"length {whole(length)}"
 
 
 def in_items_said(text: str) -> str:
-    """A text in which lengths are numbers of items of a question, e.g. ``at 8 items``."""
+    """Replace lengths in a text by numbers of items in a prompt, e.g. ``at length 8`` by ``at 8 items``."""
     return AT_LENGTH.sub(r"at \1 items", text)
 
 
 def short(x: float) -> str:
-    """A step on an axis: 0, 10, 100, 1k, 1.5k, 2M."""
+    """Format a training step as a tick label: 0, 10, 100, 1k, 1.5k, 2M."""
     for size, letter in ((1_000_000, "M"), (1_000, "k")):
         if x >= size:
             return f"{x / size:.3g}{letter}"
@@ -104,14 +105,16 @@ def short(x: float) -> str:
 
 
 def magnitude(x: float | None) -> str:
-    """A quantity of unknown scale: commas from 1,000 on, else three significant digits."""
+    """Format a quantity of unknown scale: with commas from 1,000 on, otherwise with three significant digits."""
     if x is None or _missing(x) or math.isinf(x):
         return proportion(x)
     return whole(x) if abs(x) >= 1000 else _minus(f"{x:.3g}")
 
 
 def multiple(times: float) -> str:
-    """A multiple of N, the longest trained length: ``8``, ``1.5``, ``0.25``; two digits below 1, one decimal above.
+    """Format a multiple of N, the longest trained length: ``8``, ``1.5``, ``0.25``.
+
+    Values below 1 have two digits, and values above 1 one decimal.
 
     Example:
 
@@ -124,19 +127,21 @@ def multiple(times: float) -> str:
 
 
 def interval(low: float | None, high: float | None, decimals: int = 2) -> str:
-    """A 95 % interval, ``[0.91, 0.95]``; empty where there is none."""
+    """Format a 95 % interval as ``[0.91, 0.95]``; "" if there is none."""
     if _missing(low) or _missing(high):
         return ""
     return f"[{proportion(low, decimals)}, {proportion(high, decimals)}]"
 
 
 def estimate(value: float | None, low: float | None, high: float | None, decimals: int = 2) -> str:
-    """A value with its interval, ``0.93 [0.91, 0.95]``."""
+    """Format a value with its 95 % interval: ``0.93 [0.91, 0.95]``."""
     return f"{proportion(value, decimals)} {interval(low, high, decimals)}".rstrip()
 
 
 def whole_answers(accuracy: str, tokens: float) -> str:
-    """Accuracy where an answer is several tokens: ``whole answers right: 0.09 [0.07, 0.12] (0.76 of tokens)``.
+    """Format the share of complete answers that are correct, for answers of several tokens.
+
+    The result reads ``whole answers right: 0.09 [0.07, 0.12] (0.76 of tokens)``.
 
     Args:
         accuracy: with its interval, as it is written.
@@ -150,70 +155,80 @@ _ALL = re.compile(r"all \d+ sequences?$")
 
 
 def band_of(note: object) -> str:
-    """The lengths that a row is of, as its note ends, ``3 to 4``; "" where the row is of one length."""
+    """Return the range of lengths that a row covers, such as ``3 to 4``, from the end of its note; "" if it covers one
+    length.
+    """
     found = _BAND.search(str(note or ""))
     return found.group(1) if found else ""
 
 
 def length_said(length: float, note: object) -> str:
-    """``length 4``, or ``lengths 3 to 4`` if the row's note states that it covers several."""
+    """Format the length of a row: ``length 4``, or ``lengths 3 to 4`` if the row's note states that it covers
+    several.
+    """
     band = band_of(note)
     return f"lengths {band}" if band else f"length {whole(length)}"
 
 
 def all_counted(note: object) -> str:
-    """``all 16 sequences``, where a row's note ends in that: its value is exact; else ""."""
+    """Return ``all 16 sequences`` if a row's note ends with these words, which means that its value is exact; otherwise
+    "".
+    """
     found = _ALL.search(str(note or ""))
     return found.group() if found else ""
 
 
 def beyond(x: float) -> str:
-    """A length past everything measured, ``> 1,024``."""
+    """Format a length that is known only to exceed all measured lengths: ``> 1,024``."""
     return f"> {whole(x)}"
 
 
 def times_trained(length: float, trained: float) -> str:
-    """Where a prefix length stands, ``5.1 × trained`` or ``inside training``."""
+    """Format a length relative to the longest trained length: ``5.1 × trained``, or ``inside training``."""
     return "inside training" if length <= trained else f"{length / trained:.2g} \u00d7 trained"
 
 
 def over_training(length: float, trained: float) -> str:
-    """What a line over training is taken at: ``over training at length 128, past training``."""
+    """Describe the fixed length of a line over training steps: ``over training at length 128, past training``."""
     return f"over training at length {whole(length)}, {'inside training' if length <= trained else 'past training'}"
 
 
 def over_length(step: float) -> str:
-    """What a line over prefix length is taken at: ``over prefix length at step 1,500``."""
+    """Describe the fixed step of a line over prefix length: ``over prefix length at step 1,500``."""
     return f"over prefix length at step {whole(step)}"
 
 
 def over_axis(step: float | None, length: float | None, trained: float) -> str:
-    """What a line is taken at: :func:`over_length` where a step is given, else :func:`over_training`."""
+    """Describe what is fixed along a line: the step (:func:`over_length`) if one is given, otherwise the length
+    (:func:`over_training`).
+    """
     return over_training(length or 0, trained) if step is None else over_length(step)
 
 
 def dotted(*parts: str) -> str:
-    """Short statements in one line, those that are empty left out: ``per head · n 512 · 95 % CI``."""
+    """Join short statements into one line, leaving out empty ones: ``per head · n 512 · 95 % CI``."""
     return " \u00b7 ".join(part for part in parts if part)
 
 
 def sample_size(n: int | None, or_more: bool = False) -> str:
-    """``n 512 · 95 % CI``, or ``n 64 or more``, where values rest on several numbers; empty where n is unknown."""
+    """Format the number of sequences: ``n 512 · 95 % CI``, or ``n 64 or more`` if values have different numbers; "" if
+    n is unknown.
+    """
     return "" if n is None else f"n {whole(n)}{' or more' * or_more} \u00b7 {LEVEL_TEXT} CI"
 
 
 def layer_name(layer: int) -> str:
-    """A position in the residual stream: the embedding, or after a block."""
+    """Return the name of a point in the residual stream: the embedding, or after a block."""
     return "embed" if layer < 0 else f"after {layer}"
 
 
 def layer_said(layer: float) -> str:
-    """A position in the residual stream in words: ``in the embedding``, ``after block 1``."""
+    """Return a point in the residual stream as words in a sentence: ``in the embedding``, ``after block 1``."""
     return "in the embedding" if layer < 0 else f"after block {int(layer)}"
 
 
 def spread(values: Sequence[float], separation: float, low: float, high: float) -> list[float]:
-    """Move label heights as little as needed, until neighbours are ``separation`` apart.
+    """Move the heights of labels as little as needed until neighbours are ``separation`` apart.
 
     Labels that touch form a block, which sits at the mean of its members' desired heights (least squares, solved by
     pooling adjacent violators), then inside ``low..high``. Order is kept.

@@ -41,7 +41,7 @@ MOST_LISTED = 12
 
 
 def run_id(config: dict[str, Any]) -> str:
-    """Hash of the settings that identify a run: task, model, training and seeds. The path of a task's file does not
+    """Return the hash that identifies a run: of its task, model, training and seeds. The path of a task's file does not
     count.
     """
     parts = {k: config[k] for k in ("task", "model", "training", "seeds")}
@@ -50,7 +50,7 @@ def run_id(config: dict[str, Any]) -> str:
 
 
 def sha256_of(path: Path) -> str:
-    """SHA-256 of a file's bytes, in hex."""
+    """Return the SHA-256 hash of a file's bytes, in hex."""
     return sha256_of_file(path)
 
 
@@ -94,7 +94,7 @@ class Run:
 
     @classmethod
     def list(cls, folder: str | os.PathLike[str] = "checkpoints") -> RunList:
-        """All runs at or below a folder, by name. Runs that cannot be opened are reported by a warning.
+        """Return all runs at or below a folder, sorted by name. A run that cannot be opened causes a warning.
 
         Notebooks show the list as a table with verdicts.
 
@@ -109,17 +109,19 @@ class Run:
         return RunList(find_runs(folder), os.fspath(folder))
 
     def model(self, step: int | Literal["last"] = "last") -> Hooked:
-        """The model at a step, another name of :meth:`load`."""
+        """Return the model at a training step; another name of :meth:`load`."""
         return self.load(step)
 
     def table(self) -> Table:
-        """The table of all measured rows of the run."""
+        """Return the table of all measured rows of the run."""
         from workbench.table import Table
 
         return Table.load(self.path)
 
     def measurements(self) -> pd.DataFrame:
-        """What is measured: one row per measurement with its steps, quantities and number of rows."""
+        """Return what has been measured: one row per measurement, with its steps, its quantities and its number of
+        rows.
+        """
         rows = self.table().sql(
             "SELECT measurement, count(DISTINCT step) AS steps, max(step) AS last_step, "
             "string_agg(DISTINCT quantity, ', ' ORDER BY quantity) AS quantities, count(*) AS rows "
@@ -128,7 +130,7 @@ class Run:
         return rows
 
     def verdict(self, step: int | Literal["last"] = "last") -> RunVerdict:
-        """The verdict at a measured checkpoint; its label is ``not measured`` if that checkpoint has none.
+        """Return the verdict at the last measured checkpoint; the label is ``not measured`` if there is none.
 
         Args:
             step: training step of the checkpoint, or an index from the end; ``last`` is the last measured one.
@@ -182,22 +184,22 @@ class Run:
 
     @property
     def steps(self) -> builtins.list[int]:
-        """Steps that have a complete checkpoint, ascending."""
+        """Return the training steps that have a complete checkpoint, ascending."""
         return checkpoint_steps(self.path)
 
     @property
     def trained_length(self) -> int:
-        """N: the longest prefix length that was supervised in training."""
+        """Return N, the longest prefix length whose answer was trained."""
         return int(self.config["training"]["trained_length"])
 
     @property
     def shortest_trained(self) -> int:
-        """The length of the shortest sequences that were trained on."""
+        """Return the length of the shortest sequences in training."""
         return int((self.config["training"].get("curriculum") or {}).get("low", 1))
 
     @property
     def ended(self) -> str:
-        """Why training ended before its last planned step, in one clause; "" if it did not.
+        """Return why training stopped before its last planned step, in one clause; "" if it did not stop early.
 
         Raises:
             RunError: if the last checkpoint's ``meta.json`` cannot be read.
@@ -207,14 +209,15 @@ class Run:
 
     @property
     def finished(self) -> bool:
-        """Whether training has ended: at its last planned step, or at an earlier stop."""
+        """Whether training has ended, at its last planned step or by early stopping."""
         return int(self.config["training"]["steps"]) in self.steps or bool(self.ended)
 
     def step_path(self, step: int) -> Path:
         return self.path / "steps" / f"{step:08d}"
 
     def meta(self, step: int) -> dict[str, Any]:
-        """The checkpoint's ``meta.json``: run, step, sha256, trained ids, versions.
+        """Return the content of a checkpoint's ``meta.json``: run, step, SHA-256 of the weights, trained position ids,
+        versions.
 
         Raises:
             RunError: if the step has no checkpoint, or if its ``meta.json`` is damaged or belongs to another step or
@@ -242,7 +245,7 @@ class Run:
         return f"{len(steps)}: {_few(steps)}" if steps else "none yet"
 
     def verify(self, step: int) -> str:
-        """The checkpoint's sha256 after comparing it with the file.
+        """Check the weights of a checkpoint against their stored SHA-256 hash, and return the hash.
 
         Raises:
             RunError: if the weights are missing or differ from ``meta.json``; see also :meth:`meta`.
@@ -266,28 +269,30 @@ class Run:
 
     @property
     def referenced(self) -> bool:
-        """Whether its weights are in other folders, which it names and never copies."""
+        """Whether the run's weights are in other folders, which ``run.json`` names. They are never copied into the
+        run.
+        """
         return "pretrained" in self.config["training"]
 
     @property
     def answered(self) -> bool:
-        """Whether it contains answers of a model behind an API, and no weights."""
+        """Whether the run contains only answers of a model behind an API, and no weights."""
         return "answers" in self.config["training"]
 
     @property
     def rows_only(self) -> str:
-        """The model whose weights are not here although its rows are; "" if the weights are here."""
+        """The name of the model whose weights are missing although its rows are here; "" if the weights are here."""
         return str(self.config.get("rows_only") or "")
 
     @property
     def weightless(self) -> str:
-        """Why nothing more can be computed with its weights here, as a clause; "" if the weights can be used."""
+        """Why the run's weights cannot be used here, as a clause; "" if they can be used."""
         if self.answered:
             return "it contains answers of a model behind an API, but no weights"
         return f"results only, as the weights of {self.rows_only} are not stored here" if self.rows_only else ""
 
     def folder(self, step: int) -> Path:
-        """The folder with the weights of a step, outside the run.
+        """Return the folder outside the run that contains the weights of a step.
 
         Raises:
             RunError: if the run names no folder for it.
@@ -298,7 +303,7 @@ class Run:
         return Path(folders[str(step)])
 
     def equal_steps(self) -> builtins.list[tuple[int, int]]:
-        """Pairs of steps whose weights are identical, which a training run should not have.
+        """Return pairs of training steps whose weights are identical, which should not happen in training.
 
         Steps whose ``meta.json`` cannot be read are left out; :meth:`meta` raises their error.
         """
@@ -316,7 +321,7 @@ class Run:
 
     @property
     def task(self) -> Task:
-        """The task, with its parameters.
+        """Return the task of the run, with its parameters.
 
         Raises:
             UntrustedCode: if its code is in a file that nobody has trusted here; call :meth:`trust` first.
@@ -327,7 +332,7 @@ class Run:
         return task_of(self.config["task"])
 
     def trust(self, file: str | os.PathLike[str]) -> Run:
-        """Allow this process to run the code of a file as the run's task. Returns the run itself.
+        """Allow this process to run the code of a file as the run's task, and return the run.
 
         Raises:
             TaskError: if the task does not come from a file, or the file cannot be read.
@@ -342,7 +347,8 @@ class Run:
         return self
 
     def load(self, step: int | Literal["last"] = "last") -> Hooked:
-        """The model at ``step``, verified; its ``loaded_from`` names the run and the step.
+        """Return the model at ``step`` after checking its weights. Its attribute ``loaded_from`` names the run and the
+        step.
 
         Args:
             step: a step that has a checkpoint, ``"last"``, or an index from the end: -1 is the last checkpoint.
@@ -451,7 +457,7 @@ class RunList(list[Run]):
 
 
 def find_runs(root: str | os.PathLike[str], problems: list[str] | None = None) -> list[Run]:
-    """All runs at or below ``root`` that can be opened, by name.
+    """Return all runs at or below ``root`` that can be opened, sorted by name.
 
     Args:
         root: a run, or a folder of runs.

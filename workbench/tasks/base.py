@@ -40,7 +40,7 @@ LABELLED_AT_ONCE = 1 << 17
 
 
 def refuse_endless(length: int | float) -> None:
-    """Raise TaskError for a length that is too long to draw sequences at.
+    """Raise an error if sequences of a length would be too long to draw.
 
     Raises:
         TaskError: for one beyond :data:`workbench.core.limits.LONGEST`.
@@ -130,43 +130,49 @@ class Task(BaseModel):
     # ---- what a model for this task must look like -------------------------------------------
     @property
     def tokens_names(self) -> tuple[str, ...]:
-        """Token names in the order of their ids. Tasks whose alphabet is a parameter override it."""
+        """Return the names of the tokens in the order of their ids. Tasks whose alphabet is a parameter override this
+        method.
+        """
         return self.vocabulary
 
     @property
     def output_names(self) -> tuple[str, ...] | None:
-        """Answer-class names, or None for a real-valued task."""
+        """Return the names of the answer classes; None for a task whose answers are real numbers."""
         return self.outputs
 
     @property
     def bos(self) -> bool:
-        """Whether sequences start with BOS."""
+        """Whether the task's sequences start with the token BOS."""
         return self.tokens_names[0] == BOS
 
     @property
     def token_counts(self) -> Int[Tensor, " token"] | None:
-        """Counts of each token in training text, by token id; None for tasks that do not read text."""
+        """Return how often each token occurs in the training text, by token id; None for tasks that do not read
+        text.
+        """
         return None
 
     @property
     def real(self) -> bool:
-        """Whether answers are real numbers rather than classes."""
+        """Whether the task's answers are real numbers rather than classes."""
         return self.output_names is None
 
     @property
     def d_vocab(self) -> int:
-        """Number of token ids, BOS included."""
+        """The number of token ids, including BOS."""
         return len(self.tokens_names)
 
     @property
     def d_vocab_out(self) -> int:
-        """Number of answer classes, or the dimension of a real answer."""
+        """The number of answer classes; for real answers, the dimension of an answer."""
         names = self.output_names
         return self.output_dim if names is None else len(names)
 
     @property
     def component_names(self) -> tuple[str, ...]:
-        """Names of the components of a vector answer: the tokens if there are as many, else numbers from 1 on."""
+        """Return the names of the components of a vector answer: the tokens, if there are as many; otherwise 1, 2, 3,
+        ...
+        """
         names = self.tokens_names[int(self.bos) :]
         if not self.real or self.d_vocab_out == 1:
             return ()
@@ -174,12 +180,14 @@ class Task(BaseModel):
 
     @property
     def right_within(self) -> str:
-        """The tolerance of a numeric answer, in words; "" for tasks that answer with classes."""
+        """Return the tolerance within which a numeric answer is correct, in words; "" for tasks that answer with
+        classes.
+        """
         return f"within {self.tolerance_:g}" if self.real else ""
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters as plain JSON data; ``make_task(task.name, **task.parameters)`` makes an equal task."""
+        """The task's parameters as plain JSON data; ``make_task(task.name, **task.parameters)`` makes an equal task."""
         return self.model_dump(mode="json")
 
     def speaks_as(self, other: Task) -> bool:
@@ -212,14 +220,17 @@ class Task(BaseModel):
     # ---- tokens that may be inserted ---------------------------------------------------------
     @property
     def neutral_tokens(self) -> tuple[int, ...]:
-        """Token ids that change no answer and no task state where :meth:`neutral_gaps` lets them be inserted.
+        """Return the ids of tokens that can be inserted into a sequence without changing any answer or task state.
+
+        Method :meth:`neutral_gaps` returns where they can be inserted. The default is ``()``: the task has no such
+        tokens.
 
         The default is ``()``: the task states no such tokens.
         """
         return ()
 
     def neutral_gaps(self, strings: Int[Tensor, "batch length"]) -> Bool[Tensor, "batch length"]:
-        """Whether neutral tokens may be inserted directly before each token of sequences without BOS.
+        """Return, for each token of sequences without BOS, whether neutral tokens may be inserted directly before it.
 
         By default they may stand before every token except the first, which some distributions fix. So the first and
         the last token stay.
@@ -230,7 +241,7 @@ class Task(BaseModel):
 
     # ---- input of theory ---------------------------------------------------------------------
     def automaton(self) -> Automaton | None:
-        """Return the finite automaton that answers as this task does; None if the task states no automaton.
+        """Return a finite automaton that computes the task's answers; None if the task provides no automaton.
 
         Its symbols are the tokens without BOS, in the order of their ids. After every sequence that the task can draw,
         its answer (see :attr:`workbench.tasks.automata.dfa.Automaton.labels`) equals that of :meth:`reference`, at all
@@ -241,7 +252,8 @@ class Task(BaseModel):
 
     @property
     def crasp_program(self) -> str | None:
-        """A C-RASP program for this map, as text or as a name in the zoo; None if the task states no program.
+        """Return a C-RASP program that computes the task's answers, as text or as a name in the zoo; None if there is
+        none.
 
         The zoo is :data:`workbench.theory.crasp.zoo.ZOO`. The program's symbols are the tokens without BOS, in the
         order of their ids.
@@ -251,27 +263,33 @@ class Task(BaseModel):
     # ---- lengths -----------------------------------------------------------------------------
     @property
     def fixed_lengths(self) -> tuple[int, ...]:
-        """Lengths at which to evaluate a model that was never trained on the task; () if N determines the lengths."""
+        """Return the lengths at which to evaluate a model that was never trained on the task; () for tasks evaluated at
+        multiples of N, the longest trained length.
+        """
         return ()
 
     def positions(self, length: int) -> int:
-        """Number of positions of a sequence of ``length`` task tokens: BOS counts."""
+        """Return the number of positions of a sequence of ``length`` task tokens; BOS, if the task has it, adds one."""
         return length + self.bos
 
     def beyond_window(self, length: int) -> bool:
-        """Whether a sequence of ``length`` has more positions than the context window of a pretrained model."""
+        """Whether a sequence of ``length`` task tokens has more positions than the context window of a pretrained
+        model.
+        """
         return False
 
     def affordable(self, length: int, wanted: int) -> int:
-        """How many of the requested sequences of a length to evaluate: all, unless the task limits the cost."""
+        """Return how many of ``wanted`` sequences of a length to evaluate: all of them, unless the task limits the
+        cost.
+        """
         return wanted
 
     def admissible(self, length: int) -> bool:
-        """Whether the task has sequences of exactly ``length`` tokens, BOS excluded."""
+        """Whether the task has sequences of exactly ``length`` tokens, not counting BOS."""
         return length >= 1
 
     def lengths(self, low: int, high: int) -> list[int]:
-        """Return the admissible lengths in ``low..high``, both included.
+        """Return the lengths from ``low`` to ``high`` (both included) at which the task has sequences, ascending.
 
         Raises:
             TaskError: if no length there is admissible, or ``high`` exceeds :data:`workbench.core.limits.LONGEST`.
@@ -283,7 +301,7 @@ class Task(BaseModel):
         return found
 
     def next_length(self, length: int | float) -> int:
-        """Return the smallest admissible length that is at least ``length``.
+        """Return the smallest length, at least ``length``, at which the task has sequences.
 
         Raises:
             TaskError: if none of the next 4096 lengths is admissible, or ``length`` exceeds
@@ -327,7 +345,7 @@ class Task(BaseModel):
     def batch(
         self, n_sequences: int, length: int, seed: int = 0, test_set: Law = "matched", trained_length: int | None = None
     ) -> Batch:
-        """Draw sequences of one length: the usual way in notebooks and scripts.
+        """Draw labelled sequences of one length. This is the usual way to draw sequences in notebooks and scripts.
 
         Args:
             n_sequences: number of sequences.
@@ -357,7 +375,10 @@ class Task(BaseModel):
         law: Law = "training",
         window: int | None = None,
     ) -> Batch:
-        """Draw blocks as :meth:`sample` does, one per generator, in order and without ``update_summary``.
+        """Draw several blocks of sequences with one random generator per block, and return them in order as one batch.
+
+        The sequences are those of :meth:`sample`, but ``update_summary`` is not computed. Several blocks are labelled
+        in one call, because labelling 64 sequences takes nearly as long as labelling a thousand.
 
         Several blocks are labelled in one call, because labelling 64 sequences takes nearly as long as labelling a
         thousand.
@@ -487,15 +508,20 @@ class Task(BaseModel):
     def coupled_ids(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> Int[Tensor, "batch pos"] | None:
-        """Return position ids that the task couples, BOS included, or None if it couples none."""
+        """Return the position ids ``[batch, pos]`` that the task itself assigns, including BOS; None if the task
+        assigns none.
+        """
         return None
 
     def prompt_of(self, length: int) -> int | None:
-        """Return :attr:`Batch.prompt`; None if the answers are not part of the sequence."""
+        """Return the number :attr:`Batch.prompt` for sequences of a length; None if the answers are not part of the
+        sequence.
+        """
         return None
 
     def answer_index(self, batch: Batch) -> Int[Tensor, " batch"] | None:
-        """Return the index on the position axis of each sequence's last answer; None if the task states none.
+        """Return, for each sequence, the index of its last answer on the position axis; None if the task does not
+        define one.
 
         By default this is ``answer_position`` of ``meta``, if the task stores that position for a single query.
         """
@@ -513,34 +539,41 @@ class Task(BaseModel):
         return None
 
     def answered(self, right: Bool[Tensor, "batch pos"], batch: Batch) -> Bool[Tensor, " batch"]:
-        """Whether each sequence counts as answered at its length, given which queries are right.
+        """Return, for each sequence, whether it counts as answered correctly, given which queries are answered
+        correctly.
 
         The last query decides. If the answer has several tokens, all of them must be right.
         """
         return right[:, -1] if batch.prompt is None else (right | ~batch.mask).all(1)
 
     def prefix_closed(self, law: Law) -> bool:
-        """Whether every prefix of a sample is a sample of the shorter length under ``law``."""
+        """Whether every prefix of a sequence from this distribution is distributed like sequences of the prefix's
+        length.
+        """
         return False
 
     @property
     def challenge_is_matched(self) -> str:
-        """A clause: why the challenge and the matched distribution are equal; "" if they differ, as they should."""
+        """Return why the challenge and the matched distribution are equal, as a clause; "" if they differ."""
         return ""
 
     # ---- distributions with few sequences ----------------------------------------------------
     @property
     def one_string_per_length(self) -> bool:
-        """Whether each length has a single sequence, under every distribution."""
+        """Whether the task has only one sequence of each length, under every distribution."""
         return False
 
     @property
     def period(self) -> int:
-        """How many of the last queries decide a sequence. Over lengths, the answers repeat with this period."""
+        """Return how many queries at the end of a sequence decide whether it is answered. Over lengths, answers repeat
+        with this period.
+        """
         return 1
 
     def support(self, law: Law, length: int, window: int | None = None) -> Support | None:
-        """Return all sequences of a distribution with their probabilities; None if they exceed :data:`MOST_LISTED`.
+        """Return all sequences of a distribution with their probabilities; None if there are more than
+        :data:`MOST_LISTED`.
+
         Args:
             law, length, window: as for :meth:`sample`, which draws from the same distribution.
         """
@@ -590,7 +623,7 @@ class Task(BaseModel):
         """
 
     def shortcuts(self, batch: Batch, window: int) -> dict[str, Float[Tensor, " batch"]]:
-        """Return the expected correctness, per sequence, of each shortcut oracle at the last query.
+        """Return the probability, per sequence, that each shortcut answers the last query correctly.
 
         - ``last_token``: the best answer to each last token;
         - ``position_only``: the best constant answer;
@@ -617,18 +650,19 @@ class Task(BaseModel):
 
     @property
     def tolerance_(self) -> float:
-        """The parameter ``tolerance`` of tasks with numeric answers; 0 for other tasks."""
+        """The largest error of a numeric answer that counts as correct; 0 for tasks that answer with classes."""
         return float(getattr(self, "tolerance", 0.0))
 
     # ---- hard sequences ----------------------------------------------------------------------
     def strata(self, batch: Batch) -> dict[str, Bool[Tensor, " batch"]]:
-        """Return which sequences belong to each stratum, for strata that are drawn by rejection."""
+        """Return, for each kind of hard sequences (*stratum*), which sequences of the batch belong to it."""
         return {}
 
     def sample_stratum(
         self, name: str, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None = None
     ) -> Batch | None:
-        """Draw sequences of one of :attr:`strata_names`: the distribution given the stratum.
+        """Draw hard sequences of one kind (a *stratum*, one of :attr:`strata_names`), distributed as in the task given
+        this kind.
 
         Args:
             name: the stratum.
@@ -649,7 +683,9 @@ class Task(BaseModel):
     def draw_stratum(
         self, name: str, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> Batch | None:
-        """Draw sequences of a stratum, by rejection unless a subclass overrides it; see :meth:`sample_stratum`."""
+        """Draw hard sequences of one kind (a *stratum*), by rejection sampling unless a subclass overrides it; see
+        :meth:`sample_stratum`.
+        """
         return by_rejection(
             lambda rows: self.sample(rows, length, generator, law, window),
             lambda drawn: self.strata(drawn)[name],
@@ -658,11 +694,14 @@ class Task(BaseModel):
         )
 
     def composition(self, length: int) -> Mapping[str, float]:
-        """Return the share of each stratum among sequences of a length; empty if some sequences are of no stratum."""
+        """Return the share of each kind of hard sequences (*stratum*) among sequences of a length; empty if some
+        sequences belong to none.
+        """
         return {}
 
     def stratum_chance(self, name: str, law: Law, length: int) -> float:
-        """Return the baseline of a stratum: the score of the constant answer that is best under the whole distribution.
+        """Return the baseline of one kind of hard sequences (*stratum*): the score, on them, of the best constant
+        answer of the whole distribution.
 
         If all sequences of a stratum have one answer, that constant is right on them. It then scores low on another
         stratum.
@@ -675,7 +714,9 @@ class Task(BaseModel):
         return self.losses(outputs, batch)[batch.mask].mean()
 
     def losses(self, outputs: Float[Tensor, "batch pos out"], batch: Batch) -> Float[Tensor, "batch pos"]:
-        """Return the loss at every position. It is meaningful where ``batch.mask`` is True."""
+        """Return the loss at every position, ``[batch, pos]``. Only values at positions where ``batch.mask`` is True
+        have a meaning.
+        """
         if self.real:
             return (outputs - batch.targets).pow(2).sum(-1)
         flat = F.cross_entropy(outputs.flatten(0, 1), batch.targets.flatten(), reduction="none")
@@ -686,7 +727,9 @@ class Task(BaseModel):
         return outputs if self.real else outputs.softmax(-1)
 
     def correct(self, outputs: Float[Tensor, "batch pos out"], batch: Batch) -> Bool[Tensor, "batch pos"]:
-        """Whether each answer is right: the argmax is the target, or all components are within ``tolerance``."""
+        """Return, at each position, whether the answer is correct: the argmax is the target, or all components are
+        within ``tolerance``.
+        """
         if self.real:
             return self._within(outputs, batch.targets)
         return outputs.argmax(-1) == batch.targets

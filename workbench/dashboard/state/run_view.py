@@ -42,7 +42,7 @@ DRAWINGS = 6000
 
 
 class Cache(Generic[T]):
-    """Values by key; the least recently used is dropped first. Several threads may use it at once."""
+    """A thread-safe cache of values by key, which drops the least recently used value first."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -64,19 +64,20 @@ class Cache(Generic[T]):
 
 
 class Kept:
-    """What all runs of a store share memory for."""
+    """The caches that all runs of a store share."""
 
     def __init__(self, frames: int = FRAMES, drawings: int = DRAWINGS) -> None:
         self.frames: Cache[Frame] = Cache(frames)
         self._drawings: Cache[Any] = Cache(drawings)
 
     def drawings(self, key: Any, make: Callable[[], T]) -> T:
-        """A drawing, or anything else small that was made of rows."""
+        """Return ``make()``, cached under ``key``: a figure, or another small object made from rows."""
         return cast(T, self._drawings(key, make))
 
 
 def read_frame(path: Path, name: str, former: Sequence[str] = ()) -> Frame:
-    """All rows of a run that count, under its name here; none where the folder has gone or cannot be read.
+    """Return all rows of a run that are shown, with the run's name in this dashboard; no rows if the folder cannot be
+    read.
 
     Args:
         path: its folder.
@@ -93,7 +94,9 @@ def read_frame(path: Path, name: str, former: Sequence[str] = ()) -> Frame:
 
 
 def log_of(path: Path) -> Frame:
-    """The training log, see :func:`workbench.runs.log.read_log`; empty where the run has gone or is damaged."""
+    """Return the training log as :func:`workbench.runs.log.read_log` does; an empty log if the run is deleted or
+    damaged.
+    """
     with aside(), isolated(lambda _: None, str(path)):  # whoever reads the folder next names it
         return Frame.of(read_log(path))
     return Frame.from_rows([], COLUMNS)
@@ -101,7 +104,8 @@ def log_of(path: Path) -> Frame:
 
 @dataclass(frozen=True)
 class RunView:
-    """One run at one moment: configuration, checkpoints, rows. Immutable; a change makes a new one.
+    """An immutable snapshot of one run: configuration, checkpoints and rows. If the run changes, a new snapshot is
+    made.
 
     Attributes:
         former: measurements whose rows are left out, because other runs have them of a newer version
@@ -124,17 +128,18 @@ class RunView:
 
     @property
     def rows_version(self) -> str:
-        """Changes whenever its rows do, or what is left out of them."""
+        """Return a text that changes whenever the run's rows change, or which of them are left out."""
         return "|".join((self.signature, *self.former))
 
     def memo(self, key: Any, make: Callable[[], T]) -> T:
-        """Cache what was made of these rows as long as the rows stay, so that moving a slider back draws nothing
-        again."""
+        """Return ``make()``, cached under ``key`` as long as the run's rows do not change, so that moving a slider back
+        draws nothing again.
+        """
         return self.kept.drawings((self.name, self.rows_version, key), make)
 
     @property
     def frame(self) -> Frame:
-        """All rows, read when first needed; an empty frame if they were deleted meanwhile."""
+        """Return all rows of the run, which are read when first needed; an empty frame if they were deleted."""
         return self.kept.frames((self.name, self.rows_version), lambda: read_frame(self.path, self.name, self.former))
 
     @cached_property
@@ -146,12 +151,12 @@ class RunView:
 
     @property
     def specs(self) -> Mapping[str, Any]:
-        """Measurement -> its spec."""
+        """Return the description (:class:`Spec`) of each measurement of the run, by name."""
         return self.brief.specs
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What of its rows is damaged and left out."""
+        """Return one sentence for each damaged part of the run's rows, which is left out."""
         return self.brief.problems
 
     @property
@@ -168,17 +173,19 @@ class RunView:
 
     @cached_property
     def trained(self) -> int:
-        """N, the longest prefix length seen in training."""
+        """Return N, the longest prefix length in training."""
         return self.run.trained_length
 
     @property
     def kind(self) -> RunKind:
-        """Trained on prefixes or evaluated in a prompt, and all that differs between the two."""
+        """Return the kind of run, trained on prefixes or evaluated in a prompt, with everything that differs between
+        the two kinds.
+        """
         return kind_of(self.config)
 
     @property
     def shortest(self) -> int:
-        """The shortest prefix length seen in training."""
+        """Return the shortest prefix length in training."""
         return int((self.config["training"].get("curriculum") or {}).get("low", 1))
 
     @property
@@ -191,7 +198,7 @@ class RunView:
 
     @property
     def gates(self) -> str:
-        """The gates of a state-space model; "" for a transformer."""
+        """Return the kind of gates of a state-space model; "" for a transformer."""
         model = self.config["model"]
         return str(model["gates"]) if model.get("architecture") == "ssm" else ""
 
@@ -201,7 +208,7 @@ class RunView:
 
     @property
     def question(self) -> str:
-        """The task as a question, or "" if the run does not state it."""
+        """Return the task as a question; "" if the run does not state it."""
         return str(self.config.get("facts", {}).get("question", ""))
 
     @property
@@ -210,69 +217,73 @@ class RunView:
 
     @property
     def positions(self) -> str:
-        """How the model encodes positions, in words."""
+        """Return the model's position encoding, in words."""
         ids = _name(self.config["model"].get("ids", "arange"))
         how = "" if ids == "arange" else f" + {ids.replace('_', ' ')}"
         return in_words(self.encoding) + how
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """Prefix lengths at which the model's accuracy was measured, ascending."""
+        """Return the prefix lengths at which the model's accuracy was measured, ascending."""
         return self.brief.lengths
 
     @property
     def measured_steps(self) -> tuple[int, ...]:
-        """Steps that have a verdict, or else any rows, ascending."""
+        """Return the training steps with a verdict, ascending; if no step has one, the steps with any rows."""
         return self.brief.steps
 
     @property
     def measured(self) -> frozenset[str]:
-        """Names of the measurements this run has rows of."""
+        """Return the names of the measurements that the run has rows of."""
         return self.brief.measured
 
     def leading(self, step: int, length: int) -> tuple[int, int] | None:
-        """Layer and head of the one head on which pages open; None = all heads."""
+        """Return layer and index of the head that pages select first; None for all heads together."""
         if not self.n_heads:
             return 0, 0
         return self.memo(("leading", step, length), lambda: self.kind.leading(self.frame, step, length))
 
     def prompt_tokens(self, step: int) -> dict[str, int]:
-        """Items of a question -> tokens of its prompt; empty for a model that was trained on the task."""
+        """Return the number of prompt tokens for each number of items; empty for a model that was trained on the
+        task.
+        """
         tokens = self.memo(("tokens", step), lambda: self.kind.prompt_tokens(self.frame, step))
         return {str(items): number for items, number in tokens.items()}
 
     @property
     def planned(self) -> int:
-        """Optimizer steps the run is to have."""
+        """Return the number of optimizer steps that the training of the run is planned to have."""
         return int(self.config["training"]["steps"])
 
     @property
     def log(self) -> Frame:
-        """Loss and accuracies as training went, see :func:`workbench.runs.log.read_log`."""
+        """Return loss and accuracies during training, see :func:`workbench.runs.log.read_log`."""
         return self.memo(("log", self.log_signature), lambda: log_of(self.path))
 
     @cached_property
     def family(self) -> str:
-        """Equal for runs that differ in nothing but their seeds."""
+        """Return a text that is equal for runs that differ only in their seeds."""
         return canonical({part: self.config.get(part) for part in ("task", "model", "training")})
 
     @cached_property
     def shown_path(self) -> str:
-        """The run folder, as short as it can be written."""
+        """Return the path of the run folder, relative if that is shorter."""
         return display_path(self.path)
 
     @property
     def typed_path(self) -> str:
-        """The run folder as the reader would type it into a command."""
+        """Return the path of the run folder, quoted for a command line."""
         return typed(self.shown_path)
 
     def measuring(self, options: str = "") -> str:
-        """The command that measures it, with these options; it names the file of a custom task as trusted."""
+        """Return the command that measures the run with the given options. For a custom task it includes the permission
+        to run the task's file.
+        """
         return f"lengthlens measure {self.typed_path}{options}{trust_option(self.config['task'])}"
 
 
 def display_path(path: Path) -> str:
-    """A path as short as it can be written from where the dashboard was started."""
+    """Return a path in its shortest form, relative to the folder in which the dashboard was started."""
     here = Path.cwd()
     for written in (path.absolute, path.resolve):  # the second asks the disk for every folder above it
         with suppress(ValueError, OSError, RuntimeError):  # RuntimeError: links in a circle
@@ -281,7 +292,10 @@ def display_path(path: Path) -> str:
 
 
 def typed(path: str | Path) -> str:
-    """A path as a shell takes it for one word and a command for no option.
+    """Quote a path so that a shell reads it as one word, and a command does not read it as an option.
+
+    Control characters, characters that reverse the direction of text, and undecodable bytes are escaped, because a
+    terminal could act upon them.
 
     What a terminal would act upon when it is pasted (control characters, text that runs backwards, bytes that are no
     text) is written out.

@@ -30,14 +30,14 @@ GROUPED = ("measurement", "quantity")
 
 @runtime_checkable
 class ToPandas(Protocol):
-    """What turns itself into a DataFrame, as a table of pyarrow does."""
+    """An object with a method that returns it as a DataFrame, such as a table of pyarrow."""
 
     def to_pandas(self) -> pd.DataFrame: ...
 
 
 @runtime_checkable
 class HasFrame(Protocol):
-    """What gives its rows as a DataFrame, as :class:`workbench.table.Table` does."""
+    """An object that returns its rows as a DataFrame, such as :class:`workbench.table.Table`."""
 
     def frame(self) -> pd.DataFrame: ...
 
@@ -60,7 +60,7 @@ class _Codes:
 
 
 class Frame:
-    """Rows: columns of one length under their names. Never changed once made.
+    """An immutable table: columns of equal length, by name.
 
     Args:
         columns: name -> one value per row.
@@ -87,7 +87,9 @@ class Frame:
 
     @classmethod
     def of(cls, rows: Rows) -> Frame:
-        """Rows of a DataFrame, of a table, or a frame itself; numbers and codes are shared, not copied."""
+        """Convert a DataFrame or a table to a frame; a frame is returned unchanged. Numbers and codes are shared, not
+        copied.
+        """
         if isinstance(rows, Frame):
             return rows
         if isinstance(rows, pa.Table):
@@ -102,18 +104,22 @@ class Frame:
 
     @classmethod
     def from_rows(cls, rows: Sequence[Mapping[str, Any]], names: Sequence[str] = ()) -> Frame:
-        """Rows given one by one, all with the keys of the first; ``names`` are its columns where there is none."""
+        """Make a frame from a list of rows that all have the keys of the first. If the list is empty, ``names`` are its
+        columns.
+        """
         listed = list(rows[0]) if rows else list(names)
         return cls({name: column([row[name] for row in rows]) for name in listed})
 
     @staticmethod
     def concat(parts: Sequence[Frame]) -> Frame:
-        """Rows of several frames below each other; a column that one lacks is empty there."""
+        """Return the rows of several frames, one frame below the other. A column that a frame lacks has missing values
+        there.
+        """
         names = list(dict.fromkeys(name for part in parts for name in part.names))
         return Frame({name: _joined([_or_empty(part, name) for part in parts]) for name in names})
 
     def to_pandas(self) -> pd.DataFrame:
-        """The same rows as a DataFrame."""
+        """Return the frame as a DataFrame."""
         made = pd.DataFrame({name: self[name] for name in self._columns})
         made.attrs = dict(self.attrs)
         return made
@@ -127,7 +133,7 @@ class Frame:
 
     @property
     def names(self) -> list[str]:
-        """Of the columns."""
+        """Return the names of the columns."""
         return list(self._columns)
 
     def __getitem__(self, name: str) -> Values:
@@ -136,20 +142,22 @@ class Frame:
         return held.texts[held.codes] if isinstance(held, _Codes) else held
 
     def row(self, index: int) -> dict[str, Any]:
-        """One row, as plain values."""
+        """Return one row as plain Python values, by column name."""
         return {name: _plain(self[name][index]) for name in self._columns}
 
     def rows(self) -> list[dict[str, Any]]:
-        """All rows, as plain values."""
+        """Return all rows as plain Python values, one dict per row."""
         names, lists = list(self._columns), [self[name].tolist() for name in self._columns]
         return [dict(zip(names, one, strict=True)) for one in zip(*lists, strict=True)]
 
     def distinct(self, name: str) -> NDArray[np.float64]:
-        """Every different number of a column, ascending; found once."""
+        """Return the different numbers of a column, ascending. The result is cached."""
         return self.kept(("distinct", name), lambda: np.unique(numbers(self[name])))
 
     def kept(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What has been found of these rows before under a key; they never change."""
+        """Return ``make()``, cached in the frame under ``key``. A frame never changes, so the cached value stays
+        valid.
+        """
         if key not in self._kept:
             self._kept[key] = make()
         found: T = self._kept[key]
@@ -157,19 +165,22 @@ class Frame:
 
     # ---- where, sort, group --------------------------------------------------------------------
     def where(self, mask: Mask | None = None, /, **equals: Any) -> Frame:
-        """Rows of a mask, or whose columns equal the given values (of a list, any of its values)."""
+        """Return the rows where a mask is true and columns equal the given values. A list of values means any of
+        them.
+        """
         found = self if mask is None else self.take(np.flatnonzero(mask))
         return found.take(found.indices(equals)) if equals else found
 
     def take(self, indices: Indices | Sequence[int]) -> Frame:
-        """Rows by position. Most columns of them are never looked at: each is taken when it is."""
+        """Return the rows with the given indices. A column is copied only when it is first used."""
         chosen = np.asarray(indices, dtype=np.intp)
         made = Frame._of(dict.fromkeys(self._columns), len(chosen), (self, chosen))
         made.attrs = self.attrs
         return made
 
     def indices(self, equals: Mapping[str, Any]) -> Indices:
-        """Where every named column equals its value, or one of a list of values; ascending.
+        """Return the indices of the rows whose columns equal the given values, ascending. A list of values means any of
+        them.
 
         Each condition is evaluated only on the rows that passed those before it. In large frames the rows of a
         measurement and of a quantity are looked up only once.
@@ -187,11 +198,16 @@ class Frame:
         return found
 
     def sort(self, *by: str) -> Frame:
-        """Ascending by columns of numbers, the first the most important; missing ones last, ties as they stood."""
+        """Return the rows sorted by numeric columns, ascending, the most important first. Missing values come last; the
+        sort is stable.
+        """
         return self.take(np.lexsort([self[name].astype(float) for name in reversed(by)]))
 
     def group(self, *by: str) -> list[tuple[tuple[Any, ...], Frame]]:
-        """Groups of rows that are equal in some columns, by those values, in the order of first appearance.
+        """Return groups of rows with equal values in the given columns: pairs of values and rows, in the order of first
+        appearance.
+
+        Missing values are None, and equal to each other.
 
         Missing values are None, and equal to each other.
         """
@@ -201,11 +217,11 @@ class Frame:
         return [(key, self.take(held)) for key, held in indices.items()]
 
     def keys(self, *by: str) -> list[tuple[Any, ...]]:
-        """Of each row its values in some columns; missing ones are None."""
+        """Return, for each row, the tuple of its values in the given columns; missing values are None."""
         return list(zip(*(_keys(self[name]) for name in by), strict=True))
 
     def repeats(self, *by: str) -> Mask:
-        """Where a row has the values of an earlier one in some columns."""
+        """Return a mask of the rows that repeat the values of an earlier row in the given columns."""
         seen: set[tuple[Any, ...]] = set()
         made = np.zeros(self._length, dtype=bool)
         for index, key in enumerate(self.keys(*by)):
@@ -215,16 +231,16 @@ class Frame:
 
     # ---- columns -------------------------------------------------------------------------------
     def with_columns(self, **values: Any) -> Frame:
-        """With some columns set: to one value, or to a value per row."""
+        """Return the frame with some columns set, each to one value or to one value per row."""
         made: dict[str, Any] = {name: _filled(value, self._length) for name, value in values.items()}
         return Frame._of(self._columns | made, self._length, self._source)
 
     def only(self, names: Iterable[str]) -> Frame:
-        """Some columns, in the order given."""
+        """Return the frame with only the given columns, in the given order."""
         return Frame._of({name: self._columns[name] for name in names}, self._length, self._source)
 
     def without(self, *names: str) -> Frame:
-        """All columns but some."""
+        """Return the frame without the given columns."""
         return self.only(name for name in self._columns if name not in names)
 
     # ---- how it is held ------------------------------------------------------------------------
@@ -255,7 +271,7 @@ Rows: TypeAlias = Frame | pd.DataFrame | ToPandas | HasFrame
 
 # ---- columns of numbers and texts ------------------------------------------------------------------
 def absent(values: Values) -> Mask:
-    """Where nothing is: NaN among numbers, None among texts."""
+    """Return a mask of the missing values: NaN among numbers, None among texts."""
     if values.dtype.kind == "f":
         return np.isnan(values)
     if values.dtype.kind == "O":
@@ -264,34 +280,34 @@ def absent(values: Values) -> Mask:
 
 
 def present(values: Values) -> Mask:
-    """Where something is."""
+    """Return a mask of the values that are not missing."""
     return ~absent(values)
 
 
 def missing(value: Any) -> bool:
-    """Whether one value of a row is nothing."""
+    """Whether a single value is missing (NaN or None)."""
     return value is None or bool(value != value)
 
 
 def is_in(values: Values, wanted: Iterable[Hashable]) -> Mask:
-    """Where one of some values stands."""
+    """Return a mask of the values that are among ``wanted``."""
     held = set(wanted)
     return np.fromiter((one in held for one in values.tolist()), dtype=bool, count=len(values))
 
 
 def numbers(values: Values) -> NDArray[np.float64]:
-    """The numbers of a column, missing ones left out."""
+    """Return the numbers of a column without its missing values."""
     found = values.astype(float)
     return cast("NDArray[np.float64]", found[~np.isnan(found)])
 
 
 def unique(values: Values) -> list[Any]:
-    """Each value once, in the order of appearance; a missing one is None."""
+    """Return each value once, in the order of appearance; missing values become None."""
     return list(dict.fromkeys(_keys(values)))
 
 
 def column(values: Iterable[Any]) -> Values:
-    """Values as a column: numbers where all are, missing ones NaN; else as they are."""
+    """Convert values to a column: to floats with NaN for missing values if all are numbers, otherwise unchanged."""
     listed = list(values)
     if listed and all(isinstance(value, bool | np.bool_) for value in listed):
         return np.array(listed, dtype=bool)
