@@ -156,7 +156,7 @@ class EffectiveAttention(Measurement):
 
 
 class ChannelValues(Observer):
-    """Values of the maps of all layers at one length.
+    """Statistics of the effective attention of all layers at one length, by channel.
 
     Args:
         model: a state-space model.

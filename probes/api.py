@@ -30,7 +30,7 @@ TARGETS: dict[str, type[ProbeMeasurement]] = {"summary": Summary, "position": Po
 
 @dataclass(frozen=True)
 class ProbeResult(Result):
-    """Rows of one model's probes, as a measurement of a run stores them.
+    """The rows of one model's probes, in the format in which a measurement of a run stores them.
 
     Attributes:
         inside: the lengths on which ``transfer`` was fitted.

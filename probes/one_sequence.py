@@ -42,7 +42,7 @@ _FITTED: OrderedDict[tuple[object, ...], Fitted] = OrderedDict()
 
 @dataclass(frozen=True)
 class Fitted:
-    """A probe at every site, or why there is none.
+    """A fitted probe at every site, or the reason why there is none.
 
     Attributes:
         probe: reads all sites at once; None with a ``problem``.

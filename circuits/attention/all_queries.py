@@ -34,7 +34,7 @@ HIDDEN = -1e4
 
 @dataclass(frozen=True)
 class ScoreBlock:
-    """Some consecutive queries, and the keys up to the last of them.
+    """The attention scores of some consecutive queries, over the keys up to the last of them.
 
     Attributes:
         queries: indices on the position axis.

@@ -16,7 +16,7 @@ At = tuple[int, int]
 
 @dataclass(frozen=True)
 class MeanEstimate:
-    """Mean of one value of one head.
+    """The mean of one statistic of one head, with its interval.
 
     Attributes:
         mean: mean over the sequences on which it is defined.

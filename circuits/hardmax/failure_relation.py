@@ -29,7 +29,7 @@ LEAST_RUNS = 5
 
 @dataclass(frozen=True)
 class Relation:
-    """The fitted relation.
+    """The fitted relation between the length at which attention softens and the length at which accuracy fails.
 
     Attributes:
         slope: c, with ``low`` and ``high`` (95 %, bootstrap over runs).

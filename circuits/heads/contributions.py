@@ -140,7 +140,7 @@ def contribution_statistics(
 
 
 class CarriedSets:
-    """The set of keys of each head of one layer, length by length, in ascending order.
+    """The set of keys of each head of one layer at each length, in ascending order, for use at longer lengths.
 
     Args:
         trained: N. Up to N, sets are the tie sets; past it, those of the longest such length are carried.
@@ -239,7 +239,7 @@ class _SplitHeads(Observer):
 
 @dataclass(frozen=True)
 class Split:
-    """One layer's output at the last query of each sequence, as two sums over keys.
+    """The attention output of one layer at the last query of each sequence, split into two sums over keys.
 
     Attributes:
         inside, outside: ``[sequence, head, d_head]`` from the set and from the rest.

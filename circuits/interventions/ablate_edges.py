@@ -35,7 +35,7 @@ Given = Rows | Callable[[], Rows] | Literal["zero"] | None
 
 @dataclass(frozen=True)
 class Edges:
-    """Edges from queries to keys, one per entry of the arrays.
+    """Edges of the attention pattern, each from a query to a key; one per entry of the arrays.
 
     Attributes:
         sequence, query, key: indices.

@@ -189,7 +189,7 @@ def noted_head(layer: int, head: int) -> str:
 
 @dataclass(frozen=True)
 class Tested:
-    """Results on set B.
+    """The results of ablating the chosen head and its control on set B.
 
     Attributes:
         head: the chosen head.
@@ -222,7 +222,8 @@ class Tested:
 
 @dataclass(frozen=True)
 class Effect:
-    """The drop of the chosen head in one mode, with the intervals of the drop and of the remaining accuracy.
+    """The accuracy drop without the chosen head for one kind of ablation, with its interval and that of the remaining
+    accuracy.
 
     Attributes:
         tested: results on set B.
@@ -245,7 +246,7 @@ class Effect:
 
     @property
     def passes(self) -> bool:
-        """Whether the lower limit is above 0 and above the drop of the control."""
+        """Whether the lower limit of the accuracy drop is above 0 and above the drop of the control."""
         return self.ends[0] > max(0.0, self.control_drop)
 
     def rows(self, place: Mapping[str, Any]) -> list[Row]:

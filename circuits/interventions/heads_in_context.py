@@ -223,7 +223,9 @@ def by_sign(clean: Shares, alone: Mapping[Head, Shares]) -> dict[str, list[Head]
 def others_of(
     readers: Sequence[Head], heads: int, rng: np.random.Generator, without: Sequence[Head] = ()
 ) -> list[Head]:
-    """Return as many other heads of the same layers, drawn at random without those in ``without``, or fewer."""
+    """Return the same number of other heads of the same layers, at random and without those in ``without``; fewer if
+    there are not enough.
+    """
     other_heads: list[Head] = []
     for layer in sorted({layer for layer, _ in readers}):
         own = {head for at, head in readers if at == layer}

@@ -25,7 +25,7 @@ PARTS = 4
 
 @dataclass(frozen=True)
 class PositionTables:
-    """Sums of one layer at one length.
+    """Sums of the attention scores of one layer at one length, by position.
 
     Attributes:
         sums: ``[2, part, head, n, n]`` scores of query i and key j, summed over the sequences of a part of a half.
@@ -45,7 +45,7 @@ class PositionTables:
 
     @property
     def size(self) -> int:
-        """Number of positions n."""
+        """The number of positions n."""
         return int(self.sums.shape[-1])
 
     @property
@@ -76,7 +76,7 @@ class PositionTables:
 
 
 class TableSums(LayerReducer[PositionTables]):
-    """Sums the scores among the last ``span`` positions of a batch of one length, BOS left out.
+    """An observer that sums attention scores among the last ``span`` positions of a batch of one length, without BOS.
 
     Args:
         batch: all its sequences.

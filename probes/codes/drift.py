@@ -48,7 +48,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Cosine:
-    """The cosine of two codes with its interval, or why it is undefined."""
+    """The cosine of two representations with its interval, or the reason why it is undefined."""
 
     value: float = np.nan
     low: float = np.nan

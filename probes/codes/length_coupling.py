@@ -53,7 +53,8 @@ OUTPUTS = -1
 
 
 class LengthCoupling(ResampledMeasurement):
-    """Measure C(n) of the logits (used) and of the residual stream (stored), and their means past and inside training.
+    """Measure how much the representation of the task state changes with length, C(n), in the logits and the residual
+    stream.
 
     The controls use shuffled labels and hashed labels in the same logits, the untrained model's logits, and codes that
     consist of only the last tokens. A code of only position has the value 1 by definition.
@@ -218,7 +219,7 @@ def centred(study: Study, outputs: Float[Tensor, "*of out"]) -> Float[Tensor, "*
 
 @dataclass(frozen=True)
 class ComparedCode:
-    """An activation whose code is compared over lengths.
+    """An activation whose representation of the task state is compared over lengths.
 
     Attributes:
         fields: columns that its rows share.

@@ -87,7 +87,9 @@ class DescriptionLength(ResampledMeasurement):
     factors: RealFactors = (1.0, 4.0)
 
     def finish(self, study: Study) -> list[Row]:
-        """Return code lengths of all layers, with those of shuffled and hashed labels and of the untrained model."""
+        """Return the description lengths of all layers, with those of shuffled and hashed labels and of the untrained
+        model.
+        """
         lengths = exact_multiples(study.grid, study.task, self.factors)
         self._rows = {n: self.rows[n] for n in lengths if n in self.rows}
         if not self.rows:

@@ -44,7 +44,8 @@ SUREST = PRECISION / 4
 
 @dataclass(frozen=True)
 class Code:
-    """The online code of one labelling of the rows, in their order.
+    """The code length of labels that are transmitted one after another, with a probe fitted to the earlier ones (online
+    code).
 
     Attributes:
         bits: bits of each row.

@@ -61,7 +61,7 @@ class Eraser:
 
     @property
     def rank(self) -> int:
-        """Number of erased functionals."""
+        """The number of erased dimensions."""
         return len(self.proj_right)
 
     @property
@@ -85,7 +85,7 @@ class Eraser:
 
 @dataclass(frozen=True)
 class Whitened:
-    """Activations of the fitting rows, with the eigenvectors of their covariance.
+    """Activations of the sequences on which an eraser is fitted, with the eigenvectors of their covariance.
 
     Attributes:
         mean: their mean.
@@ -103,7 +103,7 @@ class Whitened:
 
     @staticmethod
     def of(x: Float[Tensor, "row d"]) -> Whitened:
-        """Centre and decompose.
+        """Centre activations and decompose their covariance.
 
         Raises:
             ValueError: for activations that are not finite, or that do not vary.

@@ -54,7 +54,7 @@ FEWEST = 16
 
 @dataclass(frozen=True)
 class ErasureArm:
-    """One edit: the concept, what happens to it, and how the eraser was fitted."""
+    """One erasure: the concept, whether it is erased or kept, and how the eraser was fitted."""
 
     target: str
     mode: str

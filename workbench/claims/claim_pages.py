@@ -55,7 +55,7 @@ def write_pages(folder: Path) -> None:
 
 
 def index_page(suites: Sequence[Suite], evidence: Mapping[str, Evidence]) -> str:
-    """One table of all claims, with counts."""
+    """Return the page with one table of all claims and their counts."""
     verdicts = {claim.id: judge_stored(claim, evidence) for suite in suites for claim in suite.claims}
     labels = [label for label in LABELS if any(judgement.verdict == label for judgement in verdicts.values())]
     lines = [
@@ -211,7 +211,7 @@ def _surprises(suites: Sequence[Suite], evidence: Mapping[str, Evidence]) -> lis
 
 
 def suite_page(suite: Suite, evidence: Mapping[str, Evidence]) -> str:
-    """Everything about the claims of one suite."""
+    """Return the page with everything about the claims of one group."""
     verdicts = [judge_stored(claim, evidence) for claim in suite.claims]
     lines = [
         f"# {suite.title}",

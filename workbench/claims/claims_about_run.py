@@ -21,7 +21,7 @@ def describe(
     source: Mapping[str, str] | None = None,
     architecture: str = "transformer",
 ) -> dict[str, Any]:
-    """What theory predicts for a run, and the claims that are about runs like it.
+    """Return what theory predicts for a run, and the claims that concern runs like this one.
 
     Args:
         task, parameters, positions, ids, source, architecture: see
@@ -44,7 +44,7 @@ def describe(
 def claims_about(
     task: str, parameters: Mapping[str, Any], positions: Named, ids: str, architecture: str
 ) -> list[dict[str, str]]:
-    """The claims one of whose cells has this task, these positions and this kind of model, in the order of the suites.
+    """Return the claims with a configuration of this task, these positions and this kind of model.
 
     A cell need not have the run's lengths, width, steps or seeds. The run need not be one of the claim's own runs.
 

@@ -225,7 +225,7 @@ def item_text(item: str) -> str:
 
 
 def condition_text(condition: Condition) -> str:
-    """A condition in words."""
+    """Return a condition of a claim in words."""
     parts = []
     if condition.near is not None:
         within = f" within {condition.near:g}" if condition.near else ""
@@ -285,7 +285,7 @@ REASONS = (
 
 
 def reason_text(why: str) -> str:
-    """Why a verdict is as it is, in words."""
+    """Return the reason for a verdict on a claim, in words."""
     return _replaced(why, REASONS)
 
 
@@ -376,5 +376,5 @@ def prose(text: str) -> str:
 
 
 def prediction_text(claim: Claim) -> str:
-    """What is claimed, in a sentence that stands by itself."""
+    """Return what is claimed, in a sentence that can be read without the rest of the page."""
     return prose(CLAIMED.get(claim.id, claim.prediction))

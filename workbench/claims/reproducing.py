@@ -36,7 +36,7 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Plan:
-    """What a call of the command has to do.
+    """The work that a call of ``lengthlens reproduce`` has to do.
 
     Attributes:
         claims: all requested claims, with their suites.
@@ -58,13 +58,13 @@ class Plan:
 
     @property
     def minutes(self) -> float:
-        """CPU minutes of what is missing, roughly."""
+        """Return roughly how many CPU minutes the missing results take."""
         exact = sum(claim.minutes for claim in self.missing if not claim.cells)
         return exact + sum(run.cell.seconds for run in self.runs) / 60
 
 
 def plan(claims: Sequence[tuple[Suite, Claim]], folder: Path, seeds: int | None = None, again: bool = False) -> Plan:
-    """What is missing of some claims, by the tables in a folder.
+    """Return which results of some claims are missing, according to the tables in a folder.
 
     Args:
         claims: them.
@@ -96,7 +96,7 @@ def reproduce(
     tell: Tell = lambda line: None,
     workers: Workers | None = None,
 ) -> Plan:
-    """Compute what is missing, write the tables and the pages.
+    """Compute missing results, and write the tables and the pages.
 
     Args:
         todo: from :func:`plan`.
@@ -159,7 +159,7 @@ def store_trained_rows(claims: Sequence[Claim], runs: RunTable, folder: Path, ag
 
 
 def reduce_runs(claim: Claim, runs: RunTable) -> tuple[tuple[Row, ...], int, bool]:
-    """The rows of a trained claim from those of its runs; its version; and whether no run is missing."""
+    """Return the rows of a claim from those of its trained models, their version, and whether no run is missing."""
     whole = not missing_runs(planned_runs(claim.cells), runs)
     return (tuple(_function(claim)(claim, runs, **claim.arguments)) if whole else ()), claim.version, whole
 
@@ -178,13 +178,15 @@ def _function(claim: Claim) -> Callable[..., list[Row]]:
 
 
 def store_rows(claim: Claim, rows: Sequence[Row], folder: Path, complete: bool = True, again: bool = False) -> None:
-    """Write a claim's rows into the table, in place of those that it had."""
+    """Write a claim's rows into the table, in place of its earlier rows."""
     new_rows = {claim.id: Evidence(tuple(rows), claim.version, complete)}
     write_table(folder, every_claim(), with_dates(read_evidence(folder), new_rows, again))
 
 
 def differences(before: Evidence, after: Evidence) -> int:
-    """In how many rows two computations of a claim differ by more than rounding, or in rows that only one has."""
+    """Count the rows in which two computations of a claim differ by more than rounding, or which only one of them
+    has.
+    """
     pairs = list(zip_longest(before.rows, after.rows))
     return sum(old is None or new is None or not _alike(old, new) for old, new in pairs)
 

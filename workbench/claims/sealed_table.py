@@ -27,7 +27,7 @@ def write_sealed(folder: Path, name: str, table: pa.Table) -> None:
 
 
 def read_sealed(path: Path, kind: str, columns: Sequence[str]) -> pa.Table | None:
-    """Some columns of a table that :func:`write_sealed` wrote; None where there is no file.
+    """Return some columns of a table that :func:`write_sealed` wrote; None if the file does not exist.
 
     Args:
         path: the file.

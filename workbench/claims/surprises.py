@@ -74,7 +74,9 @@ SURPRISES = (
 def current_surprises(
     claims: Mapping[str, Claim], evidence: Mapping[str, Evidence]
 ) -> list[tuple[Surprise, str, Sequence[Row]]]:
-    """The surprises whose rows exist and have the assumed verdict, each with its text and the rows of its figure."""
+    """Return the surprising results whose rows exist and have the assumed verdict, each with its text and the rows of
+    its figure.
+    """
     surprises: list[tuple[Surprise, str, Sequence[Row]]] = []
     for surprise in SURPRISES:
         claim = claims.get(surprise.claim)
@@ -87,7 +89,7 @@ def current_surprises(
 
 
 def paragraph(surprise: Surprise, rows: Sequence[Row], judgement: Judgement) -> str:
-    """The text with the numbers of its rows."""
+    """Return the text about a surprising result, with the numbers of its rows inserted."""
     spans = {name: span([row for row in rows if row.quantity == name]) for name in surprise.published}
     return surprise.template.format(**spans, fitted=f"{judgement.fitted} of {judgement.seeds} seeds fitted")
 
@@ -101,7 +103,7 @@ def span(rows: Sequence[Row]) -> str:
 
 
 def short(value: float) -> str:
-    """To two decimals, with a sign that is a minus."""
+    """Format a number with two decimals and a true minus sign."""
     return f"{value:.2f}".replace("-", "\u2212")
 
 

@@ -30,7 +30,7 @@ MOST_LINES = 8
 
 @dataclass(frozen=True)
 class Plotted:
-    """A drawn quantity.
+    """A drawn figure of a quantity.
 
     Attributes:
         figure: the figure.
@@ -48,7 +48,7 @@ class Plotted:
 def plotted(
     folder: Path, quantity: str, measurement: str | None, over: Axis | None, step: int | None, length: int | None
 ) -> Plotted:
-    """A quantity of the run in a folder, or of the runs below it.
+    """Draw a quantity of the run in a folder, or of the runs below this folder.
 
     Args:
         folder: a run or a folder of runs.

@@ -27,7 +27,7 @@ PARTS = ("task", "model", "training", "seeds")
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """One of the runs that are compared, at its last measured step.
+    """One of the compared runs, at its last measured step.
 
     Attributes:
         run: it.
@@ -46,7 +46,7 @@ class ComparedRun:
     step: int
 
     def row(self) -> dict[str, Any]:
-        """Its row of :data:`~workbench.cli.output.table_kinds.COMPARED`."""
+        """Return the run's row of :data:`~workbench.cli.output.table_kinds.COMPARED`."""
         return {
             "run": self.name,
             "path": str(self.folder),
@@ -58,7 +58,7 @@ class ComparedRun:
 
 
 def opened(folders: list[Path]) -> list[ComparedRun]:
-    """The runs in these folders, each at its last measured step.
+    """Return the runs in some folders, each at its last measured step.
 
     Raises:
         RunError: if a folder is not a run.
@@ -88,7 +88,9 @@ def opened(folders: list[Path]) -> list[ComparedRun]:
 
 
 def difference_frame(a: ComparedRun, b: ComparedRun, law: str) -> Frame | None:
-    """Accuracy of A minus that of B on one test set over prefix length; None where they share no length."""
+    """Return the accuracy of run A minus that of run B on one test set over prefix length; None if they share no
+    length.
+    """
     frame_a, frame_b = (Frame.of(one.rows.assign(run=one.name)) for one in (a, b))
     try:
         return over_length_difference(
@@ -140,7 +142,7 @@ def is_significant(row: Mapping[str, Any]) -> bool:
 
 
 def sentences(a: ComparedRun, b: ComparedRun) -> list[str]:
-    """How the accuracies of two runs compare, one sentence per test set, as on the Compare page."""
+    """Return one sentence per test set that compares the accuracies of two runs, as on the Compare page."""
     found = []
     for law in (MATCHED, CHALLENGE):
         frame = difference_frame(a, b, law)

@@ -22,7 +22,7 @@ Made = TypeVar("Made", bound=BaseModel)
 
 
 def construct(cls: type[Made], values: Mapping[str, Any], what: str, error: type[LensError]) -> Made:
-    """An instance of ``cls`` with the given fields.
+    """Make an instance of ``cls`` from plain data, or raise ``error`` with a sentence on the first invalid field.
 
     Args:
         cls: the config.

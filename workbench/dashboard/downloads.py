@@ -60,17 +60,17 @@ class Unknown(LookupError):
 
 @runtime_checkable
 class Computed(Protocol):
-    """A panel whose data are computed for it; its methods raise NotComputed where they cannot be had."""
+    """A panel whose data are computed on request; its methods raise NotComputed if that is not possible."""
 
     id: str
     title: str
     size: tuple[int, int]
 
     def rows(self, context: Context, run: RunView, cursor: Cursor, asked: Mapping[str, str]) -> pd.DataFrame:
-        """What it shows, as rows."""
+        """Return the displayed data as rows."""
 
     def draw(self, context: Context, run: RunView, cursor: Cursor, asked: Mapping[str, str], theme: Theme) -> go.Figure:
-        """Its figure."""
+        """Return the figure of the panel."""
 
     def snippet(self, run: RunView, cursor: Cursor, asked: Mapping[str, str]) -> str:
         """Python that computes and draws the same."""
@@ -85,16 +85,16 @@ class Free(Protocol):
     size: tuple[int, int]
 
     def rows(self, context: Context, asked: Mapping[str, str]) -> pd.DataFrame:
-        """What it shows, as rows."""
+        """Return the displayed data as rows."""
 
     def figure(self, context: Context, asked: Mapping[str, str], theme: Theme, size: int) -> go.Figure:
-        """Its figure."""
+        """Return the figure of the panel."""
 
     def code(self, context: Context, asked: Mapping[str, str]) -> str:
         """Python that draws the same."""
 
     def where(self, asked: Mapping[str, str]) -> str:
-        """What its picture is of, beyond its title."""
+        """Return what the picture shows in addition to its title."""
 
 
 def connect(server: Flask, context: Context) -> None:
@@ -134,17 +134,17 @@ def connect(server: Flask, context: Context) -> None:
 
 
 def file_name(*parts: str) -> str:
-    """What a browser saves something under: its parts with hyphens between, in plain characters."""
+    """Return the name under which a browser saves a file: its parts joined by hyphens, in plain characters."""
     return re.sub(r"[^\w.-]+", "-", "-".join(parts))
 
 
 def panels() -> dict[str, Any]:
-    """Every panel of every page, by its id."""
+    """Return every panel of every page, by its id."""
     return {panel.id: panel for page in PAGES for panel in page.panels}
 
 
 def answer(context: Context, name: str, kind: str, search: str, theme: str = "light") -> Response:
-    """One export.
+    """Return the HTTP response with one exported file.
 
     Raises:
         Unknown: for a run, panel or format that does not exist.
@@ -171,7 +171,7 @@ def answer(context: Context, name: str, kind: str, search: str, theme: str = "li
 
 
 class Export:
-    """One panel at one address, whichever kind of panel it is.
+    """One panel at one address, of any kind of panel, for download.
 
     Raises:
         Unknown: if the panel is about a run, and there is none of that name.
@@ -192,7 +192,7 @@ class Export:
         self.file = file_name(*([self.run.name] if self.run else []), panel.id)
 
     def rows(self) -> pd.DataFrame:
-        """Exactly what is drawn."""
+        """Return exactly the rows that are drawn."""
         if isinstance(self.panel, Panel):
             return self.panel.data(self.at)
         found: pd.DataFrame = self.panel.rows(*self._given())
@@ -208,7 +208,7 @@ class Export:
         return code
 
     def picture(self, theme: Theme, paper: Column | None = None) -> dict[str, Any]:
-        """The figure with what a picture must state itself: title, slice, run, and selected step and length.
+        """Return the figure with everything that a picture must state: title, run, selected step and length.
 
         Args:
             theme: light or dark.
@@ -236,7 +236,7 @@ class Export:
         return self.context, self.asked
 
     def caption(self) -> str:
-        """What its rows are of, in one line."""
+        """Return what the rows are about, in one line."""
         return f"{self.panel.title} \u00b7 {self._where()}"
 
     def _figure(self, theme: Theme, line: bool = True) -> go.Figure:
@@ -299,7 +299,7 @@ def _harmless(value: Any) -> Any:
 
 
 def to_pdf(export: Export) -> bytes:
-    """The figure for a paper, in the width that its address gives, printed to PDF by Chromium."""
+    """Print the figure to PDF by Chromium, in the width that its address gives."""
     column = export.asked.get("paper", "single")
     picture = export.picture("light", column if is_column(column) else "single")
     with aside():  # it takes seconds, and readers who move a slider go first
@@ -307,7 +307,7 @@ def to_pdf(export: Export) -> bytes:
 
 
 def to_parquet(rows: pd.DataFrame) -> bytes:
-    """Rows as Parquet, each column of one type: one that mixes several is written as text."""
+    """Return rows as Parquet. A column that mixes several types is written as text."""
     texts = {}
     for name in rows:
         kinds = {type(value) for value in rows[name].dropna()} if rows[name].dtype == object else set()

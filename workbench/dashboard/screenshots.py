@@ -37,7 +37,7 @@ SETTLED = (
 
 @contextmanager
 def served(root: Path) -> Iterator[str]:
-    """The dashboard on a free port of this machine, as long as the block runs; gives its address.
+    """Run the dashboard on a free port of this machine during the ``with`` block, and give its address.
 
     What theory expects of the runs is known before: pages show it from the start.
     """

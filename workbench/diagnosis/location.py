@@ -45,7 +45,7 @@ FRESH = 8
 
 @dataclass(frozen=True)
 class BlockReading:
-    """Balanced accuracies of probes of the last row after one block.
+    """Balanced accuracies of probes on the residual stream at the last position, after one block.
 
     Attributes:
         layer: index of the block.
@@ -70,7 +70,7 @@ class BlockReading:
 
 @dataclass(frozen=True)
 class HeadReading:
-    """One head whose last query reads only the answer's key.
+    """The effect of making the last query of one head attend only to the key of the answer.
 
     Attributes:
         layer, head: indices of the head.
@@ -103,7 +103,7 @@ class HeadReading:
 
 @dataclass(frozen=True)
 class Blind:
-    """What label-free interventions show about a location.
+    """What label-free interventions show about the location of the error.
 
     Attributes:
         passed: families that recover enough.
@@ -215,7 +215,9 @@ def crossed(x: Float[Tensor, "row d"], y: NDArray[np.int64], classes: int, ranks
 
 
 def ranked(x: Float[Tensor, "row d"], among: Float[Tensor, "other d"]) -> Float[Tensor, "row d"]:
-    """Return the rank of each value among those of its dimension, from -1/2 to 1/2; ties share the middle rank."""
+    """Return the rank of each value among the values ``among`` of its dimension, from -1/2 to 1/2; ties share the
+    middle rank.
+    """
     values, ordered = x.T.contiguous(), among.sort(0).values.T.contiguous()
     below = torch.searchsorted(ordered, values) + torch.searchsorted(ordered, values, right=True)
     return (below.T / (2 * len(among)) - 0.5).to(x)

@@ -180,7 +180,7 @@ QUANTITIES = (
 
 
 class Diagnosis(Measurement):
-    """Diagnose why a model fails past its training length.
+    """Diagnose why a model fails beyond N, the longest trained length.
 
     Args:
         factors: diagnosed lengths, as multiples of the longest trained one.
@@ -232,7 +232,7 @@ class Diagnosis(Measurement):
 
 
 class Diagnosed:
-    """The sequences, the model's answers at N and the trials, shared by all lengths of one checkpoint.
+    """The sequences, the model's answers at N, and tried interventions, shared by all lengths of one checkpoint.
 
     Args:
         settings: the measurement.
@@ -469,7 +469,7 @@ def diagnose(
     seed: int = 0,
     **settings: Any,
 ) -> Result:
-    """Diagnose why a model fails past its training length, without a run; see :class:`Diagnosis`.
+    """Diagnose why a model fails beyond N, the longest trained length, for a model in memory; see :class:`Diagnosis`.
 
     Args:
         model: any model with TransformerLens's hook names.

@@ -42,7 +42,8 @@ KILLED = (
 
 
 class Dask:
-    """Runs jobs on the workers of a running Dask cluster, as many at once as their threads and memory allow.
+    """An executor that runs jobs on the workers of a running Dask cluster, as many at once as their threads and memory
+    allow.
 
     Args:
         address: the scheduler's, e.g. ``tcp://10.0.0.1:8786``.
@@ -75,7 +76,7 @@ class Dask:
         on_done: Callable[[int, Result | Failure], None] | None = None,
         memory_per_worker: int | None = None,
     ) -> list[Result | Failure]:
-        """See :meth:`Executor.map <workbench.jobs.executors.Executor.map>`.
+        """Run the jobs as :meth:`Executor.map <workbench.jobs.executors.Executor.map>` does.
 
         If the map ends early (Ctrl-C, or ``on_done`` raises), running jobs receive SIGTERM, at which training saves its
         state. The map then waits for them.

@@ -35,7 +35,7 @@ LOOKED_AT = 20
 
 
 class ClusterError(LensError):
-    """A cluster that cannot be used, or whose connection is lost. The message names the scheduler's address."""
+    """Raised for a cluster that cannot be used, or whose connection ends. The message names the scheduler's address."""
 
 
 def require_address(address: str) -> None:
@@ -72,7 +72,7 @@ class Scheduler:
         return bool(self.client.status != "running")
 
     def workers(self) -> dict[str, Mapping[str, Any]]:
-        """The scheduler's information on its running workers, by address.
+        """Return the scheduler's information on its running workers, by address.
 
         Raises:
             ClusterError: if it does not answer.
@@ -251,7 +251,8 @@ def _silent() -> Iterator[None]:
 
 @contextmanager
 def marker_files(folders: Sequence[Path]) -> Iterator[dict[str, str]]:
-    """Hidden files in some folders, with their content. A worker that reads them unchanged has access to the folders.
+    """Write hidden files to some folders, and give their content. A worker that reads the files unchanged has access to
+    the folders.
 
     Raises:
         StorageError: if a folder cannot be written.
@@ -271,7 +272,7 @@ def marker_files(folders: Sequence[Path]) -> Iterator[dict[str, str]]:
 
 
 def looker() -> Callable[[Mapping[str, str]], tuple[dict[str, str], list[str]]]:
-    """A function for a worker that returns its versions and the marks that it cannot read.
+    """Return a function that a worker runs: it returns the worker's versions and the marker files that it cannot read.
 
     The function is defined here so that cloudpickle sends its code. A name in this package would not help a worker that
     does not have the package.

@@ -47,7 +47,7 @@ class Processes:
         self.retries = retries
 
     def check(self) -> None:
-        """See :meth:`Executor.check <workbench.jobs.executors.Executor.check>`."""
+        """Check requirements as :meth:`Executor.check <workbench.jobs.executors.Executor.check>` does."""
 
     def map(
         self,
@@ -57,7 +57,7 @@ class Processes:
         on_done: Callable[[int, Result | Failure], None] | None = None,
         memory_per_worker: int | None = None,
     ) -> list[Result | Failure]:
-        """See :meth:`Executor.map <workbench.jobs.executors.Executor.map>`.
+        """Run the jobs as :meth:`Executor.map <workbench.jobs.executors.Executor.map>` does.
 
         cloudpickle sends the function, the jobs and the results, so that lambdas and functions of a notebook work. If
         the map ends early (KeyboardInterrupt or another error), the workers are killed.

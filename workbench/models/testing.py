@@ -64,7 +64,9 @@ def check_encoding(encoding: Encoding | type[Encoding]) -> tuple[str, ...]:
 
 # ---- what is tried ----------------------------------------------------------------------------------
 def small_model(encoding: Encoding, seed: int = 0, **fields: Any) -> HookedTransformer:
-    """A model in float64 whose parameters all differ from their initial values, so that a forgotten parameter shows."""
+    """Return a small float64 model in which every parameter differs from its initial value. A test then notices a
+    forgotten parameter.
+    """
     sizes = {"d_vocab": 5, "d_vocab_out": 3, "n_layers": 2, "d_model": 16, "n_heads": 2, "n_ctx": 4 * POS}
     cfg = ModelConfig(**{**sizes, "positions": encoding, "initializer_range": 0.5, **fields})
     model = HookedTransformer(cfg, seed=seed)

@@ -21,7 +21,7 @@ WIDTHS = {"F64": "<f8", "F32": "<f4", "F16": "<f2"}
 
 
 def run_problems(run: Run) -> list[str]:
-    """Every problem of a run, as a sentence each that names the file or the checkpoint.
+    """Return every problem of a run: one sentence each, which names the file or the checkpoint.
 
     - The run's id must be the hash of its ``run.json``.
     - Checkpoint files must agree with their ``meta.json``, which must be of this run and step. Weights must be finite

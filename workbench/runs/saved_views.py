@@ -34,7 +34,7 @@ class ViewError(LensError, ValueError):
 
 @dataclass(frozen=True)
 class SavedView:
-    """One view.
+    """A saved view: a name and a link to a page.
 
     Attributes:
         name: the displayed name.

@@ -44,7 +44,7 @@ RUNS = pa.schema(
 
 
 def describe_run(name: str, path: Path, config: Mapping[str, Any]) -> dict[str, Any]:
-    """The row of one run.
+    """Return the row of one run in the table of runs.
 
     ``steps`` is the planned number of steps, and ``last_step`` that of the newest checkpoint. ``ended`` is the reason
     why training ended earlier than planned, or empty. ``low`` is the shortest prefix length of the curriculum and

@@ -57,7 +57,7 @@ def regular_rows(language: Automaton, half: int) -> int:
 
 @dataclass(frozen=True)
 class Growth:
-    """How the number of rows grows with the half length.
+    """How the number of distinct rows of a communication matrix grows with half the length.
 
     Attributes:
         halves: N, ascending.

@@ -8,7 +8,8 @@ import numpy as np
 
 
 def planned_steps(steps: int, log: int, linear: int, at: Iterable[int] = ()) -> list[int]:
-    """Step 0, ``log`` log-spaced and ``linear`` evenly spaced steps, the steps in ``at``, and the last one, ascending.
+    """Return the steps at which checkpoints are saved, ascending: 0, ``log`` log-spaced and ``linear`` evenly spaced
+    ones, ``at``, and the last.
 
     Log-spaced steps cover the early changes, which are the most frequent; evenly spaced steps cover the late ones.
     """

@@ -44,7 +44,7 @@ class EarlyStop(BaseModel):
         return len(streak) >= self.patience
 
     def reason(self, lengths: Sequence[int], streak: Sequence[int]) -> str:
-        """Why training ended, in one clause."""
+        """Return why training stopped, in one clause."""
         where = f"length{'s' * (len(lengths) > 1)} {', '.join(map(str, lengths))}"
         checks = f"{len(streak)} check{'s' * (len(streak) > 1)} in a row, {self.every:,} steps apart"
         return f"accuracy was at least {self.accuracy:g} at {where} in {checks}, up to step {streak[-1]:,}"

@@ -16,8 +16,8 @@ from workbench.training.errors import TrainingError
 
 
 class IdSchedule(BaseModel):
-    """Which id sampler gives the position ids of each update. The last one is the model's own, which all evaluation
-    uses.
+    """The id samplers that assign position ids during training, one after another. The last is the model's own, which
+    evaluation uses.
 
     Example: the model's own sampler is ``pose``, ``values`` is ``[arange]``, and ``over`` is 70 % of the steps. Then
     the last 30 % of training use PoSE, instead of all of it (cf. Golowich et al. 2025, 2502.16792). ``arange`` counts

@@ -26,7 +26,7 @@ NAME = "resume.safetensors"
 
 @dataclass
 class State:
-    """Progress of a training run, without its tensors.
+    """The progress of a training run, without its tensors.
 
     Attributes:
         step: updates done.
@@ -43,7 +43,7 @@ class State:
     scores: dict[str, float | None] = field(default_factory=dict)
 
     def see(self, ids: torch.Tensor) -> None:
-        """Record the position ids of one batch."""
+        """Record which position ids occurred in one batch."""
         low, high = (int(end) for end in ids.aminmax())
         # Soon every id has been seen, and this is all that a step costs.
         if not any(first <= low and high <= last for first, last in self.seen):
@@ -71,7 +71,7 @@ def merged(parts: list[list[int]]) -> list[list[int]]:
 
 
 def save_state(folder: Path, run: str, model: nn.Module, optimizer: torch.optim.Optimizer, state: State) -> None:
-    """Write the one resume file, sealed and atomically."""
+    """Write the file from which training can resume. A reader sees the old file or the complete new one."""
     names = {id(p): name for name, p in model.named_parameters()}
     tensors = {f"model.{k}": v.detach().contiguous() for k, v in model.state_dict().items()}
     for parameter, slots in optimizer.state.items():

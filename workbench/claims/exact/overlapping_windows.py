@@ -22,7 +22,7 @@ ROUNDING = 1e-12
 def distance_of_blocks(
     weights: NDArray[np.float64], off: NDArray[np.float64], blocks: list[int]
 ) -> NDArray[np.float64]:
-    """Norm of the mean of some blocks' distances from the point, which is the distance of their mean from it."""
+    """Return the distance of the mean over some blocks from a point."""
     shares = weights[:, blocks] / weights[:, blocks].sum(1, keepdims=True)
     return np.asarray(np.linalg.norm((shares[:, :, None] * off[:, blocks]).sum(1), axis=1))
 
@@ -95,7 +95,7 @@ def _entry(rng: np.random.Generator) -> NDArray[np.int64]:
 
 
 def changed_chain(chain: Chain, rng: np.random.Generator) -> Chain:
-    """The same chain with one other step."""
+    """Return the chain with one step changed."""
     step = chain.step.copy()
     step[tuple(rng.integers(0, step.shape[:2]))] = _entry(rng)
     return replace(chain, step=step)

@@ -39,7 +39,7 @@ def labelled_in(key: str) -> bool:
 
 
 def is_quasi_aperiodic(language: Automaton) -> bool:
-    """In AC0, for a regular language: no group among words of one length (Barrington et al. 1992)."""
+    """Whether a regular language is in AC0: words of one length never form a group (Barrington et al. 1992)."""
     monoid = syntactic_monoid(language)
     assert monoid is not None
     for x in stable_semigroup(monoid).tolist():

@@ -27,7 +27,7 @@ Gap = tuple[int, Content]
 
 
 def counterexample(dropped: str):  # type: ignore[no-untyped-def]
-    """The counterexample of proposition C.3 that drops one assumption."""
+    """Return the counterexample of proposition C.3 that drops one assumption."""
     return next(case for case in counterexamples(TRAINED) if case.dropped == dropped)
 
 
@@ -130,7 +130,7 @@ class RandomClass:
         return RandomClass(local, true, values, tuple(hypotheses), noise, noisy)
 
     def loss(self, hypothesis: LocalClass, length: int) -> Fraction:
-        """Expected distance of a hypothesis from the answer at one length, exactly."""
+        """Return the expected distance of a hypothesis from the answer at one length, as an exact fraction."""
         clean = _mean_distance(hypothesis, {pair: self.values[pair[1]] for pair in self.planted}, length)
         if not self.noise:
             return clean

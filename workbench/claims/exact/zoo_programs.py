@@ -25,7 +25,9 @@ def wrong_on_ties(compiled: Compiled, length: int) -> bool:
 
 
 def differing_prefixes(case: Case, strings: NDArray[np.int64]) -> tuple[float, None, None, None, int]:
-    """Prefixes answered otherwise, and how many prefixes there are, as a row's last fields."""
+    """Count the prefixes that a program answers differently, and all prefixes, and return both as a row's last
+    fields.
+    """
     compiled = compile(case.program, strings.shape[1])
     answers, right = compiled.evaluate(strings), evaluate(case.program, strings)
     wrong = sum(int((answers[name] != right[name]).sum()) for name in right)

@@ -65,7 +65,7 @@ def _claim_without(number: str, assumption: str) -> Callable[[Computation], Comp
     settled="the threshold",
 )
 def errors_of_spoilt_learners() -> list[Row]:
-    """For every learnt function of a class that is not the true one, the error on the point mass that exposes it.
+    """Return, for every wrong function that can be learnt from a class, the error on the point mass that exposes it.
 
     Distributions up to L are arbitrary; beyond L all mass is on one string on which the two functions differ.
     """
@@ -94,7 +94,9 @@ def errors_of_spoilt_learners() -> list[Row]:
     minutes=0.2,
 )
 def heads_are_one_sparse() -> list[Row]:
-    """Largest difference between a head of a model and h_{g0, g1} with its scores as g0, over random heads."""
+    """Return the largest difference between an attention head and h_{g0, g1} with the head's scores as g0, over random
+    heads.
+    """
     import torch
 
     from workbench.models import HookedTransformer, ModelConfig
@@ -146,7 +148,7 @@ def without_locality() -> list[Row]:
 
 @_claim_without("SE04", "relative positions")
 def without_relative_positions() -> list[Row]:
-    """Losses of the hypothesis that changes its answer after position L."""
+    """Return the losses of the hypothesis that changes its answer after position L."""
     from workbench.claims.exact.sparse_classes import TRAINED, counterexample_rows
 
     return counterexample_rows("relative positions", lambda n: Fraction(n - TRAINED, n - TRAINED + 1))
@@ -273,7 +275,7 @@ def losses_of_noisy_minimisers() -> list[Row]:
     note="a description: L = L_local leaves the largest distance untrained; from 2 L_local on none failed here",
 )
 def failures_by_trained_length() -> list[Row]:
-    """The same with L from L_local to 4 L_local: how many of the minimisers then fail."""
+    """Return how many minimisers of the training loss fail, with L from L_local to 4 L_local."""
     from workbench.claims.exact.sparse_classes import losses_of_minimisers
 
     rows = []
@@ -338,7 +340,8 @@ def errors_of_extended_chains() -> list[Row]:
     note=REBUILT,
 )
 def distances_of_windows() -> list[Row]:
-    """Distance of (A + B + C) / (a + b + c) from a point over the sum of those of three windows, the largest.
+    """Return the largest ratio of the distance of (A + B + C) / (a + b + c) from a point to the sum of distances of
+    three windows.
 
     The windows are A B, B C and B; half the draws have weights of many sizes, and a tenth have a weight of 0.
     """
@@ -375,7 +378,9 @@ def distances_of_windows() -> list[Row]:
     minutes=0.1,
 )
 def ratios_of_shifted_laws() -> list[Row]:
-    """Largest ratio of chances of one pattern at two lengths, for uniformly shifted pairs up to distance 4."""
+    """Return the largest ratio of the probabilities of one pattern at two lengths, for uniformly shifted pairs up to
+    distance 4.
+    """
     from workbench.claims.exact.sparse_classes import LONGEST
 
     rows = []
@@ -477,7 +482,9 @@ def differences_of_pose_ids() -> list[Row]:
     note="for the last two the paper states the rule; the vectors are worked out from it by hand",
 )
 def printed_and_coupled_ids() -> list[Row]:
-    """Ids that differ from those of the paper, BOS left out where it prints none, per format."""
+    """Count the position ids that differ from those of the paper, per format. BOS is left out if the paper prints
+    none.
+    """
     from workbench.tasks.registry import make_task
 
     rows = []

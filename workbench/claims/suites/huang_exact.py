@@ -106,7 +106,7 @@ def oracle_mismatches() -> list[Row]:
     note="near misses of 9,996: python -m benchmarks.compiled",
 )
 def compiled_mismatches() -> list[Row]:
-    """Prefixes that a compiled transformer answers otherwise than its program, per program and kind of string."""
+    """Count the prefixes on which a compiled transformer and its program differ, per program and kind of string."""
     from workbench.claims.exact.zoo_programs import differing_prefixes
     from workbench.theory.crasp.evaluator import every_string
     from workbench.theory.crasp.zoo import ZOO
@@ -134,7 +134,7 @@ def compiled_mismatches() -> list[Row]:
     minutes=0.1,
 )
 def periods_and_localities() -> list[Row]:
-    """Period and locality as read from the weights of each compiled transformer, next to those of its program."""
+    """Return period and locality read from the weights of each compiled transformer, and those of its program."""
     from circuits.positional.measurement import weight_tables
     from circuits.positional.translation_fit import gauge, locality
     from workbench.claims.exact.zoo_programs import period_of_vectors
@@ -171,7 +171,9 @@ def periods_and_localities() -> list[Row]:
     settled="the comparison: the ratio of Dyck-1 saws, so the last value is held against the largest before",
 )
 def rows_of_limit_transformers() -> list[Row]:
-    """Rows of what limit transformers compute, per half length N, and bits per log2(N + 1)."""
+    """Return the number of distinct rows of what limit transformers compute, per half length N, and bits per log2(N +
+    1).
+    """
     from workbench.claims.exact.language_oracles import ORACLES
     from workbench.theory.communication import growth
     from workbench.theory.communication import rows as matrix_rows
@@ -414,7 +416,7 @@ def penalties_of_known_products() -> list[Row]:
     "of 52",
 )
 def areas_under_the_curve() -> list[Row]:
-    """How well each label orders the published accuracies in the first bin beyond: areas under the curve.
+    """Return the areas under the ROC curve with which each label orders the published accuracies just beyond training.
 
     32 maps x 2 encodings; star-freeness and dot-depth are about the 17 regular ones.
     """
@@ -496,7 +498,7 @@ def lost_guarantees() -> list[Row]:
     minutes=0.1,
 )
 def average_sensitivities() -> list[Row]:
-    """Average sensitivity of parity, majority and OR next to their closed forms."""
+    """Return the average sensitivity of parity, majority and OR, and the values of their closed forms."""
     from workbench.theory.average_sensitivity import average_sensitivity
 
     rows = []
@@ -526,7 +528,8 @@ def average_sensitivities() -> list[Row]:
     minutes=0.1,
 )
 def first_failing_lengths() -> list[Row]:
-    """The shortest string of majority on which each length-coupled variant is wrong, next to its formula.
+    """Return the length of the shortest majority string on which each length-coupled variant is wrong, and that by its
+    formula.
 
     If it is compiled for n_max, a comparison of difference d = 0 errs from 2 (n_max + 1) / (n + 1) <= 1/2 on, which odd
     n can have. A variant that reads only the first N keys errs on some string of N + 1.

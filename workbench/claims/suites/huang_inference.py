@@ -98,7 +98,9 @@ RISE = "b1 at n = 96 less b1 at n = 16, by seed, and b1 at n = 96"
     note="published for j = i - 1: 5e-6 within, .21 and .33 beyond, which the first bound is",
 )
 def errors_of_position_products() -> list[Row]:
-    """Mean squared error within the window and beyond it, by distance, for each function and seed; and their ratio."""
+    """Return the mean squared error within the window and beyond it, by distance, for each function and seed, and the
+    ratio of both.
+    """
     from workbench.claims.trained.position_products import POSITIONS, STEPS, WIDTH, WINDOW, error_rows
 
     return error_rows(POSITIONS, WINDOW, WIDTH, STEPS)

@@ -109,8 +109,9 @@ def rounding_distances() -> list[Row]:
     note="gamma_top is the paper's margin; gamma_pair, between any two scores, counts where the best is missing",
 )
 def brute_margins() -> list[Row]:
-    """Margins of random heads by enumerating what a query can see, next to those over every string of up to 8
-    letters."""
+    """Return the margins of random heads by enumerating what a query can see, and by enumerating all strings of up to 8
+    letters.
+    """
     from workbench.claims.exact.short_strings import margins_seen
     from workbench.theory.limit_transformers.limit_heads import LimitHead, margins
 
@@ -185,7 +186,9 @@ def simulated_lengths() -> list[Row]:
     settled="the epsilons of the slope: at 1/8 to 1/64 four tie sets still read 3.10",
 )
 def chain_slopes() -> list[Row]:
-    """The shortest string for chains of m tie sets, each sharing one token type with the next, against epsilon."""
+    """Return the length of the shortest string for chains of m tie sets, each sharing one token type with the next,
+    against epsilon.
+    """
     from workbench.claims.exact.short_strings import chain_length
     from workbench.theory.limit_transformers.one_layer_simulation import shorten_counts
 
@@ -220,7 +223,9 @@ def chain_slopes() -> list[Row]:
     settled="the thresholds",
 )
 def shortening_errors() -> list[Row]:
-    """Output error of two ways to shorten a string whose one top token occurs once in a million."""
+    """Return the output error of two ways to shorten a string whose only top-scoring token has a share of one in a
+    million.
+    """
     from workbench.theory.limit_transformers.limit_heads import LimitHead
     from workbench.theory.limit_transformers.one_layer_simulation import proportional_counts, simulate, weight_error
 
@@ -283,7 +288,9 @@ def gaps_on_longer_strings() -> list[Row]:
     settled="the thresholds",
 )
 def gaps_on_a_larger_alphabet() -> list[Row]:
-    """Two functions that are equal on two letters and differ once a third one comes: their gap at every length."""
+    """Return the difference at every length of two functions that are equal on two letters, but differ if a third
+    letter occurs.
+    """
     rows = []
     same, other = np.array([1.0, 0.0, 0.0]), np.array([1.0, 0.0, 1.0])
     for n in (1, 2, 4, 8):
@@ -311,7 +318,8 @@ def gaps_on_a_larger_alphabet() -> list[Row]:
     note="the string is drawn, not chosen; one head looks for a letter that may be missing, one averages",
 )
 def lengths_by_prior() -> list[Row]:
-    """Length of a training string that stands in for all with shares of Dirichlet(alpha), against epsilon.
+    """Return the length of a training string that represents all strings with shares from Dirichlet(alpha), against
+    epsilon.
 
     Two heads: one attends to the first letter wherever there is one, one to all keys. The error of a string of n drawn
     letters is the largest difference of a weight: 1 where the first letter is missing.
@@ -348,7 +356,9 @@ def lengths_by_prior() -> list[Row]:
     minutes=0.1,
 )
 def log_scaled_local_weights() -> list[Row]:
-    """Weight of a key whose log-scaled local term is m: in the model, next to K^m / (K^m + K - 1)."""
+    """Return the attention weight of a key with log-scaled local term m: in the model, and by the formula K^m / (K^m +
+    K - 1).
+    """
     from workbench.claims.exact.rounding_attention import local_key_weight
     from workbench.theory.limit_transformers.precision import local_share
 
@@ -377,7 +387,7 @@ def log_scaled_local_weights() -> list[Row]:
     minutes=0.1,
 )
 def unscaled_local_weights() -> list[Row]:
-    """The same key without the log factor: the slope of log weight on log K."""
+    """Return the slope of log attention weight on log K for a key with a local term without the log factor."""
     from workbench.claims.exact.rounding_attention import local_key_weight
 
     rows = []
@@ -433,7 +443,9 @@ def markov_subsequence_errors() -> list[Row]:
     minutes=0.3,
 )
 def errors_of_other_subsequences() -> list[Row]:
-    """The same with independent picks, and with a plain prefix: errors at the largest n over the Markov ones."""
+    """Return the errors of independent picks and of plain prefixes at the largest n, divided by those of Markov
+    subsequences.
+    """
     from workbench.claims.exact.random_strings import (
         SOURCE_LENGTH,
         SUBSET_SIZES,
@@ -503,7 +515,9 @@ def steepest_averages() -> list[Row]:
     former="does not hold at this scale",
 )
 def sine_errors() -> list[Row]:
-    """Errors of the hand-made sines at every prefix to 10,000, and the slope of their composite norm in omega."""
+    """Return the errors of the hand-made sines at every prefix up to 10,000, and the slope of their composite norm in
+    omega.
+    """
     from workbench.claims.exact.handmade_averages import largest_error, log_slope, sine_answers
     from workbench.models.handmade.averages import sine_of_average
     from workbench.theory.limit_transformers.checkpoint_bounds import composite, norms
@@ -530,8 +544,9 @@ def sine_errors() -> list[Row]:
     settled="the reading of L: added when QB15 had failed",
 )
 def sine_slopes() -> list[Row]:
-    """The steepest point of each hand-made sine, between strings of 1,000 tokens that differ in one; its slope in
-    omega."""
+    """Return the steepest slope of each hand-made sine between strings of 1,000 tokens that differ in one token, and
+    its slope in omega.
+    """
     import torch
 
     from workbench.claims.exact.handmade_averages import log_slope, outputs_at
@@ -559,7 +574,9 @@ def sine_slopes() -> list[Row]:
     minutes=0.4,
 )
 def class_errors() -> list[Row]:
-    """Errors of the hand-made class averages at every prefix to 10,000, and how much their composite norm varies."""
+    """Return the errors of the hand-made class averages at every prefix up to 10,000, and how much their composite norm
+    varies.
+    """
     from workbench.claims.exact.handmade_averages import class_mean_answers, largest_error
     from workbench.models.handmade.averages import class_average
     from workbench.theory.limit_transformers.checkpoint_bounds import composite, norms

@@ -82,7 +82,9 @@ def _reader_claim(
     ),
 )
 def weights_of_position() -> list[Row]:
-    """Where position is read although it need not be: where the answer's mean moves with the length."""
+    """Return the weight of position in a linear reader whose task does not need position, but whose mean answer changes
+    with length.
+    """
     share = 1 / (1 + NOISE)  # of the answer's variance that z tells
     rows = []
     for name, means in (("constant mean", np.zeros(N)), ("mean that moves", np.linspace(-1, 1, N))):
@@ -204,7 +206,9 @@ def slopes_without_dividing() -> list[Row]:
     ),
 )
 def errors_with_decay() -> list[Row]:
-    """From an exact fit by only position: without decay it stays; with decay it moves to the ridge solution."""
+    """Return the error of training from an exact fit by position only. Without weight decay it stays; with decay it
+    moves to the ridge solution.
+    """
     odds = law_of_lengths("uniform")
     rows = []
     for summary, code in SCALES:

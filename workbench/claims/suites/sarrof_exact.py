@@ -99,7 +99,9 @@ def orbits_with_nonnegative_gates() -> list[Row]:
     "is unbounded. Layers without a state stand for MLPs, which these models lack",
 )
 def errors_of_counters() -> list[Row]:
-    """Prefixes that the counters answer wrongly, all strings to the zoo's length and near misses of 9,996."""
+    """Count the prefixes that the counters answer wrongly, over all strings up to the zoo's length and near misses of
+    length 9,996.
+    """
     from workbench.claims.exact.recurrent_machines import COUNTERS, wrong_cascade_prefixes
     from workbench.theory.crasp.evaluator import evaluate, every_string
     from workbench.theory.crasp.zoo import ZOO
@@ -132,7 +134,9 @@ def errors_of_counters() -> list[Row]:
     "theorem of Krohn and Rhodes, which is not tried here",
 )
 def errors_of_star_free_cascades() -> list[Row]:
-    """Prefixes that the cascades answer wrongly, all strings to 12 and near misses of 10,000; and how many layers."""
+    """Count the prefixes that the cascades answer wrongly, over all strings up to 12 and near misses of 10,000, and
+    their layers.
+    """
     from workbench.claims.exact.recurrent_machines import STAR_FREE, near_words, wrong_cascade_prefixes
     from workbench.tasks.automata.dfa import Automaton
     from workbench.theory.crasp.evaluator import every_string

@@ -33,7 +33,8 @@ MOST_READ = 1024
 
 @statistic("steps", version=1)
 def step_rows(run: TrainedRun, factors: Sequence[float]) -> StatisticRows:
-    """Of answers that the model feeds on itself: the error of a step given that all before it are right.
+    """Return the error of each step in answers that the model generates itself, given that all earlier steps are
+    correct.
 
     There are three kinds of rows, each at several lengths. ``answer token`` is the share of sequences whose last token
     is right, whatever was written before. ``step error`` is the share of wrong steps among those after only right
@@ -77,7 +78,7 @@ def answer_token(batch: Batch, written: FreeRun) -> Bool[Tensor, " string"]:
 
 
 def at_risk(right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """``[string, step]`` whether every step before it is right, and whether it is wrong itself.
+    """Return two masks ``[string, step]``: whether all earlier steps are correct, and whether the step is wrong.
 
     Args:
         right: ``[string, step]`` whether it is right.
@@ -87,7 +88,8 @@ def at_risk(right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def slope_of_error(right: np.ndarray) -> dict[str, float]:
-    """Slope of the error of a step, given that all before it are right, on its number: value, low and high, per step.
+    """Return the slope of a step's error on its number, given that all earlier steps are correct: value, low and high,
+    per step.
 
     0 of answers of one step.
 

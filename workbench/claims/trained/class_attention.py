@@ -29,7 +29,8 @@ OFF, APART = "mass off the class", "total variation on the class"
 
 
 class ClassAttention(LayerReducer["Float[Tensor, 'figure sequence head']"]):
-    """Of one layer, per string and head: mass off the class, and total variation from uniform attention on it.
+    """For each sequence and head of a layer: attention to tokens outside the class, and total variation from uniform
+    attention on the class.
 
     Means over the supervised ones of the last :data:`WINDOW` queries that have a key of the class.
     """

@@ -52,7 +52,7 @@ def gate_rows(run: TrainedRun, token: str) -> StatisticRows:
 
 
 def carrying_channel(run: TrainedRun, batch: Batch) -> tuple[int, int]:
-    """The layer and channel without whose writes to its state the loss rises most."""
+    """Return the layer and channel whose writes to the state raise the loss most when they are removed."""
     cfg = run.model.cfg
 
     def loss_without(layer: int, channel: int) -> float:

@@ -24,7 +24,8 @@ RESAMPLES = 1000
 
 @statistic("needed tokens", version=1)
 def needed_rows(run: TrainedRun, groups: Groups) -> StatisticRows:
-    """Share of the tokens that the task needs that are among as many without which the run's loss rises most, at N.
+    """Return the share of the tokens that the task needs that are among the same number of tokens on which the loss
+    depends most, at N.
 
     A second row is the share for as many random tokens. Sequences for which the task needs only the last token, which
     is never left out, do not enter.
@@ -48,7 +49,7 @@ def needed_rows(run: TrainedRun, groups: Groups) -> StatisticRows:
 
 
 def needed_places(task: Task, batch: Batch) -> list[set[int]]:
-    """Of each string the indices on the position axis of tokens without which the task's last answer is another."""
+    """Return, for each sequence, the positions of tokens without which the task's last answer would change."""
     return [
         {int(batch.bos) + i for i in range(len(tokens) - 1) if _last(task, tokens[:i] + tokens[i + 1 :]) != answer}
         for tokens in batch.tokens[:, int(batch.bos) :].tolist()

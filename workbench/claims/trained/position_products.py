@@ -25,7 +25,9 @@ FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {OFFSET: lambda lag: lag == 1
 
 
 def error_rows(positions: int, window: int, width: int, steps: int) -> list[Row]:
-    """Mean squared error within the window and beyond it, by distance, for each function and seed; and their ratio."""
+    """Return the mean squared error within the window and beyond it, by distance, for each function and seed, and the
+    ratio of both.
+    """
     errors = {
         (name, seed): errors_of(fitted_product(name, seed, positions, window, width, steps), name, window)
         for name in FUNCTIONS

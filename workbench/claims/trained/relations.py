@@ -64,7 +64,7 @@ def _slope(x: np.ndarray, y: np.ndarray) -> float | None:
 def share_of_kind(
     claim: Claim, table: RunTable, quantity: str, label: str, told: str, groups: Sequence[Sequence[int]]
 ) -> list[Row]:
-    """Share of the heads of a run that have a label, of the last cell of each group less that of its first.
+    """Return the share of a run's heads with a label, in the last configuration of each group minus that in its first.
 
     The mean over groups and seeds; seeds are drawn within groups.
 
@@ -234,7 +234,8 @@ def tau_within_tasks(claim: Claim, table: RunTable, one: str, other: str) -> lis
 def follows_order(
     claim: Claim, table: RunTable, factors: Sequence[float], places: Mapping[str, int], fitted: float = 0.9
 ) -> list[Row]:
-    """Spearman's correlation, within each task, of where a run fails and the rank of its curriculum in an order.
+    """Return Spearman's correlation, within each task, of the length at which a run fails and the rank of its
+    curriculum.
 
     A run fails at the first of some lengths at which skill is significantly below a threshold; one that fails at none
     of them fails beyond.

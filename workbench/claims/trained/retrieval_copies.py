@@ -22,7 +22,7 @@ from workbench.tasks.sampling import distinct
 
 @statistic("copies", version=1)
 def copy_rows(run: TrainedRun, bins: int = 3) -> StatisticRows:
-    """Share of copies whose symbols are all right, by bins of the prompt's length."""
+    """Return the share of copies in which all symbols are correct, by ranges of the prompt's length."""
     task = run.task
     if not isinstance(task, UR | UL):
         raise ClaimError(

@@ -38,7 +38,7 @@ class Provenance:
 
 
 def provenance(run: RunView, command: str) -> Provenance:
-    """The provenance of a page of a run.
+    """Return which run, versions and command made a page.
 
     Args:
         run: the run.

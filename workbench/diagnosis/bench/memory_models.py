@@ -15,7 +15,7 @@ NEVER = -STEP
 
 
 class MemoryNumbers(BaseModel):
-    """The numbers of a memory of one bit. With the defaults, it is right at every length.
+    """The weights of a recurrent model that stores one bit. With the defaults, it is correct at every length.
 
     The write sets the state to -1 or 1. The state shrinks by ``exp(-decay)`` at each further step. The answer is 1
     where the state exceeds ``-threshold``.

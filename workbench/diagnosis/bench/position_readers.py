@@ -38,7 +38,7 @@ WIDE = PREVIOUS + WIDTH
 
 
 class PreviousBit(Task):
-    """Which bit is before the last token?
+    """The task of returning the bit before the last token.
 
     Sequences are uniform bits. All test sets are the same.
     """
@@ -71,7 +71,7 @@ class PreviousBit(Task):
 
 
 class MarkedBit(Task):
-    """Which bit follows the marker?
+    """The task of returning the bit that follows a marker.
 
     One marker ``m`` is at a uniform position among the last :data:`TRAINED` tokens except the last one. All other
     tokens are bits. All test sets are the same.

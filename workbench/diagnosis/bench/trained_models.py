@@ -54,7 +54,7 @@ class TrainedNumbers(BaseModel):
 
     @property
     def trained_ids(self) -> Sequence[tuple[int, int]]:
-        """Ids whose rows were trained, as intervals."""
+        """Return the position ids that occurred in training, as intervals."""
         return [(0, LAST_KEPT if self.rows else CONTEXT - 1)]
 
     def build(self) -> HookedTransformer:

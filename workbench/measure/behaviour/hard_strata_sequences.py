@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 def strata_of(
     study: Study, laws: Sequence[str], unseen: frozenset[int], strings: int, names: Sequence[str]
 ) -> list[Stratum]:
-    """Return every stratum on every test set, inside training and at tested lengths whose ids were trained.
+    """Return every kind of hard inputs (*stratum*) on every test set, at trained lengths and at tested lengths whose
+    ids were trained.
 
     Inside training, the length is N. If the task has no such sequence at N, it is the longest shorter length of the
     grid that has one.
@@ -47,7 +48,7 @@ def _batch(study: Study, name: str, law: str, length: int, strings: int) -> Batc
 
 
 def stratum(study: Study, name: str, law: str, length: int, strings: int, names: Sequence[str]) -> Stratum:
-    """Return one stratum at one length; its cell is empty if such sequences are too rare."""
+    """Return one kind of hard inputs (*stratum*) at one length; it has no sequences if they are too rare."""
     task = study.task
     floor = task.stratum_chance(name, law, length)
     batch = _batch(study, name, law, length, strings)
@@ -70,6 +71,8 @@ def stratum(study: Study, name: str, law: str, length: int, strings: int, names:
 
 
 def draw_stratum(study: Study, name: str, law: str, length: int, strings: int) -> Batch | None:
-    """Draw the sequences of a stratum from a seed of its own. All checkpoints of a run get the same sequences."""
+    """Draw hard inputs of one kind (a *stratum*) with a seed of their own, so that all checkpoints of a run get the
+    same sequences.
+    """
     g = generator("stratum", study.seed, name, law, length)
     return study.task.sample_stratum(name, strings, length, g, law, study.grid.trained)

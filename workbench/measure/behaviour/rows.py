@@ -84,7 +84,9 @@ def near_ties_row(found: Qualifier, kind: str, length: int) -> Row:
 
 
 def stratum_verdict_row(found: StratumVerdict) -> Row:
-    """Return whether skill on one stratum holds beyond training, with the accuracy in its deciding cell."""
+    """Return the row on whether skill on one kind of hard inputs (*stratum*) holds beyond training, with the deciding
+    accuracy.
+    """
     cell = found.shown.cell
     low, high = (None, None) if cell.counted else clopper_pearson(int(cell.right), cell.n)
     where = {"law": cell.law, "length": cell.length, "mode": "teacher_forced", "n": cell.n, "distinct": cell.distinct}

@@ -33,7 +33,7 @@ DRAWS = 20_000
 
 @dataclass(frozen=True)
 class Point:
-    """Skill at one length.
+    """The skill of a model at one number of items.
 
     Attributes:
         length: items of the question.
@@ -54,7 +54,7 @@ class Point:
 
 @dataclass(frozen=True)
 class InContextVerdict:
-    """The verdict on a model that is evaluated in its prompt.
+    """The verdict on a model that gets its task in a prompt.
 
     Attributes:
         label: ``holds``, ``decays``, ``partial``, ``not capable`` or ``undecided``.

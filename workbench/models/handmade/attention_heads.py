@@ -17,7 +17,7 @@ SURE = 60.0
 
 
 def induction_model(symbols: int, score: float) -> HookedTransformer:
-    """A previous-token head that feeds an induction head, which copies the token it attends to.
+    """Return a model with a previous-token head and an induction head that copies the token to which it attends.
 
     Tokens: 0 BOS, 1..symbols; answers: the symbols. Take a sequence whose tokens are all different, except that the
     last token has one earlier occurrence at index t. The head of layer 1 then puts e^score / (e^score + t) on the key
@@ -35,7 +35,7 @@ def induction_model(symbols: int, score: float) -> HookedTransformer:
 
 
 def anti_induction_model(symbols: int, score: float, itself: Literal["seen", "masked"] = "masked") -> HookedTransformer:
-    """A head that attends to the earlier occurrence of a token, and copies it.
+    """Return a model whose head attends to the earlier occurrence of a token, and copies this token.
 
     Take a sequence as in :func:`induction_model`. If the query's own key is masked, the head puts e^score / (e^score +
     t - 1) on the earlier occurrence. If it is not masked, the head puts e^score / (2 e^score + t - 1) on each of the
@@ -54,7 +54,8 @@ def anti_induction_model(symbols: int, score: float, itself: Literal["seen", "ma
 
 
 def left_neighbour_model(symbols: int, score: float) -> HookedTransformer:
-    """A previous-token head, and a head that attends to a token's earlier occurrence and copies the token before it.
+    """Return a model with a previous-token head, and a head that finds a token's earlier occurrence and copies the
+    token before it.
 
     The answer is the left neighbour. Anti-induction reads it through the V of the matching key; induction would read
     through the K of the key after it.
@@ -72,7 +73,7 @@ def left_neighbour_model(symbols: int, score: float) -> HookedTransformer:
 
 
 def fixed_lag_model(symbols: int, lag: int) -> HookedTransformer:
-    """A head that attends to the key ``lag`` positions before the query, whatever its token."""
+    """Return a model whose head attends to the key ``lag`` positions before the query, whatever its token."""
     model = _heads(symbols, layers=1, locality=lag)
     with torch.no_grad():
         own, _, out = _places(symbols)

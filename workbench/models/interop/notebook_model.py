@@ -41,11 +41,13 @@ ASKED = (
 
 
 class NotebookModelError(LensError, ValueError):
-    """A model that cannot be read, or whose hooks contradict its outputs."""
+    """Raised for a model that cannot be read, or whose hooks contradict its outputs."""
 
 
 class NotebookConfig(PretrainedConfig):
-    """The config of such a model; ``turned`` = its hooks also read queries and keys after the rotation."""
+    """The config of a model from a notebook; ``turned`` means that its hooks also read queries and keys after the
+    rotation.
+    """
 
     kind: ClassVar[str] = "notebook"
     title: ClassVar[str] = "model in memory"
@@ -93,7 +95,9 @@ class NotebookModel:
 
     @contextmanager
     def hooks(self, fwd_hooks: Sequence[tuple[str, Callable[..., Any]]] = (), **_: Any) -> Iterator[NotebookModel]:
-        """A context in which functions of an activation and its hook are attached, each to the hook with its name."""
+        """Return a context in which functions of an activation and its hook are attached to the hooks with the given
+        names.
+        """
         functions = [(name, _named(name, act)) for name, act in fwd_hooks]
         if hasattr(self.inner, "hooks"):
             with self.inner.hooks(fwd_hooks=functions):  # type: ignore[operator]
@@ -150,7 +154,7 @@ class PlainConfig(NotebookConfig):
 
 
 def notebook_model(model: Any, sizes: tuple[int, int] | None = None) -> NotebookModel:
-    """A model in memory, after testing that its hooks agree with its outputs.
+    """Wrap a model in memory for measurements, after testing that its hooks agree with its outputs.
 
     Args:
         model: a HookedTransformer or TransformerBridge of TransformerLens, or a module. A module without ``cfg`` or

@@ -217,7 +217,9 @@ class TaskIds(IdSampler):
 
 
 class Coupled(TaskIds):
-    """The ids that the task couples; ids of answers are given to the model like those of the input."""
+    """The id sampler that uses the position ids which the task itself assigns. Ids of answers are given to the model
+    like those of the input.
+    """
 
     name: Literal["coupled"] = "coupled"
 

@@ -72,7 +72,7 @@ class Relative(Encoding):
 
     @property
     def single(self) -> int:
-        """The number of lags, counted from 0, that have a bucket of their own."""
+        """The number of distances, from 0 on, that have a bucket of their own."""
         starts = set(self.starts)
         return next(t for t in range(self.buckets) if t + 1 not in starts)
 
@@ -100,6 +100,6 @@ class Relative(Encoding):
 
     @classmethod
     def reach(cls, settings: Mapping[str, Any]) -> Reach:
-        """A program may look back as far as each lag has its own bucket, because larger lags look the same."""
+        """Return which positions a program may read: as far back as each distance has its own bucket."""
         stated = {name: settings[name] for name in ("buckets", "max_distance") if name in settings}
         return Reach(period=1, locality=cls(**stated).single - 1 if stated else None, ids=BY_ONE, step=STEP)

@@ -31,7 +31,7 @@ def effective_hooks(layer: int) -> list[str]:
 
 @dataclass(frozen=True)
 class EffectiveInputs:
-    """All inputs from which the map of one layer is computed.
+    """The activations from which the effective attention of one layer is computed.
 
     Attributes:
         dt: step sizes.

@@ -22,7 +22,7 @@ from workbench.models.transformer.supervised_positions import SupervisedPosition
 
 @dataclass(frozen=True)
 class Places:
-    """Position data of one forward pass, shared by all layers.
+    """The position data of one forward pass, which all layers share.
 
     Attributes:
         ids: position ids.
@@ -96,7 +96,7 @@ class Attention(nn.Module):
         return affine(z if only is None else only.pick(z), rearrange(self.W_O, "h e d -> (h e) d"), self.b_O)
 
     def project(self, x: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos qkv"]:
-        """Queries, keys and values of all heads [batch, pos, qkv], by one matrix product."""
+        """Compute queries, keys and values of all heads, ``[batch, pos, qkv]``, by one matrix product."""
         weights = torch.stack([self.W_Q, self.W_K, self.W_V])
         biases = torch.stack([self.b_Q, self.b_K, self.b_V])
         return F.linear(x, rearrange(weights, "t h d e -> (t h e) d"), biases.flatten())
@@ -116,7 +116,7 @@ class Attention(nn.Module):
         return ScoreInputs(q, k, self.cfg.positions, at.ids, weights, factor, self.cfg.attention)
 
     def bias_weights(self, q: Tensor, at: Places) -> Float[Tensor, "#batch #pos head column"]:
-        """The weights of each query's bias, times its log K under log scaling ``local``."""
+        """Return the weights of each query's position bias, multiplied by its log K under log scaling ``local``."""
         weights = self.cfg.positions.bias_weights(self, at.shared, q)[None, None]
         if self.cfg.log_scaling == "local":
             assert at.log_keys is not None

@@ -23,7 +23,7 @@ FEWEST = 1024
 
 @dataclass(frozen=True)
 class Pairs:
-    """Every pair that a batch can contain, and the pair at each position.
+    """All pairs of token and position id that a batch can contain, and the index of the pair at each position.
 
     Attributes:
         tokens: the tokens of the table's rows.

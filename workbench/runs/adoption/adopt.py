@@ -37,7 +37,7 @@ from workbench.tasks.random_generator import generator
 
 @dataclass(frozen=True)
 class Foreign:
-    """Checkpoints of one foreign training run, and the facts that the user states about them.
+    """The checkpoints of a run that another program trained, and the facts that the user states about them.
 
     Attributes:
         source: the folder of checkpoint files.
@@ -108,7 +108,7 @@ def _checkpoint(
 
 
 def order_of(foreign: Foreign, path: Path, weights: Mapping[str, Tensor]) -> TokenOrder | None:
-    """The order of the model's vocabulary, as the user states it; None if it is the task's.
+    """Return the order of the model's vocabulary, as the user states it; None if it is that of the task.
 
     Raises:
         RunError: if the weights are not a state dict of a HookedTransformer, or for ids that it does not have.

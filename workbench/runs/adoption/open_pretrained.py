@@ -32,7 +32,7 @@ ONLY_STEP = 1
 
 @dataclass(frozen=True)
 class Opened:
-    """A pretrained model, and the task and lengths on which to evaluate it.
+    """An opened pretrained model, and the task and lengths on which to evaluate it.
 
     Attributes:
         folders: by step, each with ``config.json``, weights and tokenizer.
@@ -50,7 +50,7 @@ class Opened:
 
 
 def revisions(folder: Path, pattern: str | None) -> dict[int, Path]:
-    """The folders of one model's revisions by their steps: the last number in their names.
+    """Return the folders with the revisions of one model, by training step: the last number in the folder's name.
 
     Args:
         folder: the folder of one model, or the folder that contains its revisions.

@@ -13,7 +13,7 @@ from workbench.tasks.base import Task
 
 @dataclass(frozen=True)
 class TokenOrder:
-    """The ids of a model, indexed by those of its task.
+    """The token ids of a model in the order of the task's token ids.
 
     Attributes:
         tokens: the model's token id for each of the task's.

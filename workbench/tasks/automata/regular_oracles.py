@@ -37,7 +37,9 @@ class Oracle(ABC):
 
 
 class ByDerivatives(Oracle):
-    """Follows a regular expression through its derivatives: the state is the expression of what may still follow."""
+    """Decides membership by derivatives of the regular expression: the state is the expression of what may still
+    follow.
+    """
 
     def __init__(self, expression: str, alphabet: Sequence[str]) -> None:
         self.start, self.alphabet = parse(expression), tuple(alphabet)
@@ -65,7 +67,9 @@ class ByDerivatives(Oracle):
 
 
 class ByTransitions(Oracle):
-    """Follows an automaton given as JSON data, by the names of its states; None after a missing transition."""
+    """Decides membership by an automaton given as JSON data, by the names of its states; None after a missing
+    transition.
+    """
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         self.start = data["start"]

@@ -88,7 +88,7 @@ def pairs_of_each_type(
 def shuffled_words(
     pairs: Int[Tensor, "batch word"], types: int, generator: torch.Generator
 ) -> Int[Tensor, "batch length"]:
-    """Draw words side by side in each row, each uniform among those with its number of pairs.
+    """Draw balanced words next to each other in each sequence, each uniform among those with its number of pairs.
 
     The rows must have equally many pairs in all. Symbols are numbers: 2 j opens and 2 j + 1 closes type j.
 

@@ -63,7 +63,7 @@ class KGramRetrieval(Task):
 
     @property
     def output_names(self) -> tuple[str, ...]:
-        """The symbols."""
+        """Return the names of the symbols, which are the answer classes."""
         return symbol_names(self.symbols)
 
     def admissible(self, length: int) -> bool:

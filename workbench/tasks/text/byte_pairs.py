@@ -27,7 +27,7 @@ SIGNS = {"\u0120": "\u2423", "\u010a": "\u23ce", "\u0109": "\u21e5"}
 
 
 class TokenizedText(NamedTuple):
-    """A text in tokens.
+    """A training text as token ids, with its tokenizer.
 
     Attributes:
         names: of the tokens, in the order of their ids; :data:`END` is the last.

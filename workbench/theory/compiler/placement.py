@@ -54,7 +54,7 @@ class Signal(NamedTuple):
 
 @dataclass(frozen=True)
 class Column:
-    """One value that a head carries: it reads ``value`` at the keys and writes its mean to ``writes``.
+    """One dimension of a head's value: the head reads ``value`` at the keys and adds its mean to ``writes``.
 
     ``offset`` is the lag that the head attends to; None stands for uniform attention.
     """
@@ -67,7 +67,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Unit:
-    """One hidden unit: ``writes += sign * relu(value)``."""
+    """One hidden unit of an MLP: it adds ``sign * relu(value)`` to ``writes``."""
 
     layer: int
     value: Affine
@@ -86,7 +86,9 @@ def total(*parts: tuple[float, Affine]) -> Affine:
 
 @dataclass
 class Wiring:
-    """All dimensions, head columns and hidden units of one program, exact for prefixes up to ``n_max``."""
+    """All residual dimensions, head dimensions and hidden units of one compiled program, exact for prefixes up to
+    ``n_max``.
+    """
 
     program: Program
     n_max: int
@@ -124,7 +126,7 @@ class Wiring:
 
     # ---- Booleans ----------------------------------------------------------------------------
     def clean(self, node: Boolean) -> Signal:
-        """A Boolean that is 0 or 1 exactly, as counts and outputs need it."""
+        """Return a Boolean that is exactly 0 or 1, as counts and outputs need it."""
         match node:
             case ast.Not(inner):
                 return self._negation(self.clean(inner))
@@ -133,7 +135,7 @@ class Wiring:
         return self.coarse(node)
 
     def coarse(self, node: Boolean) -> Signal:
-        """A Boolean that may be off by a small rounding error, as conjunctions and disjunctions bear it."""
+        """Return a Boolean with a small rounding error, which conjunctions and disjunctions tolerate."""
         match node:
             case ast.Truth():
                 return Signal({REAL: 1.0}, AFTER_EMBEDDING)

@@ -33,7 +33,7 @@ TIME_LIMIT = 20.0
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """A short string in place of a long one.
+    """A short string with nearly the same output as a long one.
 
     Attributes:
         tokens: ``[position]`` z, with BOS if x has it; its last position has the residue of x's.
@@ -50,7 +50,7 @@ class Simulation:
 
 @dataclass(frozen=True, eq=False)
 class Slots:
-    """Which classes may fill the free positions of a string: each residue has its share of them.
+    """Which classes may fill the free positions of a string: each residue has its own share of these positions.
 
     Attributes:
         residue: ``[class]``.
@@ -102,7 +102,7 @@ def simulate(
 def shorten_counts(
     counts: ArrayLike, weights: ArrayLike, epsilon: float, near: ArrayLike | None = None, slots: Slots | None = None
 ) -> tuple[Ints, bool]:
-    """The smallest counts whose weighted shares differ by at most epsilon in every head.
+    """Return the smallest counts whose weighted shares differ by at most epsilon in every head.
 
     Args:
         counts: ``[class]`` how often each occurs among the keys that may be dropped.

@@ -68,7 +68,7 @@ def local_share(m: float, keys: float) -> float:
 
 
 def regime(m: float) -> Regime:
-    """Return what a log-scaled local term of size m does as the prefix grows.
+    """Return what a log-scaled local term of size m does to attention as the prefix grows.
 
     Below 1 the bulk of the keys takes all weight. Above 1 the best local key does. At 1 both have a share.
     """

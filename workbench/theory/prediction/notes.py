@@ -13,7 +13,7 @@ ZHOU = "Zhou et al. 2023, What Algorithms can Transformers Learn? (RASP-L)"
 
 @dataclass(frozen=True)
 class Note:
-    """One remark.
+    """One remark about a prediction, from another theory.
 
     Attributes:
         text: a clause.

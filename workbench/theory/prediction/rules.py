@@ -54,7 +54,9 @@ class Positions:
 
     @cached_property
     def reach(self) -> Reach | None:
-        """What programs may read so that a theorem covers the model; None if no theorem is about such positions."""
+        """Return what programs may read so that a theorem covers the model; None if no theorem covers such
+        positions.
+        """
         return ENCODINGS[self.name].reach(self.settings)
 
     @property

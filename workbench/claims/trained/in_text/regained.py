@@ -32,7 +32,8 @@ def by_text(run: OneRun, quantity: str, setting: str = "") -> Values:
 
 
 def regained(claim: Claim, table: RunTable, choices: Sequence[str]) -> list[Row]:
-    """What a few tokens regain of what far context gains, over texts: correlation and slope, and the control's slope.
+    """Return how much of the gain from distant context a few tokens recover, over texts: correlation, slope, and the
+    slope of the control.
 
     Of each run and each choice of tokens; least squares with a constant, texts drawn for the intervals.
 
@@ -84,7 +85,8 @@ def correlations(x: Values, y: Values) -> Values:
 
 
 def text_difference(claim: Claim, table: RunTable, quantity: str, told: str) -> list[Row]:
-    """A loss of the first cell less that of the second, paired by seed and text: seeds are drawn, then texts.
+    """Return a loss of the first configuration minus that of the second, paired by seed and text; seeds are resampled,
+    then texts.
 
     Args:
         claim, table: them.

@@ -39,7 +39,8 @@ Values = NDArray[np.float64]
 
 @statistic("last byte", version=1)
 def last_byte_rows(run: TrainedRun, short: int, texts: int = TEXTS) -> StatisticRows:
-    """Losses of the last byte with ``short`` bytes of a text visible and with twice as many, and their difference.
+    """Return the loss on the last byte with ``short`` bytes of context and with twice as many, and the difference of
+    both.
 
     The first row is whether the run solves the trained length. It does if at N more last bytes are right than by
     guessing the likeliest byte after the last two, over the same texts. A fixed threshold of accuracy would not work,
@@ -100,7 +101,7 @@ def few_token_rows(
 
 
 def overlap_rows(one: NDArray[np.int64], other: NDArray[np.int64], tokens: int) -> StatisticRows:
-    """Tokens that two choices have in common, over what chance gives: of the same text, and of another text.
+    """Return how many tokens two choices share, divided by what chance gives: for the same text, and for another text.
 
     Args:
         one, other: ``[text, k]`` the choices.
@@ -114,13 +115,13 @@ def overlap_rows(one: NDArray[np.int64], other: NDArray[np.int64], tokens: int) 
 
 
 def trained_otherwise(run: TrainedRun, other: Mapping[str, Mapping[str, Any]]) -> TrainedRun:
-    """The run that :func:`config_otherwise` gives, trained now and not kept."""
+    """Train the run that :func:`config_otherwise` describes, and return it without saving it."""
     with tempfile.TemporaryDirectory() as folder:
         return TrainedRun.of(Trainer(config_otherwise(run.run.config, run.task, other), Path(folder) / "other").run())
 
 
 def config_otherwise(stored: Mapping[str, Any], task: Task, other: Mapping[str, Mapping[str, Any]]) -> RunConfig:
-    """What a run is that differs from one in some settings of ``model`` and ``training``, and in its seeds."""
+    """Return the settings of a run with some settings of ``model`` and ``training``, and the seeds, changed."""
     parts = {name: {**stored[name], **other.get(name, {})} for name in ("model", "training")}
     seeds = {name: seed + OTHER_SEEDS if name in ("init", "data") else seed for name, seed in stored["seeds"].items()}
     return RunConfig.model_validate({"task": task, **parts, "seeds": seeds})
@@ -132,7 +133,7 @@ def whole_texts(run: TrainedRun, short: int, texts: int) -> Batch:
 
 
 def ending_of(batch: Batch, length: int) -> Batch:
-    """The last bytes of texts as texts of their own, with the same byte as answer."""
+    """Return the last bytes of texts as separate texts, with the same byte as the answer."""
     tokens = torch.cat([batch.tokens[:, :1], batch.tokens[:, batch.tokens.shape[1] - length :]], 1)
     kept = slice(batch.tokens.shape[1] - length - 1, None)
     cut = {name: getattr(batch, name)[:, kept] for name in ("targets", "mask", "output_summary")}

@@ -23,7 +23,9 @@ LEAD = "right less left"
 
 
 def right_less_left(claim: Claim, table: RunTable, sizes: Sequence[int]) -> list[Row]:
-    """Zero-shot copies forwards less those backwards, by how many symbols stand before them; all seeds together."""
+    """Return the accuracy of forward minus backward zero-shot copies, by the number of symbols before them, over all
+    seeds.
+    """
     return [row for row, _ in (_lead(claim, runs_of(claim.cells[0], table), size) for size in sizes)]
 
 

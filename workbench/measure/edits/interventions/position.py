@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 
 class Interpolate(IdEdit):
-    """Ids are scaled so that the last one is that at N. They are rounded down if the encoding reads whole ids only."""
+    """The intervention that scales position ids so that the last one is that at N. Ids are rounded down if the encoding
+    needs integers.
+    """
 
     def inside(self, ids: Tensor, end: Tensor, trained: TrainedIds) -> Tensor:
         if trained.between:
@@ -32,7 +34,7 @@ class Interpolate(IdEdit):
 
 
 class Clip(IdEdit):
-    """Ids beyond the last one at N are replaced by it."""
+    """The intervention that replaces position ids beyond the last one at N by this id."""
 
     def inside(self, ids: Tensor, end: Tensor, trained: TrainedIds) -> Tensor:
         return ids.clamp(max=trained.last)
@@ -46,7 +48,9 @@ class KeepLast(IdEdit):
 
 
 class TrainedRows(IdEdit):
-    """Ids beyond the trained part of the table are moved into it, with their order kept."""
+    """The intervention that moves position ids beyond the trained part of the position table into this part, in the
+    same order.
+    """
 
     def no_place(self, cfg: Architecture) -> str:
         encoding = cfg.positions

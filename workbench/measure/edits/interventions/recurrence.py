@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class SlowSteps(GateEdit):
-    """Gates are raised to the power N / n with their signs kept. The wrong constant is the power n / N."""
+    """The intervention that raises gates to the power N / n and keeps their signs; the control uses the power n / N."""
 
     family: ClassVar[Family] = "T"
 
