@@ -224,8 +224,6 @@ class Task(BaseModel):
 
         Method :meth:`neutral_gaps` returns where they can be inserted. The default is ``()``: the task has no such
         tokens.
-
-        The default is ``()``: the task states no such tokens.
         """
         return ()
 
@@ -379,9 +377,6 @@ class Task(BaseModel):
 
         The sequences are those of :meth:`sample`, but ``update_summary`` is not computed. Several blocks are labelled
         in one call, because labelling 64 sequences takes nearly as long as labelling a thousand.
-
-        Several blocks are labelled in one call, because labelling 64 sequences takes nearly as long as labelling a
-        thousand.
 
         Args:
             size: sequences of each block.

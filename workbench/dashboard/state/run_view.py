@@ -296,9 +296,6 @@ def typed(path: str | Path) -> str:
 
     Control characters, characters that reverse the direction of text, and undecodable bytes are escaped, because a
     terminal could act upon them.
-
-    What a terminal would act upon when it is pasted (control characters, text that runs backwards, bytes that are no
-    text) is written out.
     """
     text = f"./{path}" if str(path).startswith("-") else str(path)
     if text.isprintable():

@@ -208,8 +208,6 @@ class Frame:
         appearance.
 
         Missing values are None, and equal to each other.
-
-        Missing values are None, and equal to each other.
         """
         indices: dict[tuple[Any, ...], list[int]] = {}
         for index, key in enumerate(self.keys(*by)):

@@ -267,8 +267,6 @@ def blank(
 
     Inside :func:`workbench.figures.style.plain_figure.plain_figures` the result is a plain figure, otherwise a plotly
     figure.
-
-    Within :func:`workbench.figures.style.plain_figure.plain_figures` it is a plain figure, else plotly's.
     """
     layout: dict[str, Any] = {
         "template": plain_template(look) if drawing_plainly() else template(look),
