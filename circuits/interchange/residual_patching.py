@@ -31,7 +31,7 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class QueryRows:
-    """The last query of every sequence of a batch.
+    """The model's outputs and activations at the last query of every sequence of a batch.
 
     Attributes:
         outputs: clean outputs ``[sequence, out]``.

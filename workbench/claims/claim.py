@@ -41,8 +41,8 @@ class Row:
         expected: the value that the claim states; None if the condition is a bound.
         n: strings, draws or cases that it is made of.
         run: id of the run; "" for what no run is needed for.
-        step: of the checkpoint; -1 without one.
-        seed: of the run.
+        step: the step of the checkpoint; -1 without one.
+        seed: the seed of the run.
         fitted: whether the run solves its trained lengths; None without a run.
         entered: runs, pairs of runs or cells that the number rests on, where it is one number about several.
         planned: how many there would be if all were fitted.

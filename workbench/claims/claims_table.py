@@ -58,7 +58,7 @@ class Evidence:
 
     Attributes:
         rows: in the order in which they came.
-        version: of the claim's computation that they were made with.
+        version: the version of the claim's computation that they were made with.
         complete: whether they are all that the claim needs.
         computed: the day on which they were made, ``2026-11-25``; "" for rows that were made just now.
         program: version of LengthLens that made them; "" as above.
@@ -211,7 +211,7 @@ def write_table(folder: Path, claims: Sequence[tuple[str, Claim]], evidence: Map
     The same claims and rows give the same bytes. Claims that this version does not know are left out.
 
     Args:
-        folder: where it lies.
+        folder: the folder that contains the table.
         claims: (suite, claim), all there are.
         evidence: the reduced rows by claim.
     """

@@ -17,10 +17,10 @@ class Paper:
     Attributes:
         key: its key in ``docs/references.bib``.
         authors: in the paper's order, first names first.
-        year: of its first version.
+        year: the year of its first version.
         title: as printed.
         arxiv: its arXiv identifier.
-        doi: of its published version; "" without one.
+        doi: the doi of its published version; "" without one.
     """
 
     key: str

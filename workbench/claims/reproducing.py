@@ -68,7 +68,7 @@ def plan(claims: Sequence[tuple[Suite, Claim]], folder: Path, seeds: int | None 
 
     Args:
         claims: them.
-        folder: of the tables.
+        folder: the folder of the tables.
         seeds: of each cell, at most, in place of those that claims plan.
         again: whether everything counts as missing.
     """
@@ -100,11 +100,11 @@ def reproduce(
 
     Args:
         todo: from :func:`plan`.
-        folder: of tables and pages.
+        folder: the folder of tables and pages.
         minutes: begin no run and no claim later than this; None = no limit. Nothing is stopped once begun, and no run
             begins that would end later by the pace of those before it.
         tell: receives a line when a claim begins and when a run ends.
-        workers: where runs are trained; None = in worker processes, one per core.
+        workers: the processes that train runs; None = in worker processes, one per core.
 
     Returns:
         what is missing then.

@@ -15,7 +15,7 @@ def block_lines(claim: Claim, rows: Sequence[Row]) -> list[str]:
     """A line for each item and condition whose rows are of single seeds; none where there are no such rows.
 
     Args:
-        claim: whose thresholds are shown.
+        claim: the claim whose thresholds are shown.
         rows: its reduced rows.
     """
     lines = []

@@ -45,7 +45,8 @@ class Request:
     """A request to compute one statistic for every run of a configuration.
 
     Attributes:
-        name: of a statistic of :mod:`workbench.claims.trained.run_statistics`, or of a measurement of the workbench.
+        name: the name of a statistic of :mod:`workbench.claims.trained.run_statistics`, or of a measurement of the
+            workbench.
         settings: what it takes.
     """
 
@@ -84,7 +85,7 @@ class TrainedCell:
     Attributes:
         name: what pages call it; the same name means the same cell in every suite.
         task: name of the task.
-        parameters: of the task.
+        parameters: the parameters of the task.
         model: fields of the model's config, without the vocabulary.
         training: fields of the training config.
         seeds: each is that of the weights and of the data.
@@ -105,7 +106,7 @@ class TrainedCell:
         """Return the settings of the run with a seed.
 
         Args:
-            seed: of weights and data.
+            seed: the seed of weights and data.
             start: the weights it begins from, known once the run of :attr:`start` is there.
 
         Raises:
@@ -174,7 +175,7 @@ class PlannedRun:
     Attributes:
         recipe: what stands for it in the table of runs.
         cell: what it is one of; where several cells describe the same run, the first that was met.
-        seed: of weights and data.
+        seed: the seed of weights and data.
         requests: the statistics to be computed of it; empty if other runs only start from it.
     """
 
@@ -248,7 +249,7 @@ def cell(
         task: its name; ``parameters`` are its own.
         positions: see :func:`encoding`.
         longest: N.
-        steps: of training.
+        steps: the steps of training.
         label: what distinguishes the cell from others of the same task and positions.
         layers, width, heads: of the model.
         batch, rate: sequences a step, and the learning rate.

@@ -267,7 +267,7 @@ def side_of_typical(condition: Condition, rows: Sequence[Row], parts: int = 1) -
     """Return on which side of its thresholds the typical run significantly is.
 
     Args:
-        condition: of the claim.
+        condition: the condition of the claim.
         rows: one for each run that enters; at least one.
         parts: items and conditions of the claim; see :func:`strict_error`.
     """

@@ -62,7 +62,8 @@ class GuessingCommand(TyperCommand):
 
 
 def refuse_unknown_option(command: Any, name: str, words: list[str]) -> None:
-    """Refuse the first option among the words that the command does not have. Without a name it is `lengthlens` itself.
+    """Raise an error for the first option on the command line that the command does not have. Without a name, the
+    command is `lengthlens` itself.
 
     Raises:
         UsageError: naming the option that was probably meant.

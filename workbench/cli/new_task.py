@@ -35,7 +35,7 @@ def write_task(name: str, folder: Path) -> tuple[Path, Path, str]:
 
     Args:
         name: what the task, its module and (in capitals) its class are called.
-        folder: where the two files go; made if missing.
+        folder: the folder for the two files, which is made if it is missing.
 
     Returns:
         the task's file, the test's file, and the name of the class.

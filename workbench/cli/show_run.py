@@ -72,7 +72,7 @@ def verdicts(root: Path, rows: Sequence[Mapping[str, Any]], width: int = 0) -> G
 
     Args:
         root: the folder.
-        rows: of :func:`workbench.cli.listed_runs.listed_runs`.
+        rows: the rows of :func:`workbench.cli.listed_runs.listed_runs`.
         width: width of the terminal in characters. Names of runs are never cut. Instead, tasks lose their name in
             words, then columns are left out. 0 = keep everything.
     """
@@ -168,7 +168,7 @@ def _evaluated(rows: Any, fewest: int) -> str:
     """How many sequences of each length are behind a verdict.
 
     Args:
-        rows: of behaviour at one step.
+        rows: the rows of behaviour at one step.
         fewest: ``n`` of the verdict: of the lengths at which sequences are drawn, or else of those judged.
     """
     accuracies = rows[(rows["quantity"] == "accuracy") & (rows["mode"] == "teacher_forced")]

@@ -34,7 +34,7 @@ class TimeLimit:
     Attributes:
         text: the limit as typed.
         seconds: it.
-        begun: when the command began, in seconds since the epoch.
+        begun: the time at which the command began, in seconds since the epoch.
     """
 
     text: str

@@ -94,7 +94,7 @@ def _differences(built: Any, wanted: Any, path: Path = ()) -> Iterator[tuple[Pat
 
 
 def with_change(run: Mapping[str, Any], change: Prescription) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The named options and the further settings of a run, with a change of training.
+    """Return the named options and the further settings of a run, after a change of its training.
 
     Raises:
         UsageError, TaskError, PositionError, TrainingError: where no run can be built so.

@@ -51,7 +51,7 @@ def create_app(root: Path | Sequence[Path], host: str = LOCAL[0], device: Comput
     Args:
         root: folder, or folders, below which runs are found; a folder that is still missing is empty.
         host: what it will be served on: it answers to that name and to those of this machine (:class:`.guard.Hosts`).
-        device: where its workers' models compute.
+        device: the device on which the workers' models compute.
     """
     roots = [Path(root)] if isinstance(root, str | Path) else [Path(one) for one in root]
     # The model context protocol serves every callback to local agents: nothing a reader's tool should open.
@@ -121,7 +121,7 @@ def serve(
         open_browser: whether to open one.
         debug: serve by Dash's own development server.
         trust_code: files whose code the worker may run, for the runs whose task it is.
-        device: where the workers' models compute.
+        device: the device on which the workers' models compute.
         typed: the words of the command that serves, without host and port, to be typed again.
         page: the page that is opened, as its path and query.
 

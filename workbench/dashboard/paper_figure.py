@@ -50,7 +50,7 @@ def for_paper(figure: go.Figure, name: str, column: Column) -> go.Figure:
 
     Args:
         figure: without lines that mark the selection.
-        name: of what it shows, for an upright axis that has none.
+        name: the name of what it shows, for an upright axis that has none.
         column: single or double.
     """
     width, height = size_of(column)

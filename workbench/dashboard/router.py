@@ -66,7 +66,7 @@ def page(context: Context, path: str, search: str, last: str = "") -> tuple[list
     """Content, navigation, and data for the browser (run, title, whether it waits for data).
 
     Args:
-        path: of the page.
+        path: the path of the page.
         search: the query part of the address.
         last: the run seen last, which the navigation leads back to.
     """

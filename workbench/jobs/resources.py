@@ -66,7 +66,7 @@ def group_limits(own: Path = Path("/proc/self/cgroup"), mounted: Path = Path("/s
 
     Args:
         own: the file that lists the process's groups; versions 1 and 2 are supported.
-        mounted: where the groups are mounted.
+        mounted: the folder in which the groups are mounted.
     """
     try:
         lines = own.read_text().splitlines()

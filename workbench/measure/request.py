@@ -36,7 +36,7 @@ class MeasureRequest:
             stored apart in the same way.
         executor: name of an executor; see :func:`workbench.jobs.choose.make_executor`.
         workers: number of worker processes; None = one per available core.
-        device: where models compute.
+        device: the device on which models compute.
     """
 
     folders: Sequence[str | Path]

@@ -431,7 +431,7 @@ class RunList(list[Run]):
 
     Args:
         runs: in their order.
-        folder: where they are.
+        folder: the folder that contains them.
     """
 
     def __init__(self, runs: Iterable[Run], folder: str) -> None:

@@ -24,7 +24,7 @@ MOST_TAGS, LONGEST_TAG = 32, 40
 
 
 class NotesError(LensError, ValueError):
-    """A note or tags that are not written; the message names the file and the way out."""
+    """Raised for a note or tags that cannot be saved; the message names the file and what to do."""
 
 
 @dataclass(frozen=True)

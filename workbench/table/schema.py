@@ -21,7 +21,7 @@ class Column(NamedTuple):
     it.
 
     Attributes:
-        name: of the column.
+        name: the name of the column.
         type: its Arrow type.
         default: the value if a measurement gives none.
         doc: the meaning of the column.

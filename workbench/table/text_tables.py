@@ -14,7 +14,7 @@ def text_cells(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[
     """Return a table as texts, with the column names as the first row. Columns that are empty or constant are left out.
 
     Args:
-        rows: of any columns.
+        rows: the rows of any columns.
         names: the columns that may be shown, in order.
     """
     texts = [{name: _text(row.get(name)) for name in names} for row in rows]

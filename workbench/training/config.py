@@ -97,7 +97,7 @@ class TrainingConfig(Config):
         start: the checkpoint of another run with the initial weights; None = random ones, from ``seeds.init``.
         ``strings``: number of training sequences, drawn once and divided evenly among the lengths. 0 = each batch
             draws new ones.
-        early_stop: when to end before ``steps``; None = never.
+        early_stop: the rule for ending before ``steps``; None = never.
         checkpoints: the checkpoint schedule.
         threads: torch threads; recorded because floating-point sums depend on their number.
         device: the type of device that computes updates; recorded for the same reason.

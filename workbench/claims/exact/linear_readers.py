@@ -19,7 +19,9 @@ Array = np.ndarray
 
 
 def law_of_lengths(curriculum: str, time: float = 1.0) -> Array:
-    """``[length]`` odds of the lengths 1..N; ``time`` is the share of training that is over."""
+    """Return the probabilities ``[length]`` of the training lengths 1 to N; ``time`` is the elapsed share of
+    training.
+    """
     odds = np.zeros(N)
     if curriculum == "fixed":
         odds[-1] = 1

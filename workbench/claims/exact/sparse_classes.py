@@ -143,7 +143,9 @@ class RandomClass:
         return [h for h, risk in zip(self.hypotheses, risks, strict=True) if risk == min(risks)]
 
     def coverage(self, length: int) -> Fraction:
-        """eta_l: how much likelier a position of a pair is at one length than at another, from L_local on."""
+        """Return eta_l: the largest ratio between the number of positions for a pair at ``length`` and at a shorter
+        length, from L_local on.
+        """
 
         def places(law: Iterable[Gap], n: int) -> int:
             return sum(max(n - gap, 0) for gap, _ in law)

@@ -38,7 +38,7 @@ def transition_rows(run: TrainedRun, most: int = 3) -> StatisticRows:
     that a ratio exists.
 
     Args:
-        run: of copying with repeats, forwards.
+        run: a run of copying with repeats, forwards.
         most: the largest m.
     """
     low, high = bins_of(run.longest)["b1"]

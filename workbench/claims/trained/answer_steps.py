@@ -42,7 +42,7 @@ def step_rows(run: TrainedRun, factors: Sequence[float]) -> StatisticRows:
     step, over all sequences. Its interval is from resampling sequences.
 
     Args:
-        run: of a task whose answer is part of the sequence.
+        run: a run of a task whose answer is part of the sequence.
         factors: lengths, in multiples of N.
     """
     for factor in factors:
@@ -120,7 +120,7 @@ def token_rows(run: TrainedRun, read: Sequence[int] = (), written: Sequence[int]
     """Share of an answer's tokens that are right, its end among them and those before shown, by numbers of tokens.
 
     Args:
-        run: of a task whose answer is part of the sequence.
+        run: a run of a task whose answer is part of the sequence.
         read: numbers of tokens of the input.
         written: numbers of tokens of the answer; the shortest input with such an answer is evaluated.
     """

@@ -34,7 +34,7 @@ def gate_rows(run: TrainedRun, token: str) -> StatisticRows:
     the greatest mean, over states, of windows that contain only the token. The label names the channel.
 
     Args:
-        run: of a state-space model.
+        run: a run of a state-space model.
         token: its name in the task's vocabulary, or several with blanks between, which count as one.
     """
     n = run.task.next_length(run.longest)
@@ -83,7 +83,7 @@ def window_means(
     """Mean gates of the windows at some positions, for windows that occur often enough.
 
     Args:
-        gates: of one channel.
+        gates: the gates of one channel.
         windows: see :func:`windows_of`.
         here: ``[batch, pos]`` which positions count.
     """

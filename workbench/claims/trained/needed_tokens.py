@@ -31,7 +31,7 @@ def needed_rows(run: TrainedRun, groups: Groups) -> StatisticRows:
     is never left out, do not enter.
 
     Args:
-        run: of a task whose answer is at the end.
+        run: a run of a task whose answer is at the end.
         groups: ``token`` leaves out one at a time, ``type`` all with the same token.
     """
     batch = run.strings(STRINGS, run.task.next_length(run.longest), "matched", "needed tokens")

@@ -53,7 +53,7 @@ class OneRun:
 
     Attributes:
         cell: what it is one of.
-        seed: of weights and data.
+        seed: the seed of weights and data.
         rows: by quantity with its setting; of a quantity at several lengths, the last.
     """
 

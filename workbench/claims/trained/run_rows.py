@@ -26,11 +26,11 @@ class RunRow:
         recipe: what the run was made from, as its cell states it; a cell finds its rows by it. A setting that is added
             later with the value it had until then does not change the recipe.
         run: id of the run: task, model, training and seeds, in full.
-        step: of the checkpoint.
+        step: the step of the checkpoint.
         cell: what the run is one of.
-        seed: of weights and data.
+        seed: the seed of weights and data.
         asked: key of the request; see :attr:`workbench.claims.trained_cells.Request.key`.
-        version: of what measured it.
+        version: the version of what measured it.
         quantity: what it is a value of.
         setting: test set, task parameters or component that it is about; "" for the usual one.
         length: prefix length; -1 where it is about several.

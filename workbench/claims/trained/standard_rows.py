@@ -30,13 +30,13 @@ def standard_rows(
     """The rows of a measurement at the last step.
 
     Args:
-        name: of the measurement.
+        name: the name of the measurement.
         run: it; its folder takes the shards.
         only: quantities that are kept; () = all.
         lengths: in multiples of N, in addition to those inside training; None = the usual grid.
         sequences: per test set and length.
         inside: whether the rows of other lengths are kept as well.
-        settings: of the measurement.
+        settings: the settings of the measurement.
 
     Raises:
         ClaimError: if it could not be made.

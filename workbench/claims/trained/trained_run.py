@@ -26,7 +26,7 @@ class TrainedRun:
 
     Attributes:
         run: its folder.
-        model: as it is at the last step.
+        model: the model at the last step.
         task: the task that it is evaluated on: the run's own, or the same with other parameters.
     """
 

@@ -98,7 +98,7 @@ def missing_runs(planned: Sequence[PlannedRun], table: RunTable, folder: Path | 
     Args:
         planned: the runs, and those that they begin from.
         table: what was measured.
-        folder: of the table, next to which runs stay that others start from; None = there are none.
+        folder: the folder of the table, next to which runs stay that others start from; None = there are none.
     """
     by_recipe = {run.recipe: run for run in planned}
     missing: dict[str, PlannedRun] = {}
@@ -188,7 +188,7 @@ def train_missing(
     Args:
         missing: the runs, in the order in which they begin.
         table: takes the rows in.
-        folder: of the table.
+        folder: the folder of the table.
         workers: where.
         until: seconds since the epoch after which nothing begins; None = no limit.
         tell: receives a line when a run ends.

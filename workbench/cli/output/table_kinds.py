@@ -19,7 +19,7 @@ class Field(NamedTuple):
 
     Attributes:
         key: its name in JSON and CSV.
-        type: of its values. A text is never missing, a number may be null.
+        type: the type of its values. A text is never missing, a number may be null.
         about: what it contains, with its unit.
     """
 

@@ -106,7 +106,7 @@ def plan_sweep(
 
     Args:
         cells: those that count.
-        configs: of each cell, by name.
+        configs: the configs of each cell, by name.
         states: done, begun, missing or damaged, by name.
         root: the folder of the runs.
         request: what is measured; None = nothing.

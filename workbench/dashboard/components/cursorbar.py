@@ -62,9 +62,9 @@ def bar(
     """Children of the selection bar.
 
     Args:
-        run: whose steps and lengths the sliders have.
+        run: the run whose steps and lengths the sliders have.
         cursor: the selected step, length, layer and head.
-        names: of all runs.
+        names: the names of all runs.
         pick: the first cell; None = a select of runs.
         other: a second run, whose curves and verdicts the sliders show too.
         axis: the unit of lengths.
@@ -231,11 +231,11 @@ def slider(
     """A slider that stops only at given values; an arrow key moves it to the next value.
 
     Args:
-        ident: of the component, whose ``value`` is a position on the axis.
+        ident: the id of the component, whose ``value`` is a position on the axis.
         label: its accessible name.
-        values: where it stops, ascending.
+        values: the values at which the slider stops, ascending.
         where: maps a value to its position on the axis.
-        value: where it stands.
+        value: the value that the slider selects.
         width: pixels that it has on the smallest page, for choosing labels that fit.
         first: values that are labelled before all others.
         text: a value as a label.

@@ -29,7 +29,7 @@ def ways(run: RunView, options: str = "", family: str = "", deepen_at: int | Non
 
     Args:
         run: whose.
-        options: of the command.
+        options: the options of the command.
         family: what the button measures; "" = everything.
         deepen_at: the step at which to draw more sequences; None measures as usual.
     """

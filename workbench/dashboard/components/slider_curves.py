@@ -44,7 +44,7 @@ def marks(
     """A slider's stops: the ``value``, its position on the axis, and a ``label`` where there is room for it.
 
     Args:
-        values: where it stops, ascending.
+        values: the values at which the slider stops, ascending.
         where: maps a value to its position on the axis.
         width: pixels that it has on the smallest page.
         first: values that are labelled before all others.

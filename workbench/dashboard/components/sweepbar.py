@@ -55,10 +55,10 @@ def bar(
 
     Args:
         steps: every step that any run is measured at, or shares of training.
-        step: where the slider stands; None = each run's last.
+        step: the step that the slider selects; None = each run's last.
         last: the earliest and the latest of the runs' last steps.
         stops: prefix lengths that the quantity is measured at, or multiples of N; empty = it has none.
-        stop: where the slider stands.
+        stop: the length that the slider selects.
         trained: the shortest and the longest of the runs' longest training lengths.
     """
     return html.Section(

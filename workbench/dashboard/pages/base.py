@@ -60,7 +60,7 @@ class Drawn:
 
     Attributes:
         content: everything below the header.
-        title: of the browser's tab, without the product's name.
+        title: the title of the browser's tab, without the product's name.
         run: the run it is about, or "".
         waits: whether it stands empty until data come.
     """
@@ -87,7 +87,7 @@ class Page:
         path: its address, e.g. ``/compare``.
         name: in the navigation.
         connect: registers its callbacks; it must name no component of another page.
-        panels: whose exports it offers.
+        panels: the panels that can be exported.
         needs_run: whether its address is meaningless without ``?run=``.
     """
 

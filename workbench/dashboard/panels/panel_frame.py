@@ -55,8 +55,8 @@ def shell(panel: Panel, specs: Mapping[str, Any], area: str = "") -> html.Sectio
 
     Args:
         panel: which.
-        specs: of the measurements, which define its quantities.
-        area: of the row's grid that it stands in; "" = where it comes.
+        specs: the specs of the measurements, which define its quantities.
+        area: the area of the row's grid that it stands in; "" = where it comes.
     """
     heads = html.Div(id=f"{panel.id}-grid", className="heads", role="group", **{"aria-label": panel.title})
     body = [heads] if panel.form == "heads" else graph_body(panel.id)
@@ -69,7 +69,7 @@ def matrix_row(rail: Sequence[Any], group: Sequence[Panel], specs: Mapping[str, 
     Args:
         rail: what stands before them.
         group: the panels.
-        specs: of the measurements.
+        specs: the specs of the measurements.
         kind: class of a row with other areas than those of the Run page's matrix.
     """
     shells = [shell(one, specs, area=one.column) for one in group]

@@ -79,7 +79,7 @@ class Prefetch:
             self._wake.notify_all()
 
     def disturb(self) -> None:
-        """A request arrived: rest until there has been none for a while."""
+        """Pause drawing ahead until there has been no request for a while."""
         self._disturbed = time.monotonic()
 
     def close(self) -> None:

@@ -50,7 +50,7 @@ class Entry:
 
     Attributes:
         run: the run.
-        address: of its page; "" where none could be made.
+        address: the address of its page; "" where none could be made.
         problem: why none could be made.
     """
 

@@ -108,7 +108,7 @@ class Worker:
     Args:
         keep: how many finished jobs are remembered.
         memory: bytes of arrays that their results may hold together; the oldest results go first.
-        device: where its models compute.
+        device: the device on which its models compute.
     """
 
     def __init__(self, keep: int = 64, memory: int = 128 << 20, device: ComputeDevice = USUAL_DEVICE) -> None:
@@ -311,12 +311,12 @@ class Worker:
 
 # ---- inside the process --------------------------------------------------------------------------
 def serve_jobs(pipe: Connection, trusted_files: Sequence[str] = (), device: ComputeDevice = USUAL_DEVICE) -> None:
-    """Main of the worker process: answer until the other end is closed.
+    """Run the worker process: answer requests for jobs until the connection is closed.
 
     Args:
-        pipe: to whom it answers.
-        trusted_files: whose code may be run here, for the runs whose task it is.
-        device: where models compute.
+        pipe: the connection to the process that requests jobs.
+        trusted_files: task files whose code the worker may run.
+        device: the device on which models compute.
     """
     with computing_on(device):
         _serve_jobs(pipe, trusted_files)

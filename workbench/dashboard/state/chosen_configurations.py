@@ -54,7 +54,7 @@ def chosen(store: Store, run: RunView, asked: str) -> tuple[list[Configuration],
 
     Args:
         store: all runs.
-        run: of the page.
+        run: the run of the page.
         asked: names of runs separated by ``|``, as :func:`written` writes them.
     """
     together, notices = store.together(), []

@@ -167,7 +167,7 @@ def write(cursor: Cursor, run: RunLike, path: str = "/run", extras: Mapping[str,
 
     Args:
         cursor: the selection.
-        run: whose defaults are left out.
+        run: the run whose defaults are left out.
         path: the page.
         extras: what else belongs to the page's address.
     """

@@ -57,7 +57,7 @@ class BehaviourNames(NamedTuple):
     """The name of the measurement of a model's behaviour, and the names of its quantities.
 
     Attributes:
-        measurement: whose rows they are.
+        measurement: the measurement with these rows.
         verdict, accuracy, chance: quantities.
         failure: the quantity of the length from which it fails.
     """

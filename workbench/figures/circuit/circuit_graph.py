@@ -42,7 +42,7 @@ class _Edge:
     """A connection that is drawn.
 
     Attributes:
-        name: of the connection.
+        name: the name of the connection.
         here, trained: what cutting it costs at this length, and at N.
     """
 

@@ -93,7 +93,7 @@ class Text:
         x, y: of its anchor, on its baseline.
         text: the characters.
         size: in pixels.
-        colour: of the characters.
+        colour: the colour of the characters.
         bold: whether they are bold.
         anchor: which end of the line is at ``x``.
         upright: whether it runs from bottom to top.
@@ -120,7 +120,7 @@ class Picture:
         width, height: in pixels.
         plot: left, top, right and bottom of the plot area.
         marks: what is drawn.
-        title: of the document.
+        title: the title of the document.
         about: what the picture shows, for readers who do not see it.
     """
 

@@ -55,7 +55,7 @@ def shape_clause(frame: Frame, step: int, trained: float | None, layer: int, whi
         frame: rows of one run.
         step: the checkpoint.
         trained: N; without it, from the shortest measured length on.
-        layer: of the head.
+        layer: the layer of the head.
         which: head within the layer.
     """
     at = {"measurement": HARDMAX, "law": "matched", "control": "", "step": step, "layer": layer, "head": which}

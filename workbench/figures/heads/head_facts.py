@@ -217,7 +217,7 @@ def head_sentence(
         frame: rows of one run.
         step: the checkpoint.
         length: the prefix length.
-        layer: of the head.
+        layer: the layer of the head.
         head: within the layer.
         trained: N, the first length that its shape is described at; None = from the shortest measured length on.
 

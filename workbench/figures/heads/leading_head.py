@@ -203,7 +203,7 @@ def ablation_cost(rows: Sequence[Row]) -> tuple[list[Row], bool]:
     every kind.
 
     Args:
-        rows: of one head, step and length, as in :func:`drops_by_head`.
+        rows: the rows of one head, step and length, as in :func:`drops_by_head`.
     """
     chances = {str(row["mode"]): float(row["value"]) for row in rows if row["quantity"] == DROP_P}
     drops = sorted((row for row in rows if row["quantity"] in (DROP, HEAD_DROP)), key=lambda row: str(row["mode"]))

@@ -134,7 +134,7 @@ def decodability_lines(
     The line of each concept's mode is solid, the refitted task state is dotted, and the highest control is dashed.
 
     Args:
-        layer: of the residual stream; None = the last.
+        layer: the layer of the residual stream; None = the last.
 
     Raises:
         NotMeasured: without probe rows there.

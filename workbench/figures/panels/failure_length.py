@@ -80,7 +80,7 @@ def failure_length(
     interval. A value past the axis is a hollow arrow at its end.
 
     Args:
-        layer: of the head, or None for no head.
+        layer: the layer of the head, or None for no head.
         length: from attention at which length the critical length is computed, or at the next shorter measured one;
             None = N.
 

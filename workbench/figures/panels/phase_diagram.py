@@ -156,7 +156,7 @@ def phase_diagram(
         verdicts: run -> step -> label; runs that are *not fitted* where they are shown are open circles.
         low: lower end of the colours; None = the lowest value.
         high: upper end; None = the highest value.
-        title: of the quantity.
+        title: the title of the quantity.
 
     Raises:
         NotMeasured: if no run has a value there.
@@ -236,7 +236,9 @@ def phase_diagram(
 
 
 def colour_range(values: NDArray[np.float64], low: float | None, high: float | None) -> tuple[float, float]:
-    """Values of the lowest and the highest colour: as given, else the lowest and the highest value; never the same."""
+    """Return the values of the lowest and the highest colour: as given, otherwise the range of the values. The two
+    always differ.
+    """
     bottom = float(values.min() if len(values) else 0.0) if low is None else low
     top = float(values.max() if len(values) else 1.0) if high is None else high
     return bottom, top if top > bottom else bottom + 1.0

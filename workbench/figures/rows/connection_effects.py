@@ -28,7 +28,7 @@ class Effect:
 
     Attributes:
         name: as in the rows.
-        row: of ``connection_drop``.
+        row: the row of ``connection_drop``.
         control: the same under a change as large in random directions; None = not measured.
         costs: whether the sign test shows a change, corrected for the number of tested connections.
         beyond: whether its interval lies beyond its control, on the side of its value.
@@ -95,7 +95,7 @@ def effects_at(rows: Frame, length: int) -> tuple[dict[str, Effect], dict[str, E
     A change is significant if the p of its sign test, times the number of tests, is below the level of a claim.
 
     Args:
-        rows: of :func:`measured_connections`.
+        rows: the rows of :func:`measured_connections`.
         length: one of theirs.
     """
     return rows.kept(("effects", length), lambda: _effects_at(rows, length))

@@ -111,7 +111,7 @@ def outputs_of(found: SequenceReading, part: str) -> NDArray[np.float64]:
 
 # ---- outputs ---------------------------------------------------------------------------------------------
 def add_outputs(figure: Drawing, found: SequenceReading, part: str, axes: Axes) -> None:
-    """The output at every prefix, and the oracle's answer."""
+    """Draw the model's output at every prefix, and the correct answer."""
     if found.components:
         _component_outputs(figure, found, part, axes)
     elif found.outputs_names is None:
@@ -140,7 +140,7 @@ def _rows(
     Args:
         figure, found, part, axes: as elsewhere here.
         values: what is drawn.
-        names: of the rows.
+        names: the names of the rows.
         cells: what each cell is of, for tooltips.
         top: what has the darkest colour.
         written: whether that stands in the cells too, where it fits.

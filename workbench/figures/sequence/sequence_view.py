@@ -68,7 +68,7 @@ def sequence_view(
         read: what :func:`probes.one_sequence.read_sequence` returned for the same sequence, or None.
         part: which pass, or the change.
         rows: what to draw, from top to bottom.
-        view: of the attention: ``attention``, ``times_length`` or ``score``.
+        view: the view of the attention: ``attention``, ``times_length`` or ``score``.
         site: layer of the residual stream that probes read, -1 for the embedding; None = the last.
         query: index of a query to outline.
         strip: leave room for a line of tokens below the pattern.

@@ -28,8 +28,8 @@ class Dot:
 
     Attributes:
         run: its name, which a click is answered by.
-        column: of its cell.
-        line: of its cell.
+        column: the column of its cell.
+        line: the line of its cell.
         share: where its value lies between the lowest and the highest colour, 0 to 1.
         colour: ``#RRGGBB``.
         hollow: whether it is an open circle.

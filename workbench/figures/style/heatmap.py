@@ -87,12 +87,12 @@ def step_length_map(
             colours of its neighbours.
         lengths: every length the y axis is laid out for.
         trained: N.
-        colours: of the cells.
+        colours: the colours of the cells.
         low: value of the lowest colour.
         high: value of the highest colour.
         ticks: values and texts next to the colour bar.
         edge: colour of the line at N, see :func:`add_training_edge`.
-        name: of the figure, after the run's.
+        name: the name of the figure, after the run's.
         words: title, slice and alternative text.
         look: theme and base text size.
         cursor: selected ``step`` and ``length``, which lines mark.
@@ -193,7 +193,7 @@ def add_training_edge(figure: Drawing, lengths: Sequence[float], trained: float,
     """Draw a line after the longest trained length on a heatmap whose y axis is length.
 
     Args:
-        figure: where to.
+        figure: the figure to draw into.
         lengths: the rows' lengths, ascending.
         trained: N.
         colour: a plain dashed line of this colour; None = magenta on white, for the performance map.

@@ -128,11 +128,11 @@ def add_line(
     """Draw one line with its band. Undefined rows leave gaps, and a point without neighbours is drawn as a dot.
 
     Args:
-        figure: where to.
+        figure: the figure to draw into.
         data: rows of one series, sorted along the axis.
         along: ``step`` or ``length``.
         colour: ``#RRGGBB``.
-        width: of the line, pixels.
+        width: the width of the line, pixels.
         dash: plotly dash.
         band: whether to draw the interval.
         clip: limits to draw within (tooltips keep the value).
@@ -186,8 +186,8 @@ def add_end_labels(
     """Names at the right end of the lines, in their colours, pushed apart; a line that stops early is led to its name.
 
     Args:
-        figure: where to.
-        labels: of the lines; those without an end are left out.
+        figure: the figure to draw into.
+        labels: the labels of the lines; those without an end are left out.
         yrange: the axis range.
         size: text size, pixels.
         pixels: height of the axis on the smallest panel.
@@ -240,7 +240,7 @@ def add_hatching(figure: Drawing, low: float, high: float, yrange: Sequence[floa
     tested.
 
     Args:
-        figure: where to.
+        figure: the figure to draw into.
         low, high: the two positions, in axis units.
         yrange: from where to where on the other axis, in axis units.
         theme: light or dark.
@@ -371,7 +371,7 @@ def add_cursor(
     the figure.)
 
     Args:
-        figure: where to.
+        figure: the figure to draw into.
         cursor: ``{"step": ..., "length": ...}``, or None for no line.
         along: which of the two this figure's x axis shows.
         theme: light or dark.

@@ -32,9 +32,9 @@ def line_plot(
         along: what the x axis shows.
         x_axis: its axis.
         y_axis: the other axis.
-        title: of the panel.
+        title: the title of the panel.
         n: sequences behind each value, None where that is unknown.
-        name: of the figure; two figures of one name keep a reader's view of them.
+        name: the name of the figure; two figures of one name keep a reader's view of them.
         look: theme and base text size.
         words: ``slice`` (what is shown) and ``alt`` (its description), if they are known already.
     """
@@ -47,13 +47,13 @@ class LineStyle:
     """The style in which one line of a figure is drawn.
 
     Attributes:
-        colour: of the line.
-        width: of the line, pixels.
+        colour: the colour of the line.
+        width: the width of the line, pixels.
         dash: plotly dash.
         band: whether with its interval.
         written: colour of its name; the line's if empty, None = without a name.
         strong: whether its name is bold.
-        symbol: of the marker at the selection; "" for none.
+        symbol: the symbol of the marker at the selection; "" for none.
     """
 
     colour: str
@@ -88,7 +88,7 @@ def series_figure(
         along: ``step`` or ``length``.
         trained: N.
         looks: by series, those in front last; a series that has none is not drawn.
-        title: of the panel.
+        title: the title of the panel.
         alt: description of the lines for screen readers.
         place: location in the model, if it is to be named.
         look: theme and base text size.

@@ -25,8 +25,8 @@ def spark_path(
         values: one per point; None or NaN leaves a gap.
         low: value at the bottom edge.
         high: value at the top edge; values outside are clipped.
-        width: of the drawing.
-        height: of the drawing.
+        width: the width of the drawing.
+        height: the height of the drawing.
         x: positions of the points, 0 to 1 (evenly spaced if None).
         inset: margin at top and bottom for the line's own width.
 

@@ -102,7 +102,7 @@ def evidence(
         step: the checkpoint.
         trained: N, the longest prefix length seen in training.
         length: where the effect of a head was tested: at the longest measured length up to this one.
-        layer: of the head to speak of (None = all heads).
+        layer: the layer of the head to speak of (None = all heads).
         head: the head to speak of.
 
     Raises:

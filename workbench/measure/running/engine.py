@@ -63,7 +63,7 @@ class CheckpointJob:
         grid: prefix lengths.
         measurements: the missing ones.
         trusted: files whose code may run as that of the run's task. A worker process trusts no others.
-        device: where the model computes.
+        device: the device on which the model computes.
         strings: how the evaluation sequences differ from the run's own.
     """
 
@@ -182,7 +182,7 @@ def measurement_job(
         sequences: per test set and length; None = the measurement's default.
         deep: whether a measurement that deepens may do so here.
         strings: how the evaluation sequences differ from the run's own.
-        device: where the model computes.
+        device: the device on which the model computes.
     """
     spec = measurement.spec
     n, deep = spec.sequences if sequences is None else sequences, deep and spec.deepens

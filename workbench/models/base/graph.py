@@ -21,8 +21,8 @@ class Component:
 
     Attributes:
         kind: the embedding (with positions, if the model adds any), a head, an MLP, or the unembedding.
-        layer: of a head or an MLP.
-        head: of a head.
+        layer: the layer of a head or an MLP.
+        head: the head of a head.
     """
 
     kind: Kind

@@ -40,7 +40,7 @@ class ScoreInputs:
         q, k: the factors of the product (rotated if the encoding rotates them).
         encoding: computes the bias from its weights; None = there is no bias.
         ids: position ids, if there is a bias.
-        bias_weights: of each query and head, if there is a bias.
+        bias_weights: the bias weights of each query and head, if there is a bias.
         factor: the factor of each query's whole row (log scaling).
         attention: softmax, hardmax or linear.
         scale: replaces 1 / sqrt(d_head).

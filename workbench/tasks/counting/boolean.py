@@ -157,9 +157,9 @@ def draw_expressions(
     """Draw two expressions side by side in each row, as the number of operands of each symbol.
 
     Args:
-        weights: of the symbols with 0, 1, 2, ... operands.
+        weights: the weights of the symbols with 0, 1, 2, ... operands.
         first: length of the first expression; the second has the rest.
-        length: of both together.
+        length: the length of both together.
         generator: the source of randomness.
     """
     shares = _shares(weights, 1 << (length - 1).bit_length())

@@ -135,7 +135,9 @@ class CounterLanguage(Task):
         return 0.5
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
-        """Return the answer for these tokens as a whole sequence; a plain guess if it is not supervised."""
+        """Return the answer for these tokens, taken as a complete sequence; equal weights for all classes if the end is
+        not supervised.
+        """
         answers, supervised, _, _ = self.label_strings(tokens, {})
         weights = F.one_hot(answers[:, -1], self.d_vocab_out).double()
         return weights.where(supervised[:, -1:], 1.0)

@@ -149,7 +149,7 @@ class SparseParity(Task):
         )
 
     def chance(self, law: Law, length: int) -> float:
-        """Return 1/2: the bits are fair, and at least one counts."""
+        """Return 1/2, because the bits are fair and the parity includes at least one bit."""
         return 0.5
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:

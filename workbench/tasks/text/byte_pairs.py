@@ -30,7 +30,7 @@ class TokenizedText(NamedTuple):
     """A training text as token ids, with its tokenizer.
 
     Attributes:
-        names: of the tokens, in the order of their ids; :data:`END` is the last.
+        names: the names of the tokens, in the order of their ids; :data:`END` is the last.
         corpus: training and held-out tokens, each file followed by an end.
         tokenizer: the merges, as the JSON of ``tokenizers``.
     """
@@ -49,7 +49,7 @@ def byte_pairs(folder: str, share: float, tokens: int, most: int) -> TokenizedTe
 
     Args:
         folder: as for :func:`workbench.tasks.text.corpus.split_texts`.
-        share: of the files that train.
+        share: the share of the files that train.
         tokens: size of the alphabet, including the end.
         most: largest number of bytes of training text to read.
 

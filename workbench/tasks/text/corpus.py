@@ -168,7 +168,7 @@ def split_texts(folder: str, share: float, most: int, held_out: int) -> tuple[li
 
     Args:
         folder: as for :func:`split_files`, or :data:`GENERATED`.
-        share: of the texts that train.
+        share: the share of the texts that train.
         most: largest number of bytes of training text.
         held_out: largest number of bytes of held-out text.
 

@@ -48,7 +48,9 @@ class Case:
     task: tuple[str, Mapping[str, Any]] | None = None
 
     def near_misses(self, length: int) -> NDArray[np.int64]:
-        """Token ids ``[batch, length]`` of strings on both sides of the edge; the length is a multiple of 12."""
+        """Return token ids ``[batch, length]`` of strings that are barely inside or barely outside the language. The
+        length is a multiple of 12.
+        """
         found = near.variants(self.strings(length), self.program.alphabet)
         return np.array([self.program.ids(string) for string in found])
 

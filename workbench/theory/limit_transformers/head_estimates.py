@@ -54,7 +54,7 @@ class HeadEstimate:
         residual_share: variance of the scores within queries that the fit leaves, on strings that it was not fitted to;
             0 = exactly a limit transformer, 1 = nothing explained.
         residual_rms: the same as a root mean square, in nats (per log K if scores are log-scaled).
-        margins: of the fitted head; gaps up to ``residual_rms`` count as ties.
+        margins: the margins of the fitted head; gaps up to ``residual_rms`` count as ties.
         shares: ``{period: residual share}`` of every period tried.
     """
 

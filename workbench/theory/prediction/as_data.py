@@ -41,7 +41,7 @@ def describe(
 
     Args:
         task: the task's name, as the run stores it; a name of a file runs nothing.
-        parameters: of the task.
+        parameters: the parameters of the task.
         positions: the encoding, by its name or with its settings, as a run's configuration stores it.
         ids: the id sampler of training.
         seed: draws the string that the program is traced on.

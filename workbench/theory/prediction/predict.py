@@ -123,7 +123,7 @@ def predict(
         positions: an encoding, or its name; for a state-space model a name of
             :data:`workbench.core.names.STATE_SPACE_MODELS`.
         convention: how acceptance of a regular language may read the last symbol.
-        parameters: of the task, if it is given by name.
+        parameters: the parameters of the task, if it is given by name.
 
     Example:
 

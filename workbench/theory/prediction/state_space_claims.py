@@ -29,7 +29,7 @@ def state_space_claim(key: str, languages: Callable[[], Iterable[Automaton]] | N
     """Return the claim about a map.
 
     Args:
-        key: of the map.
+        key: the key of the map.
         languages: of each answer, if they are regular.
         gates: one of :data:`workbench.core.names.STATE_SPACE_MODELS`.
     """

@@ -47,7 +47,7 @@ def resolve(subject: str | Task, parameters: Mapping[str, Any]) -> tuple[str, Ta
 
     Args:
         subject: a task, or a name of LengthLens, of the literature or of the zoo of programs.
-        parameters: of the task.
+        parameters: the parameters of the task.
 
     Raises:
         TheoryError: for an unknown name, with the nearest ones.

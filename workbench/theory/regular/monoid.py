@@ -135,7 +135,7 @@ class Profile:
     """The algebraic properties of a regular language, each ``yes``, ``no`` or ``not decided``.
 
     Attributes:
-        states: of the minimal automaton.
+        states: the states of the minimal automaton.
         monoid: elements of the syntactic monoid, or None beyond the limit.
         star_free: the monoid is aperiodic.
         r_trivial: Green's relation R is equality.

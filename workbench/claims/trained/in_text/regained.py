@@ -90,7 +90,7 @@ def text_difference(claim: Claim, table: RunTable, quantity: str, told: str) -> 
 
     Args:
         claim, table: them.
-        quantity: of single texts.
+        quantity: the quantity of single texts.
         told: name of the row.
     """
     one, other = claim.cells[:2]

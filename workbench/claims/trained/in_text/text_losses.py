@@ -47,7 +47,7 @@ def last_byte_rows(run: TrainedRun, short: int, texts: int = TEXTS) -> Statistic
     because a byte is never certain.
 
     Args:
-        run: of a text task.
+        run: a run of a text task.
         short: bytes of the shorter context.
         texts: how many.
     """
@@ -81,7 +81,7 @@ def few_token_rows(
     """Losses of single texts with twice the context, with it, with it and five bytes, and with it and random ones.
 
     Args:
-        run: of a text task.
+        run: a run of a text task.
         short: bytes of the shorter context.
         texts: how many.
         other: settings of ``model`` and ``training`` in which another run differs from this one, in addition to its

@@ -31,7 +31,7 @@ def zero_shot_rows(run: TrainedRun, sizes: Sequence[int], shown: int = 2) -> Sta
     """Share of copies that are continued, ``zero-shot right, n N`` and ``zero-shot left, n N``.
 
     Args:
-        run: of a text whose segments come again.
+        run: a run of a text whose segments come again.
         sizes: how many different symbols stand before the copy.
         shown: m, symbols of the copy that the prompt shows; with one, the direction is undetermined.
 
@@ -61,7 +61,7 @@ def copy_prompts(
     """Prompts as token ids without BOS, and the symbol (from 0) that each copy has next; the same for every run.
 
     Args:
-        symbols: of the alphabet, whose token ids are 1 and up.
+        symbols: the symbols of the alphabet, whose token ids are 1 and up.
         count: prompts.
         size: n.
         shown: m.

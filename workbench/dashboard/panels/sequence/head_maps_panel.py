@@ -77,7 +77,7 @@ class HeadMapsPanel:
     Attributes:
         id: prefix of its component ids, and its name in export links.
         title: as on screen.
-        size: of an exported picture, pixels.
+        size: the size of an exported picture, pixels.
     """
 
     id: str
@@ -250,7 +250,7 @@ def render_maps(
 
     Args:
         job: the worker's job.
-        run: whose heads.
+        run: the run with the heads.
         cursor: step, length and sample.
         look: theme and type size.
         mode: figure or table.

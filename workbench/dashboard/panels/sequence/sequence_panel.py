@@ -29,7 +29,7 @@ class ComputedPanel:
         rows_drawn: what it draws, from top to bottom.
         strip: whether tokens stand below the pattern.
         cells: largest side of the pattern.
-        size: of an exported picture, pixels.
+        size: the size of an exported picture, pixels.
     """
 
     id: str

@@ -52,11 +52,11 @@ class SequenceQuestion:
     """A request of the page *Try it* about one sequence.
 
     Attributes:
-        run: whose checkpoint.
+        run: the run with the checkpoint.
         cursor: selected step, layer and head, and the length of a drawn sequence.
         text: the typed sequence, or "" for a drawn one.
         law: test set of a drawn sequence.
-        edits: as a link writes them.
+        edits: the edits, in the form in which a link writes them.
         prefix: prefix length of the chosen query; None = the whole sequence's.
         site: layer that probes read; None = the last.
         cells: largest side of the pattern.

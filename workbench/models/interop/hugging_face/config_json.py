@@ -179,8 +179,8 @@ def _refuse_sizes(
         folder: the folder that is opened.
         content: entries of the config.
         names: transformers' common names of sizes -> their names in this config, where these differ.
-        family: of the model.
-        headers: of the weights.
+        family: the family of the model.
+        headers: the headers of the weights.
     """
     for name in (*SIZES, *OPTIONAL_SIZES):
         for key in {name, names.get(name, name)} & content.keys():

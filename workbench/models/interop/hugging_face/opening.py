@@ -89,7 +89,7 @@ def open_folder(path: str | Path, dtype: torch.dtype | None = None, device: str 
 
     Args:
         path: the folder: ``config.json`` and weights as safetensors, and its tokenizer if it has one.
-        dtype: of the weights; None = their stored dtype.
+        dtype: the dtype of the weights; None = their stored dtype.
         device: the device that computes.
 
     Raises:

@@ -164,7 +164,7 @@ def unmoved(model: HookedModel, tokens: Tensor, names: Sequence[str]) -> list[st
     Args:
         model: the model.
         tokens: one sequence, ``[1, pos]``.
-        names: of the hooks.
+        names: the names of the hooks.
     """
     # Watching scores or pattern makes attention explicit: they share no pass with hooks that leave it fused.
     explicit = [name for name in names if name.endswith(("hook_attn_scores", "hook_pattern"))]
@@ -202,7 +202,7 @@ def moved(model: HookedModel, twice: Tensor, name: str) -> bool:
     Args:
         model: the model.
         twice: the same tokens in two rows, ``[2, pos]``.
-        name: of the hook.
+        name: the name of the hook.
     """
     return any(_moved_by(strength, model, twice, name) for strength in STRENGTHS)
 
