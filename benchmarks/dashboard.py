@@ -31,9 +31,10 @@ from benchmarks.tools.table import Line
 from workbench.dashboard.request_check import outputs_of
 from workbench.runs.run import Run, find_runs
 from workbench.storage.seal import sealed_json
+from workbench.table.folder_state import folder_state
 from workbench.table.layout import table_path
 from workbench.table.parquet import read_file, write_file
-from workbench.table.reading import STATE, folder_state
+from workbench.table.reading import STATE
 
 RUNS = 200
 WHOLE = 20

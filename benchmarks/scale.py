@@ -26,9 +26,10 @@ import pyarrow.compute as pc
 from workbench.models.positions.registry import ENCODINGS
 from workbench.storage.seal import sealed_json
 from workbench.table import Table
+from workbench.table.folder_state import folder_state
 from workbench.table.layout import table_path
 from workbench.table.parquet import read_file, write_file
-from workbench.table.reading import STATE, folder_state
+from workbench.table.reading import STATE
 from workbench.table.shards import compact, shard_path, write_shard
 
 MEASUREMENT = "behaviour"

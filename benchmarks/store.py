@@ -14,9 +14,10 @@ from pathlib import Path
 from benchmarks.tools.table import Line
 from workbench.storage.seal import sealed_json
 from workbench.table import Table
+from workbench.table.folder_state import folder_state
 from workbench.table.layout import table_path
 from workbench.table.parquet import read_file, write_file
-from workbench.table.reading import STATE, folder_state
+from workbench.table.reading import STATE
 from workbench.table.schema import row
 from workbench.table.shards import compact, shard_path, write_shard
 

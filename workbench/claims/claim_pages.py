@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from workbench.claims.claim import KINDS, Claim, Row, Suite
@@ -41,11 +42,21 @@ ABOUT_RUNS = (
 )
 
 
-def write_pages(folder: Path) -> None:
-    """Write the index, its figures and the page of every suite; the same table gives the same bytes."""
+def write_pages(folder: Path, requested: Collection[str] = ()) -> None:
+    """Write the index, its figures and the pages of suites; the same table gives the same bytes.
+
+    Claims without results are left out, unless the folder has results of every suite, as the folder of the
+    documentation has.
+
+    Args:
+        folder: the folder of the tables.
+        requested: ids of claims that are on the pages even without results.
+    """
     evidence = read_evidence(folder)
-    suites = list(SUITES.values())
-    pages = {"index.md": index_page(suites, evidence)} | {f"{s.name}.md": suite_page(s, evidence) for s in suites}
+    suites = _suites_of(evidence, requested)
+    totals = {suite.name: len(suite.claims) for suite in SUITES.values()}
+    pages = {"index.md": index_page(suites, evidence, sum(totals.values()))}
+    pages |= {f"{suite.name}.md": suite_page(suite, evidence, totals[suite.name]) for suite in suites}
     drawings = figures(suites, evidence)
     for name, text in {**pages, **drawings}.items():
         write_atomic(folder, name, text.encode())
@@ -54,8 +65,41 @@ def write_pages(folder: Path) -> None:
             remove_file(folder, name)
 
 
-def index_page(suites: Sequence[Suite], evidence: Mapping[str, Evidence]) -> str:
-    """Return the page with one table of all claims and their counts."""
+def _suites_of(evidence: Mapping[str, Evidence], requested: Collection[str]) -> list[Suite]:
+    """The suites with results, each with the claims that have results."""
+    suites = list(SUITES.values())
+    computed = {name for name, stored in evidence.items() if stored.rows}
+    if all(any(claim.id in computed for claim in suite.claims) for suite in suites):
+        return suites
+    named = computed | set(requested)
+    reduced = [replace(suite, claims=tuple(c for c in suite.claims if c.id in named)) for suite in suites]
+    return [suite for suite in reduced if suite.claims]
+
+
+def _settled_ones(suites: Sequence[Suite]) -> list[str]:
+    count = sum(bool(claim.settled) for suite in suites for claim in suite.claims)
+    if not count:
+        return []
+    return [
+        f"For {count} of these claims, we chose the "
+        "statistic, the settings or a threshold when we already knew the numbers. Their pages state what was "
+        "chosen. The verdicts on these claims describe what was computed, and are no tests of predictions made in "
+        "advance.",
+        "",
+    ]
+
+
+def index_page(suites: Sequence[Suite], evidence: Mapping[str, Evidence], total: int = 0) -> str:
+    """Return the page with one table of all claims and their counts.
+
+    Args:
+        suites: the suites with the claims of the page.
+        evidence: the stored rows.
+        total: how many claims there are; if it is more than those of the page, the page states both counts.
+    """
+    count = sum(len(suite.claims) for suite in suites)
+    partial = count < total
+    left_out = f"This folder has results of {count} of {total} claims. `lengthlens reproduce --list` lists all suites."
     verdicts = {claim.id: judge_stored(claim, evidence) for suite in suites for claim in suite.claims}
     labels = [label for label in LABELS if any(judgement.verdict == label for judgement in verdicts.values())]
     lines = [
@@ -69,15 +113,11 @@ def index_page(suites: Sequence[Suite], evidence: Mapping[str, Evidence]) -> str
         "    lengthlens reproduce crasp-exact",
         "    lengthlens reproduce HE07 --again",
         "",
+        *([left_out, ""] if partial else []),
         _counts(list(verdicts.values())),
         "",
-        f"For {sum(bool(c.settled) for suite in suites for c in suite.claims)} of these claims, we chose the "
-        "statistic, the settings or a threshold when we already knew the numbers. Their pages state what was "
-        "chosen. The verdicts on these claims describe what was computed, and are no tests of predictions made in "
-        "advance.",
-        "",
-        *RULE_IN_WORDS,
-        "",
+        *_settled_ones(suites),
+        *([*RULE_IN_WORDS, ""] if any(claim.trained for suite in suites for claim in suite.claims) else []),
         "| suite | " + " | ".join(labels) + " | all |",
         "|---|" + "---|" * (len(labels) + 1),
     ]
@@ -85,12 +125,12 @@ def index_page(suites: Sequence[Suite], evidence: Mapping[str, Evidence]) -> str
         counts = Counter(verdicts[claim.id].verdict for claim in suite.claims)
         cells = [str(counts[label] or "") for label in labels]
         lines.append(f"| [{suite.name}]({suite.name}.md) | " + " | ".join(cells) + f" | {len(suite.claims)} |")
-    lines += _papers(suites)
+    lines += _papers(suites, partial)
     lines += _changes([claim for suite in suites for claim in suite.claims], verdicts)
     lines += _surprises(suites, evidence)
     lines += [
         "",
-        "## All claims",
+        "## Claims of this folder" if partial else "## All claims",
         "",
         f"The column *seeds* counts the seeds on the claim's side, with the {INTERVAL_OF_SHARE}.",
         "",
@@ -152,21 +192,23 @@ def _changes(claims: Sequence[Claim], verdicts: Mapping[str, Judgement]) -> list
     return [*lines, *(f"| {old} | {new} | {len(names)}: {', '.join(names)} |" for (old, new), names in groups.items())]
 
 
-def _papers(suites: Sequence[Suite]) -> list[str]:
+def _papers(suites: Sequence[Suite], partial: bool) -> list[str]:
     """The papers, and how many claims each of them states and how many are our readings."""
     sources = Counter(source for suite in suites for claim in suite.claims for source in claim.sources)
     counts: Counter[tuple[str, str]] = Counter()
     for source, times in sources.items():
         counts[source.paper.key if source.paper else "", source.kind] += times
     count = counts["", "our own question"]
+    own = f" No paper states the {count} questions of our own." if count else ""
+    # The entries are part of the documentation, and a folder with some of the claims lies elsewhere.
+    entries = "" if partial else " BibTeX entries: [references.bib](../references.bib)."
     lines = [
         "",
         "## Papers",
         "",
         "Each claim names its paper, the place in it, and who makes the claim. A *statement of the paper* is a "
         "theorem, a sentence or a published result at that place. *Our reading* is a consequence that we draw, or a "
-        f"claim whose place in the paper we could not check. No paper states the {count} questions of our own. A claim "
-        "about two papers counts for both. BibTeX entries: [references.bib](../references.bib).",
+        f"claim whose place in the paper we could not check.{own} A claim about two papers counts for both.{entries}",
         "",
         "| paper | title | identifier | statements | our readings |",
         "|---|---|---|---|---|",
@@ -174,6 +216,8 @@ def _papers(suites: Sequence[Suite]) -> list[str]:
     for paper in PAPERS:
         doi = f", [doi {paper.doi}](https://doi.org/{paper.doi})" if paper.doi else ""
         stated_and_read = [counts[paper.key, kind] or "" for kind in ("statement of the paper", "our reading")]
+        if partial and not any(stated_and_read):
+            continue
         cells = [paper.name, _cell(paper.title), f"[arXiv {paper.arxiv}]({paper.url}){doi}", *map(str, stated_and_read)]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
@@ -210,14 +254,16 @@ def _surprises(suites: Sequence[Suite], evidence: Mapping[str, Evidence]) -> lis
     return lines
 
 
-def suite_page(suite: Suite, evidence: Mapping[str, Evidence]) -> str:
-    """Return the page with everything about the claims of one group."""
+def suite_page(suite: Suite, evidence: Mapping[str, Evidence], total: int = 0) -> str:
+    """Return the page with the claims of one group; if they are fewer than ``total``, the page states both counts."""
+    count = len(suite.claims)
     verdicts = [judge_stored(claim, evidence) for claim in suite.claims]
     lines = [
         f"# {suite.title}",
         "",
         f"    lengthlens reproduce {suite.name}",
         "",
+        *([f"This page has {count} of {total} claims of the suite.", ""] if count < total else []),
         _counts(verdicts),
         "",
         *([NOT_HAD, "", ABOUT_RUNS, ""] if any(claim.trained for claim in suite.claims) else []),

@@ -123,7 +123,7 @@ def reproduce(
     problems = train_missing(todo.runs, runs, folder, workers, until, tell, _starts_needed(todo.claims, runs))
     remove_starts(folder, _starts_needed(todo.claims, runs), workers.runs)
     problems += store_trained_rows([claim for _, claim in todo.claims if claim.cells], runs, folder, todo.again)
-    write_pages(folder)
+    write_pages(folder, {claim.id for _, claim in todo.claims})
     return replace(plan(todo.claims, folder, todo.seeds), problems=tuple(problems))
 
 

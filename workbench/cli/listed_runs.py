@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +16,18 @@ from workbench.cli.user_folders import cache_folder
 from workbench.core.failures import isolated
 from workbench.core.verdicts import NOT_MEASURED
 from workbench.runs.errors import RunError
+from workbench.runs.run import Run
 from workbench.storage.atomic import write_atomic
 from workbench.storage.errors import StorageError
 from workbench.table.errors import TableError
+from workbench.table.folder_state import run_state
+from workbench.table.last_verdict import last_verdict_of
 from workbench.table.layout import run_folders
-from workbench.table.query import run_state
 
 FORMAT = 1
 """Raised whenever an entry of the cache has other keys."""
-_VERDICTS = ("verdict", "in_context_verdict")
-_COLUMNS = ("measurement", "quantity", "step", "status", "label", "note", "length", "reason")
+READERS = 2
+"""Threads that read runs, because half of the time of reading rows is in Arrow, which releases the interpreter."""
 
 
 def listed_runs(root: Path, problems: list[str]) -> list[dict[str, Any]]:
@@ -46,17 +49,13 @@ def listed_runs(root: Path, problems: list[str]) -> list[dict[str, Any]]:
         raise RunError(f"{error}") from None
     cache_file = _cache_file(root)
     cached = _read_cache(cache_file)
-    entries: dict[str, dict[str, Any]] = {}
-    for name, path in folders:
-        state = hashlib.sha256(run_state(path).encode()).hexdigest()
-        entry = cached.get(name)
-        if entry is None or entry["state"] != state:
-            with isolated(problems.append, f"{path} cannot be opened"):
-                row, measurement, version = _read_row(path)
-                entry = {"state": state, "row": row, "measurement": measurement, "version": version}
+    with ThreadPoolExecutor(max_workers=READERS) as readers:
+        answers = readers.map(lambda folder: _entry(folder[1], cached.get(folder[0])), folders)
+        entries: dict[str, dict[str, Any]] = {}
+        for (name, _), (entry, own_problems) in zip(folders, answers, strict=True):
+            problems += own_problems
+            if entry is not None:
                 entries[name] = entry
-        else:
-            entries[name] = entry
     if entries != cached:
         _write_cache(cache_file, entries)
     newest: dict[str, int] = {}
@@ -70,6 +69,20 @@ def listed_runs(root: Path, problems: list[str]) -> list[dict[str, Any]]:
             row |= _without_verdict()
         rows.append({**row, "run": name, "path": str(paths[name])})
     return rows
+
+
+def _entry(path: Path, cached: dict[str, Any] | None) -> tuple[dict[str, Any] | None, list[str]]:
+    """The entry of a run in the cache, from the cache if the run has not changed. None and problems if it cannot be
+    opened.
+    """
+    state = hashlib.sha256(run_state(path).encode()).hexdigest()
+    if cached is not None and cached["state"] == state:
+        return cached, []
+    problems: list[str] = []
+    with isolated(problems.append, f"{path} cannot be opened"):
+        row, measurement, version = _read_row(path)
+        return {"state": state, "row": row, "measurement": measurement, "version": version}, []
+    return None, problems
 
 
 def contains_runs(folder: Path) -> bool:
@@ -88,11 +101,6 @@ def _without_verdict() -> dict[str, Any]:
 
 def _read_row(path: Path) -> tuple[dict[str, Any], str, int]:
     """The row of one run, the measurement of its last verdict, and the version of that measurement."""
-    import pyarrow.compute as pc
-
-    from workbench.runs.run import Run
-    from workbench.table.reading import read_run
-
     run = Run.open(path)
     steps = run.steps
     row = {
@@ -103,27 +111,17 @@ def _read_row(path: Path) -> tuple[dict[str, Any], str, int]:
         "last_step": steps[-1] if steps else None,
         **_without_verdict(),
     }
-    reading = read_run(path, _COLUMNS)
-    is_verdict = pc.is_in(pc.cast(reading.rows["quantity"], "string"), _string_array(_VERDICTS))
-    rows = [one for one in reading.rows.filter(is_verdict).to_pylist() if one["status"] == "ok"]
-    if not rows:
+    last = last_verdict_of(path)
+    if last is None:
         return row, "", 0
-    last = max(rows, key=lambda one: int(one["step"]))
     row |= {
-        "verdict": last["label"],
-        "reason": last["reason"],
-        "verdict_step": last["step"],
-        "tested_to": last["length"],
-        "note": last["note"],
+        "verdict": last.label,
+        "reason": last.reason,
+        "verdict_step": last.step,
+        "tested_to": last.length,
+        "note": last.note,
     }
-    spec = json.loads(reading.specs.get(last["measurement"], ("", "{}"))[1])
-    return row, str(last["measurement"]), int(spec.get("version", 0))
-
-
-def _string_array(texts: tuple[str, ...]) -> Any:
-    import pyarrow as pa
-
-    return pa.array(texts, "string")
+    return row, last.measurement, last.version
 
 
 def _cache_file(root: Path) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +9,14 @@ from pandas import isna
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
-from rich.text import Text
 
+from workbench.cli.run_list import COLOURS
 from workbench.cli.table_text import count_of
 from workbench.core.failures import isolated
 from workbench.core.names import CHALLENGE
 from workbench.core.shortcut_names import BIGRAM
 from workbench.core.thresholds import LEVEL_TEXT, UNTRAINED
-from workbench.core.verdicts import LENGTH_COUPLED, NOT_FITTED, NOT_MEASURED, VERDICTS, since
+from workbench.core.verdicts import LENGTH_COUPLED, NOT_FITTED, NOT_MEASURED, since
 from workbench.figures.labels import all_counted, band_of, compiled_limit, span_of_lengths
 from workbench.figures.rows.baselines import baseline_rows, first_judged, judged, predictor_rows
 from workbench.figures.rows.frame import Frame
@@ -25,93 +24,41 @@ from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
 from workbench.figures.text.run_sentences import verdict_sentence
 from workbench.runs.run import Run, find_runs
 from workbench.table import Table
+from workbench.table.last_verdict import StoredVerdict, last_verdict_of
 from workbench.tasks.known_tasks import task_label
 from workbench.tasks.presented.question_limit import question_limit
 
 UNJUDGED = "in parentheses: no part of the verdict, as the first or last N tokens may give the answer away"
-ROLE_COLOURS = {"summary": "blue", "position": "dark_orange", "plain": "default"}
-COLOURS = {label: ROLE_COLOURS[kind.role] for label, kind in VERDICTS.items()}
 
 
 def verdict_lines(root: Path) -> list[str]:
     """Return one line for each run below ``root``: its last verdict and the reason."""
-    runs = {run.name: run for run in find_runs(root)}
-    return [f"{row.run}: {_verdict_text(row, runs[row.run])}" for row in _last_verdicts(root)]
+    return [f"{run.name}: {_verdict_text(last, run)}" for run, last in _last_verdicts(root)]
 
 
-def _verdict_text(row: Any, run: Run) -> str:
+def _verdict_text(last: StoredVerdict, run: Run) -> str:
     """The verdict sentence of a trained run; of a prompted model its verdict and what the row notes."""
-    if row.measurement != "behaviour":
-        return f"{row.label} at step {row.step:,}: {row.note}."
-    rows = Table.load(run.path).frame(measurement="behaviour", step=row.step)
-    return told(verdict_sentence(rows, step=row.step, trained=run.trained_length))
+    if last.measurement != "behaviour":
+        return f"{last.label} at step {last.step:,}: {last.note}."
+    rows = Table.load(run.path).frame(measurement="behaviour", step=last.step)
+    return told(verdict_sentence(rows, step=last.step, trained=run.trained_length))
+
+
+def _last_verdicts(root: Path) -> list[tuple[Run, StoredVerdict]]:
+    """The runs below ``root`` that have a verdict, each with its last one."""
+    pairs = [(run, last_verdict_of(run.path)) for run in find_runs(root)]
+    return [(run, last) for run, last in pairs if last is not None]
 
 
 def why_lines(root: Path) -> list[str]:
     """Return, for each run below ``root`` that is *length-coupled* and was diagnosed, why it fails."""
-    runs = {run.name: run for run in find_runs(root)}
     lines = []
-    for found in _last_verdicts(root):
-        rows = Table.load(runs[found.run].path).frame(measurement="diagnosis", step=found.step)
-        if found.label == LENGTH_COUPLED and not rows.empty:
-            sentence = told(diagnosis_sentence(rows, step=found.step, longest=runs[found.run].trained_length))
-            lines.append(f"Why {found.run}: {sentence}")
+    for run, last in _last_verdicts(root):
+        rows = Table.load(run.path).frame(measurement="diagnosis", step=last.step)
+        if last.label == LENGTH_COUPLED and not rows.empty:
+            sentence = told(diagnosis_sentence(rows, step=last.step, longest=run.trained_length))
+            lines.append(f"Why {run.name}: {sentence}")
     return lines
-
-
-def _last_verdicts(root: Path) -> list[Any]:
-    """The row of the last verdict of each run."""
-    kinds = ["verdict", "in_context_verdict"]
-    rows = Table.load(root).frame(measurement=["behaviour", "behaviour.in_context"], quantity=kinds, status="ok")
-    rows = rows.sort_values("step")
-    return list(rows.groupby("run").tail(1).itertuples())
-
-
-def verdicts(root: Path, rows: Sequence[Mapping[str, Any]], width: int = 0) -> Grid:
-    """Return a table with one line per run: task, N, steps, and the verdict at the last measured step.
-
-    Args:
-        root: the folder.
-        rows: the rows of :func:`workbench.cli.listed_runs.listed_runs`.
-        width: width of the terminal in characters. Names of runs are never cut. Instead, tasks lose their name in
-            words, then columns are left out. 0 = keep everything.
-    """
-    columns = ["run", "task", "N", "steps", "verdict", "at step", "to length"]
-    lines = []
-    for row in rows:
-        steps = "none" if row["last_step"] is None else f"{row['last_step']:,}"
-        task = escape(task_label(row["task"]))
-        cells = (escape(row["run"]), task, f"{row['trained_length']:,}", steps, *_verdict_cells(row))
-        lines.append(dict(zip(columns, cells, strict=True)))
-    if width and _wide(columns, lines) > width:
-        for row, line in zip(rows, lines, strict=True):
-            line["task"] = escape(row["task"])
-    for column in ("steps", "N", "at step"):
-        if width and _wide(columns, lines) > width:
-            columns.remove(column)
-    title = f"{count_of(len(rows), 'run')} below {escape(str(root))}"
-    grid = Grid(box=None, pad_edge=False, title_justify="left", title=title)
-    for name in columns:
-        text = name in ("run", "task", "verdict")
-        grid.add_column(name, justify="left" if text else "right", no_wrap=name != "run", overflow="fold")
-    for line in lines:
-        grid.add_row(*(line[name] for name in columns))
-    return grid
-
-
-def _wide(columns: Sequence[str], lines: Sequence[dict[str, str]]) -> int:
-    """Characters of a line of the grid, two between columns."""
-    cells = [[name, *(Text.from_markup(line[name]).plain for line in lines)] for name in columns]
-    return sum(max(map(len, column)) for column in cells) + 2 * (len(columns) - 1)
-
-
-def _verdict_cells(row: Mapping[str, Any]) -> tuple[str, str, str]:
-    """A verdict, its step, and the length it was measured to."""
-    if row["verdict_step"] is None:
-        return NOT_MEASURED, "–", "–"
-    label = f"[{COLOURS.get(row['verdict'], 'default')}]{escape(str(row['verdict']))}[/]"
-    tested = row["tested_to"]
-    return label, f"{row['verdict_step']:,}", "–" if tested is None else f"{int(tested):,}"
 
 
 def head(console: Console, run: Run) -> None:

@@ -19,6 +19,7 @@ from workbench.runs.referenced import how_to_relink, verify_folder, verify_names
 from workbench.storage.bounded import is_folder, sha256_of_file
 from workbench.storage.seal import SealError
 from workbench.table.errors import TableError
+from workbench.table.last_verdict import last_verdict_of, verdicts_of
 from workbench.table.layout import checkpoint_steps, read_config, read_meta, run_folders
 from workbench.table.stored_json import FORMAT as FORMAT
 from workbench.table.stored_json import StoredError
@@ -140,20 +141,20 @@ class Run:
         """
         from workbench.runs.run_verdict import RunVerdict
 
-        rows = self.table().frame(quantity=["verdict", "in_context_verdict"], status="ok").sort_values("step")
-        if step != "last":
-            rows = rows[rows["step"] == self._checked_step(step, {int(one) for one in rows["step"]})]
-        if rows.empty:
+        if step == "last":
+            verdict = last_verdict_of(self.path)
+        else:
+            by_step = verdicts_of(self.path)
+            verdict = by_step.get(self._checked_step(step, by_step))
+        if verdict is None:
             return RunVerdict(self.name, next_step=f"lengthlens measure {self.path}")
-        last = rows.iloc[-1]
-        length = None if last["length"] != last["length"] else int(last["length"])
         return RunVerdict(
             self.name,
-            str(last["label"]),
-            int(last["step"]),
-            length,
-            str(last["reason"]),
-            str(last["note"]),
+            verdict.label,
+            verdict.step,
+            verdict.length,
+            verdict.reason,
+            verdict.note,
             next_step=f"lengthlens info {self.path}",
         )
 
@@ -162,12 +163,11 @@ class Run:
 
     def _repr_html_(self) -> str:
         """Task, model, training and the verdict, for display in a notebook."""
-        from workbench.table import Table
-
-        rows = Table.load(self.path).frame(measurement="behaviour", quantity="verdict")
-        last = rows[rows["step"] == rows["step"].max()]
-        verdict = f"{last['label'].iloc[0]} at step {int(last['step'].iloc[0]):,}" if len(last) else "not measured yet"
-        further = ".verdict(), .measurements(), .table(), .model()" if len(last) else f"lengthlens measure {self.path}"
+        last = last_verdict_of(self.path)
+        verdict = "not measured yet" if last is None else f"{last.label} at step {last.step:,}"
+        further = (
+            f"lengthlens measure {self.path}" if last is None else ".verdict(), .measurements(), .table(), .model()"
+        )
         facts = [
             ("task", self.config["task"]["name"]),
             ("model", _model_name(self.config["model"])),

@@ -16,13 +16,12 @@ import pandas as pd
 from workbench.core.errors import LensError, shown
 from workbench.core.verdicts import VERDICTS
 from workbench.table.errors import TableError
+from workbench.table.last_verdict import VERDICT_QUANTITIES
 from workbench.table.schema import COLUMNS, IDENTIFYING, TEXTS
 
 SERIES = ("measurement", "quantity", "target", "mode", "control")
 """Rows that are equal in these columns, and have a value, use the same columns of :data:`PLACES`."""
 PLACES = ("step", "length", "head")
-VERDICT_QUANTITIES = ("verdict", "in_context_verdict")
-"""Quantities whose label is one of :data:`workbench.core.verdicts.VERDICTS`."""
 REMEDY = "delete the folder measurements and the file table.parquet of this run, and measure again"
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import stat
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,9 +14,9 @@ import pyarrow as pa
 
 from workbench.core.failures import isolated
 from workbench.core.suggest import nearest
-from workbench.storage.bounded import names_in
 from workbench.table.errors import TableError
-from workbench.table.layout import read_config, run_folders, table_path
+from workbench.table.folder_state import run_state
+from workbench.table.layout import read_config, run_folders
 from workbench.table.parquet import ENCODED
 from workbench.table.reading import READERS, merged_specs, newest_versions, read_run, without_former
 from workbench.table.runs_view import RUNS, describe_run, to_runs
@@ -286,25 +284,6 @@ def _renamed(reading: TableReading, name: str) -> pa.Table:
     codes = pa.repeat(pa.scalar(0, pa.int32()), rows.num_rows)
     column = pa.DictionaryArray.from_arrays(codes, pa.array([name]))
     return rows.set_column(ENCODED.get_field_index("run"), ENCODED.field("run"), column)
-
-
-def run_state(path: Path) -> str:
-    """Return the part of :meth:`Table.signature` that belongs to one run folder."""
-    below = f"{path}/measurements"
-    folders = [f"{path}/steps", *(f"{below}/{one}" for one in names_in(below))]
-    return "\n".join(_state(entry) for entry in (f"{path}/run.json", str(table_path(path)), *folders))
-
-
-def _state(path: str) -> str:
-    """Size and time of a file or folder; a folder's time moves when something in it is replaced."""
-    name = path.rpartition("/")[2]
-    try:
-        state = os.stat(path)
-    except OSError:
-        return f"{name} -"
-    # Times tick in milliseconds; the number of entries tells two changes within one tick apart.
-    size = len(names_in(path)) if stat.S_ISDIR(state.st_mode) else state.st_size
-    return f"{name} {size} {state.st_mtime_ns}"
 
 
 def _condition(column: str, wanted: Any) -> tuple[str, list[Any]]:

@@ -6,10 +6,8 @@ folder when it ends. While the state stays the same, only the table is read.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,9 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import TypeAdapter
 
-from workbench.storage.bounded import names_in
 from workbench.table.assembly import Assembly, TablePart, assemble, version_of
 from workbench.table.errors import TableError
+from workbench.table.folder_state import folder_state
+from workbench.table.last_verdict import last_verdict, note_of
 from workbench.table.layout import read_config, table_path
 from workbench.table.other_strings import OWN_STRINGS, OtherStrings, other_strings
 from workbench.table.parquet import ENCODED, read_file
@@ -103,6 +102,14 @@ def settled_metadata(assembly: Assembly, state: str) -> dict[str, str]:
     return {STATE: state, NEWEST: json.dumps(own)} | ({OTHERS: json.dumps(sorted(others))} if others else {})
 
 
+def verdict_note(run_path: Path, assembly: Assembly, state: str) -> dict[str, str]:
+    """The last verdict as metadata of a compacted table; empty if the folder has problems to report."""
+    if assembly.problems:
+        return {}
+    own = [part for part in assembly.chosen if not part.strings]
+    return note_of(run_path, last_verdict(_rows_of(own), newest(own)), state)
+
+
 def newest(parts: Iterable[TablePart]) -> dict[str, tuple[str, str]]:
     """Return (age, spec) of the newest part of each measurement."""
     ordered = sorted(parts, key=lambda part: part.age)
@@ -156,16 +163,6 @@ def without_former(reading: TableReading, newest: Mapping[str, int], run_path: P
     return replace(reading, rows=rows, problems=[*reading.problems, *problems])
 
 
-def folder_state(run_path: Path) -> str:
-    """A hash of the names, sizes and times of a run's configuration, checkpoints' ``meta.json`` and shards."""
-    lines = [*_states(run_path, ("run.json",))]
-    for step in names_in(run_path / "steps"):
-        lines += _states(run_path / "steps" / step, ("meta.json",))
-    for measurement in names_in(run_path / "measurements"):
-        lines += _states(run_path / "measurements" / measurement, None)
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
-
 def _settled(run_path: Path, columns: Sequence[str] | None) -> TableReading | None:
     """Only the table, if it was made from exactly this state of the folder; else None."""
     try:
@@ -179,16 +176,3 @@ def _settled(run_path: Path, columns: Sequence[str] | None) -> TableReading | No
     except (OSError, ValueError, KeyError):
         return None  # what is wrong with it, assembling says
     return TableReading(rows, specs, [])
-
-
-def _states(folder: Path, names: tuple[str, ...] | None) -> Iterator[str]:
-    """``path size time`` of the named files of a folder, or of all. There are thousands of files, so no Path objects
-    are made.
-    """
-    path, name_here = str(folder), folder.name
-    for name in names_in(folder) if names is None else names:
-        try:
-            state = os.stat(f"{path}/{name}")
-        except OSError:
-            continue
-        yield f"{name_here}/{name} {state.st_size} {state.st_ctime_ns}"

@@ -31,9 +31,10 @@ from workbench.table.assembly import (
     to_manifest,
 )
 from workbench.table.errors import TableError
+from workbench.table.folder_state import folder_state
 from workbench.table.layout import Shard, checkpoint_sha256, parse_shard, shard_path, shards_of, table_path
 from workbench.table.parquet import read_file, read_file_metadata, write_file
-from workbench.table.reading import folder_state, settled_metadata
+from workbench.table.reading import settled_metadata, verdict_note
 from workbench.table.schema import SCHEMA, to_arrow
 from workbench.table.stored_json import StoredError, check_spec_text
 from workbench.table.walk import is_run
@@ -238,6 +239,7 @@ def compact(run_path: Path) -> list[str]:
     assembly = assemble(run_path)
     others = [_kept(run_path, part) for part in assembly.others]
     manifest = to_manifest(replace(assembly, others=others)) | settled_metadata(assembly, state)
+    manifest |= verdict_note(run_path, assembly, state)
     if not _is_current(table_path(run_path), manifest):
         write_file(table_path(run_path), assembly.rows, manifest)
     return assembly.problems

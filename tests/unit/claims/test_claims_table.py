@@ -15,6 +15,7 @@ from tests.support.places import ROOT
 from workbench import __version__
 from workbench.claims import claims_table, reproducing
 from workbench.claims.claim import Claim, Condition, Row
+from workbench.claims.claim_pages import write_pages
 from workbench.claims.claims_table import FILE, SCHEMA, Evidence, read_evidence, read_verdicts
 from workbench.claims.errors import ClaimError
 from workbench.claims.reproducing import compute_rows, differences, plan, reproduce, store_rows
@@ -47,10 +48,39 @@ def test_nothing_is_computed_twice_and_the_bytes_stay(tmp_path: Path, counted: l
     assert left.missing == ()
     assert [claim.id for claim in left.unbuilt] == [claim.id for _, claim in claims if not claim.rows]
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    assert set(before) == {FILE, "index.md", *(f"{name}.md" for name in SUITES)}
+    assert set(before) == {FILE, "index.md", "crasp-exact.md"}
     reproduce(plan(claims, tmp_path), tmp_path)
     assert counted == built
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_the_pages_of_a_new_folder_have_what_was_computed_there(tmp_path: Path, counted: list[str]) -> None:
+    reproduce(plan([*claims_named("HE05"), *claims_named("SX01")], tmp_path), tmp_path)
+    assert {path.name for path in tmp_path.glob("*.md")} == {"index.md", "crasp-exact.md", "ssm-exact.md"}
+    index, page = ((tmp_path / name).read_text() for name in ("index.md", "crasp-exact.md"))
+    total = sum(len(suite.claims) for suite in SUITES.values())
+    assert f"2 of {total} claims" in index
+    assert index.count("\n| [") == 4, "two suites and two claims"
+    assert "references.bib" not in index
+    assert f"1 of {len(SUITES['crasp-exact'].claims)} claims of the suite" in page
+    assert page.count("\n## ") == 1
+
+
+def test_a_requested_claim_without_results_is_on_its_page(tmp_path: Path) -> None:
+    write_pages(tmp_path, {"HE05"})
+    assert "| HE05" not in (tmp_path / "index.md").read_text()
+    assert "[HE05](crasp-exact.md#he05)" in (tmp_path / "index.md").read_text()
+    assert "**not run**" in (tmp_path / "crasp-exact.md").read_text()
+
+
+def test_the_folder_of_the_documentation_keeps_every_claim(tmp_path: Path) -> None:
+    """One row of each suite is enough, because some claims of the documentation have no results."""
+    for suite in SUITES.values():
+        store_rows(suite.claims[0], [Row("made up", "", 0.0)], tmp_path)
+    write_pages(tmp_path)
+    assert {path.stem for path in tmp_path.glob("*.md")} == {"index", *SUITES}
+    index = (tmp_path / "index.md").read_text()
+    assert all(f"| [{claim.id}](" in index for suite in SUITES.values() for claim in suite.claims)
 
 
 def test_it_goes_on_where_it_was_stopped(tmp_path: Path, counted: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,8 @@ from rich.console import Console
 
 from tests.support.places import GALLERY
 from workbench.cli.listed_runs import listed_runs
-from workbench.cli.show_run import behaviour, verdict, verdict_lines, verdicts, why_lines
+from workbench.cli.run_list import print_run_list, run_list
+from workbench.cli.show_run import behaviour, verdict, verdict_lines, why_lines
 from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
 from workbench.runs import Run
 from workbench.table import Table
@@ -40,7 +41,7 @@ def test_names_of_runs_stand_whole_in_a_narrow_terminal() -> None:
     runs = listed_runs(GALLERY, [])
     for width in (72, 80, 200):
         console = Console(width=width, file=io.StringIO())
-        console.print(verdicts(GALLERY, runs, width))
+        print_run_list(console, run_list(GALLERY, runs, width))
         said = console.file.getvalue()  # type: ignore[attr-defined]
         assert all(any(line.startswith(f"{run['run']} ") for line in said.splitlines()) for run in runs), width
         assert len(said.splitlines()) == 2 + len(runs)

@@ -140,6 +140,19 @@ def test_a_sweep_that_ships_can_be_read_and_says_in_its_first_line_what_it_is_ab
     assert len(about(file)) > 40
 
 
+@pytest.mark.parametrize("folder", ["/", "/tmp"])
+def test_out_is_relative_to_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str) -> None:
+    (tmp_path / "studies").mkdir()
+    file = tmp_path / "studies" / "study.yaml"
+    file.write_text("{out: runs, base: {task: parity}}")
+    monkeypatch.chdir(tmp_path)
+    assert read_sweep(Path("studies/study.yaml")).out == Path("studies/runs")
+    monkeypatch.chdir(folder)
+    assert read_sweep(file).out == tmp_path / "studies" / "runs"
+    file.write_text("{out: /elsewhere/runs, base: {task: parity}}")
+    assert read_sweep(file).out == Path("/elsewhere/runs")
+
+
 def test_the_list_and_no_sweep_at_all(capsys: pytest.CaptureFixture[str]) -> None:
     list_sweeps(list_=True)
     lines = capsys.readouterr().out.splitlines()

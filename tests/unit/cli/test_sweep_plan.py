@@ -129,3 +129,15 @@ def test_the_command_plans_and_does_nothing(file: Path, capsys: pytest.CaptureFi
     assert "4 cells" in said
     assert "on 4 workers" in said
     assert not (file.parent / "runs").exists()
+
+
+def test_the_plan_counts_what_is_trained_from_any_working_directory(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file.write_text(SWEEP.format(out="runs"))
+    done(file, "none-seed0", 36.0)
+    for folder in (file.parent, Path("/")):
+        monkeypatch.chdir(folder)
+        sweep(file, plan=True, workers=2)
+        assert "4 cells" in (said := capsys.readouterr().out)
+        assert "1 trained, 3 not trained" in said

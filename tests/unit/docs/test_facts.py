@@ -27,7 +27,7 @@ from tests.support.places import GALLERY, ROOT
 from tests.support.scripts import script
 from workbench.cli.listed_runs import listed_runs
 from workbench.cli.main import app
-from workbench.cli.show_run import verdicts
+from workbench.cli.run_list import run_list
 from workbench.core.names import CHALLENGE
 from workbench.core.thresholds import CHALLENGE_FROM, FITTED, FITTED_AT, FITTED_AT_TEXT, HORIZON
 from workbench.core.verdicts import NOT_FITTED, VERDICTS
@@ -240,9 +240,8 @@ def test_the_page_of_the_small_model_gives_the_verdict_that_lists_show() -> None
 # ---- 11: tasks in words ----------------------------------------------------------------------------------
 def test_a_task_is_shown_with_the_name_that_commands_take(gallery: Context) -> None:
     found = {run.name: run for run in find_runs(GALLERY)}
-    grid = verdicts(GALLERY, listed_runs(GALLERY, []))
-    column = next(column for column in grid.columns if column.header == "task")
-    shown = dict(zip(found, column.cells, strict=True))
+    listed = run_list(GALLERY, listed_runs(GALLERY, []))
+    shown = {line["run"].text: line["task"].text for line in listed.lines}
     called = {name: run.config["task"]["name"] for name, run in found.items()}
     of_two_names = {name: task for name, task in called.items() if TITLES.get(task, task) != task}
     assert of_two_names

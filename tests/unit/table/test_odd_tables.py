@@ -27,6 +27,7 @@ from workbench.table.assembly import (
     to_manifest,
     unpack,
 )
+from workbench.table.folder_state import folder_state
 from workbench.table.layout import (
     checkpoint_steps,
     parse_shard,
@@ -42,7 +43,6 @@ from workbench.table.reading import (
     STATE,
     TableReading,
     _rows_of,
-    folder_state,
     former_of,
     merged_specs,
     newest_among,

@@ -21,7 +21,8 @@ import pytest
 from tests.support.table.making import CONFIG, RunMaker
 from workbench.storage.seal import sealed_json
 from workbench.table import Table, TableError
-from workbench.table.query import run_state, to_pandas
+from workbench.table.folder_state import run_state
+from workbench.table.query import to_pandas
 from workbench.table.schema import SCHEMA, row
 from workbench.table.shards import compact
 

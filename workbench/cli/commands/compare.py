@@ -54,13 +54,12 @@ def print_comparison(compared: list[Any], settings: list[dict[str, Any]], differ
     from rich.table import Table as Grid
 
     from workbench.cli.run_comparison import prescription_sentence, sentences
-    from workbench.cli.show_run import verdicts
+    from workbench.cli.run_list import print_run_list, run_list
 
     console = Console()
     first, *others = compared
-    grid = verdicts(first.folder, [{**one.row(), "last_step": one.step} for one in compared], console.width)
-    grid.title = None
-    console.print(grid)
+    rows = [{**one.row(), "last_step": one.step} for one in compared]
+    print_run_list(console, run_list(first.folder, rows, console.width)._replace(title=""))
     for other in others:
         console.print(f"\n[bold]A = {escape(first.name)}, B = {escape(other.name)}[/]", highlight=False)
         for row in (row for row in settings if row["run_b"] == other.name):

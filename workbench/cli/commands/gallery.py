@@ -39,10 +39,10 @@ def open_gallery(
         from rich.console import Console
 
         from workbench.cli.listed_runs import listed_runs
-        from workbench.cli.show_run import verdicts
+        from workbench.cli.run_list import print_run_list, run_list
 
         console = Console()
-        console.print(verdicts(source, listed_runs(source, []), console.width))
+        print_run_list(console, run_list(source, listed_runs(source, []), console.width))
         print("\nNext: lengthlens gallery, or lengthlens gallery --to checkpoints/gallery to work on a copy")
 
 

@@ -19,8 +19,9 @@ def list_runs(
 ) -> None:
     """List the runs of a folder: task, longest trained length, steps, and last verdict.
 
-    The command is also called `ls` and `runs`. Verdicts of unchanged runs come from a cache, so that a folder of 1,000
-    runs is listed within 2 seconds from the second time on.
+    The command is also called `ls` and `runs`. `lengthlens measure` notes the last verdict of each run in its table, so
+    that a folder of 1,000 runs is listed within 2 seconds. Runs measured by an older version take longer at the first
+    call.
     """
     refuse_both(as_json, as_csv)
     print_runs(folder, as_json, as_csv)
@@ -44,12 +45,12 @@ def print_runs(folder: Path, as_json: bool, as_csv: bool) -> None:
         return
     from rich.console import Console
 
-    from workbench.cli.show_run import verdicts
+    from workbench.cli.run_list import print_run_list, run_list
 
     console = Console()
     for problem in problems:
         on_one_line(console, f"problem: {problem}", "red")
-    console.print(verdicts(folder, rows, console.width))
+    print_run_list(console, run_list(folder, rows, console.width))
     if rows:
         on_one_line(console, f"\nDetails of one run: lengthlens info {folder / rows[0]['run']}")
     else:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -96,10 +96,10 @@ def reproduce(
     if not names and not list_:
         raise UsageError(f"name a suite or a claim: {', '.join(SUITES)}; `lengthlens reproduce --list` lists them")
     if list_:
-        if for_program:
-            printed("reproduce", [OutputTable(CLAIMS, _claim_rows(names or SUITES, out))], as_json, as_csv)
+        if names or for_program:
+            _print_claims(names or SUITES, out, as_json, as_csv)
             return
-        for line in aligned(_claims(names, out) if names else _suites(out)):
+        for line in aligned(_suites(out)):
             print(line)
         return
     # Only now, as judging takes scipy and a list of stored verdicts does without.
@@ -127,11 +127,7 @@ def reproduce(
     messages: AbstractContextManager[object] = redirect_stdout(sys.stderr) if for_program else nullcontext()
     with messages:
         left = carry_out(todo, out, minutes, print, Workers(executor, workers, runs))
-    if for_program:
-        printed("reproduce", [OutputTable(CLAIMS, _claim_rows(names or [], out))], as_json, as_csv)
-    else:
-        for line in aligned(_claims(names or [], out)):
-            print(line)
+    _print_claims(names or [], out, as_json, as_csv)
     with messages:
         if len(todo.claims) == 1:
             _tell_seeds(todo.claims[0][1], out)
@@ -168,26 +164,14 @@ def _suites(out: Path) -> list[list[str]]:
     return rows
 
 
-def _claims(names: Sequence[str], out: Path) -> list[list[str]]:
-    """A line per claim: kind, cost, verdict, seeds on the claim's side, and the number behind it."""
+def _print_claims(names: Iterable[str], out: Path, as_json: bool, as_csv: bool) -> None:
+    """Print the claims of some suites and ids: kind, cost, verdict, seeds on the claim's side, and its numbers."""
     from workbench.claims.claims_table import read_verdicts
-
-    claims = [claim for _, claim in _named(names)]
-    stored = read_verdicts(out, claims)
-    rows = [["claim", "kind", "minutes", "verdict", "seeds", "observed"]]
-    for claim in claims:
-        line = stored[claim.id]
-        rows.append([claim.id, claim.kind, f"{claim.minutes:g}", line.text, line.seeds, line.observation])
-    return rows
-
-
-def _claim_rows(names: Iterable[str], out: Path) -> list[dict[str, Any]]:
-    """The claims of some suites and ids by the keys of :data:`workbench.cli.output.table_kinds.CLAIMS`."""
-    from workbench.claims.claims_table import read_verdicts
+    from workbench.cli.table_text import aligned
 
     claims = _named(names)
     stored = read_verdicts(out, [claim for _, claim in claims])
-    return [
+    rows = [
         {
             "claim": claim.id,
             "suite": suite.name,
@@ -199,6 +183,12 @@ def _claim_rows(names: Iterable[str], out: Path) -> list[dict[str, Any]]:
         }
         for suite, claim in claims
     ]
+    if printed("reproduce", [OutputTable(CLAIMS, rows)], as_json, as_csv):
+        return
+    columns = ("claim", "kind", "minutes", "verdict", "seeds", "observed")
+    texts = [{**row, "minutes": f"{row['minutes']:g}", "verdict": stored[str(row["claim"])].text} for row in rows]
+    for line in aligned([columns, *([str(row[name]) for name in columns] for row in texts)]):
+        print(line)
 
 
 def _tell_seeds(claim: Claim, out: Path) -> None:

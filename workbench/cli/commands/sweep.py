@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,10 @@ from workbench.cli.table_text import aligned
 
 if TYPE_CHECKING:
     from workbench.cli.sweeping.sweep_file import SweepCell
+
+
+STATE_WORDS = {"done": "trained", "begun": "partly trained", "missing": "not trained", "damaged": "damaged"}
+"""State of a cell -> the word in the summary of ``--plan``."""
 
 
 def sweep(
@@ -69,6 +74,9 @@ def sweep(
             - {name: ape, positions: learned, ids: random_offset}
           seed: [0, 1]
         measure: true
+
+    A relative folder in `out` is relative to the folder of FILE.yaml, so that the command finds finished runs from any
+    working directory. For a sweep from --list, it is relative to the working directory.
 
     An axis that is not an option (`scheme`) sets several keys at once. A list under `grid` means several grids. The
     values that vary name the run: majority-nope-seed0. All cells are checked before training starts. `measure` may
@@ -126,7 +134,9 @@ def sweep(
             print(f"{whole} in {root}, {len(missing)} to be trained; nothing was done.")
             return
         if plan:
-            print(f"{file}: {whole} in {root}.")
+            counts = Counter(states.values())
+            progress = ", ".join(f"{counts[state]} {word}" for state, word in STATE_WORDS.items() if counts[state])
+            print(f"{file}: {whole} in {root}: {progress}.")
             print("\n".join(told(plan_sweep(cells, configs, states, root, described.measure), workers or cores())))
             return
         left: list[str] = []

@@ -6,7 +6,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import yaml
 from workbench.cli.errors import UsageError
 from workbench.cli.options import DEFAULTS, settings_of
 from workbench.cli.plain_data import DEPTH, refuse_strange
+from workbench.cli.sweeping.shipped_sweeps import FOLDER
 from workbench.cli.train_request import TrainRequest
 from workbench.core.errors import shown
 from workbench.core.limits import DRAWN
@@ -58,7 +59,8 @@ class Sweep:
     """The description of a sweep, as read from its file.
 
     Attributes:
-        out: folder of the runs; None where the file names none.
+        out: folder of the runs, relative to the folder of the file, or to the working directory for a sweep that comes
+            with LengthLens; None where the file names none.
         cells: the runs.
         measure: what is measured once the runs are trained, without their folders; None = nothing.
     """
@@ -84,9 +86,15 @@ def read_sweep(file: Path) -> Sweep:
         raise UsageError(f"{file} is nested more than {DEPTH} levels deep; reduce the nesting") from None
     try:
         refuse_strange(content, "a sweep")
-        return _sweep(content)
+        sweep = _sweep(content)
+        return sweep if sweep.out is None else replace(sweep, out=_folder_of_runs(file, sweep.out))
     except UsageError as error:
         raise UsageError(f"{file}: {error}") from None
+
+
+def _folder_of_runs(file: Path, out: Path) -> Path:
+    """The folder that ``out`` names. The files of shipped sweeps lie in the installed package, where no runs belong."""
+    return out if file.resolve().parent == FOLDER.resolve() else file.parent / out
 
 
 def shown_error(error: Exception, file: Path) -> str:

@@ -22,6 +22,7 @@ from workbench.figures.panels.decodability import CONCEPTS
 from workbench.figures.rows.frame import Frame, missing
 from workbench.figures.text.decodability_rows import at_longest
 from workbench.figures.text.strata_clauses import each_stratum, kind_of, note_of
+from workbench.table.last_verdict import verdict_rows
 from workbench.table.reading import TableReading
 from workbench.table.schema import FIELDS, SEPARATING, TEXTS
 from workbench.table.wording import in_current_words
@@ -257,8 +258,12 @@ def _is_point(row: Mapping[str, Any]) -> bool:
 
 
 def _verdicts(rows: BriefRows, names: BehaviourNames) -> dict[int, str]:
-    found = rows.listed(rows.where(measurement=names.measurement, quantity=names.verdict), "step", "label")
-    return {row["step"]: row["label"] for row in found if row["label"] in VERDICTS}
+    stored = verdict_rows(rows.table, (names.verdict,))
+    return {
+        row["step"]: row["label"]
+        for row in stored
+        if row["measurement"] == names.measurement and row["label"] in VERDICTS
+    }
 
 
 def _ties(rows: BriefRows, step: int) -> dict[str, str]:

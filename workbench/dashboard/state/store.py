@@ -29,7 +29,7 @@ from workbench.figures.rows.frame import Frame
 from workbench.runs.log import log_state
 from workbench.runs.run import Run
 from workbench.runs.run_notes import files_state, read_notes
-from workbench.table.query import run_state
+from workbench.table.folder_state import run_state
 from workbench.table.reading import READERS, former_of, newest_among, read_run, without_former
 from workbench.table.schema import SCHEMA
 from workbench.table.walk import walk
