@@ -140,7 +140,8 @@ def prediction(run: RunView, said: Mapping[str, Any]) -> list[Any]:
     if said["theorem"] != "none":
         derived = "; that it covers this task is derived here, not in the paper" if said["derived"] else ""
         facts.append(("Theorem", said["theorem"] + derived))
-    facts += [("Assuming", text) for text in said["assumptions"]]
+    if said["assumptions"]:
+        facts.append(("Assuming", html.Ul([html.Li(text) for text in said["assumptions"]])))
     facts += [("Otherwise", said["other_reading"])] if said["other_reading"] else []
     for one in said["reported"]:
         facts.append(("Published", published(run, one)))

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from workbench.claims.claims_about_run import claims_about
+from workbench.dashboard.pages import theory
 from workbench.dashboard.pages.theory import claims
 
 
@@ -27,3 +30,16 @@ def test_each_claim_is_told_with_its_source_and_the_command() -> None:
 
 def test_nothing_is_said_where_there_is_none() -> None:
     assert claims([]) == []
+
+
+def test_assumptions_are_one_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(theory, "observed", lambda run, verdict: "")
+    empty: dict[str, Any] = dict.fromkeys(("unknown", "reason", "language_class", "other_reading", "model"), "")
+    lists: dict[str, Any] = {"assumptions": ["first", "second"], "reported": [], "notes": [], "claims": []}
+    said = empty | lists | {"verdict": "not expressible", "theorem": "none"}
+    run: Any = None
+    *_, facts = theory.prediction(run, said)
+    ((_, value),) = [part.children for part in facts.children if part.children[0].children == "Assuming"]
+    assert [item.children for item in value.children.children] == ["first", "second"]
+    *_, without = theory.prediction(run, said | {"assumptions": []})
+    assert "Assuming" not in text(without)
