@@ -12,6 +12,9 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "show": ("info",),
     "verdict": ("info",),
     "checkpoints": ("steps",),
+    "settings": ("config",),
+    "evaluate": ("eval",),
+    "test": ("eval",),
     "probe": ("measure", "--only", "probes."),
 }
 """Another name of a command -> the words that it stands for."""
@@ -19,7 +22,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 _COMMAND_MEANINGS: Mapping[str, str] = {
     "train": "fit run start learn",
     "sweep": "grid grid-search hyperparameters study experiment",
-    "measure": "eval evaluate test analyze analyse analysis accuracy benchmark metric score",
+    "measure": "analyze analyse analysis accuracy benchmark metric score",
     "measure --only circuits.": "ablate ablation patch circuits heads attention",
     "measure --only probes.": "probes",
     "diagnose": "why explain debug cause",
@@ -28,11 +31,13 @@ _COMMAND_MEANINGS: Mapping[str, str] = {
     "plot": "figure figures graph chart draw curve curves visualize visualise",
     "app": "dashboard ui serve server web view browser gui start-app",
     "gallery": "examples example samples",
-    "list": "status dir folder models",
+    "list": "dir folder models",
     "info": "describe details inspect stats results result print cat",
     "measurements": "probes-list analyses",
     "quantities": "metrics columns quantity",
     "docs": "documentation doc manual man readme",
+    "status": "progress running ps jobs",
+    "config": "configuration hyperparameters-of params",
     "glossary": "define definition definitions term terms word words dictionary",
     "tasks": "task datasets dataset problems",
     "adopt": "import load convert",
@@ -105,7 +110,7 @@ OPTION_MEANINGS: Mapping[str, tuple[str, ...]] = {
 OPTION_NOTES: Mapping[str, str] = {
     "--epochs": "training is counted in optimizer steps, because each batch has new sequences",
     "--epoch": "training is counted in optimizer steps, because each batch has new sequences",
-    "--resume": "run the same command again to resume",
+    "--resume": "run the same command again to resume, or use lengthlens train --resume RUN",
     "--continue": "run the same command again to resume",
     "--overwrite": "existing results are kept; name another folder",
     "--force": "existing results are kept; name another folder",

@@ -7,18 +7,22 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from tests.support.places import GALLERY
-from tests.unit.cli.test_train_command import diagnosed_run, made
+from tests.unit.cli.test_train_command import diagnosed_run, made, read_back
 from workbench.cli.commands import docs
 from workbench.cli.errors import UsageError
 from workbench.cli.main import app
 from workbench.cli.runs_page_filter import runs_page_filter
 from workbench.dashboard.state.filters import read_filters
 from workbench.runs import Run
+from workbench.runs.live_log import Live
 from workbench.table import Table
+from workbench.training.compare_configs import config_differences
 
 RUN = GALLERY / "flip_flop_rotary_s0"
 
@@ -166,3 +170,139 @@ def test_a_renamed_run_has_the_name_of_its_folder(tmp_path: Path) -> None:
     (row,) = json.loads(output("list", tmp_path, "--json"))["runs"]
     assert (row["run"], row["verdict"]) == ("parity_baseline", verdict)
     assert {*renamed.table().frame()["run"]} == {"parity_baseline"}
+
+
+@pytest.mark.parametrize("name", ["parity_nope", "majority_learned", "flip_flop_rotary_s1"])
+def test_config_prints_the_stored_settings_and_a_command_that_builds_the_same_run(name: str) -> None:
+    run = Run.open(GALLERY / name)
+    text, _, command = output("config", GALLERY / name).partition("\n# This command trains the same run")
+    parts = {part: run.config[part] for part in ("task", "model", "training", "seeds")}
+    assert yaml.safe_load(text) == parts
+    stored = json.loads(output("config", GALLERY / name, "--json"))
+    assert {part: stored[part] for part in parts} == parts
+    built = read_back(command.split(":\n", 1)[1].strip())
+    assert config_differences(run.config, built) == []
+
+
+def test_config_says_why_there_is_no_command() -> None:
+    text = output("config", GALLERY / "pretrained" / "smollm2_copy")
+    assert "# smollm2_copy was not trained by lengthlens train" in text
+    assert "# majority was not trained by lengthlens train" in output("config", GALLERY / "compiled" / "majority")
+
+
+TINY = [
+    "--positions",
+    "none",
+    "--lengths",
+    "1-4",
+    "--steps",
+    "6",
+    "--layers",
+    "1",
+    "--d-model",
+    "8",
+    "--heads",
+    "1",
+    "--batch-size",
+    "2",
+]
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    output("train", "parity", *TINY, "--out", tmp_path / "tiny")
+    return tmp_path / "tiny"
+
+
+def test_resume_continues_a_run_to_the_same_bits(tiny: Path) -> None:
+    whole = Run.open(tiny).verify(6)
+    assert "is finished" in output("train", "--resume", tiny)
+    for step in [step for step in Run.open(tiny).steps if step > 1]:
+        shutil.rmtree(tiny / "steps" / f"{step:08d}")
+    assert not Run.open(tiny).finished
+    assert "last at step 6" in output("train", "--resume", tiny, "--steps", "6")
+    assert Run.open(tiny).verify(6) == whole
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("--steps 900", "--start"),
+        ("--steps 3", "leave out --steps"),
+        ("--layers 2", "leave out --layers"),
+        ("majority", "is a run of task parity"),
+    ],
+)
+def test_resume_keeps_the_settings_of_the_run(words: str, named: str) -> None:
+    assert named in refusal("train", "--resume", GALLERY / "parity_nope", *words.split())
+
+
+def test_a_task_or_a_run_is_needed() -> None:
+    assert "lengthlens train parity" in refusal("train")
+
+
+def test_status_states_what_is_finished_stopped_and_in_training(tiny: Path) -> None:
+    def row() -> dict[str, Any]:
+        (found,) = json.loads(output("status", tiny.parent, "--json"))["runs"]
+        return found
+
+    steps = Run.open(tiny).steps
+    assert (row()["state"], row()["step"], row()["planned_steps"]) == ("finished", 6, 6)
+    assert (row()["measured"], row()["checkpoints"], row()["seconds_since_result"]) == (0, len(steps), None)
+    shutil.rmtree(tiny / "steps" / "00000006")
+    assert (row()["state"], row()["step"]) == ("stopped", steps[-2])
+    assert f"lengthlens train --resume {tiny}" in output("status", tiny.parent)
+    Live(tiny).restart([{"step": 5, "loss": 1.0}])
+    assert (row()["state"], row()["step"]) == ("training", 5)
+    text = output("status", tiny.parent, columns=80)
+    assert "1 training, 0 stopped, 0 finished" in text
+    assert "5 of 6" in text
+
+
+def test_eval_prints_the_accuracies_of_the_table() -> None:
+    rows = json.loads(output("eval", RUN, "--lengths", "64,32", "--json"))["lengths"]
+    for law in ("matched", "challenge"):
+        values = accuracies(RUN, 1200, law)
+        assert [row["accuracy"] for row in rows if row["test_set"] == law] == [values[32], values[64]]
+    assert rows[0]["n"] > 0
+    assert "64  matched" in output("eval", RUN, "--lengths", "64", columns=80)
+
+
+def test_eval_of_other_lengths_is_what_measure_stores_and_changes_nothing(tiny: Path) -> None:
+    before = sorted(tiny.rglob("*"))
+    rows = json.loads(output("evaluate", tiny, "--lengths", "5,7", "--json"))["lengths"]
+    assert sorted(tiny.rglob("*")) == before
+    output("measure", tiny, "--only", "behaviour", "--steps", "last", "--lengths", "5,7", "--workers", "1")
+    assert {row["length"] for row in rows} == {5, 7}
+    for row in rows:
+        assert row["accuracy"] == accuracies(tiny, 6, row["test_set"])[row["length"]]
+
+
+def test_eval_refuses_a_run_without_weights() -> None:
+    assert "cannot be evaluated here" in refusal("eval", GALLERY / "pretrained" / "smollm2_copy", "--lengths", "70")
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "json"])
+def test_export_writes_the_rows_of_the_table(ending: str, tmp_path: Path) -> None:
+    read = {
+        "csv": pd.read_csv,
+        "parquet": pd.read_parquet,
+        "json": lambda file: pd.DataFrame(json.loads(file.read_text())),
+    }[ending]
+    file, run = tmp_path / f"results.{ending}", GALLERY / "parity_nope"
+    output("export", run, "-o", file, "--quantity", "accuracy")
+    found, expected = read(file), Table.load(run).frame(quantity="accuracy")
+    assert len(found) == len(expected) > 0
+    for name in ("value", "low", "high", "length", "step"):
+        assert sorted(found[name].dropna().astype(float)) == sorted(expected[name].dropna().astype(float))
+    assert "not overwritten" in refusal("export", run, "-o", file)
+
+
+def test_export_names_formats_and_quantities(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = GALLERY / "parity_nope"
+    assert "parity_nope.csv" in output("export", run, "--format", "csv", "--quantity", "verdict")
+    assert len(pd.read_csv("parity_nope.csv")) == len(Run.open(run).steps)
+    assert "csv, parquet, json" in refusal("export", run, "--format", "xlsx")
+    assert "did you mean accuracy" in refusal("export", run, "-o", "a.csv", "--quantity", "acuracy")
+    assert "-o FILE.csv" in refusal("export", run)

@@ -44,11 +44,11 @@ def test_each_hint_names_an_option_that_some_command_has() -> None:
         ("train parity --weight-decay 0.1", "--set training.weight_decay=0.1"),
         ("train parity --stpes 3", "--steps"),
         ("train parity --xyzzy", "lengthlens train --help"),
-        ("train parity --resume", "run the same command again"),
+        ("measure checkpoints --resume", "run the same command again"),
         ("measure checkpoints --gpu", "--device cuda"),
         ("--gpu", "--device cuda"),
         ("--lr 3", "lengthlens train TASK --lr"),
-        ("evaluate checkpoints", "lengthlens measure"),
+        ("analyze checkpoints", "lengthlens measure"),
         ("dashboard", "lengthlens app"),
         ("trian parity", "lengthlens train"),
         ("rm checkpoints/gallery/parity_nope", "rm -r RUN"),
@@ -70,7 +70,7 @@ def test_help_prints_the_help_of_a_command() -> None:
     assert run.invoke(app, ["help"]).output == run.invoke(app, ["--help"]).output
     assert run.invoke(app, ["help", "list"]).output == run.invoke(app, ["list", "--help"]).output
     assert run.invoke(app, ["help", "ls"]).output == run.invoke(app, ["list", "--help"]).output
-    assert "lengthlens measure" in refusal("help", "evaluate")
+    assert "lengthlens measure" in refusal("help", "analyze")
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,8 @@ WORDS: Mapping[str, list[str]] = {
     "list": [str(GALLERY)],
     "info": [A],
     "steps": [A],
+    "status": [str(GALLERY)],
+    "eval": [A, "--lengths", "32,64"],
     "compare": [A, B, str(GALLERY / "majority_nope_s0")],
     "plot": [A, "accuracy"],
     "diagnose": [A],

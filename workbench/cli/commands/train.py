@@ -38,12 +38,13 @@ DEFAULT = {name: str(value) for name, value in DEFAULTS.items()}
 
 def train(
     task: Annotated[
-        str,
+        str | None,
         typer.Argument(
             help="Train on this task: a name (`lengthlens tasks` lists them) or `file.py:MyTask`.",
             autocompletion=completing_tasks,
+            show_default=False,
         ),
-    ],
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Write the run to this folder. Default: checkpoints/TASK-POSITIONS-sSEED.")
     ] = None,
@@ -169,6 +170,13 @@ def train(
             "model of that run. Tokens are matched by name.",
         ),
     ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="RUN",
+            help="Train this run on, with its stored settings. The result is bit-identical. Give no task.",
+        ),
+    ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option(
@@ -199,6 +207,17 @@ def train(
     - training.checkpoints.log=20, training.checkpoints.linear=10
     """
     options = {name: value for name, value in locals().items() if name in TRAIN_OPTIONS}
+    if resume is not None:
+        others = {"out": out, "max_length": max_length, "seeds": seeds, "start": start, "set": set_, "dtype": dtype}
+        typed = {name: value for name, value in {**options, **others}.items() if name != "steps"}
+        continue_run(
+            resume, task, steps, [f"--{name.replace('_', '-')}" for name, value in typed.items() if value is not None]
+        )
+        return
+    if task is None:
+        raise UsageError(
+            "no task is given; name one, e.g. lengthlens train parity, or continue a run with --resume RUN"
+        )
     if max_length is not None:
         if lengths is not None:
             raise UsageError(
@@ -231,6 +250,25 @@ def train(
         ]
     folders = " ".join(str(folder) for folder, _ in trained)
     print(f"Next: lengthlens measure {folders}{trusting(trained[0][1])}")
+
+
+def continue_run(folder: Path, task: str | None, steps: int | None, given: list[str]) -> None:
+    """Continue a run with its stored settings, on the type of device that it was trained on.
+
+    Raises:
+        UsageError: see :func:`workbench.cli.resumed_training.resumed_training`.
+    """
+    from workbench.cli.resumed_training import resumed_training
+    from workbench.runs.run import Run
+
+    request = resumed_training(folder, task, steps, given)
+    run = Run.open(folder)
+    if run.finished:
+        print(f"{folder} is finished: its training has ended at step {run.steps[-1]:,}.")
+    else:
+        kind = run.config["training"].get("device", "cpu")
+        train_one(request, folder, ComputeDevice(kind, "").found())
+    print(f"Next: lengthlens measure {folder}")
 
 
 def train_one(request: TrainRequest, out: Path | None, chosen: ComputeDevice) -> tuple[Path, Task]:

@@ -101,6 +101,21 @@ RUNS = TableKind(
     "one run of a folder",
     (_RUN, _PATH, _TASK, _TRAINED, Field("last_step", "whole", "last checkpoint, in training steps"), *_VERDICT),
 )
+STATES = TableKind(
+    "runs",
+    "one run of a folder",
+    (
+        _RUN,
+        _PATH,
+        Field("state", "text", "`training`, `stopped`, `finished` or `not trained here`"),
+        Field("step", "whole", "last step that is known to be done"),
+        Field("planned_steps", "whole", "training steps when finished"),
+        Field("seconds_left", "number", "estimated seconds until training ends"),
+        Field("checkpoints", "whole", "number of checkpoints"),
+        Field("measured", "whole", "number of checkpoints with at least one result"),
+        Field("seconds_since_result", "number", "seconds since the last result was written; null without result files"),
+    ),
+)
 RUN = TableKind(
     "run",
     "the run",
@@ -338,6 +353,8 @@ TABLES: dict[str, tuple[TableKind, ...]] = {
     "list": (RUNS,),
     "info": (RUN, LENGTHS, STEPS),
     "steps": (CHECKPOINTS,),
+    "status": (STATES,),
+    "eval": (LENGTHS,),
     "compare": (COMPARED, SETTINGS, DIFFERENCES),
     "plot": (POINTS,),
     "diagnose": (DIAGNOSIS, INTERVENTIONS),

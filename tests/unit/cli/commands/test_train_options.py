@@ -127,6 +127,7 @@ def test_every_option_that_is_stored_is_a_parameter_of_the_command() -> None:
         "dtype",
         "seeds",
         "max_length",
+        "resume",
     }
 
 

@@ -1,4 +1,4 @@
-"""``lengthlens export``: a run for a model hub, for TensorBoard, or for Weights & Biases."""
+"""``lengthlens export``: a run for a model hub, for TensorBoard, for Weights & Biases, or as a file of its rows."""
 
 from __future__ import annotations
 
@@ -20,8 +20,27 @@ def export(
         Path | None,
         typer.Option(metavar="DIR", help="Write scalars for Weights & Biases into a new folder, for `wandb sync`."),
     ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Write the measured rows to this new .csv, .parquet or .json file. Default: NAME.FORMAT.",
+        ),
+    ] = None,
+    format_: Annotated[
+        str | None,
+        typer.Option(
+            "--format", metavar="FORMAT", help="Write the measured rows as csv, parquet or json. Default: as -o ends."
+        ),
+    ] = None,
+    quantity: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Write only rows of this quantity, e.g. accuracy. Default: all rows."),
+    ] = None,
 ) -> None:
-    """Export a run to a model hub, to TensorBoard or to Weights & Biases.
+    """Export a run to a model hub, to TensorBoard, to Weights & Biases, or its measured rows to a file.
 
     The folder of --to contains a model card, weights and the table. It is a run itself, so `lengthlens info` and
     `Run.open` read it.
@@ -32,14 +51,23 @@ def export(
     from workbench.cli.exporting.wandb_offline import export_to_wandb
     from workbench.runs.run import Run
 
-    if to is None and tensorboard is None and wandb_offline is None:
+    as_rows = out is not None or format_ is not None
+    if to is None and tensorboard is None and wandb_offline is None and not as_rows:
         raise UsageError(
-            "name what to write: --to DIR for a model hub, --tensorboard DIR for TensorBoard, or --wandb-offline DIR"
+            "name what to write: -o FILE.csv for the measured rows, --to DIR for a model hub, --tensorboard DIR for "
+            "TensorBoard, or --wandb-offline DIR"
         )
+    if quantity is not None and not as_rows:
+        raise UsageError("--quantity works with -o FILE or --format; give one of them, or leave --quantity out")
     opened = Run.open(run)
     problems: list[str] = []
+    if as_rows:
+        from workbench.cli.exporting.rows_file import export_rows, rows_file
+
+        file, kind = rows_file(opened, out, format_)
+        print(f"{file}: {export_rows(opened, file, kind, quantity, problems):,} rows")
     if to is not None:
-        problems = export_to_hub(opened, to)
+        problems += export_to_hub(opened, to)
         print(f"{to}: {len(opened.steps)} checkpoints, README.md, run.json and table.parquet")
     if tensorboard is not None:
         print(

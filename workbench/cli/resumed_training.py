@@ -1,0 +1,60 @@
+"""``lengthlens train --resume RUN``: the request of a run that exists, from its stored settings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workbench.cli.errors import UsageError
+from workbench.cli.train_request import TrainRequest
+
+if TYPE_CHECKING:
+    from workbench.runs.run import Run
+
+
+def resumed_training(folder: Path, task: str | None, steps: int | None, given: Sequence[str]) -> TrainRequest:
+    """The request that continues a run bit-identically.
+
+    Args:
+        folder: the run.
+        task: the task as typed; None = that of the run.
+        steps: the value of ``--steps``; None = that of the run.
+        given: other options that were typed, e.g. ``--layers``.
+
+    Raises:
+        RunError: if the folder is not a run.
+        UsageError: for another task, other options, another number of steps, or a run that no command trains.
+    """
+    from workbench.cli.commands.config import settings_to_train
+    from workbench.runs.run import Run
+
+    run = Run.open(folder)
+    name = str(run.config["task"]["name"])
+    if task not in (None, name):
+        raise UsageError(f"{folder} is a run of task {name}, not {task}; leave the task out")
+    if given:
+        raise UsageError(f"--resume takes all settings from {folder}; leave out {', '.join(given)}")
+    options, settings = settings_to_train(run)
+    planned = int(options["steps"])
+    if steps is not None and steps != planned:
+        raise UsageError(_other_steps(run, folder, planned, steps))
+    return TrainRequest(name, options, [(path.split("."), value) for path, value in settings.items()])
+
+
+def _other_steps(run: Run, folder: Path, planned: int, steps: int) -> str:
+    """Why a run cannot be continued to another number of steps, and what to do."""
+    from workbench.cli.train_command import options_of
+
+    parts = [
+        f"{folder} was planned for {planned:,} steps, and its learning rate and checkpoints follow that plan, so it "
+        f"cannot be trained to {steps:,} steps"
+    ]
+    if run.finished and steps > planned:
+        options = f"--start {folder}@last --lengths {options_of(run.config)['lengths']} --steps {steps - planned}"
+        start = f"lengthlens train {run.config['task']['name']} {options} --out NEW"
+        parts.append(f"start a new run from its weights ({start})")
+        parts.append(f"or train a new run with --steps {steps}, as lengthlens config {folder} prints its command")
+    else:
+        parts.append(f"leave out --steps, or train a new run with --steps {steps} (see lengthlens config {folder})")
+    return "; ".join(parts)
