@@ -38,23 +38,21 @@ def resumed_training(folder: Path, task: str | None, steps: int | None, given: S
     options, settings = settings_to_train(run)
     planned = int(options["steps"])
     if steps is not None and steps != planned:
-        raise UsageError(_other_steps(run, folder, planned, steps))
+        raise UsageError(
+            f"{folder} was planned for {planned:,} steps, and its learning rate and checkpoints follow that plan, so it "
+            f"cannot be trained to {steps:,} steps; leave out --steps, or {_new_run(run, folder, planned, steps)}"
+        )
     return TrainRequest(name, options, [(path.split("."), value) for path, value in settings.items()])
 
 
-def _other_steps(run: Run, folder: Path, planned: int, steps: int) -> str:
-    """Why a run cannot be continued to another number of steps, and what to do."""
+def _new_run(run: Run, folder: Path, planned: int, steps: int) -> str:
+    """How to train a new run with another number of steps."""
     from workbench.cli.train_command import options_of
 
-    parts = [
-        f"{folder} was planned for {planned:,} steps, and its learning rate and checkpoints follow that plan, so it "
-        f"cannot be trained to {steps:,} steps"
-    ]
-    if run.finished and steps > planned:
-        options = f"--start {folder}@last --lengths {options_of(run.config)['lengths']} --steps {steps - planned}"
-        start = f"lengthlens train {run.config['task']['name']} {options} --out NEW"
-        parts.append(f"start a new run from its weights ({start})")
-        parts.append(f"or train a new run with --steps {steps}, as lengthlens config {folder} prints its command")
-    else:
-        parts.append(f"leave out --steps, or train a new run with --steps {steps} (see lengthlens config {folder})")
-    return "; ".join(parts)
+    if not run.finished or steps < planned:
+        return f"train a new run with --steps {steps} (lengthlens config {folder} prints the command of this run)"
+    options = f"--start {folder}@last --lengths {options_of(run.config)['lengths']} --steps {steps - planned}"
+    return (
+        f"start a new run from its weights: lengthlens train {run.config['task']['name']} {options} --out NEW; or train "
+        f"a new run with --steps {steps} (lengthlens config {folder} prints the command of this run)"
+    )
