@@ -39,8 +39,8 @@ def resumed_training(folder: Path, task: str | None, steps: int | None, given: S
     planned = int(options["steps"])
     if steps is not None and steps != planned:
         raise UsageError(
-            f"{folder} was planned for {planned:,} steps, and its learning rate and checkpoints follow that plan, so it "
-            f"cannot be trained to {steps:,} steps; leave out --steps, or {_new_run(run, folder, planned, steps)}"
+            f"{folder} was planned for {planned:,} steps, and its learning rate and checkpoints follow that plan, so "
+            f"it cannot be trained to {steps:,} steps; leave out --steps, or {_new_run(run, folder, planned, steps)}"
         )
     return TrainRequest(name, options, [(path.split("."), value) for path, value in settings.items()])
 
@@ -53,6 +53,6 @@ def _new_run(run: Run, folder: Path, planned: int, steps: int) -> str:
         return f"train a new run with --steps {steps} (lengthlens config {folder} prints the command of this run)"
     options = f"--start {folder}@last --lengths {options_of(run.config)['lengths']} --steps {steps - planned}"
     return (
-        f"start a new run from its weights: lengthlens train {run.config['task']['name']} {options} --out NEW; or train "
-        f"a new run with --steps {steps} (lengthlens config {folder} prints the command of this run)"
+        f"start a new run from its weights: lengthlens train {run.config['task']['name']} {options} --out NEW; or "
+        f"train a new run with --steps {steps} (lengthlens config {folder} prints the command of this run)"
     )
