@@ -48,6 +48,8 @@ EXAMPLES: dict[str, str] = {
     "config": "lengthlens config checkpoints/ff",
     "compare": "lengthlens compare checkpoints/ff checkpoints/ff2",
     "plot": "lengthlens plot checkpoints/ff accuracy",
+    "ablate": "lengthlens ablate checkpoints/ff L0H1",
+    "attention": "lengthlens attention checkpoints/ff --head L0H1 --length 48 -o attention.png",
     "diagnose": "lengthlens diagnose checkpoints/ff",
     "measurements": "lengthlens measurements",
     "quantities": "lengthlens quantities decodability",

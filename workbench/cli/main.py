@@ -34,6 +34,8 @@ COMMANDS: Mapping[str, str] = {
     "config": "workbench.cli.commands.config:print_config",
     "compare": "workbench.cli.commands.compare:compare",
     "plot": "workbench.cli.commands.plot:plot",
+    "ablate": "workbench.cli.commands.ablate:ablate",
+    "attention": "workbench.cli.commands.attention:attention",
     "diagnose": "workbench.cli.commands.diagnose:diagnose",
     "prescribe": "workbench.cli.commands.prescribe:prescribe",
     "app": "workbench.cli.commands.app:serve_app",

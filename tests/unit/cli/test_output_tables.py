@@ -34,6 +34,8 @@ WORDS: Mapping[str, list[str]] = {
     "eval": [A, "--lengths", "32,64"],
     "compare": [A, B, str(GALLERY / "majority_nope_s0")],
     "plot": [A, "accuracy"],
+    "ablate": [A, "L0H1", "--sequences", "8"],
+    "attention": [A],
     "diagnose": [A],
     "tasks": [],
     "measurements": [],

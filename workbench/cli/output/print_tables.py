@@ -73,8 +73,14 @@ def printed(command: str, tables: Sequence[OutputTable], as_json: bool, as_csv: 
     return as_json or as_csv
 
 
-def print_columns(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows as text, one line each: a terminal cuts the last column at its edge, a pipe does not."""
+def print_columns(headings: Sequence[str], rows: Sequence[Sequence[str]], into_pipes: bool = False) -> None:
+    """Print rows as text, one line each: a terminal cuts the last column at its edge, a pipe does not.
+
+    Args:
+        headings: of the columns; a terminal shows them.
+        rows: their cells.
+        into_pipes: whether the headings are also printed where the output is no terminal.
+    """
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table as Grid
@@ -83,7 +89,7 @@ def print_columns(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Non
 
     console = Console()
     if not console.is_terminal:
-        print("\n".join(aligned(rows)))
+        print("\n".join(aligned([headings, *rows] if into_pipes else rows)))
         return
     grid = Grid(box=None, pad_edge=False)
     for heading in headings:

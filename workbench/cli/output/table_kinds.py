@@ -281,6 +281,38 @@ POINTS = TableKind(
     ),
 )
 
+ABLATED = TableKind(
+    "lengths",
+    "one prefix length",
+    (
+        _RUN,
+        _PATH,
+        Field("step", "whole", "checkpoint"),
+        Field("part", "text", "ablated heads and MLPs, all at once"),
+        Field("mode", "text", "`mean`, `zero` or `resample`: what replaces their outputs"),
+        Field("length", "whole", "prefix length in tokens"),
+        Field("accuracy", "number", "accuracy of the whole model on the same sequences"),
+        Field("without", "number", "accuracy without the parts"),
+        Field("without_low", "number", f"lower end of the {LEVEL_TEXT} interval of `without`"),
+        Field("without_high", "number", f"upper end of the {LEVEL_TEXT} interval of `without`"),
+        Field("drop", "number", "`accuracy` minus `without`, with its interval in `low` and `high`"),
+        *_ESTIMATE,
+    ),
+)
+ATTENTION = TableKind(
+    "keys",
+    "one key of the query",
+    (
+        _RUN,
+        _PATH,
+        Field("step", "whole", "checkpoint"),
+        Field("head", "text", "the head, or empty for the mean over all heads"),
+        Field("query", "whole", "position of the query; 0 is the beginning token, if the task has one"),
+        Field("key", "whole", "position of the key"),
+        Field("token", "text", "token at the key"),
+        Field("attention", "number", "attention weight of the key"),
+    ),
+)
 PREDICTIONS = TableKind(
     "predictions",
     "the prediction for one position encoding or kind of state-space model",
@@ -357,6 +389,8 @@ TABLES: dict[str, tuple[TableKind, ...]] = {
     "eval": (LENGTHS,),
     "compare": (COMPARED, SETTINGS, DIFFERENCES),
     "plot": (POINTS,),
+    "ablate": (ABLATED,),
+    "attention": (ATTENTION,),
     "diagnose": (DIAGNOSIS, INTERVENTIONS),
     "tasks": (TASKS,),
     "measurements": (MEASUREMENTS,),

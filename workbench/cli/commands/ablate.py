@@ -1,0 +1,185 @@
+"""``lengthlens ablate``: accuracy without some heads or MLPs, beside that of the whole model."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workbench.cli.errors import UsageError
+from workbench.cli.options import TrustCode
+from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, print_columns, printed, refuse_both
+from workbench.cli.output.table_kinds import ABLATED
+from workbench.core.thresholds import LEVEL_TEXT
+
+if TYPE_CHECKING:
+    from workbench.runs.run import Run
+
+FACTORS = (1, 2, 4)
+"""Prefix lengths without ``--lengths``, as multiples of the longest trained length."""
+MODES = ("mean", "zero", "resample")
+REPLACEMENTS = {
+    "mean": "its mean over the sequences at each position",
+    "zero": "zero",
+    "resample": "its output on another sequence",
+}
+
+
+def ablate(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Ablate parts of the model of this run.")],
+    parts: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PART...",
+            help="Ablate these parts together: heads such as L0H1, MLPs such as MLP0 (counted from 0).",
+        ),
+    ],
+    lengths: Annotated[
+        str | None,
+        typer.Option(
+            help="Measure at these prefix lengths in tokens, e.g. 32,64. Default: about 1, 2 and 4 times the longest "
+            "trained length."
+        ),
+    ] = None,
+    step: Annotated[int | None, typer.Option(min=0, help="Use this checkpoint. Default: the last.")] = None,
+    mode: Annotated[
+        str,
+        typer.Option(
+            metavar="MODE",
+            help="Replace the output of a part by its `mean` over sequences, by `zero`, or by its output on another "
+            "sequence (`resample`).",
+        ),
+    ] = "mean",
+    sequences: Annotated[int, typer.Option(min=2, max=100_000, help="Draw this many sequences for each length.")] = 256,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Draw the sequences from this seed.")] = 0,
+    trust_code: TrustCode = None,
+    as_json: JsonOption = False,
+    as_csv: CsvOption = False,
+) -> None:
+    """Measure how accuracy changes without some attention heads or MLPs.
+
+    Sequences are drawn from the length-matched test set. All parts are ablated at once. Nothing is stored;
+    `lengthlens measure RUN --only circuits.ablation` measures and stores all heads and MLPs.
+    """
+    from workbench.cli.options import integers
+    from workbench.runs.run import Run
+    from workbench.tasks.source_code import trust
+
+    refuse_both(as_json, as_csv)
+    heads, mlps = parts_named(parts)
+    if mode not in MODES:
+        raise UsageError(f"--mode takes mean, zero or resample, not {mode[:60]!r}")
+    for file in trust_code or ():
+        trust(file)
+    opened = Run.open(run)
+    usual = [opened.task.next_length(factor * opened.trained_length) for factor in FACTORS]
+    chosen = usual if lengths is None else integers(lengths, "--lengths")
+    rows = ablated_rows(opened, heads, mlps, chosen, step, mode, sequences, seed)
+    if printed("ablate", [OutputTable(ABLATED, rows)], as_json, as_csv):
+        return
+    print(
+        f"{opened.name} at step {rows[0]['step']:,} without {rows[0]['part']}, length-matched test set.\n"
+        f"The output of each part is replaced by {REPLACEMENTS[mode]}.\n"
+    )
+    print_columns(
+        ("length", "accuracy", f"without, {LEVEL_TEXT} interval", f"drop, {LEVEL_TEXT} interval", "sequences"),
+        [
+            (
+                f"{row['length']:,}",
+                f"{row['accuracy']:.3f}",
+                f"{row['without']:.3f} [{row['without_low']:.2f}, {row['without_high']:.2f}]",
+                f"{row['drop']:.3f} [{row['low']:.2f}, {row['high']:.2f}]",
+                f"{row['n']:,}",
+            )
+            for row in rows
+        ],
+        into_pipes=True,
+    )
+
+
+def parts_named(parts: list[str]) -> tuple[list[tuple[int, int]], list[int]]:
+    """Heads as layer and head, and layers of MLPs.
+
+    Args:
+        parts: as typed, e.g. ``L0H1``, ``l0h1,l1h0``, ``MLP0``.
+
+    Raises:
+        UsageError: for any other name.
+    """
+    heads, mlps = [], []
+    for part in (name for word in parts for name in word.split(",") if name):
+        if head := re.fullmatch(r"L(\d{1,4})[H.](\d{1,4})", part, re.IGNORECASE):
+            heads.append((int(head[1]), int(head[2])))
+        elif mlp := re.fullmatch(r"MLP[ _]?(\d{1,4})", part, re.IGNORECASE):
+            mlps.append(int(mlp[1]))
+        else:
+            raise UsageError(f"{part[:60]!r} names no part of a model; write L0H1 for layer 0, head 1, or MLP0")
+    return heads, mlps
+
+
+def ablated_rows(
+    run: Run,
+    heads: list[tuple[int, int]],
+    mlps: list[int],
+    lengths: list[int],
+    step: int | None,
+    mode: str,
+    sequences: int,
+    seed: int,
+) -> list[dict[str, Any]]:
+    """Rows of :data:`~workbench.cli.output.table_kinds.ABLATED`.
+
+    Raises:
+        UsageError: for a part that the model does not have.
+    """
+    from circuits import ablate as without_parts
+    from workbench.cli.progress import Bar
+    from workbench.measure.rows import difference_rows, share_row
+
+    model = run.load("last" if step is None else step)
+    refuse_absent(int(model.cfg.n_layers), int(model.cfg.n_heads), heads, mlps)
+    names = ", ".join([*(f"L{layer}H{head}" for layer, head in heads), *(f"MLP{layer}" for layer in mlps)])
+    rows = []
+    with Bar(len(lengths), "ablating", "length") as bar:
+        for length in lengths:
+            batch = run.task.batch(sequences, length, seed=seed)
+            whole = without_parts(model, batch, run.task).right > 0.5
+            right = without_parts(model, batch, run.task, heads, mlps, mode, seed).right > 0.5
+            without = share_row(right, "", quantity="ablated_accuracy")
+            drop, _ = difference_rows(whole, right, "", quantity="accuracy_drop")
+            rows.append(
+                {
+                    "run": run.name,
+                    "path": str(run.path),
+                    "step": model.loaded_from.step if model.loaded_from else 0,
+                    "part": names,
+                    "mode": mode,
+                    "length": length,
+                    "accuracy": float(whole.mean()),
+                    "without": without["value"],
+                    "without_low": without["low"],
+                    "without_high": without["high"],
+                    "drop": drop["value"],
+                    "low": drop["low"],
+                    "high": drop["high"],
+                    "n": len(whole),
+                }
+            )
+            bar.update(len(rows), "")
+    return rows
+
+
+def refuse_absent(layers: int, n_heads: int, heads: list[tuple[int, int]], mlps: list[int]) -> None:
+    """Refuse a head or an MLP that a model with so many layers and heads does not have.
+
+    Raises:
+        UsageError: naming those there are.
+    """
+    for layer, head in heads:
+        if layer >= layers or head >= n_heads:
+            raise UsageError(f"the model has no head L{layer}H{head}; choose from L0H0 to L{layers - 1}H{n_heads - 1}")
+    for layer in mlps:
+        if layer >= layers:
+            raise UsageError(f"the model has no MLP{layer}; choose from MLP0 to MLP{layers - 1}")
