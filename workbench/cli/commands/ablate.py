@@ -1,4 +1,4 @@
-"""``lengthlens ablate``: accuracy without some heads or MLPs, beside that of the whole model."""
+"""``lengthlens ablate``: accuracy without some heads or MLPs, next to that of the whole model."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def _rows(seen: SequenceReading) -> list[dict[str, Any]]:
     """Rows of :data:`~workbench.cli.output.table_kinds.ATTENTION`, in the order of the keys."""
     row = seen.clean.row
     if row is None:
-        raise UsageError("this model has no attention; use a run of a transformer")
+        raise UsageError("this model has no attention; choose a run of a transformer")
     first = int(not seen.bos)
     return [
         {
@@ -161,7 +161,7 @@ def _figure(seen: SequenceReading, about: str) -> go.Figure:
     from workbench.figures.sequence.attention_pattern import attention_pattern
 
     if seen.clean.pattern is None:
-        raise UsageError("this model has no attention; use a run of a transformer")
+        raise UsageError("this model has no attention; choose a run of a transformer")
     if seen.pool > 1:
         raise UsageError(
             f"a file shows at most {MOST_DRAWN:,} positions; choose a shorter --length, or leave out --out"

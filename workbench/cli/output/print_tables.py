@@ -79,7 +79,7 @@ def print_columns(headings: Sequence[str], rows: Sequence[Sequence[str]], into_p
     Args:
         headings: of the columns; a terminal shows them.
         rows: their cells.
-        into_pipes: whether the headings are also printed where the output is no terminal.
+        into_pipes: whether the headings are also printed where the output is not a terminal.
     """
     from rich.console import Console
     from rich.markup import escape
