@@ -140,6 +140,9 @@ def ablated_rows(
 
     model = run.load("last" if step is None else step)
     refuse_absent(int(model.cfg.n_layers), int(model.cfg.n_heads), heads, mlps)
+    for layer in mlps:
+        if f"blocks.{layer}.hook_mlp_out" not in model.hook_dict:
+            raise UsageError(f"{run.name} has no MLP{layer}; choose a run of a transformer")
     names = ", ".join([*(f"L{layer}H{head}" for layer, head in heads), *(f"MLP{layer}" for layer in mlps)])
     rows = []
     with Bar(len(lengths), "ablating", "length") as bar:
@@ -177,6 +180,8 @@ def refuse_absent(layers: int, n_heads: int, heads: list[tuple[int, int]], mlps:
     Raises:
         UsageError: naming those there are.
     """
+    if heads and not n_heads:
+        raise UsageError(f"this model has no attention, so no head L{heads[0][0]}H{heads[0][1]}; choose a transformer")
     for layer, head in heads:
         if layer >= layers or head >= n_heads:
             raise UsageError(f"the model has no head L{layer}H{head}; choose from L0H0 to L{layers - 1}H{n_heads - 1}")

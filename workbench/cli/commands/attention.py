@@ -22,7 +22,6 @@ MOST_KEYS = 12
 """Keys that the terminal shows."""
 MOST_DRAWN = 2048
 """Longest sequence of a file: attention grows with its square."""
-ONE_HEAD = "a file shows one head; choose it with --head, e.g. --head L0H1"
 BAR = 30
 """Characters of a bar that stands for all attention."""
 
@@ -86,7 +85,7 @@ def attention(
         opened.load()  # which says why
     layer, number = _one_head(head, opened)
     if out is not None and layer is None:
-        raise UsageError(ONE_HEAD)
+        raise UsageError("a file shows one head; choose it with --head, e.g. --head L0H1")
     length = opened.task.next_length(2 * opened.trained_length) if length is None else length
     sequence = {"law": test_set, "length": length, "seed": seed} if tokens is None else {"text": tokens}
     at = opened.steps[-1] if step is None and opened.steps else step
@@ -95,11 +94,11 @@ def attention(
     who = "mean over all heads" if layer is None else f"L{layer}H{number}"
     about = f"{who} of {opened.name} at step {seen.step:,}, {drawn}, length {seen.length:,}"
     if out is not None:
-        save(_figure(seen, about), out)
+        save(_figure(seen, opened.name, about), out)
         if not (as_json or as_csv):
             print(f"{out}: attention, {about}.")
             return
-    rows = [{"run": opened.name, "path": str(opened.path), **row} for row in _rows(seen)]
+    rows = [{"run": opened.name, "path": str(opened.path), **row} for row in _rows(seen, opened.name)]
     if not printed("attention", [OutputTable(ATTENTION, rows)], as_json, as_csv):
         _print(seen, rows, about)
 
@@ -119,11 +118,11 @@ def _one_head(head: str | None, run: Run) -> tuple[int, int] | tuple[None, None]
     return heads[0]
 
 
-def _rows(seen: SequenceReading) -> list[dict[str, Any]]:
+def _rows(seen: SequenceReading, name: str) -> list[dict[str, Any]]:
     """Rows of :data:`~workbench.cli.output.table_kinds.ATTENTION`, in the order of the keys."""
     row = seen.clean.row
     if row is None:
-        raise UsageError("this model has no attention; choose a run of a transformer")
+        raise UsageError(f"{name} has no attention; choose a run of a transformer")
     first = int(not seen.bos)
     return [
         {
@@ -157,17 +156,17 @@ def _print(seen: SequenceReading, rows: list[dict[str, Any]], about: str) -> Non
         print(f"The other {hidden:,} keys have {rest:.3f} together.")
 
 
-def _figure(seen: SequenceReading, about: str) -> go.Figure:
+def _figure(seen: SequenceReading, name: str, about: str) -> go.Figure:
     from workbench.figures.sequence.attention_pattern import attention_pattern
 
     if seen.clean.pattern is None:
-        raise UsageError("this model has no attention; choose a run of a transformer")
+        raise UsageError(f"{name} has no attention; choose a run of a transformer")
     if seen.pool > 1:
         raise UsageError(
             f"a file shows at most {MOST_DRAWN:,} positions; choose a shorter --length, or leave out --out"
         )
     if seen.layer is None or seen.head is None:
-        raise UsageError(ONE_HEAD)
+        raise UsageError("a file shows one head; choose it with --head, e.g. --head L0H1")
     figure = attention_pattern(
         seen.clean.pattern, seen.tokens, trained=seen.trained, query=seen.query, layer=seen.layer, head=seen.head
     )
