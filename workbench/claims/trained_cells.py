@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from workbench.training.starting_weights import Start
 
 SEEDS = (0, 1, 2)
+SIX_SEEDS = (0, 1, 2, 3, 4, 5)
+"""Enough for the sign test of :mod:`workbench.claims.typical_run`."""
 Settings = Mapping[str, Any]
 SPEED = 0.93e-10
 """Seconds of one core for one multiplication of the model's widths with a token; see :func:`TrainedCell.seconds`."""
