@@ -274,6 +274,7 @@ def observation_text(judgement: Judgement, rows: Sequence[Row]) -> str:
 REASONS = (
     (r"(\d+) of (\d+) fitted; (\d+) are needed", r"\1 of \2 seeds solve the trained lengths; \3 are needed"),
     (r"(\d+) fitted seeds of some cells; (\d+) are needed", r"some settings have only \1 fitted seeds; \2 are needed"),
+    (r"\b1 more fitted seeds may decide", "1 more seed that solves the trained lengths may decide"),
     (r"more fitted seeds may decide", "more seeds that solve the trained lengths may decide"),
     (
         r"(\d+ of \d+) seeds shown on its side, (\d+) on the other",

@@ -23,29 +23,29 @@ NEXT = "asked which symbols may follow; strings that no word can be reached from
 
 def both(task: str, steps: int, longest: int = 16, **more: Any) -> tuple[TrainedCell, ...]:
     """The cells with positions and without."""
-    made: dict[str, Any] = {"requests": REQUESTS, "seeds": SIX_SEEDS, **more}
+    made: dict[str, Any] = {"requests": REQUESTS, **more}
     return tuple(cell(task, positions, longest, steps, **made) for positions in ("ape", "nope"))
 
 
 SMALL: dict[str, Any] = {"width": 32, "heads": 2, "rate": 3e-3}
 TOMITA1 = both("tomita", 1000, n=1, **SMALL)
 TOMITA2 = both("tomita", 1000, n=2, ask="next", **SMALL)
-TOMITA4 = both("tomita", 4000, n=4, ask="next")
+TOMITA4 = both("tomita", 4000, n=4, ask="next", seeds=SIX_SEEDS)
 TOMITA7 = both("tomita", 2000, n=7, ask="next")
-D2 = both("bounded_dyck", 3000, n=2, ask="next")
-D3 = both("bounded_dyck", 3000, n=3, ask="next")
-D4 = both("bounded_dyck", 3000, n=4, ask="next")
-D12 = both("bounded_dyck", 3000, longest=32, n=12, ask="next")
+D2 = both("bounded_dyck", 3000, n=2, ask="next", seeds=SIX_SEEDS)
+D3 = both("bounded_dyck", 3000, n=3, ask="next", seeds=SIX_SEEDS)
+D4 = both("bounded_dyck", 3000, n=4, ask="next", seeds=SIX_SEEDS)
+D12 = both("bounded_dyck", 3000, longest=32, n=12, ask="next", seeds=SIX_SEEDS)
 BLOCKS = both("blocks_abcde", 1000, ask="next", **SMALL)
 ABD_BC = both("abd_bc", 2000, ask="next")
 ZERO_TWO = both("zero_two", 2000, ask="next")
 AA = cell("aa_star", "ape", 16, 2000, requests=(*REQUESTS, POSITIONAL), seeds=SIX_SEEDS)
 AA_LONGER = cell("aa_star", "ape", 16, 6000, requests=(*REQUESTS, POSITIONAL), seeds=SIX_SEEDS, label="6,000 steps")
-AA_NOPE = cell("aa_star", "nope", 16, 2000, requests=REQUESTS, seeds=SIX_SEEDS)
+AA_NOPE = cell("aa_star", "nope", 16, 2000, requests=REQUESTS)
 AAAA = cell("aaaa_star", "ape", 16, 3000, requests=(*REQUESTS, POSITIONAL), seeds=SIX_SEEDS)
-AAAA_NOPE = cell("aaaa_star", "nope", 16, 2000, requests=REQUESTS, seeds=SIX_SEEDS)
-ABAB = cell("abab_star", "ape", 16, 3000, requests=REQUESTS, ask="next", seeds=SIX_SEEDS)
-ABAB_NOPE = cell("abab_star", "nope", 16, 2000, requests=REQUESTS, ask="next", seeds=SIX_SEEDS)
+AAAA_NOPE = cell("aaaa_star", "nope", 16, 2000, requests=REQUESTS)
+ABAB = cell("abab_star", "ape", 16, 3000, requests=REQUESTS, ask="next")
+ABAB_NOPE = cell("abab_star", "nope", 16, 2000, requests=REQUESTS, ask="next")
 
 
 def words(number: str, language: str, published: str, least: float, fails: float, *cells: TrainedCell) -> Claim:
