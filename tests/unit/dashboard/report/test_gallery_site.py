@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,23 @@ def site(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     publish([small_root], out, problems)
     assert problems == []
     return out
+
+
+@pytest.fixture(scope="module")
+def pages_made_once() -> Iterator[None]:
+    """A run whose page was published before gets the same page again. Tests of files need no new ones, which take seconds."""
+    pages: dict[tuple[Any, ...], str] = {}
+    plain = gallery_site.report_html
+
+    def once(runs: Any, out: str, shared: Any) -> str:
+        key = (*(run.path for run in runs), out, shared)
+        if key not in pages:
+            pages[key] = plain(runs, out=out, shared=shared)
+        return pages[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gallery_site, "report_html", once)
+        yield
 
 
 def test_every_run_has_a_page_and_a_line_with_its_verdict(site: Path) -> None:
@@ -82,6 +100,7 @@ def test_a_run_without_a_page_harms_itself_alone(
     assert (tmp_path / "site" / "runs" / f"{A}.html").is_file()
 
 
+@pytest.mark.usefixtures("pages_made_once")
 def test_publishing_again_takes_away_the_pages_of_runs_that_are_gone(small_root: Path, tmp_path: Path) -> None:
     out, other = tmp_path / "site", tmp_path / "other"
     shutil.copytree(small_root / UNMEASURED, other)
@@ -100,6 +119,7 @@ def test_a_folder_of_something_else_is_left_alone(small_root: Path, tmp_path: Pa
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
+@pytest.mark.usefixtures("pages_made_once")
 def test_a_list_of_files_that_names_others_takes_none_away(site: Path, tmp_path: Path, small_root: Path) -> None:
     out = tmp_path / "site"
     shutil.copytree(site, out)
@@ -111,6 +131,7 @@ def test_a_list_of_files_that_names_others_takes_none_away(site: Path, tmp_path:
     assert victim.read_text() == "kept"
 
 
+@pytest.mark.usefixtures("pages_made_once")
 @pytest.mark.parametrize("where", ["runs", "assets", "index.html", MADE, "assets/report.css"])
 def test_nothing_is_written_or_removed_through_a_link(small_root: Path, tmp_path: Path, where: str) -> None:
     out, victim = tmp_path / "site", tmp_path / "victim"
@@ -136,6 +157,7 @@ def test_nothing_is_written_or_removed_through_a_link(small_root: Path, tmp_path
         assert not (out / "runs" / "gone.html").exists()
 
 
+@pytest.mark.usefixtures("pages_made_once")
 @pytest.mark.parametrize("after", range(0, 9, 2))
 def test_publishing_that_was_interrupted_is_continued(
     site: Path, small_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
