@@ -21,8 +21,8 @@ from workbench.storage.atomic import write_atomic
 from workbench.storage.errors import StorageError
 from workbench.table.errors import TableError
 from workbench.table.folder_state import run_state
-from workbench.table.last_verdict import last_verdict_of
 from workbench.table.layout import run_folders
+from workbench.table.run_verdicts import last_verdict_of
 
 FORMAT = 1
 """Raised whenever an entry of the cache has other keys."""

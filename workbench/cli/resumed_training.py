@@ -1,10 +1,10 @@
-"""``lengthlens train --resume RUN``: the request of a run that exists, from its stored settings."""
+"""The options of ``lengthlens train`` that build a run that exists, and the request of ``train --resume RUN``."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workbench.cli.errors import UsageError
 from workbench.cli.train_request import TrainRequest
@@ -26,7 +26,6 @@ def resumed_training(folder: Path, task: str | None, steps: int | None, given: S
         RunError: if the folder is not a run.
         UsageError: for another task, other options, another number of steps, or a run that no command trains.
     """
-    from workbench.cli.commands.config import settings_to_train
     from workbench.runs.run import Run
 
     run = Run.open(folder)
@@ -43,6 +42,29 @@ def resumed_training(folder: Path, task: str | None, steps: int | None, given: S
             f"it cannot be trained to {steps:,} steps; leave out --steps, or {_new_run(run, folder, planned, steps)}"
         )
     return TrainRequest(name, options, [(path.split("."), value) for path, value in settings.items()])
+
+
+def settings_to_train(run: Run) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The named options and further settings of ``lengthlens train`` that build the same run.
+
+    Raises:
+        UsageError: for a run that `lengthlens train` did not train, whose task is defined in a Python file, or that
+            started from weights of another run.
+    """
+    from workbench.cli.train_command import no_command, options_of, settings_of_run
+
+    name, training = run.name, run.config["training"]
+    if run.weightless or run.referenced or any(kind in training for kind in ("adopted", "compiled", "answers")):
+        raise UsageError(f"{name} was not trained by lengthlens train, so no command trains it; choose another run")
+    if training.get("start"):
+        raise UsageError(
+            f"{name} started from weights of another run (id {training['start']['run']}); train it with "
+            f"--start RUN@{training['start']['step']}"
+        )
+    if reason := no_command(run.config):
+        raise UsageError(f"{reason} ({name}); give the command that trained it again")
+    options = options_of(run.config)
+    return options, settings_of_run(run.config, options)
 
 
 def _new_run(run: Run, folder: Path, planned: int, steps: int) -> str:

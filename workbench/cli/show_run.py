@@ -24,7 +24,8 @@ from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
 from workbench.figures.text.run_sentences import verdict_sentence
 from workbench.runs.run import Run, find_runs
 from workbench.table import Table
-from workbench.table.last_verdict import StoredVerdict, last_verdict_of
+from workbench.table.last_verdict import StoredVerdict
+from workbench.table.run_verdicts import last_verdict_of
 from workbench.tasks.known_tasks import task_label
 from workbench.tasks.presented.question_limit import question_limit
 

@@ -19,8 +19,8 @@ from workbench.runs.referenced import how_to_relink, verify_folder, verify_names
 from workbench.storage.bounded import is_folder, sha256_of_file
 from workbench.storage.seal import SealError
 from workbench.table.errors import TableError
-from workbench.table.last_verdict import last_verdict_of, verdicts_of
 from workbench.table.layout import checkpoint_steps, read_config, read_meta, run_folders
+from workbench.table.run_verdicts import last_verdict_of, verdicts_of
 from workbench.table.stored_json import FORMAT as FORMAT
 from workbench.table.stored_json import StoredError
 from workbench.table.walk import is_run, meant, walk

@@ -50,18 +50,6 @@ class StoredVerdict(NamedTuple):
     length: int | None
 
 
-def last_verdict_of(run_path: Path) -> StoredVerdict | None:
-    """The last verdict of a run: from the note of its compaction, or from its rows if the folder has changed since.
-
-    None without a verdict. Damaged files are left out, as :func:`workbench.table.reading.read_run` does.
-    """
-    noted = read_note(run_path)
-    if noted is not None:
-        return noted[0]
-    verdicts = verdicts_of(run_path)
-    return verdicts[max(verdicts)] if verdicts else None
-
-
 def verdict_rows(rows: pa.Table, quantities: Sequence[str] = VERDICT_QUANTITIES) -> list[dict[str, Any]]:
     """The rows with a verdict, by step; rows that state why there is none are left out.
 
@@ -80,14 +68,6 @@ def verdict_rows(rows: pa.Table, quantities: Sequence[str] = VERDICT_QUANTITIES)
     return sorted(
         (row for row in rows.filter(mask).to_pylist() if row["status"] == "ok"), key=lambda row: int(row["step"])
     )
-
-
-def verdicts_of(run_path: Path) -> dict[int, StoredVerdict]:
-    """step -> verdict, ascending. Damaged files are left out, as :func:`workbench.table.reading.read_run` does."""
-    from workbench.table.reading import read_run  # takes Arrow, which a noted verdict does not need
-
-    reading = read_run(run_path, COLUMNS)
-    return verdicts_by_step(reading.rows, reading.specs)
 
 
 def verdicts_by_step(rows: pa.Table, specs: Mapping[str, tuple[str, str]]) -> dict[int, StoredVerdict]:

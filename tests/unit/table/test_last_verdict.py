@@ -15,9 +15,10 @@ from workbench.runs.run import Run
 from workbench.storage.seal import open_json, sealed_json
 from workbench.table import Table
 from workbench.table import reading as reading_module
-from workbench.table.last_verdict import NOTE, VERDICT_QUANTITIES, StoredVerdict, last_verdict_of, read_note
+from workbench.table.last_verdict import NOTE, VERDICT_QUANTITIES, StoredVerdict, read_note
 from workbench.table.layout import table_path
 from workbench.table.parquet import read_file, read_file_metadata, write_file
+from workbench.table.run_verdicts import last_verdict_of
 from workbench.table.shards import compact
 
 

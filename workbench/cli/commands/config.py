@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -46,6 +46,7 @@ def same_training(run: Run, out: str) -> tuple[str, str]:
         out: folder of the new run.
     """
     from workbench.cli.errors import UsageError
+    from workbench.cli.resumed_training import settings_to_train
     from workbench.cli.train_command import command_line
 
     try:
@@ -53,27 +54,3 @@ def same_training(run: Run, out: str) -> tuple[str, str]:
     except UsageError as error:
         return "", str(error)
     return command_line(str(run.config["task"]["name"]), options, settings, out), ""
-
-
-def settings_to_train(run: Run) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The named options and further settings of ``lengthlens train`` that build the same run.
-
-    Raises:
-        UsageError: for a run that `lengthlens train` did not train, whose task is defined in a Python file, or that
-            started from weights of another run.
-    """
-    from workbench.cli.errors import UsageError
-    from workbench.cli.train_command import no_command, options_of, settings_of_run
-
-    name, training = run.name, run.config["training"]
-    if run.weightless or run.referenced or any(kind in training for kind in ("adopted", "compiled", "answers")):
-        raise UsageError(f"{name} was not trained by lengthlens train, so no command trains it; choose another run")
-    if training.get("start"):
-        raise UsageError(
-            f"{name} started from weights of another run (id {training['start']['run']}); train it with "
-            f"--start RUN@{training['start']['step']}"
-        )
-    if reason := no_command(run.config):
-        raise UsageError(f"{reason} ({name}); give the command that trained it again")
-    options = options_of(run.config)
-    return options, settings_of_run(run.config, options)
