@@ -128,8 +128,8 @@ def unknown_command(name: str, known: Collection[str]) -> str:
 
     Example:
 
-        >>> unknown_command("evaluate", ["measure", "train"])
-        "there is no command 'evaluate'; use lengthlens measure"
+        >>> unknown_command("analyze", ["measure", "train"])
+        "there is no command 'analyze'; use lengthlens measure"
         >>> unknown_command("trian", ["measure", "train"])
         "there is no command 'trian'; did you mean lengthlens train?"
     """

@@ -16,7 +16,7 @@ from workbench.figures.look import with_look
 from workbench.figures.offered import offered
 from workbench.figures.rows.conversion import frame_parameters, in_kind_of
 from workbench.figures.rows.frame import Frame, Rows
-from workbench.figures.style.plain_figure import Drawing, plain_figures
+from workbench.figures.style.plain_figure import Drawing, drawing_plainly, plain_figures
 from workbench.figures.usual_arguments import required, rows_of_run, usual_arguments
 
 P = ParamSpec("P")
@@ -70,8 +70,7 @@ class Figure(Generic[Q]):
             "" if step is None else f"step {step:,}",
             "" if length is None else f"length {length:,}",
         ]
-        if place := ", ".join(part for part in parts if part):
-            drawing.layout.meta = {**(drawing.layout.meta or {}), "place": place}
+        drawing._place = ", ".join(part for part in parts if part)
 
     @overload
     def data(self, frame: Frame, /, *args: Any, **kwargs: Any) -> Frame: ...
@@ -118,7 +117,8 @@ class Figure(Generic[Q]):
             bound = signature.bind_partial(*args, **kwargs)
         except TypeError as unknown:
             raise TypeError(f"{self.__name__}: {unknown}") from None
-        if self._frames != ("frame",) or "frame" not in bound.arguments:
+        # Pages pass every argument, so that one left out there is an error and no default.
+        if self._frames != ("frame",) or "frame" not in bound.arguments or drawing_plainly():
             raise error from None
         rows = bound.arguments["frame"]
         if run is not None:

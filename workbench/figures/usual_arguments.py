@@ -12,9 +12,6 @@ from workbench.core.suggest import nearest
 from workbench.figures.rows.conversion import in_kind_of
 from workbench.figures.rows.frame import Frame, Rows
 
-TRAINED = "trained"
-"""Key of ``DataFrame.attrs`` for N of the only run in a table; :class:`workbench.table.Table` writes it."""
-
 
 @runtime_checkable
 class HasRuns(Protocol):
@@ -64,25 +61,25 @@ def usual_arguments(figure: str, missing: Collection[str], rows: Rows, chosen: R
     """
     frame = Frame.of(chosen)
     usual: dict[str, Any] = {one: None for one in missing if one in ("layer", "head")}
-    if TRAINED in missing:
-        usual[TRAINED] = _trained(figure, rows, frame)
+    if "trained" in missing:
+        usual["trained"] = _trained(figure, rows, frame)
     if "step" in missing and (steps := _numbers(frame, "step")):
         usual["step"] = steps[-1]
     if "length" in missing and (lengths := _numbers(frame, "length")):
-        target = 2 * (usual.get(TRAINED) or _trained(figure, rows, frame))
+        target = 2 * (usual.get("trained") or _trained(figure, rows, frame))
         usual["length"] = min(lengths, key=lambda length: (abs(length - target), length))
     return usual
 
 
 def _trained(figure: str, rows: Rows, frame: Frame) -> int:
-    """N of the runs of some rows."""
+    """N of the runs of some rows, as their table states it or :meth:`workbench.table.Table.frame` noted it."""
     runs = _runs_of(frame)
     attributes: Mapping[str, Any] = getattr(rows, "attrs", {})
     if isinstance(rows, HasRuns):
         listed = rows.runs()
         lengths = {int(high) for high in listed[listed["run"].isin(runs)]["high"].dropna()}
     else:
-        lengths = {int(attributes[TRAINED])} if TRAINED in attributes else set()
+        lengths = {int(attributes["trained"])} if "trained" in attributes else set()
     if len(lengths) > 1:
         several = ", ".join(map(str, sorted(lengths)))
         raise TypeError(f"{figure}: the longest trained length differs between these runs ({several}); pass run=NAME")

@@ -32,7 +32,7 @@ def test_the_last_step_and_the_trained_length_come_from_the_table(table: Table) 
 
 def test_the_length_is_the_measured_one_next_to_twice_the_trained_one(table: Table) -> None:
     usual = figures.decodability_over_training(table, run=NAME)
-    assert usual.layout.meta["place"] == f"{NAME}, length 64"
+    assert usual._place == f"{NAME}, length 64"
     assert usual.to_json() == figures.decodability_over_training(table, run=NAME, length=64).to_json()
 
 
@@ -43,7 +43,7 @@ def test_no_head_is_chosen_where_none_is_named(table: Table) -> None:
 def test_rows_of_one_run_need_no_name(table: Table) -> None:
     own = Run.open(GALLERY / NAME).table()
     for rows in (own, own.frame(), table.frame(run=NAME)):
-        assert figures.accuracy_over_length(rows).layout.meta["place"] == f"{NAME}, step 1,200"
+        assert figures.accuracy_over_length(rows)._place == f"{NAME}, step 1,200"
 
 
 def test_the_title_in_notebooks_states_run_and_step(table: Table) -> None:

@@ -22,6 +22,7 @@ EXEMPT = {
     "workbench/cli/error_log.py:emit .mkdir": "the user's folder of state, which no command line names",
     "workbench/cli/errors.py:_drop_unwritable os.open": "the null device, in place of a closed terminal",
     "workbench/runs/lock.py:writer_lock os.ftruncate": "a file that open_to_lock has opened",
+    "workbench/cli/commands/eval.py:rows_measured_now tempfile.TemporaryDirectory": PRIVATE,
     "workbench/claims/trained/training_runs.py:train_and_measure tempfile.TemporaryDirectory": PRIVATE,
     "workbench/claims/trained/in_text/text_losses.py:trained_otherwise tempfile.TemporaryDirectory": PRIVATE,
     "workbench/dashboard/server/chromium.py:printed tempfile.TemporaryDirectory": PRIVATE,

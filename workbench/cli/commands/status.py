@@ -15,7 +15,7 @@ from workbench.cli.table_text import on_one_line
 if TYPE_CHECKING:
     from workbench.runs.run import Run
 
-TRAINING, STOPPED, FINISHED, NOT_TRAINED = "training", "stopped", "finished", "not trained here"
+IN_TRAINING, STOPPED, FINISHED, NOT_TRAINED = "training", "stopped", "finished", "not trained here"
 UNPLANNED = ("adopted", "compiled", "pretrained", "answers")
 """Keys of the training of a run that `lengthlens train` did not train."""
 
@@ -60,8 +60,8 @@ def state_row(run: Run, folder: Path) -> dict[str, Any]:
         state, planned = NOT_TRAINED, None
     else:
         planned = int(training["steps"])
-        state = FINISHED if run.finished else TRAINING if is_live(run.path) else STOPPED
-    if state == TRAINING and planned is not None:
+        state = FINISHED if run.finished else IN_TRAINING if is_live(run.path) else STOPPED
+    if state == IN_TRAINING and planned is not None:
         now = pace(run)
         step = max(now.step, step or 0)
         left = None if now.seconds is None else now.seconds * max(0, planned - step)
@@ -105,7 +105,7 @@ def print_states(rows: list[dict[str, Any]], folder: Path) -> None:
         ]
         grid.add_row(*cells[: len(grid.columns)])
     console.print(grid)
-    counts = {state: sum(row["state"] == state for row in rows) for state in (TRAINING, STOPPED, FINISHED)}
+    counts = {state: sum(row["state"] == state for row in rows) for state in (IN_TRAINING, STOPPED, FINISHED)}
     on_one_line(console, f"\n{', '.join(f'{count} {state}' for state, count in counts.items())} below {folder}.")
     stopped = next((row["path"] for row in rows if row["state"] == STOPPED), None)
     if stopped is not None:

@@ -35,6 +35,9 @@ class TitledFigure(go.Figure):  # type: ignore[misc]  # plotly has no types
         '<b>Accuracy</b>'
     """
 
+    _place = ""
+    """The run, step and length that the figure is drawn at, for its title in notebooks and files."""
+
     def titled(self) -> go.Figure:
         """Return a copy of the figure with its title, a line on the origin of the values, and the names of both
         axes.
@@ -44,7 +47,7 @@ class TitledFigure(go.Figure):  # type: ignore[misc]  # plotly has no types
         title = str(meta.get("title", ""))
         if not title or figure.layout.title.text:
             return figure
-        below = " · ".join(str(meta[name]) for name in ("place", "slice") if meta.get(name))
+        below = " · ".join(part for part in (self._place, str(meta.get("slice", ""))) if part)
         text = f"<b>{escape(title)}</b>" + (f"<br><span style='font-size:11px'>{escape(below)}</span>" if below else "")
         margin = figure.layout.margin
         figure.update_layout(
