@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 FACTORS = (1, 2, 4)
 """Prefix lengths without ``--lengths``, as multiples of the longest trained length."""
-MODES = ("mean", "zero", "resample")
 REPLACEMENTS = {
     "mean": "its mean over the sequences at each position",
     "zero": "zero",
@@ -69,7 +68,7 @@ def ablate(
 
     refuse_both(as_json, as_csv)
     heads, mlps = parts_named(parts)
-    if mode not in MODES:
+    if mode not in REPLACEMENTS:
         raise UsageError(f"--mode takes mean, zero or resample, not {mode[:60]!r}")
     for file in trust_code or ():
         trust(file)
@@ -134,7 +133,9 @@ def ablated_rows(
     Raises:
         UsageError: for a part that the model does not have.
     """
-    from circuits import ablate as without_parts
+    import numpy as np
+
+    from circuits.interventions.ablate_components import Ablator
     from workbench.cli.progress import Bar
     from workbench.measure.rows import difference_rows, share_row
 
@@ -148,8 +149,9 @@ def ablated_rows(
     with Bar(len(lengths), "ablating", "length") as bar:
         for length in lengths:
             batch = run.task.batch(sequences, length, seed=seed)
-            whole = without_parts(model, batch, run.task).right > 0.5
-            right = without_parts(model, batch, run.task, heads, mlps, mode, seed).right > 0.5
+            ablator = Ablator(model, batch, run.task)  # whose clean pass serves both
+            whole = ablator.clean().right > 0.5
+            right = ablator.without(heads, mlps, mode, np.random.default_rng(seed)).right > 0.5
             without = share_row(right, "", quantity="ablated_accuracy")
             drop, _ = difference_rows(whole, right, "", quantity="accuracy_drop")
             rows.append(
