@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from workbench.core.canonical import canonical
 from workbench.measure.grid import make_grid, named_lengths
 from workbench.measure.measurement import Grid, Measurement, Observer
-from workbench.measure.refuse_rows import whole_rows
+from workbench.measure.refuse_rows import declared_rows, whole_rows
 from workbench.measure.result import Result
 from workbench.measure.running.applicable import lacking, not_applicable
 from workbench.measure.running.plain_tokens import Data, batches_of
@@ -147,6 +147,7 @@ def run(
     untrained: HookedModel | None = None,
     seed: int = 0,
     step: int | None = None,
+    refuse: bool = True,
 ) -> Result:
     """Run one measurement on a model in memory.
 
@@ -168,6 +169,8 @@ def run(
             rows' setting as ``evaluation_seed``.
         step: the step in the rows; None = that of the checkpoint that the model was loaded from, else 0. The run in the
             rows is the one that the model was loaded from, or empty.
+        refuse: whether rows are refused whose quantity the measurement does not declare, or whose value lies outside
+            the declared range. With False, :func:`workbench.measure.testing.check_measurement` lists all of them.
 
     Example:
         >>> from workbench.models.handmade.transformers import majority
@@ -181,6 +184,7 @@ def run(
         MeasurementError: if no batch is given, or two of one test set and length. Also for a test set that the
             measurement does not read, a task without ``trained``, or tokens without the labels that the measurement
             reads.
+        RowsError: for rows that the measurement does not declare.
         TaskError: for a length that is not a whole number from 1 on, or that the task does not have.
     """
     batches = None if isinstance(data, Task) else _by_law(_given_batches(measurement, data, labels, task))
@@ -202,7 +206,7 @@ def run(
         rows = not_applicable(spec, why)
     else:
         observe(measurement, study, batches)
-        rows = whole_rows(spec, measurement.finish(study))
+        rows = (declared_rows if refuse else whole_rows)(spec, measurement.finish(study))
     # Seed 0 is a run's default, so only other seeds are stored.
     setting = canonical({**spec.settings, **({EVALUATION_SEED: seed} if seed and batches is None else {})})
     name, loaded = getattr(model, "loaded_from", None) or ("", 0)

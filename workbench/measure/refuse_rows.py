@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.errors import shown
@@ -44,6 +45,19 @@ def whole_rows(spec: Spec, returned: Any) -> list[Row]:
     return list(returned)
 
 
+def declared_rows(spec: Spec, returned: Any) -> list[Row]:
+    """The rows that ``finish`` returned, if they have every column and the measurement declares each of them.
+
+    It applies to built-in measurements, to plug-ins, and to measurements of a notebook.
+
+    Raises:
+        RowsError: as :func:`whole_rows` and :func:`refuse_undeclared`.
+    """
+    rows = whole_rows(spec, returned)
+    refuse_undeclared(spec, rows)
+    return rows
+
+
 def refuse_undeclared(spec: Spec, rows: list[Row]) -> None:
     """Refuse rows of a quantity that the measurement does not declare, and values outside the declared range.
 
@@ -61,11 +75,15 @@ def refuse_undeclared(spec: Spec, rows: list[Row]) -> None:
         value = row["value"]
         if value is None:
             continue
-        if quantity.low is not None and value < quantity.low - ROUNDING:
+        if not isinstance(value, Real):
+            raise RowsError(
+                f"{spec.name}: {quantity.name} is {shown(value)}, not a number; put words into the column label"
+            )
+        if quantity.low is not None and float(value) < quantity.low - ROUNDING:
             raise RowsError(
                 f"{spec.name}: {quantity.name} is {value}, but its declared low is {quantity.low}; correct one"
             )
-        if quantity.high is not None and value > quantity.high + ROUNDING:
+        if quantity.high is not None and float(value) > quantity.high + ROUNDING:
             raise RowsError(
                 f"{spec.name}: {quantity.name} is {value}, but its declared high is {quantity.high}; correct one"
             )

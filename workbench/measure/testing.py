@@ -198,7 +198,8 @@ def _trials(
             made = cls(**settings)
             lengths = subject.lengths_for(made)
             options: dict[str, Any] = {"trained": subject.trained, "lengths": lengths, "untrained": subject.untrained}
-            return run(made, subject.model, subject.task, sequences=sequences, seed=seed, **options).rows
+            # The checks list all undeclared rows, not only the first.
+            return run(made, subject.model, subject.task, sequences=sequences, seed=seed, refuse=False, **options).rows
 
         trials.append(Trial(cls(**settings), subject, rows(SEEDS[0]), rows(SEEDS[0]), rows(SEEDS[1])))
     return trials, []
@@ -247,7 +248,7 @@ def complete(trials: Sequence[Trial]) -> Iterator[str]:
         if name not in present:
             yield (
                 f"{name} is declared and has no row, not even one that says why: make one with a status and a note, "
-                "or give a subject that has it, on=[Subject(...)]"
+                "or give a subject that has it, on=[TrialSubject(...)]"
             )
     yield from (f"rows hold {name}, which is not declared: add a Quantity" for name in sorted(present - {*declared}))
     beside = {(r["quantity"], r["control"]) for trial in trials for r in trial.rows}

@@ -17,9 +17,8 @@ from workbench.core.errors import shown
 from workbench.core.failures import isolated
 from workbench.core.suggest import nearest
 from workbench.jobs.deadline import refuse_late
-from workbench.measure.known_measurements import BUILT_IN
 from workbench.measure.measurement import Grid, Measurement, Spec, Study
-from workbench.measure.refuse_rows import refuse_undeclared, whole_rows
+from workbench.measure.refuse_rows import declared_rows
 from workbench.measure.registry import make_measurement
 from workbench.measure.running.applicable import lacking, not_applicable
 from workbench.measure.settings import MeasurementError
@@ -276,9 +275,7 @@ def measure_checkpoint(job: CheckpointJob, until: float | None = None) -> JobRes
                 if todo.name in isolation.failures:
                     continue
                 with isolation.of(todo.name):
-                    rows = mark_unseen(whole_rows(measurement.spec, measurement.finish(study)), study)
-                    if measurement.name not in BUILT_IN:  # tests check those
-                        refuse_undeclared(measurement.spec, rows)
+                    rows = mark_unseen(declared_rows(measurement.spec, measurement.finish(study)), study)
                     seconds = time.monotonic() - start
                     write_rows(run, job.step, todo, measurement.spec, rows, study.passes, seconds, job.strings)
                     extra += study.passes
