@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import kendalltau
 
 from workbench.claims.errors import ClaimError
 from workbench.claims.typical_run import BY_SIGNS, ERROR, student_quantile
@@ -26,6 +25,8 @@ Statistic = Callable[[np.ndarray, np.ndarray], float]
 """Of two arrays over runs."""
 OfRuns = Callable[[np.ndarray], float | None]
 """Of the indices of some runs; None where they give none."""
+OfDraws = Callable[[np.ndarray], np.ndarray]
+"""Of the indices ``[draw, run]`` of the runs of several draws, one number for each draw that gives one."""
 
 
 class Share(NamedTuple):
@@ -63,7 +64,7 @@ class OverSeeds:
 
 def over_seeds(
     cells: Sequence[object],
-    statistic: OfRuns,
+    statistic: OfDraws,
     rng: np.random.Generator,
     strings: Callable[[], ArrayLike] | None = None,
     bounds: tuple[float, float] = (-math.inf, math.inf),
@@ -78,16 +79,18 @@ def over_seeds(
 
     Args:
         cells: ``[run]`` which cell each run is of; of pairs of runs, which pair of cells.
-        statistic: of the indices of some runs; None where these give none, and then others are drawn.
+        statistic: of the indices ``[draw, run]`` of the runs of several draws. It leaves out draws that give no number,
+            and then others are drawn. In all draws of a call, the same columns are of the same cells.
         rng: the only source of randomness.
         strings: draws of the statistic with resampled sequences of all runs and unchanged seeds. The standard error is
             not taken to be smaller than theirs.
         bounds: the least and the greatest value that there can be; the interval ends there.
     """
     members = [np.flatnonzero([cell == name for cell in cells]) for name in dict.fromkeys(cells)]
-    value = statistic(np.arange(len(cells)))
-    if value is None:
+    whole = statistic(np.arange(len(cells))[None])
+    if not len(whole):
         return None
+    value = float(whole[0])
     resampled = _resampled(statistic, members, list(range(len(members))), rng, SEED_RESAMPLES)
     variance = float(np.var(resampled)) if len(resampled) else 0.0
     parts = [_part(statistic, members, place, rng) if len(own) > 1 else 0.0 for place, own in enumerate(members)]
@@ -108,27 +111,51 @@ def over_seeds(
 
 
 def _resampled(
-    statistic: OfRuns,
+    statistic: OfDraws,
     members: Sequence[np.ndarray],
     varied: Sequence[int],
     rng: np.random.Generator,
     times: int,
 ) -> np.ndarray:
     """The statistic with the seeds of some cells drawn; those of the other cells stay as they are."""
-    values: list[float] = []
-    for _ in range(2 * times):
-        chosen = [
-            own[rng.integers(0, len(own), len(own) - 1)] if place in varied and len(own) > 1 else own
-            for place, own in enumerate(members)
-        ]
-        if (value := statistic(np.concatenate(chosen))) is not None:
-            values.append(value)
-        if len(values) == times:
-            break
-    return np.array(values)
+    is_drawn = [place in varied and len(own) > 1 for place, own in enumerate(members)]
+    counts = [len(own) - 1 if drawn else len(own) for own, drawn in zip(members, is_drawn, strict=True)]
+    runs = np.concatenate(members)
+    start = np.repeat(np.cumsum([0, *map(len, members[:-1])]), counts)
+    column_drawn, size = np.repeat(is_drawn, counts), np.repeat([len(own) for own in members], counts)
+    fixed = np.concatenate([np.arange(count) for count in counts])
+    values, left = np.zeros(0), 2 * times
+    while len(values) < times and left:
+        draws = min(times - len(values), left)
+        within = np.tile(fixed, (draws, 1))
+        # The same numbers as from one call for each cell of each draw, in this order.
+        within[:, column_drawn] = rng.integers(0, np.tile(size[column_drawn], (draws, 1)))
+        values = np.concatenate([values, statistic(runs[start + within])])
+        left -= draws
+    return values
 
 
-def _part(statistic: OfRuns, members: Sequence[np.ndarray], place: int, rng: np.random.Generator) -> float:
+def each_draw(statistic: OfRuns) -> OfDraws:
+    """Return the statistic of several draws from that of one."""
+
+    def of_draws(chosen: np.ndarray) -> np.ndarray:
+        return np.array([value for draw in chosen if (value := statistic(draw)) is not None], dtype=float)
+
+    return of_draws
+
+
+def cell_means(values: np.ndarray, of_cell: np.ndarray) -> np.ndarray:
+    """Return the mean of some columns of each draw, ``[draw]``.
+
+    Args:
+        values: ``[draw, run]``.
+        of_cell: ``[run]`` which columns.
+    """
+    means: np.ndarray = np.ascontiguousarray(values[:, of_cell]).mean(1)
+    return means
+
+
+def _part(statistic: OfDraws, members: Sequence[np.ndarray], place: int, rng: np.random.Generator) -> float:
     """The variance of the statistic that comes from the seeds of one cell."""
     resampled = _resampled(statistic, members, [place], rng, PART_RESAMPLES)
     return float(np.var(resampled)) if len(resampled) else 0.0
@@ -205,7 +232,7 @@ def _mean_of(
     strings: Callable[[], np.ndarray],
     bounds: tuple[float, float] | None = None,
 ) -> OverSeeds:
-    found = over_seeds(cells, lambda i: float(values[i].mean()), rng, strings, bounds or (-math.inf, math.inf))
+    found = over_seeds(cells, lambda chosen: values[chosen].mean(1), rng, strings, bounds or (-math.inf, math.inf))
     assert found is not None
     return found
 
@@ -234,8 +261,18 @@ def spearman(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def kendall(x: np.ndarray, y: np.ndarray) -> float:
-    """Return Kendall's rank correlation tau-b of two lists of numbers."""
-    return float(kendalltau(x, y).statistic)
+    """Return Kendall's rank correlation tau-b.
+
+    The same number as ``scipy.stats.kendalltau`` gives, to the last bit, without its p value.
+
+    Args:
+        x: ``[run]``, not all the same.
+        y: ``[run]``, not all the same.
+    """
+    one, other = (np.sign(values[:, None] - values[None, :]) for values in (x, y))
+    # Every pair is counted twice.
+    concordant, of_x, of_y = ((one * other).sum() / 2, np.abs(one).sum() / 2, np.abs(other).sum() / 2)
+    return float(np.clip(concordant / np.sqrt(of_x) / np.sqrt(of_y), -1.0, 1.0))
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:
@@ -267,7 +304,7 @@ def cell_correlation(
         varies = np.ptp(one[chosen]) > 0 and np.ptp(other[chosen]) > 0
         return statistic(one[chosen], other[chosen]) if varies else None
 
-    found = over_seeds(cells, correlated, rng, bounds=(-1.0, 1.0))
+    found = over_seeds(cells, each_draw(correlated), rng, bounds=(-1.0, 1.0))
     if found is None:
         raise ClaimError("a correlation over runs needs two quantities that differ between runs")
     return found

@@ -16,7 +16,7 @@ from scipy.special import expit, logit
 
 from tests.unit.claims.test_judging import TRAINED
 from workbench.claims.claim import Condition, Row
-from workbench.claims.resampling import cell_correlation, over_seeds, paired_difference
+from workbench.claims.resampling import cell_correlation, each_draw, over_seeds, paired_difference
 from workbench.claims.typical_run import (
     NONE,
     SIGN_TEST,
@@ -234,7 +234,7 @@ def test_the_share_of_seeds_has_its_exact_interval() -> None:
 def test_the_mean_over_the_seeds_of_a_cell_has_students_interval() -> None:
     for count in (3, 5, 8):
         values = stream("mean", count).standard_normal(count)
-        found = over_seeds(["a"] * count, lambda i, v=values: float(v[i].mean()), stream("mean draws", count))
+        found = over_seeds(["a"] * count, lambda i, v=values: v[i].mean(1), stream("mean draws", count))
         wanted = stats.ttest_1samp(values, 0.0).confidence_interval(0.95)
         assert found is not None
         assert (found.freedom, found.fewest) == (pytest.approx(count - 1), count)
@@ -249,7 +249,7 @@ def test_the_difference_of_two_cells_has_the_interval_of_welch() -> None:
     def difference(chosen: np.ndarray) -> float:
         return float(values[chosen[chosen >= 4]].mean() - values[chosen[chosen < 4]].mean())
 
-    found = over_seeds([0] * 4 + [1] * 3, difference, stream("welch"))
+    found = over_seeds([0] * 4 + [1] * 3, each_draw(difference), stream("welch"))
     wanted = stats.ttest_ind(other, one, equal_var=False)
     assert found is not None
     assert found.freedom == pytest.approx(wanted.df, rel=0.02)
@@ -262,7 +262,7 @@ def test_the_interval_is_not_narrower_than_the_sequences_allow() -> None:
     found = paired_difference(shares, stream("strings"))
     half = stats.t.ppf(0.975, 2) * math.sqrt(0.25 / 400 / 3)
     assert (found.low, found.high) == pytest.approx((0.5 - half, 0.5 + half), rel=0.03)
-    without = over_seeds([0, 0, 0], lambda i: 0.25, stream("none"))
+    without = over_seeds([0, 0, 0], each_draw(lambda i: 0.25), stream("none"))
     assert without is not None
     assert (without.low, without.high) == (-math.inf, math.inf)
 

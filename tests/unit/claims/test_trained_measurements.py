@@ -19,7 +19,7 @@ from workbench.claims.claim import Claim, Row
 from workbench.claims.claim_on_cells import RELATIONS, above, below, claim_on
 from workbench.claims.errors import ClaimError
 from workbench.claims.reproducing import reduce_runs
-from workbench.claims.resampling import cell_correlation, over_seeds
+from workbench.claims.resampling import cell_correlation, each_draw, over_seeds
 from workbench.claims.suites.registry import claims_named
 from workbench.claims.trained import retrieval_copies
 from workbench.claims.trained.ambiguous_transitions import _ratio, ambiguous, transition_rows
@@ -388,11 +388,12 @@ def test_the_order_of_curricula_is_that_of_the_linear_readers() -> None:
 
 def test_statistics_that_some_draws_do_not_give() -> None:
     """Draws without the rare run are drawn again, and a statistic that no run gives is none."""
-    found = over_seeds([0, 0, 0, 1], lambda i: float(i.sum()) if 0 in i else None, np.random.default_rng(0))
+    some = each_draw(lambda i: float(i.sum()) if 0 in i else None)
+    found = over_seeds([0, 0, 0, 1], some, np.random.default_rng(0))
     assert found is not None
     assert (found.value, found.fewest) == (6.0, 1)
     assert -math.inf < found.low < 6.0 < found.high < math.inf
-    assert over_seeds([0, 1, 2], lambda i: None, np.random.default_rng(0)) is None
+    assert over_seeds([0, 1, 2], each_draw(lambda i: None), np.random.default_rng(0)) is None
     with pytest.raises(ClaimError, match="quantities"):
         cell_correlation([1, 2, 3], [1, 1, 1], [0, 1, 2], np.random.default_rng(0))
     assert math.isclose(cell_correlation([1, 2, 3], [1, 2, 4], [0, 1, 2], np.random.default_rng(0)).value, 1.0)

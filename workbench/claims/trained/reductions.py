@@ -25,9 +25,11 @@ from workbench.claims.resampling import (
     Share,
     Statistic,
     cell_correlation,
+    cell_means,
     contrast,
     contrast_of_shares,
     drawn_shares,
+    each_draw,
     kendall,
     over_seeds,
     spearman,
@@ -374,18 +376,21 @@ def separation(claim: Claim, table: RunTable, quantity: str, inside: int) -> lis
         return [undefined("separation", "", len(claim.cells))]
     value = np.array([run.row(quantity).value or 0.0 for run in runs])
 
-    def extremes(chosen: np.ndarray) -> tuple[int, int]:
-        """The cell with the least mean inside, and the one with the greatest outside."""
-        mean = {int(at): value[chosen][place[chosen] == at].mean() for at in np.unique(place[chosen])}
-        return min((at for at in mean if at < inside), key=mean.__getitem__), max(
-            (at for at in mean if at >= inside), key=mean.__getitem__
-        )
+    entering = np.unique(place)
+    split = int(np.searchsorted(entering, inside))
 
-    def apart(chosen: np.ndarray) -> float:
-        least, greatest = extremes(chosen)
-        return float(value[chosen][place[chosen] == least].mean() - value[chosen][place[chosen] == greatest].mean())
+    def means(chosen: np.ndarray) -> np.ndarray:
+        """``[cell, draw]`` means of the cells that enter, in order."""
+        return np.stack([cell_means(value[chosen], place[chosen[0]] == at) for at in entering])
 
-    least, greatest = extremes(np.arange(len(runs)))
+    def apart(chosen: np.ndarray) -> np.ndarray:
+        """``[draw]`` the least mean inside, minus the greatest outside."""
+        mean = means(chosen)
+        difference: np.ndarray = mean[:split].min(0) - mean[split:].max(0)
+        return difference
+
+    observed = means(np.arange(len(runs))[None])[:, 0]
+    least, greatest = int(entering[observed[:split].argmin()]), int(entering[split + observed[split:].argmax()])
     rng = rng_of(claim)
 
     def strings() -> np.ndarray:
@@ -424,7 +429,7 @@ def label_lead(claim: Claim, table: RunTable, quantity: str, inside: int, other:
         means = np.array([value[chosen][place[chosen] == i].mean() for i in cell_indices])
         return area_under_curve(means, is_inside) - area_under_curve(means, two)
 
-    found = over_seeds(place.tolist(), lead, rng_of(claim), bounds=(-1.0, 1.0))
+    found = over_seeds(place.tolist(), each_draw(lead), rng_of(claim), bounds=(-1.0, 1.0))
     if found is None:
         return [undefined("lead over in AC0", "", planned)]
     return [about_several("lead over in AC0", "", found, len(cell_indices), planned)]
@@ -512,10 +517,11 @@ def plateau_steps(
     return rows
 
 
-def _rise(runs: _Plateaus, sign: int, chosen: np.ndarray) -> float:
-    """``sign`` times the log of the second cell's plateau less that of the first."""
+def _rise(runs: _Plateaus, sign: int, chosen: np.ndarray) -> np.ndarray:
+    """``[draw]`` ``sign`` times the log of the second cell's plateau less that of the first."""
     one, other = runs.logs(chosen)
-    return float(sign * (other - one))
+    rise: np.ndarray = sign * (other - one)
+    return rise
 
 
 def _drawn_rises(runs: _Plateaus, sign: int) -> np.ndarray:
@@ -542,9 +548,9 @@ class _Plateaus:
         self._error = np.array([_relative_error(row) for _, row in rows])
 
     def logs(self, chosen: np.ndarray) -> np.ndarray:
-        """``[cell]`` log of the mean plateau over the chosen runs."""
-        of = self._cells[chosen]
-        found: np.ndarray = np.log([self._mean[chosen][of == at].mean() for at in range(max(self.place) + 1)])
+        """``[cell, draw]`` log of the mean plateau over the runs ``chosen [draw, run]``."""
+        of, mean = self._cells[chosen[0]], self._mean[chosen]
+        found: np.ndarray = np.log([cell_means(mean, of == at) for at in range(max(self.place) + 1)])
         return found
 
     def drawn_logs(self) -> np.ndarray:
@@ -563,14 +569,15 @@ def needed_lengths(claim: Claim, table: RunTable, knobs: Sequence[float], length
     shape = (len(knobs), len(lengths))
     x = np.log2(np.array(lengths, dtype=float))
     runs = _Plateaus(claim.cells, table, rng_of(claim))
-    observed = runs.logs(np.arange(len(runs.place))).reshape(shape)
+    observed = runs.logs(np.arange(len(runs.place))[None]).reshape(shape)
     level = (observed[:, -1].max() + observed[:, 0].min()) / 2
     rows = []
     for k in range(1, len(knobs)):
 
-        def rise(chosen: np.ndarray, k: int = k) -> float:
-            needed = _crossing(x, runs.logs(chosen).reshape(*shape, 1), level)[:, 0]
-            return float(needed[k] - needed[k - 1])
+        def rise(chosen: np.ndarray, k: int = k) -> np.ndarray:
+            needed = _crossing(x, runs.logs(chosen).reshape(*shape, -1), level)
+            risen: np.ndarray = needed[k] - needed[k - 1]
+            return risen
 
         def strings(k: int = k) -> np.ndarray:
             needed = _crossing(x, runs.drawn_logs().reshape(*shape, RESAMPLES), level)

@@ -9,12 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
 
 import numpy as np
 
 from workbench.claims.claim import Claim, Row
-from workbench.claims.resampling import OfRuns, over_seeds, spearman
+from workbench.claims.resampling import OfDraws, cell_means, each_draw, over_seeds, spearman
 from workbench.claims.trained.reductions import (
     OneRun,
     about_several,
@@ -42,7 +41,7 @@ def _row(
     told: str,
     item: str,
     runs: Sequence[OneRun],
-    statistic: OfRuns,
+    statistic: OfDraws,
     planned: int,
     bounds: tuple[float, float] = (-math.inf, math.inf),
 ) -> Row:
@@ -86,9 +85,10 @@ def share_of_kind(
         of_group += [place] * (len(shares) - len(of_group))
     rises, groups_of = np.array(shares), np.array(of_group)
 
-    def mean(chosen: np.ndarray) -> float:
-        names = np.unique(groups_of)
-        return float(np.mean([rises[chosen][groups_of[chosen] == name].mean() for name in names]))
+    def mean(chosen: np.ndarray) -> np.ndarray:
+        means = [cell_means(rises[chosen], groups_of[chosen[0]] == name) for name in np.unique(groups_of)]
+        over_groups: np.ndarray = np.stack(means, 1).mean(1)
+        return over_groups
 
     over = over_seeds(of_group, mean, rng_of(claim), bounds=(-1.0, 1.0))
     return [about_several(told, "", over, len(shares), len(shares)) if over else undefined(told, "", 0)]
@@ -121,7 +121,9 @@ def falls_along_cells(claim: Claim, table: RunTable, quantities: Sequence[str]) 
         def correlated(i: np.ndarray, y: np.ndarray = y) -> float | None:
             return spearman(x[i], y[i]) if np.ptp(x[i]) > 0 and np.ptp(y[i]) > 0 else None
 
-        rows.append(_row(claim, "correlation with the place", quantity, runs, correlated, planned, (-1.0, 1.0)))
+        rows.append(
+            _row(claim, "correlation with the place", quantity, runs, each_draw(correlated), planned, (-1.0, 1.0))
+        )
         ends = replace(claim, cells=(claim.cells[0], claim.cells[-1]))
         rows += [replace(row, quantity="first less last", item=quantity) for row in difference(ends, table, quantity)]
     return rows
@@ -173,7 +175,7 @@ def slope_by_gate(claim: Claim, table: RunTable, gate: str, failure: Sequence[st
     # A gate that is 1 in single precision keeps for as long as that can tell.
     x = np.array([-math.log(max(1 - (run.row(gate).value or 0.0), 2.0**-24)) for run in runs])
     y = np.log([length for _, length in failing])
-    return [_row(claim, "slope", "", runs, lambda i: _slope(x[i], y[i]), len(_every_run(claim, table)))]
+    return [_row(claim, "slope", "", runs, each_draw(lambda i: _slope(x[i], y[i])), len(_every_run(claim, table)))]
 
 
 def keys_slopes(claim: Claim, table: RunTable, factors: Sequence[float], holds: str, least: float) -> list[Row]:
@@ -194,7 +196,7 @@ def keys_slopes(claim: Claim, table: RunTable, factors: Sequence[float], holds: 
         return float(lost.mean() - kept.mean()) if len(kept) and len(lost) else None
 
     runs = [run for run, _ in measured]
-    return [_row(claim, "difference of slopes", "", runs, apart, len(_every_run(claim, table)))]
+    return [_row(claim, "difference of slopes", "", runs, each_draw(apart), len(_every_run(claim, table)))]
 
 
 def _keys_slope(run: OneRun, factors: Sequence[float]) -> float | None:
@@ -219,14 +221,14 @@ def tau_within_tasks(claim: Claim, table: RunTable, one: str, other: str) -> lis
     x = np.array([mean for _, mean in means])
     y = np.array([run.row(other).value or 0.0 for run in runs])
     tasks = [(run.cell.task, canonical(dict(run.cell.parameters))) for run in runs]
+    same = np.array([[task == other for other in tasks] for task in tasks], dtype=bool).reshape(len(runs), len(runs))
+    order = np.sign(x[:, None] - x) * np.sign(y[:, None] - y) * same
 
-    def tau(chosen: np.ndarray) -> float | None:
-        signs = [
-            math.copysign(1.0, (x[i] - x[j]) * (y[i] - y[j]))
-            for i, j in combinations(chosen.tolist(), 2)
-            if tasks[i] == tasks[j] and x[i] != x[j] and y[i] != y[j]
-        ]
-        return float(np.mean(signs)) if signs else None
+    def tau(chosen: np.ndarray) -> np.ndarray:
+        times = np.stack([(chosen == run).sum(1) for run in range(len(runs))], 1)
+        signs, pairs = (np.einsum("dr,rs,ds->d", times, pair, times, optimize=True) for pair in (order, np.abs(order)))
+        pooled: np.ndarray = signs[pairs > 0] / pairs[pairs > 0]
+        return pooled
 
     return [_row(claim, "tau", "", runs, tau, len(_every_run(claim, table)), (-1.0, 1.0))]
 
@@ -257,7 +259,7 @@ def follows_order(
             return spearman(x[i], y[i]) if np.ptp(x[i]) > 0 and np.ptp(y[i]) > 0 else None
 
         planned = sum(len(cell.seeds) for cell in claim.cells if cell.task == task)
-        rows.append(_row(claim, "correlation", task, runs, correlated, planned, (-1.0, 1.0)))
+        rows.append(_row(claim, "correlation", task, runs, each_draw(correlated), planned, (-1.0, 1.0)))
     return rows
 
 

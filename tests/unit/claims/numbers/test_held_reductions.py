@@ -25,6 +25,7 @@ from workbench.claims.resampling import (
     cell_correlation,
     contrast_of_shares,
     drawn_shares,
+    each_draw,
     kendall,
     over_seeds,
     paired_difference,
@@ -255,9 +256,9 @@ def test_paired_differences_and_correlations(held: Held, monkeypatch: pytest.Mon
     some = lambda chosen: float(x[chosen].mean()) if len(set(chosen.tolist())) > 3 else None  # noqa: E731
     found: list[Any] = [astuple(paired_difference(values[:k], np.random.default_rng(k))) for k in (1, 2, 3)]
     found += [astuple(cell_correlation(x, y, cells, np.random.default_rng(1), *more)) for more in ((), (kendall,))]
-    over = over_seeds(cells, some, np.random.default_rng(2))
+    over = over_seeds(cells, each_draw(some), np.random.default_rng(2))
     assert over is not None
-    found += [astuple(over), over_seeds(cells, lambda chosen: None, np.random.default_rng(2))]
+    found += [astuple(over), over_seeds(cells, each_draw(lambda chosen: None), np.random.default_rng(2))]
     for refused in (
         partial(paired_difference, []),
         partial(paired_difference, [[]]),
