@@ -12,6 +12,7 @@ import random
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -127,12 +128,11 @@ def sentences(text: str) -> Iterator[tuple[int, str]]:
 def findings(passage: Passage, avoid: list[Word], longest: int) -> Iterator[Finding]:
     """The private words and the long sentences of a passage."""
     text = prose(passage.text)
+    avoid = [word for word in avoid if word.pattern.search(text) and not passage.file.startswith(word.allowed)]
     for start, sentence in sentences(text):
         line = passage.line + text[:start].count("\n")
         shown = " ".join(sentence.split()).replace(DOT, ".")
         for word in avoid:
-            if passage.file.startswith(word.allowed) and word.allowed:
-                continue
             spans = [match.span() for match in word.exception.finditer(sentence)] if word.exception else []
             for match in word.pattern.finditer(sentence):
                 if not any(first <= match.start() < last for first, last in spans):
@@ -380,10 +380,16 @@ SURFACES: Mapping[str, Callable[[], Iterator[Passage]]] = {
 }
 
 
+@cache
+def passages(name: str) -> tuple[Passage, ...]:
+    """The texts of a surface."""
+    return tuple(SURFACES[name]())
+
+
 def of_surface(name: str) -> list[Finding]:
     """All findings of a surface, in the order of files and lines."""
     avoid, longest = words(), listed()["limits"]["words_a_sentence"]
-    return sorted(finding for passage in SURFACES[name]() for finding in findings(passage, avoid, longest))
+    return sorted(finding for passage in passages(name) for finding in findings(passage, avoid, longest))
 
 
 def count(found: list[Finding]) -> Count:
