@@ -44,8 +44,8 @@ def all_heads(
     most = int((MOST_SCORES / (layers * heads)) ** 0.5)
     if count > most:
         raise TaskError(
-            f"all {layers * heads} heads are looked at on at most {most:,} positions, and this sequence has {count:,}; "
-            "choose a shorter length, or look at one head"
+            f"all {layers * heads} heads are shown together only for sequences of at most {most:,} positions, and this "
+            f"one has {count:,}; choose a shorter length, or one head"
         )
     side = min(cells or next((side for upto, side in CELLS if layers * heads <= upto), FEWEST), count)
     pool = -(-count // side)

@@ -26,9 +26,13 @@ page *Glossary* of the dashboard shows the quantities of your own folders, with 
 The definitions use these terms:
 
 - The *task state* is what the answer needs of a prefix, such as a count. The *code* of the task state is the mean
-  residual stream for each of its values.
-- A quantity can have several rows. The columns *target* and *mode* of a row state what it is about and which variant it
-  measures. The *control* is the same measurement where the effect should be absent.
+  residual stream for each value of the task state.
+- A quantity can have several rows. The column *target* states what a row is about, for example a head or a shortcut.
+  The column *mode* states the variant of the measurement. The *control* is the same measurement where the effect should
+  be absent.
+- *Shuffled labels* are the labels of other sequences, drawn at random. *Hashed labels* are a fixed random function of
+  the last 8 tokens, with the same frequencies as the task state.
+- The status *censored* means that the value lies outside the measured range. `low` is then a lower bound, if known.
 - "a(n), where A replaces B" is the accuracy of the model when A is computed in place of B.
 """
 

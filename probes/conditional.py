@@ -159,9 +159,10 @@ class ConditionalProbes(ResampledMeasurement):
             "summary_given_position",
             "How much the residual stream reveals about the task state s beyond position. One linear regression "
             "predicts s from position; another one uses the residual stream, too. The value is the share of the "
-            "first squared error that the residual stream removes. Classes enter as indicators. Regressions are "
-            "fitted on one half of the sequences and tested on the other, for queries in (n/2, n]. At 0 the residual "
-            "stream adds nothing to position; at 1 it determines the task state completely.",
+            "first squared error that the residual stream removes. If the task state is a class, it enters as one "
+            "indicator variable per class. Regressions are fitted on one half of the sequences and tested on the "
+            "other, for queries in (n/2, n]. At 0 the residual stream adds nothing to position; at 1 it determines "
+            "the task state completely.",
             "share of squared error",
             high=1.0,
             about="summary",

@@ -30,7 +30,7 @@ TARGET, POSITION = OUTPUT_SUMMARY, LOG_POSITION
 
 def _some(factors: Sequence[float]) -> tuple[float, ...]:
     if not factors:
-        raise ValueError("must hold at least one multiple of N")
+        raise ValueError("must contain at least one multiple of N")
     return tuple(float(factor) for factor in factors)
 
 

@@ -151,8 +151,8 @@ QUANTITIES = (
     ),
     Quantity(
         "p_bit_length",
-        "Number of keys up to which p bits of precision suffice: 2^(p/gamma), with gamma = margin_min/log K. "
-        "It is defined only under log K scaling.",
+        "Number of keys up to which p bits of precision suffice: 2^(p/gamma), with gamma = margin_min/log K. It is "
+        "defined only if attention scores are multiplied by log K.",
         "keys",
         1.0,
         formula="2^{p/γ}",
@@ -160,8 +160,8 @@ QUANTITIES = (
     ),
     Quantity(
         "hardmax_length",
-        "Number of keys from which on the tie set has at least the mass 1 - epsilon. It is defined only under "
-        "log K scaling.",
+        "Number of keys from which on the tie set has at least the mass 1 - epsilon. It is defined only if attention "
+        "scores are multiplied by log K.",
         "keys",
         1.0,
         formula="((1 − ε) / (k* ε))^{1/(γ − 1)}, where tie sets grow ((1 − ρ)(1 − ε) / (ρ ε))^{1/γ}",

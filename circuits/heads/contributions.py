@@ -49,9 +49,9 @@ LAW = MATCHED
 QUANTITIES = (
     Quantity(
         "answer_logit_set",
-        "Direct logit attribution of a head, restricted to its set of keys: the correct answer's logit minus "
-        "the mean of the others, at the query of length n. Up to N the set is the tie set; beyond, it is "
-        "carried over from N. Positive values speak for the correct answer (Elhage et al. 2021).",
+        "Direct logit attribution of a head, restricted to its set of keys: the correct answer's logit minus the "
+        "mean of the others, at the query of length n. Up to N the set is the tie set; at longer lengths it is the "
+        "set carried over from N. Positive values speak for the correct answer (Elhage et al. 2021).",
         "nats",
         formula="⟨λ(Σ_{j ∈ S} p_{j} v_{j} W_{O})⟩",
         where="λ(z): logit of the correct answer minus the mean of the others, through the final LayerNorm at its "

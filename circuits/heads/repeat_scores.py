@@ -41,7 +41,11 @@ if TYPE_CHECKING:
 KINDS = ("previous_token", "previous_token_mass", "induction", "induction_mass")
 """The scores of ``circuits.heads`` that are measured, under other names."""
 OF_REPEATS = tuple(
-    replace(q, name=f"repeats_{q.name}", definition=f"{q.definition} Measured on random repeats.")
+    replace(
+        q,
+        name=f"repeats_{q.name}",
+        definition=f"{q.definition} It is measured on sequences in which random tokens occur twice.",
+    )
     for q in QUANTITIES
     if q.name in KINDS
 )
@@ -51,8 +55,8 @@ DISPLACED = (
     Quantity(
         "repeats_displaced_induction",
         "Attention mass on the keys d positions after earlier occurrences of the query's token, corrected for "
-        f"chance, on random repeats. The d of 1 to {BEHIND} with the most mass is chosen. 0 is as much as "
-        "uniform attention, and 1 is all mass.",
+        "chance, in sequences in which random tokens occur twice. The d of 1 to {BEHIND} with the most mass is "
+        "chosen. 0 is as much as uniform attention, and 1 is all mass.",
         "share",
         None,
         1,
@@ -62,8 +66,8 @@ DISPLACED = (
     ),
     Quantity(
         "repeats_displacement",
-        "How many positions after earlier occurrences of the query's token the head has most attention mass, "
-        "on random repeats. An ordinary induction head has 1.",
+        "How many positions after earlier occurrences of the query's token the head has most attention mass, in "
+        "sequences in which random tokens occur twice. An ordinary induction head has 1.",
         "positions",
         1,
         BEHIND,

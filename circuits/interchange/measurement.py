@@ -86,9 +86,9 @@ QUANTITIES = (
     ),
     Quantity(
         "follows_donor",
-        "Share of sequences whose answer becomes the donor's answer when the residual stream of the last "
-        "query, at one hook point, comes from the donor. Donors have the same task state. High values mean "
-        "that the two lengths share one code.",
+        "Share of sequences whose answer becomes the donor's answer when the residual stream of the last query, at "
+        "one hook point, comes from the donor. A donor is another sequence of another length, with the same task "
+        "state. High values mean that the two lengths share one code.",
         "share",
         0,
         1,
@@ -131,7 +131,7 @@ QUANTITIES = (
         "subspace_interchange_accuracy",
         "As `interchange_accuracy`, but only one component of the residual stream is exchanged: that in the subspace "
         "spanned by the class means of the task state at length N. The control exchanges a random subspace of equal "
-        "rank. Above the control, the task state is read in this subspace.",
+        "rank. A value above the control means that the model reads the task state in this subspace.",
         "share",
         0,
         1,

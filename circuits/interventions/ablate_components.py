@@ -150,7 +150,7 @@ class Ablator:
 
     def _check(self, heads: Sequence[Head], mlps: Sequence[int], mode: str) -> None:
         if mode not in MODES:
-            raise ValueError(f"there is no ablation {mode!r}; there are {', '.join(MODES)}")
+            raise ValueError(f"there is no mode of ablation {mode!r}; choose from {', '.join(MODES)}")
         for head in heads:
             if head not in self.heads:
                 raise ValueError(f"there is no head {head[1]} in layer {head[0]} of this model")

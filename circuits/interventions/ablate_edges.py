@@ -60,8 +60,8 @@ class Edges:
             if len(wrong):
                 i = int(wrong[0, 0])
                 raise ValueError(
-                    f"the {end} of edge {i} is meant to be token {int(expected[i])}, but at position {int(index[i])} "
-                    f"of sequence {int(self.sequence[i])} stands token {int(actual[i])}"
+                    f"the {end} of edge {i} should be token {int(expected[i])}, but position {int(index[i])} of "
+                    f"sequence {int(self.sequence[i])} has token {int(actual[i])}"
                 )
         later = torch.nonzero(self.key > self.query)
         if len(later):

@@ -89,8 +89,8 @@ QUANTITIES = (
     ),
     Quantity(
         "selection_drop",
-        "Accuracy drop of each head on set A, by mode. The head whose smaller drop over the two modes is "
-        "largest is chosen. The largest of many drops is biased upwards, so these drops have no interval.",
+        "Accuracy drop of each head on set A, by mode. Each head has one drop per mode. The head is chosen whose "
+        "smaller drop is the largest. The largest of many drops is biased upwards, so these drops have no interval.",
         "share",
         -1,
         1,

@@ -44,7 +44,10 @@ def patch(
     lengths = batch.tokens.shape[1], donor.tokens.shape[1]
     if into is None or source is None:
         if lengths[0] != lengths[1]:
-            raise ValueError(f"sequences of {lengths[0]} and {lengths[1]} tokens differ: name the positions by into=")
+            raise ValueError(
+                f"sequences of {lengths[0]} and {lengths[1]} tokens differ in length: give the position in each "
+                "sequence with into= and source="
+            )
     else:
         for name, index, size in (("into", into, lengths[0]), ("source", source, lengths[1])):
             if not -size <= index < size:

@@ -44,10 +44,10 @@ LAW = MATCHED
 QUANTITIES = (
     Quantity(
         "translation_variance",
-        "Share of the variance of a head's mean scores that a function of the lag leaves unexplained, "
-        "relative to one constant per query, per degree of freedom. Only the last positions count (setting "
-        "`span`). 0 means that scores depend only on the lag; about 1 means that the lag explains nothing. "
-        "The target gives a period whose residues are fitted separately.",
+        "Share of the variance of a head's mean scores that a function of the lag leaves unexplained, relative to "
+        "one constant per query, per degree of freedom. Only the last positions count (setting `span`). 0 means that "
+        "scores depend only on the lag; about 1 means that the lag explains nothing. If the target names a period, "
+        "the function is fitted separately for each residue of the query's position modulo this period.",
         "share",
         formula="V_{Δ} = [SS(r_{i} + f(i − j, i mod Δ)) / dof] / [SS(r_{i}) / dof′]",
         where="SS: squares that the fit to mean scores of query i and key j leaves, dof: their degrees of freedom",
@@ -71,8 +71,8 @@ QUANTITIES = (
     ),
     Quantity(
         "locality",
-        "Smallest lag beyond which phi(lag) - phi(far) has at most the share eps of its squares, where phi is "
-        "the score as a function of the lag. It is censored if phi still slopes at the longest lag.",
+        "Smallest lag beyond which phi(lag) - phi(far) has at most the share eps of its squares, where phi is the "
+        "score as a function of the lag. If phi still slopes at the longest lag, the status is `censored`.",
         "tokens",
         0,
         formula="min { τ : Σ_{l > τ} (φ(l) − φ_{∞})^{2} ≤ ε Σ_{l} (φ(l) − φ_{∞})^{2} }",

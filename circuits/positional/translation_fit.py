@@ -102,7 +102,10 @@ def _tables(first: Floats, second: Floats | None) -> list[Floats]:
     lower = np.tril_indices(len(first))
     tables = [first[lower], (first if second is None else second)[lower]]
     if not all(np.isfinite(table).all() for table in tables):
-        raise ValueError("a table of scores by position holds NaN or infinity; masked keys lie above the diagonal only")
+        raise ValueError(
+            "a table of scores by position contains NaN or infinity on or below its diagonal; only masked keys, "
+            "above the diagonal, may be infinite"
+        )
     return tables
 
 

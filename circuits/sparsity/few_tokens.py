@@ -73,11 +73,11 @@ def few_tokens(
             f"{k} tokens are to be chosen of the {len(earlier)} before the last {window}; give a smaller k"
         )
     if chosen is not None and chosen_by is not None:
-        raise ValueError("tokens are given and a model is to choose them; leave out chosen, or chosen_by")
+        raise ValueError("chosen and chosen_by were both given; leave one of them out")
     if chosen_by is not None and chosen_by.cfg.d_vocab != model.cfg.d_vocab:
         raise ValueError(
-            f"the model that chooses tokens knows {chosen_by.cfg.d_vocab} tokens, the other {model.cfg.d_vocab}; "
-            "give two models of the same task"
+            f"the model that chooses tokens has a vocabulary of {chosen_by.cfg.d_vocab}, and the other model one of "
+            f"{model.cfg.d_vocab}; give two models of the same task"
         )
     if chosen is None:
         chosen = influential_tokens(model if chosen_by is None else chosen_by, task, batch, k, window).chosen

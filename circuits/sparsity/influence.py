@@ -101,7 +101,7 @@ def earlier_positions(batch: Batch, window: int) -> Int[Tensor, " earlier"]:
     """
     first, last = int(batch.bos), batch.tokens.shape[1] - max(1, window)
     if last <= first:
-        raise ValueError(f"no token of sequences of {batch.length} lies before the last {window} ones")
+        raise ValueError(f"sequences of {batch.length} tokens have no token before the last {window} tokens")
     return torch.arange(first, last)
 
 

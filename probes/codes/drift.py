@@ -121,7 +121,7 @@ class Drift(ResampledMeasurement):
             "the target; mode `step` compares at N with the earlier step in the target. 1 means the same directions, "
             "and 0 unrelated ones. Inner products use disjoint halves of the sequences, so that noise does not lower "
             "the cosine. Controls after the last block are shuffled and hashed labels, the untrained model, and "
-            "codes of only the last token or the last 8. Over steps the control is the cosine with step 0.",
+            "codes of only the last token or the last 8. For mode `step` the control is the cosine with step 0.",
             "cosine",
             low=-1.0,
             high=1.0,
@@ -133,7 +133,7 @@ class Drift(ResampledMeasurement):
         Quantity(
             "settled_step",
             f"First checkpoint from which on the code at N has a cosine of at least {SETTLED:g} with that of this "
-            "checkpoint. It is censored if no earlier checkpoint has this code.",
+            "checkpoint. If no earlier checkpoint has this code, the status is `censored`.",
             "step",
             low=0,
             about="summary",

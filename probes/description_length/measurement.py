@@ -42,13 +42,13 @@ class DescriptionLength(ResampledMeasurement):
     quantities = (
         Quantity(
             "description_length",
-            "Bits per sequence needed to send the task state to someone who has the residual stream: the online "
-            "code of a growing probe. Blocks end at 1/16, 1/8, 1/4, 1/2 and all of the sequences, and each is "
-            "coded by a probe fitted on the earlier ones. The probe is a logistic regression; for numbers it is a "
-            "ridge regression with normal errors and a resolution of 1/64 of their standard deviation. The "
-            "interval resamples sequences inside blocks with fixed probes. Controls are shuffled labels (which save "
-            "only what class frequencies save), hashed labels and the untrained model. After the last block, the "
-            "last token and the last 8 tokens are further controls.",
+            "Bits per sequence needed to send the task state to someone who has the residual stream: the online code "
+            "of a growing probe. Blocks of sequences end at 1/16, 1/8, 1/4, 1/2 and all of the sequences, and each "
+            "is coded by a probe fitted on the earlier ones. The probe is a logistic regression; for numbers it is a "
+            "ridge regression with normal errors and a resolution of 1/64 of their standard deviation. The interval "
+            "comes from resampling sequences within blocks; the probes stay fixed. Controls are shuffled labels, "
+            "hashed labels and the untrained model. After the last transformer block, two further controls use only "
+            "the last token and the last 8 tokens.",
             "bits",
             low=0.0,
             about="summary",

@@ -86,9 +86,10 @@ class Erasure(StreamMeasurement):
             "erased_accuracy",
             "Accuracy at exactly prefix length n while LEACE erases the target from the residual stream: a linear "
             "edit that removes all linear information about it (Belrose et al. 2023). The target is the task state "
-            "at the query, or position at every token (8 bins of log i, minus what the task state predicts). "
-            "Controls erase as many random directions of equal variance; for the task state also the query's token "
-            "and hashed labels. A value far below `accuracy` shows that the model uses what was erased.",
+            "at the query, or position at every token (8 bins of log i, minus what the task state predicts). One "
+            "control erases as many random directions of equal variance. For the task state, two more controls erase "
+            "the query's token and hashed labels. A value far below `accuracy` shows that the model uses what was "
+            "erased.",
             "share",
             low=0.0,
             high=1.0,

@@ -100,7 +100,7 @@ class Condition:
 
     def __post_init__(self) -> None:
         if self.at_least is None and self.at_most is None and self.near is None:
-            raise ClaimError(f"the condition on {self.quantity} has no bound; give it one")
+            raise ClaimError(f"the condition on {self.quantity} has no bound; give at_least, at_most or near")
         if (self.fails_below is not None and (self.at_least is None or self.fails_below > self.at_least)) or (
             self.fails_above is not None and (self.at_most is None or self.fails_above < self.at_most)
         ):

@@ -15,11 +15,13 @@ from workbench.claims.papers import PAPERS, Source
 from workbench.claims.readable import (
     conditions_text,
     item_text,
+    note_text,
     observation_text,
     prediction_text,
     prose,
     quantity_text,
     reason_text,
+    statistic_text,
 )
 from workbench.claims.suites.registry import SUITES
 from workbench.claims.surprises import SURPRISES, Surprise, current_surprises, drawing
@@ -289,7 +291,7 @@ def _section(claim: Claim, judgement: Judgement, rows: Sequence[Row]) -> list[st
         "Claimed": prediction_text(claim),
         "Source": "; ".join(map(_linked, claim.sources)),
         "Kind": KINDS[claim.kind],
-        "Measured": prose(claim.statistic),
+        "Measured": statistic_text(claim),
         "Settings": prose(claim.scale),
         "Settings tried": str(claim.settings_tried) if claim.trained else "",
         "Holds if": conditions_text(claim),
@@ -298,7 +300,7 @@ def _section(claim: Claim, judgement: Judgement, rows: Sequence[Row]) -> list[st
         "Runs": f"{judgement.fitted} of {judgement.seeds} solve the trained lengths" if judgement.seeds else "",
         "Seeds on the claim's side": str(judgement.share or ""),
         "Outside the theorem's range": prose(claim.outside),
-        "Note": prose(claim.note),
+        "Note": note_text(claim),
         "Chosen when the numbers were known": prose(claim.settled),
         "Run it": f"`lengthlens reproduce {claim.id}`",
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from workbench.claims.readable import prediction_text
 from workbench.claims.suites.registry import SUITES
 from workbench.claims.trained_cells import TrainedCell
 from workbench.core.failures import isolated
@@ -52,7 +53,7 @@ def claims_about(
         ``claim``, ``suite``, ``prediction`` and ``source`` of each.
     """
     return [
-        {"claim": claim.id, "suite": suite.name, "prediction": claim.prediction, "source": claim.source}
+        {"claim": claim.id, "suite": suite.name, "prediction": prediction_text(claim), "source": claim.source}
         for suite in SUITES.values()
         for claim in suite.claims
         if any(_alike(cell, task, parameters, positions, ids, architecture) for cell in claim.cells)

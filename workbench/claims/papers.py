@@ -60,7 +60,10 @@ class Paper:
     def states(self, place: str) -> Source:
         """Return the source of a claim that the paper states in a section, theorem, table or figure."""
         if not place:
-            raise ClaimError(f"a statement of {self.name} needs its section in the paper; without one call reading()")
+            raise ClaimError(
+                f"states() of {self.name} needs the section of the paper; for a reading of the whole paper call "
+                "reading()"
+            )
         return Source(self, place)
 
     def reading(self, place: str = "") -> Source:

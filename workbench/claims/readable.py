@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from workbench.claims.claim import Claim, Condition, Row
-from workbench.claims.verdict_rule import Judgement
+from workbench.claims.claim_sentences import CLAIMED, MEASURED, NOTED
+
+if TYPE_CHECKING:
+    from workbench.claims.verdict_rule import Judgement
 
 BINS = {"b0": "lengths N/2 to N", "b1": "lengths N+1 to 2N", "b2": "lengths 2N+1 to 3N"}
 """Range of lengths of a bin; N is the longest trained length."""
@@ -297,33 +301,53 @@ def _replaced(text: str, patterns: Iterable[tuple[str, str]]) -> str:
     return text
 
 
-CLAIMED = {
-    "QB05": "A chain of m tie sets needs sequences of epsilon^-(m-1) tokens: more than epsilon^-2 for m above 3.",
-    "QB07": "If two functions differ little up to length N, they differ at most by a constant factor more at any "
-    "length.",
-    "QB15b": "SimpleTask is one layer without positions with L = Theta(omega), where L is the Lipschitz constant "
-    "itself.",
-    "QB17b": "As QB17, with the error averaged over strings, which smaller scores suffice for.",
-    "HE06": "Communication bounds do not exclude parity, although parity is in no C-RASP.",
-    "HE16b": "As HE16, with steps that are made of ReLUs, and with their gains counted in R.",
-    "SE05": "Without realizability there is not even an agnostic guarantee.",
-    "TR02": "Of two sufficient features, the reader uses the one of larger variance; a tenth of training shows which.",
-    "TR05": "Weight decay replaces an exact fit by position with a fit by the task state, more so if the decay is "
-    "small.",
-    "HF13b": "With positions and three times the training, (aa)* is solved beyond N.",
-    "BA03": "Copying distinct symbols needs induction forwards only, and anti-induction backwards only.",
-    "BA04": "Models of right neighbours have induction heads; models of left neighbours read the earlier occurrence.",
-    "BA05": "A model pretrained on text continues copies to the right better than copies to the left.",
-    "BA06": "In a model pretrained on text, induction is stronger than anti-induction.",
-    "BA08": "Fine-tuning does not help where theory gives no guarantee: the last occurrence, and copying with repeats.",
-    "BR15": "A retrieval model that is applied step by step copies distinct symbols, with rotary positions (99/99).",
-    "SP03": "After training on 1 to 4 small numbers, accuracy beyond the trained lengths falls with their number k.",
-    "TX05": "The claim of TX04 also holds for a model trained at 2L, and with tokens that another model chose.",
-    "TX06": "Sparsity is a property of the data: two models choose the same tokens.",
-    "SS14": "With signed gates, state-space models learn parity.",
-}
-"""Claim -> its sentence on pages, where the stored one refers to another claim or is shortened."""
 PHRASES = (
+    (r"\(published ([\d.]+)/([\d.]+) with positions, ([\d.]+)/([\d.]+) without\)",
+     r"(published accuracies in percent at increasing lengths: \1, then \2 with positions; \3, then \4 without)"),
+    (r"\(published ([\d.]+)/([\d.]+)/([\d.]+) with positions, ([\d.]+)/([\d.]+)/([\d.]+) without\)",
+     r"(published accuracies in percent at increasing lengths: \1, \2, \3 with positions; \4, \5, \6 without)"),
+    (r"\(published ([\d.]+)/([\d.]+)\)", r"(published accuracies in percent at increasing lengths: \1, then \2)"),
+    (r"\(published 100/100/99-100\)", "(published accuracies: 99 to 100 % at all three ranges of lengths)"),
+    (r"\(published ([\d.]+)/([\d.]+) and ([\d.]+)/([\d.]+)\)",
+     r"(published accuracies in percent at increasing lengths, for two tasks: \1, then \2; \3, then \4)"),
+    (r"\(published 27/0, 80/4, 91/17 by layers\)",
+     "(published accuracies in percent at two ranges of lengths, with more and more layers: 27 and 0; 80 and 4; "
+     "91 and 17)"),
+    (r"\(published ([\d-]+), ([\d-]+), ([\d-]+)\)",
+     r"(published accuracies in percent at increasing lengths: \1, then \2, then \3)"),
+    (r"accuracy with lengths uniform over \(N, 2N\] \(b1\) and \(2N, 3N\] \(b2\)",
+     "accuracy, with lengths uniform from N+1 to 2N (b1) and from 2N+1 to 3N (b2)"),
+    (r"share of strings, lengths uniform over \(N, 2N\] \(b1\) and \(2N, 3N\] \(b2\), of which "
+    r"every prefix is answered right",
+     "share of strings of which every prefix is answered correctly, with lengths uniform from N+1 to 2N (b1) and from "
+     "2N+1 to 3N (b2)"),
+    (r"share of strings, lengths uniform over \(N, 2N\], of which every prefix is answered right",
+     "share of strings of which every prefix is answered correctly, with lengths uniform from N+1 to 2N"),
+    (r"share of the lengths in (\S+ \S+) of whose string every prefix is answered right, all counted",
+     r"share of lengths in \1 at which every prefix of the string is answered correctly, over all lengths"),
+    (r"accuracy: all tokens of the answer right, and all ids where they are predicted, those before shown",
+     "share of sequences with all answer tokens correct (and all ids, if the model predicts them), given the correct "
+     "earlier ones"),
+    (r"loss at 32N over loss at 16N, mean over the last eighth of the prefixes",
+     "loss at 32N divided by loss at 16N, each averaged over the last eighth of the prefixes"),
+    (r"that of the next easier cell at the same N", "that of the next easier setting at the same N"),
+    (r"of the byte behind the same 500 held-out texts", "for the byte after each of the same 500 held-out texts"),
+    (r"that with the last L of them", "loss with only the last L of them"),
+    (r"with the edges of one circuit removed \(keys behind, or equal to, an earlier occurrence\)",
+     "without the edges of one circuit (keys after an earlier occurrence, or the earlier occurrence itself)"),
+    (r"the text is generated \(invented names, colours that things keep, topics\), so that it is "
+    r"the same everywhere; the "
+     r"paper's is C4, and its models are 3,000 times as large\. A run counts as fitted if more of "
+     r"its last bytes are right "
+     r"at N than the likeliest byte after the last two gets",
+     "the text is generated (invented names, constant colours of things, topics), so it is identical on every machine. "
+     "The text of the paper is C4, and its models are 3,000 times as large. A run is fitted if it "
+     "predicts the last byte "
+     "at N more often than the rule that takes the most likely byte after the two bytes before"),
+    (r"bytes are chosen with the right answer known, as in the paper, which favours them",
+     "bytes are chosen with the correct answer known, as in the paper; this favours them"),
+    (r"\bminimiser", "minimizer"),
+    (r"(?<![\w.])\.(\d)", r"0.\1"),
     (r"steps of (\d+) at rate ([\d.]+)", r"steps with batches of \1 at learning rate \2"),
     (
         r"\(published ([\d.]+)/([\d.]+)/([\d.]+)(, chance \d+)?\)",
@@ -360,13 +384,14 @@ PHRASES = (
         r"asked after every prefix, where the paper asks once at the end",
         "evaluated after every prefix; the paper evaluates only the last",
     ),
-    (r"(?:stands|are|is) in the table of runs", "is in `runs.parquet`"),
+    (r"stands in the table of runs", "is in `runs.parquet`"),
+    (r"(are|is) in the table of runs", r"\1 in `runs.parquet`"),
     (r"challenge law", "challenge test set"),
     (r"on the law of training", "on the training distribution"),
     (r"the uniform law", "the uniform distribution"),
     (r"\b(exact|local) law\b", r"\1 distribution"),
     (r"\blaws?\b", "distribution"),
-    (r" less (?=that|the|those|with|without|b2|accuracy|trained|at|copies|log|n\b)", " minus "),
+    (r" less (?=b[12]|loss|that|the|those|with|without|accuracy|trained|at|copies|log|n\b)", " minus "),
 )  # fmt: skip
 """Phrases in the texts of claims, and the words of the pages."""
 
@@ -379,3 +404,13 @@ def prose(text: str) -> str:
 def prediction_text(claim: Claim) -> str:
     """Return what is claimed, in a sentence that can be read without the rest of the page."""
     return prose(CLAIMED.get(claim.id, claim.prediction))
+
+
+def statistic_text(claim: Claim) -> str:
+    """Return what is measured, in words."""
+    return prose(MEASURED.get(claim.id, claim.statistic))
+
+
+def note_text(claim: Claim) -> str:
+    """Return the note of a claim in words; "" if it has none."""
+    return prose(NOTED.get(claim.id, claim.note))

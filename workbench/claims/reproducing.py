@@ -17,6 +17,7 @@ from pathlib import Path
 from workbench.claims.claim import Claim, Row, Suite
 from workbench.claims.claim_pages import write_pages
 from workbench.claims.claims_table import Evidence, current_evidence, read_evidence, with_dates, write_table
+from workbench.claims.readable import prediction_text
 from workbench.claims.suites.registry import SUITES
 from workbench.claims.trained.run_rows import RunTable, read_runs
 from workbench.claims.trained.training_runs import (
@@ -116,7 +117,7 @@ def reproduce(
     for at, claim in enumerate(exact, start=1):
         if until is not None and time.time() > until:
             break
-        tell(f"{claim.id} ({at} of {len(exact)}): {claim.prediction}")
+        tell(f"{claim.id} ({at} of {len(exact)}): {prediction_text(claim)}")
         store_rows(claim, compute_rows(claim), folder, again=todo.again)
     runs = read_runs(folder)
     workers = workers or Workers()

@@ -173,7 +173,7 @@ def paired_difference(by_seed: Sequence[ArrayLike], rng: np.random.Generator) ->
     """
     values = [np.asarray(one, dtype=np.float64) for one in by_seed]
     if not values or any(one.size == 0 for one in values):
-        raise ClaimError("a paired difference needs a seed, and strings of each")
+        raise ClaimError("a paired difference needs at least one seed, and values of every seed")
 
     def strings() -> np.ndarray:
         means = [v[rng.integers(0, len(v), (RESAMPLES, len(v)))].mean(1) for v in values]
@@ -297,7 +297,7 @@ def cell_correlation(
         ClaimError: for fewer than three cells, or where one of the two is the same in all runs.
     """
     if len(set(cells)) < 3:
-        raise ClaimError(f"a correlation over runs needs three cells at least, not {len(set(cells))}")
+        raise ClaimError(f"a correlation over runs needs at least three settings, not {len(set(cells))}")
     one, other = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
 
     def correlated(chosen: np.ndarray) -> float | None:

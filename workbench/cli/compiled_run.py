@@ -177,7 +177,8 @@ def file_source(file: Path, task: str | None, settings: Sequence[str] = ()) -> P
         held = "are numbers" if made.real else f"are {' and '.join(made.output_names or ())}"
         raise UsageError(
             f"{file} has {len(program.outputs)} output{'s' if len(program.outputs) > 1 else ''}, but the answers of "
-            f"{made.name} {held}; give one output for no and yes, else one for each answer, in this order"
+            f"{made.name} {held}; give one output for the two answers no and yes; for other answers one output each, "
+            "in this order"
         )
     return ProgramSource(file.stem, program, made, str(program))
 

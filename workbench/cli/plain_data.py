@@ -57,7 +57,7 @@ def _refuse(value: Any, where: str) -> None:
             raise UsageError(f"{where} contains a whole number beyond 2^64; choose a smaller one")
     elif isinstance(value, float):
         if not math.isfinite(value):
-            raise UsageError(f"{where} holds {value}, which is not a finite number; choose a finite one")
+            raise UsageError(f"{where} contains {value}, which is not a finite number; choose a finite one")
     elif value is not None and not isinstance(value, dict | list):
         kind = type(value).__name__
-        raise UsageError(f"{where} holds {shown(value)}, a {kind}; if you mean text, put it in quotes")
+        raise UsageError(f"{where} contains {shown(value)}, a value of type {kind}; if you mean text, put it in quotes")

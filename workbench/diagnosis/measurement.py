@@ -113,8 +113,8 @@ QUANTITIES = (
         "(number of attended tokens), `steps` (recurrence depth), `content` (input content), combinations of them, "
         "and not explained. Label-free interventions form one family for each cause. The diagnosis tests these "
         "families in turn and names the cause of the first family that recovers at least half of the drop. For a "
-        "model that reads position ids, `keys` needs an applicable position intervention, and `content` needs all "
-        "applicable ones to fail.",
+        "model that reads position ids, the label `keys` requires that a position intervention is applicable. The "
+        "label `content` requires that all applicable position interventions fail.",
         "label",
         interval=False,
     ),

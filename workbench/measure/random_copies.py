@@ -36,9 +36,9 @@ FIRST, SECOND = "first", "second"
 QUANTITIES = (
     Quantity(
         "copy_loss",
-        "Mean loss of the tokens of a copy, on random tokens or passages that occur twice. Mode gives which "
-        "copy, and the target gives how tokens are drawn. A second copy with a lower loss than the first "
-        "shows copying.",
+        "Mean loss on the tokens of one copy, in sequences in which random tokens or a passage occur twice. The mode "
+        "names the first or the second copy; the target names how tokens are drawn. A second copy with a lower loss "
+        "than the first shows copying.",
         "nats",
         0,
         formula="−⟨log p(x_{i})⟩",
@@ -46,8 +46,8 @@ QUANTITIES = (
     ),
     Quantity(
         "copy_accuracy",
-        "Share of the tokens of a copy that the model ranks first, on random tokens or passages that occur "
-        "twice. Mode gives which copy, and the target gives how tokens are drawn.",
+        "Share of the tokens of one copy that the model ranks first, in sequences in which random tokens or a "
+        "passage occur twice. The mode names the first or the second copy; the target names how tokens are drawn.",
         "share",
         0,
         1,

@@ -21,9 +21,9 @@ TOTAL, PART = "norm_regularizer", "norm_regularizer_part"
 QUANTITIES = (
     Quantity(
         TOTAL,
-        "Norm regularizer R(T) of the idealized learner, in a context as long as the longest trained length. "
-        "It is the sum of its parts, each with weight 1, because the paper's weights are not known here. "
-        "Compare only runs of one model size.",
+        "Norm regularizer R(T) that the idealized learner of Huang et al. 2024 minimizes, in a context as long as "
+        "the longest trained length. It is the sum of its parts, each with weight 1, because the paper's weights are "
+        "not known here. Compare only runs of one model size.",
         "see parts",
         0,
         formula="R = L + H + p + Σ_{W} |W| + max_{i} |p_{i}| + S",

@@ -39,8 +39,9 @@ QUANTITIES = (
     ),
     Quantity(
         PART,
-        "A quantity (target) that enters the bound. Examples are norms of the weights, margins of the first "
-        "layer found by enumeration, the period, the locality, and the terms of theorem 4.1 (Izzo et al. 2025).",
+        "One of the quantities from which `training_length_bound` is computed; the target names it. Examples are "
+        "norms of the weights, margins of the first layer found by enumeration, the period, the locality, and the "
+        "terms of theorem 4.1 (Izzo et al. 2025).",
         "see target",
         interval=False,
     ),

@@ -232,7 +232,9 @@ def ids_matter(encoding: Encoding) -> None:
     plain = logits(model, some_tokens(), given[0])
     changes = [distance(logits(model, some_tokens(), other), plain) for other in given[1:]]
     if encoding.reads_ids and min(changes) < FAR:
-        raise EncodingFault("other ids change nothing; if that is meant, declare reads_ids = False")
+        raise EncodingFault(
+            "the outputs stay the same when position ids change; if that is meant, declare reads_ids = False"
+        )
     if not encoding.reads_ids and max(changes) > 0:
         raise EncodingFault("it declares to read no ids, but other ids change the outputs; declare reads_ids = True")
 
@@ -328,12 +330,14 @@ def limit_terms(encoding: Encoding) -> None:
         ids = torch.arange(3 * len(terms.vectors))
         vectors = model.pos_embed(ids[None], torch.float64)[0] if encoding.added else torch.zeros(len(ids), 16)
         if encoding.turns or distance(terms.vectors[ids % len(terms.vectors)], vectors.double()) > NEAR:
-            raise EncodingFault("what is done to ids is not terms.vectors by residue; declare limit = False")
+            raise EncodingFault("the vectors that it adds are not terms.vectors by residue; declare limit = False")
         size = terms.phi.shape[1] + POS
         table = encoding.bias_by_lag(model, layer, size)
         said = torch.nn.functional.pad(terms.phi, (0, POS)) + terms.far[:, None]
         if distance(said, torch.zeros_like(said) if table is None else table) > NEAR:
-            raise EncodingFault("phi and far are not the bias by lag; let phi reach to the last lag unlike far")
+            raise EncodingFault(
+                "phi and far differ from the bias by lag; make phi long enough that all longer lags have the bias far"
+            )
 
 
 def reach(encoding: Encoding) -> None:
@@ -342,7 +346,10 @@ def reach(encoding: Encoding) -> None:
     for stated_settings in ({}, stated):
         declared = type(encoding).reach(stated_settings)
         if not encoding.reads_ids and (declared is None or (declared.period, declared.locality) != (1, 0)):
-            raise EncodingFault("it reads no ids, so no program may read any; let reach be Reach(period=1, locality=0)")
+            raise EncodingFault(
+                "the encoding reads no ids, so a program for it may not read positions; return Reach(period=1, "
+                "locality=0) from reach"
+            )
         if declared is not None and encoding.limit and declared.period is not None:
             terms = encoding.limit_terms(small_model(encoding), 0)
             if stated_settings and terms is not None and len(terms.vectors) % declared.period:

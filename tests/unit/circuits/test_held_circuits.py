@@ -381,7 +381,7 @@ def test_ablations_of_every_kind(held: Held, monkeypatch: pytest.MonkeyPatch) ->
     for heads, mlps, mode, said in (
         ([(2, 0)], (), "mean", "no head 0 in layer 2"), ([(0, 2)], (), "mean", "no head 2 in layer 0"),
         ((), [2], "mean", "layer 2 of this model has no MLP"), ((), (), "mean", "nothing to ablate"),
-        ([(0, 0)], (), "some", "no ablation 'some'"),
+        ([(0, 0)], (), "some", "no mode of ablation 'some'"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=said):
             made.without(heads, mlps, mode)

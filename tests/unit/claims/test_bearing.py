@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from workbench.claims.claims_about_run import _alike, claims_about, describe
+from workbench.claims.readable import prediction_text
 from workbench.claims.suites.registry import SUITES
 from workbench.claims.trained_cells import cell as make_cell
 
@@ -71,7 +72,7 @@ def test_a_claim_is_told_with_its_suite_its_words_and_its_source() -> None:
     found = next(one for one in claims_about("majority", {}, "none", "arange", "transformer") if one["claim"] == "HA02")
     suite = next(s for s in SUITES.values() if s.name == found["suite"])
     claim = next(c for c in suite.claims if c.id == "HA02")
-    assert (found["prediction"], found["source"]) == (claim.prediction, claim.source)
+    assert (found["prediction"], found["source"]) == (prediction_text(claim), claim.source)
 
 
 def test_they_stand_beside_what_theory_says() -> None:

@@ -74,7 +74,7 @@ def test_labels_of_other_shapes_or_beside_labels_are_refused() -> None:
         (batch, torch.zeros(16), None, "labels are for plain tokens without a task; leave them out"),
         (batch.tokens, torch.zeros(16), TASK, "labels are for plain tokens without a task"),
         (batch.tokens.float(), None, None, r"plain tokens are integers \[batch, pos\], not torch.float32"),
-        ([batch.tokens], [], None, "1 batches of tokens have 0 of labels; give one for each"),
+        ([batch.tokens], [], None, "1 batches of tokens were given with 0 batches of labels"),
     ]:
         with pytest.raises(MeasurementError, match=sentence):
             batches_of(data, labels, task, "matched")

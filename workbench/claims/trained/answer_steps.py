@@ -63,7 +63,10 @@ def step_rows(run: TrainedRun, factors: Sequence[float]) -> StatisticRows:
 def _written(run: TrainedRun, batch: Batch) -> FreeRun:
     """What the model writes after the prompts of a batch."""
     if batch.prompt is None:
-        raise ClaimError(f"the answers of {run.task.name} are not part of the sequence, so it has no steps")
+        raise ClaimError(
+            f"the answers of {run.task.name} are not part of the sequence, so the model does not write them step by "
+            "step"
+        )
     seen = run.answers(batch)
     return free_run(run.model, run.task, batch, seen["logits"], seen.get(NEXT_IDS))
 

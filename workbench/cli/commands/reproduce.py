@@ -230,13 +230,14 @@ def _tell_origin(todo: Plan, out: Path, before: Mapping[str, Evidence]) -> None:
 
 def _tell(todo: Plan) -> None:
     """What a plan would do, in words."""
+    from workbench.claims.readable import prediction_text
     from workbench.cli.table_text import aligned, count_of
 
     if todo.missing:
         count = f"{len(todo.missing)} of {len(todo.claims)} claims"
         runs = f"{count_of(len(todo.runs), 'run')}" if todo.runs else "no training"
         print(f"{count} are missing, about {todo.minutes:.1f} CPU minutes and {runs}:")
-        for line in aligned([[f"  {c.id}", f"{c.minutes:g} min", c.prediction] for c in todo.missing]):
+        for line in aligned([[f"  {c.id}", f"{c.minutes:g} min", prediction_text(c)] for c in todo.missing]):
             print(line)
     else:
         print("nothing is missing that can be computed")

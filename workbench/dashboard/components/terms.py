@@ -25,10 +25,10 @@ TERMS: dict[str, str] = {
     "total variation between its attention and the nearest such distribution.",
     "transfer": "A probe that is fitted at trained lengths, frozen, and evaluated at every length. It tests "
     "whether the task state has the same code at all lengths.",
-    "refit": "A probe that is fitted separately at each length: it tests whether the task state can be decoded "
-    "there at all.",
-    "control": "What a probe or an intervention reaches without what it claims to measure: for example on an untrained "
-    "model, on shuffled labels, or from only the token.",
+    "refit": "A probe that is fitted separately at each length. It tests whether the task state can be decoded at "
+    "that length at all.",
+    "control": "The same measurement where the effect should be absent: for example a probe on an untrained model, "
+    "on shuffled labels, or on only the last token.",
     "summary": "The task state: what the answer needs of a prefix, such as a count (a sufficient statistic of the "
     "prefix). It does not depend on length.",
     "ablation": "Replacing the output of a head, by zeros, by its mean, or by its output on another sequence, and "

@@ -73,5 +73,7 @@ def printed(page: str) -> bytes:
             ) from error
         data = pdf.read_bytes() if pdf.is_file() else b""
     if not data.startswith(b"%PDF"):
-        raise PrintError(f"{browser} printed nothing: try it by itself, or take the SVG, which needs none")
+        raise PrintError(
+            f"{browser} printed nothing: start this browser by hand to see why, or export SVG, which needs no browser"
+        )
     return data

@@ -256,5 +256,5 @@ def _lowest_chance(frame: Frame, laws: Sequence[str]) -> float:
     """The lowest chance level over all lengths, which fixes the range of axes and colours."""
     levels = cells(frame, "value", measurement=MEASUREMENT, quantity="chance", law=list(laws))
     if not len(levels):
-        raise NotMeasured(MEASUREMENT, f"{MEASUREMENT} has accuracies, but no chance levels to read them by.")
+        raise NotMeasured(MEASUREMENT, f"{MEASUREMENT} has accuracies, but no chance levels to compare them with.")
     return float(levels.min())

@@ -57,7 +57,9 @@ def configuration_rows(
         ValueError: for more than eight.
     """
     if len(configurations) > MOST_CONFIGURATIONS:
-        raise ValueError(f"{len(configurations)} configurations are too many lines; {MOST_CONFIGURATIONS} are the most")
+        raise ValueError(
+            f"{len(configurations)} configurations were chosen, but a figure shows at most {MOST_CONFIGURATIONS}"
+        )
     measured = valued(one_place(frame.where(**SHOWN[shown])))
     by_run = {str(run): part for (run,), part in measured.group("run")}
     all_rows = []

@@ -111,9 +111,9 @@ QUANTITIES = (
     ),
     Quantity(
         "coupling_accuracy",
-        "For models that also predict position ids: share of sequences in which all tokens (target `tokens`) "
-        "or all ids (target `ids`) are correct, given the correct ones before. All other quantities require "
-        "both.",
+        "For models that also predict position ids: share of sequences in which all tokens (target `tokens`) or all "
+        "ids (target `ids`) are correct, given the correct ones before. All other accuracies require that the tokens "
+        "and the ids are both correct.",
         "share",
         0,
         1,
@@ -172,10 +172,10 @@ QUANTITIES = (
     ),
     Quantity(
         "failure_length",
-        f"First tested length beyond training at which skill is significantly below {ROBUST:g} of its mean at "
-        "trained lengths, on one test set. The next tested length must confirm it; at the last length, a "
-        "second batch does. `low` is the last length up to which all tested lengths pass. The value is "
-        "censored if no length fails.",
+        f"First tested length beyond training at which skill is significantly below {ROBUST:g} of its mean at trained "
+        "lengths, on one test set. The next tested length must confirm the failure; at the last length, a second "
+        "batch confirms it. `low` is the last length up to which all tested lengths pass. If no length fails, there "
+        "is no value, and the status is `censored`.",
         "tokens",
         1,
         formula=f"min {{ n > N : u(n) < {_BAR} and u(n′) < {_BAR} }}",
@@ -202,17 +202,17 @@ QUANTITIES = (
     Quantity(
         "stratum_verdict",
         "Whether accuracy on one kind of hard input (target) holds beyond training: `hold`, `fail` or `open` "
-        "(inconclusive). The value is the accuracy at the test set and length that decide it, where the drop "
-        "is largest of all compared.",
+        "(inconclusive). The label rests on the test set and length with the largest drop, and the value is the "
+        "accuracy there.",
         "share",
         0,
         1,
     ),
     Quantity(
         "shortcut_agreement",
-        "Share of sequences of length n on which the model is correct exactly when a known shortcut (target) "
-        "is. Mode names the kind of sequence, if the value covers only one kind. Sequences on which the "
-        "shortcut guesses are left out. Near 1, the model behaves like the shortcut.",
+        "Share of sequences of length n on which the model is correct exactly when a known shortcut (target) is. "
+        "Mode names the kind of sequence, if the value covers only one kind. Sequences on which the shortcut has to "
+        "guess do not count. Near 1, the model behaves like the shortcut.",
         "share",
         0,
         1,

@@ -114,7 +114,9 @@ def one_sequence(run_path: str, step: int, sequence: Mapping[str, Any], edits: S
         check_intervention(model, edit)
     explicit = any(edit.kind == "hardmax" or isinstance(edit.intervention, ScaleScores) for edit in edits)
     if explicit and positions > EXPLICIT:
-        raise EditError(f"hard or sharpened attention is made for at most {EXPLICIT:,} positions; shorten the sequence")
+        raise EditError(
+            f"hard or sharpened attention is computed for at most {EXPLICIT:,} positions; shorten the sequence"
+        )
     text = write_tokens(batch.tokens[0, int(batch.bos) :].tolist(), task.tokens_names)
     return OneSequence(run, step, task, model, batch, text)
 

@@ -196,8 +196,8 @@ def refuse_many(strings: int, lengths: Sequence[int]) -> None:
     """
     if (count := strings * len(lengths)) > MOST_PROMPTS:
         raise RunError(
-            f"{strings:,} prompts of {len(lengths):,} lengths are {count:,}, at most {MOST_PROMPTS:,} fit in a file; "
-            "choose fewer prompts or lengths"
+            f"{strings:,} prompts of {len(lengths):,} lengths are {count:,} prompts in total, but a file takes at most "
+            f"{MOST_PROMPTS:,}; choose fewer prompts or lengths"
         )
 
 
@@ -208,7 +208,9 @@ def _refuse_large(path: Path, spec: Mapping[str, Any]) -> None:
     symbols, window = spec["parameters"].get("symbols", 1), spec["presented"]["window"]
     for name, value, most in (("symbols", symbols, len(spoken_words(None))), ("window", window, LARGEST_WINDOW)):
         if not _whole(value, 1, most):
-            raise RunError(f"{path} has {name} = {shown(value)} in its first line; it takes 1 to {most:,}")
+            raise RunError(
+                f"{path} has {name} = {shown(value)} in its first line; the value must be from 1 to {most:,}"
+            )
 
 
 def score_answers(asked: Path, answered: Path) -> tuple[Presented, dict[int, list[float]], bytes]:

@@ -93,27 +93,27 @@ QUANTITIES = (
     ),
     Quantity(
         "capable_from",
-        f"Smallest tested number of items at which `judged_skill` is significantly at least {FITTED:g}. It is "
-        "missing if the model never reaches this skill.",
+        f"Smallest tested number of items at which `judged_skill` is significantly at least {FITTED:g}. There is no "
+        "value if the model never reaches this skill.",
         "items", 1,
         formula=f"K_{{0}} = min {{ n : l(n) ≥ {FITTED:g} }}", where="l: lower limit of judged_skill", interval=False,
     ),
     Quantity(
         "decays_from",
-        f"First of two tested lengths in a row at which `judged_skill` is significantly below {ROBUST:g} of "
-        "its reference. The reference is the largest lower limit from `capable_from` up to the length before. "
-        "Without `capable_from`, skill must fall below half of the largest lower limit, which must be at "
-        f"least {PARTIAL:g}. `low` is the longest earlier length up to which skill holds. The value is "
-        "censored if no decay is shown.",
+        f"First of two tested lengths in a row at which `judged_skill` is significantly below {ROBUST:g} of its "
+        "reference. The reference is the largest lower limit from `capable_from` up to the length before. Without "
+        f"`capable_from`, skill must fall below half of the largest lower limit, which must be at least {PARTIAL:g}. "
+        "`low` is the longest earlier length up to which skill holds. If skill does not fall significantly, there is "
+        "no value, and the status is `censored`.",
         "items", 1,
         formula=f"min {{ n > K_{{0}} : u(n) < {ROBUST:g} r(n) and u(n′) < {ROBUST:g} r(n′) }}",
         where="u: upper limit of judged_skill, r: its reference, n′: the next tested length",
     ),
     Quantity(
         "in_context_verdict",
-        "How a model that was not trained on the task handles longer questions, for one way of presenting the "
-        "task (target). It holds up to a length, decays from a length, is partial and decays, is not capable, "
-        "or is undecided. The length is that of the row.",
+        "How a model that was not trained on the task handles longer questions, for one way of presenting the task "
+        "(target). It holds up to a length, decays from a length, is partial and decays, is not capable, or is "
+        "undecided. The column `length` of the row gives this length.",
         "label",
     ),
 )  # fmt: skip

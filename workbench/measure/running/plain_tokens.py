@@ -43,7 +43,10 @@ def batches_of(
         [None] * len(listed) if labels is None else [labels] if isinstance(labels, Tensor) else list(labels)
     )
     if len(label_list) != len(listed):
-        raise MeasurementError(f"{len(listed)} batches of tokens have {len(label_list)} of labels; give one for each")
+        raise MeasurementError(
+            f"{len(listed)} batches of tokens were given with {len(label_list)} batches of labels; give one batch of "
+            "labels for each batch of tokens"
+        )
     return [_batch(one, label, task, law) for one, label in zip(listed, label_list, strict=True)]
 
 

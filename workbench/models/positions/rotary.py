@@ -42,8 +42,8 @@ class Rotary(Encoding):
     def _together(self) -> Rotary:
         if (self.scaling == "none") != (self.factor == 1.0):
             raise ValueError(
-                "scaling linear or ntk goes with a factor above 1, and a factor with one of them; "
-                f"here scaling is {self.scaling} and factor {self.factor:g}"
+                "scaling linear or ntk needs a factor above 1, and a factor above 1 needs one of these scalings; here "
+                "scaling is {self.scaling} and factor {self.factor:g}"
             )
         return self
 

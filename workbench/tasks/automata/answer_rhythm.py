@@ -48,7 +48,7 @@ def rhythm_of(automaton: Automaton, answers: Ints, language: str) -> Rhythm:
         occurring.append(frozenset(answers[reached & supervised].tolist()))
         reached = np.isin(np.arange(len(table)), table[reached])
         if len(occurring) > LONGEST_RHYTHM:
-            raise TaskError(f"the states of {language} do not come around within {LONGEST_RHYTHM} symbols")
+            raise TaskError(f"the states of {language} do not repeat within {LONGEST_RHYTHM} symbols")
     repeats = met[reached.tobytes()]
     turn = occurring[repeats:]
     period = next(p for p in range(1, len(turn) + 1) if turn == turn[p:] + turn[:p])

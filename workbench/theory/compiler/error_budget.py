@@ -82,7 +82,7 @@ def error_budget(program: Program, n_max: int) -> ErrorBudget:
     largest = max((magnitude(d) for d in compared if not d.local), default=0)
     if (most := int(TOLERANCE / SPACING["float64"]) // (4 * (n_max + 1))) < largest:
         raise CraspError(
-            f"its comparisons of counts add up factors to {shown(largest)}, and at most {most:,} are exact in 64 bits "
-            f"for prefixes up to {n_max:,}: take smaller factors or shorter prefixes"
+            f"the factors in one comparison of counts add up to {shown(largest)}, but at most {most:,} is exact for "
+            f"prefixes up to {n_max:,}: use smaller factors or shorter prefixes"
         )
     return ErrorBudget(n_max, float(largest), normal.depth)

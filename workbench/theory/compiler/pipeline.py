@@ -194,8 +194,8 @@ def _compiled(
         )
     if program.modulus > LARGEST_REACH:
         raise CraspError(
-            f"its moduli come around together after {program.modulus:,} positions, and {LARGEST_REACH:,} is the most; "
-            "take smaller ones, or such as divide each other"
+            f"the least common multiple of its moduli is {program.modulus:,} positions, and at most {LARGEST_REACH:,} "
+            "is possible; use smaller moduli, or moduli that divide each other"
         )
     budget = error_budget(program, n_max)
     if first_keys is not None and not 1 <= first_keys <= n_max:
@@ -207,7 +207,7 @@ def _compiled(
     assembly = _Assembly(wiring, log_scaled, first_keys, usual if score is None else score)
     if (numbers := assembly.config().least_numbers) > MOST_NUMBERS:
         raise CraspError(
-            f"its transformer would have {numbers:,} numbers or more, and {MOST_NUMBERS:,} are made at most: take "
+            f"its transformer would have at least {numbers:,} weights, and at most {MOST_NUMBERS:,} are allowed: use "
             "fewer symbols and lines, or smaller moduli and offsets"
         )
     model = assembly.model().to(torch.float64 if (dtype or budget.dtype) == "float64" else torch.float32)

@@ -177,8 +177,8 @@ class Normal:
             largest = max(abs(number) for number in (total.constant, *(k for k, _ in total.terms)))
             if largest > LARGEST_COEFFICIENT:
                 raise CraspError(
-                    f"its counts add up to the factor {shown(largest)}, and weights are exact up to "
-                    f"{LARGEST_COEFFICIENT:,}: take smaller factors"
+                    f"the sum of the factors of its counts is {shown(largest)}, and weights are exact only up to "
+                    f"{LARGEST_COEFFICIENT:,}: use smaller factors"
                 )
             self._known[node] = total
         found: Linear = self._known[node]

@@ -154,7 +154,9 @@ def two_layers(*, log10_complexity: float, epsilon: float, gamma: float, reading
         reading: see above.
     """
     if reading not in ("inside", "outside"):
-        raise TheoryError(f"theorem 5.2 is read inside or outside (where C stands), not {reading!r}")
+        raise TheoryError(
+            f"reading must be inside or outside (where the constant C is in theorem 5.2), not {reading!r}"
+        )
     _positive(epsilon=epsilon)
     power = max(1 / gamma if gamma > 0 else math.inf, 3.0)
     accuracy = -math.log10(epsilon)

@@ -82,7 +82,10 @@ def simulate(
     start, kept = int(heads[0].bos is not None), 1 + max(head.locality for head in heads)
     period, free = heads[0].period, len(tokens) - start - kept
     if free < 1:
-        raise TheoryError(f"a string of {len(tokens)} tokens is no longer than what is kept of it, {start + kept}")
+        raise TheoryError(
+            f"a string of {len(tokens)} tokens is too short; it must be longer than the {start + kept} tokens that "
+            "are kept of it"
+        )
     classes, class_of = np.unique(np.stack([tokens, np.arange(len(tokens)) % period]), axis=1, return_inverse=True)
     class_of = class_of.ravel()
     weights = np.stack([_key_weights(head, tokens, attention, tie) for head in heads])

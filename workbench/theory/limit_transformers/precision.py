@@ -33,7 +33,7 @@ def log10_p_bit_length(bits: float, gamma: float) -> float:
 def argmax_mass(keys: float, gamma: float, size: float = 1.0) -> float:
     """Return the exact weight of ``size`` best keys against ``keys - size`` others at the gap gamma below."""
     if not 1 <= size <= keys:
-        raise TheoryError(f"between 1 and all of {keys:g} keys are the best ones, not {size:g}")
+        raise TheoryError(f"the number of best keys must be from 1 to {keys:g}, the number of keys, not {size:g}")
     return float(size / (size + (keys - size) * keys**-gamma))
 
 

@@ -45,7 +45,7 @@ def markov_subset(length: int, size: int, rng: np.random.Generator, run: float |
     enter = leave * share / (1 - share)
     if not (mean >= 1 and enter <= 1):
         raise TheoryError(
-            f"runs of mean length {mean:g} cannot make up {share:.3g} of the positions; choose longer ones"
+            f"runs of mean length {mean:g} cannot cover the share {share:.3g} of the positions; choose longer runs"
         )
     # Alternate geometric runs: far fewer draws than positions, and the same law.
     first = bool(rng.random() < share)

@@ -26,7 +26,10 @@ def automaton(table: ArrayLike, start: int, accepting: ArrayLike, alphabet: Sequ
     """
     rows, accepted = np.asarray(table, dtype=np.int64), [int(s) for s in np.asarray(accepting, dtype=np.int64).ravel()]
     if rows.ndim != 2 or 0 in rows.shape:
-        raise TheoryError(f"an automaton needs a table [state, symbol] with one of each at least, not {rows.shape}")
+        raise TheoryError(
+            "an automaton needs a table [state, symbol] with at least one state and one symbol, not one of shape "
+            f"{rows.shape}"
+        )
     names = tuple(alphabet) if alphabet is not None else tuple(chr(ord("a") + i) for i in range(rows.shape[1]))
     if len(set(names)) != rows.shape[1]:
         raise TheoryError(f"the table has {rows.shape[1]} symbols, but {len(set(names))} are named")

@@ -103,8 +103,8 @@ def test_edges_are_checked_one_by_one() -> None:
         at([2, 1], [2, 2]).check(tokens)
     right = at([2, 3], [1, 1])
     for end, said in (
-        ("query_token", "the query of edge 1 is meant to be token 7, but at position 3 of sequence 1 stands token 1"),
-        ("key_token", "the key of edge 1 is meant to be token 7, but at position 1 of sequence 1 stands token 3"),
+        ("query_token", "the query of edge 1 should be token 7, but position 3 of sequence 1 has token 1"),
+        ("key_token", "the key of edge 1 should be token 7, but position 1 of sequence 1 has token 3"),
     ):
         changed = Edges(**{**vars(right), end: torch.where(torch.tensor([False, True]), 7, getattr(right, end))})
         with pytest.raises(ValueError, match=said):

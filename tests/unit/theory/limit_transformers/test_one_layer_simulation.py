@@ -90,7 +90,7 @@ def test_the_weights_that_are_matched_are_the_models_own() -> None:
 
 def test_what_cannot_be_simulated_is_refused() -> None:
     head = rare_top_head()
-    with pytest.raises(TheoryError, match="no longer than what is kept"):
+    with pytest.raises(TheoryError, match="it must be longer than the"):
         simulate([head], np.array([0, 1]), 0.1)
     with pytest.raises(TheoryError, match="epsilon"):
         simulate([head], np.array([0, 1, 2, 3]), 0.0)

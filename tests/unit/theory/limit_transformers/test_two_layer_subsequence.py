@@ -72,7 +72,7 @@ def test_any_trained_model_can_be_simulated() -> None:
 
 @pytest.mark.parametrize(("length", "size", "run", "refused"), [
     (10, 0, None, "between 1 and 9, not 0"), (10, 10, None, "between 1 and 9, not 10"), (10, 1, 1.0, ""), (10, 5, 1.0, ""),
-    (10, 6, 1.0, "cannot make up 0.6"), (10, 6, 1.5, ""), (10, 5, 0.99, "runs of mean length 0.99"), (2, 1, None, ""),
+    (10, 6, 1.0, "cannot cover the share 0.6"), (10, 6, 1.5, ""), (10, 5, 0.99, "runs of mean length 0.99"), (2, 1, None, ""),
 ])  # fmt: skip
 def test_subsets_that_can_be_drawn(length: int, size: int, run: float | None, refused: str) -> None:
     rng = np.random.default_rng(0)

@@ -43,8 +43,8 @@ def zero_shot_rows(run: TrainedRun, sizes: Sequence[int], shown: int = 2) -> Sta
         raise ClaimError(f"only a model of copied_text continues its copies, not one of {task.name}")
     if not sizes or shown < 1 or min(sizes) <= shown or max(sizes) > task.symbols:
         raise ClaimError(
-            f"copies after {shown} shown symbols need from {shown + 1} to {task.symbols} different symbols, not "
-            f"{', '.join(map(str, sizes))}"
+            f"after {shown} given symbols of a copy, a prompt needs from {shown + 1} to {task.symbols} different "
+            f"symbols, not {', '.join(map(str, sizes))}"
         )
     for size in sizes:
         for side, step in SIDES.items():

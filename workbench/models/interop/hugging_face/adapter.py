@@ -291,8 +291,9 @@ def _attend(
     given = (options.get("scaling", form.scale), options.get("softcap"), options.get("sliding_window"))
     if given != (form.scale, form.soft_cap, form.window) or options.get("s_aux") is not None:
         raise PretrainedError(
-            f"attention of {type(module).__name__} is called with scale, soft cap and window {given} where its module "
-            f"states {tuple(form)}, or with a sink: it is not what this reads it as"
+            f"attention of {type(module).__name__} is called with scale, soft cap and window {given}, but its module "
+            f"states {tuple(form)}; or it is called with an attention sink. LengthLens cannot read attention of this "
+            "form"
         )
     return layer(query, key, value, attention_mask, *form), None
 

@@ -240,7 +240,8 @@ def _refuse_shapes(folder: Path, config: Any, headers: Mapping[str, Header]) -> 
             )
         if header.dtype not in FLOATS:
             raise PretrainedError(
-                f"the weights of {folder} hold {name} as {header.dtype}; {', '.join(sorted(FLOATS))} are read"
+                f"the weights of {folder} contain {name} with dtype {header.dtype}; only {', '.join(sorted(FLOATS))} "
+                "can be read"
             )
     stated = sum(parameter.numel() for parameter in expected.values())  # one that is tied counts once
     stored_numbers = sum(_numbers(header) for header in headers.values())
