@@ -333,7 +333,11 @@ def test_theory_names_the_rows_of_its_bound_and_the_step_that_it_looks_at(
     rows = [row for row in rows if row["step"] == step]
     told = theory.bound(run)
     assert f"step {step:,}" in texts(told)
-    listed = next(part for part in told if getattr(part, "className", "") == "parts")
+    folded = next(part for part in told if isinstance(part, html.Details))
+    summary, listed = folded.children
+    assert listed.className == "parts"
+    assert texts(summary).startswith(f"{len(listed.children)} norms and margins"), "no bound: its parts are folded"
+    assert isinstance(theory.parts_panel(run), html.Details)
     values = [row["value"] for row in rows if row["quantity"] == "bound_part" and row["value"] is not None]
     shown = [texts(line.children[0]) for line in listed.children]
     assert len(shown) == len(values)
@@ -364,9 +368,13 @@ def test_a_bound_names_the_paper_of_its_theorem() -> None:
         {**columns, "target": "theorem 4.1", "status": "ok", "value": 100.0},
         {**columns, "target": "theorem 4.3", "status": "not_applicable", "value": None},
     ]
-    shown = texts(theory.bound(SimpleNamespace(frame=Frame.of(pd.DataFrame(rows)))))  # type: ignore[arg-type]
+    run = SimpleNamespace(frame=Frame.of(pd.DataFrame(rows)), specs={})
+    shown = texts(theory.bound(run))  # type: ignore[arg-type]
     assert "Theorem 4.1 of Izzo, Nichani, Lee, arXiv 2510.27015 100 tokens" in shown
     assert "Not applicable: theorem 4.3 of Golowich et al., arXiv 2502.16792 (a reason)." in shown
+    assert not isinstance(theory.parts_panel(run), html.Details)  # type: ignore[arg-type]
+    without = SimpleNamespace(frame=run.frame.where(target="theorem 4.3"), specs={})
+    assert texts(theory.bound(without)).startswith("Bound No bound applies:")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -85,7 +85,7 @@ def layout(context: Context, visit: Visit) -> Drawn:
                     ),
                     html.Section(id="program", className="pan says", **_aria_label("Program")),
                     html.Section(bound(run), className="pan says", **_aria_label("Bound")),
-                    panel_frame.shell(PARTS, run.specs),
+                    parts_panel(run),
                 ],
                 className="theory",
             ),
@@ -232,6 +232,12 @@ def bound(run: RunView) -> list[Any]:
     listed = [
         html.Div([html.Dt(magnitude(row["value"]), className="num"), html.Dd(meaning(row["target"]))]) for row in parts
     ]
+    dl = html.Dl(listed, className="parts")
+    if not told:
+        if not listed:
+            return [html.H2("Bound"), html.P(left_out)]
+        some = f"{len(listed)} norms and margins of the weights at step {whole(step)}. No bound is computed from them."
+        return [html.H2("Bound"), html.P(left_out), html.Details([html.Summary(some), dl], className="how")]
     return [
         html.H2("Bound"),
         html.P(
@@ -240,11 +246,20 @@ def bound(run: RunView) -> list[Any]:
             "taken as 1 here: compare runs by this length, but do not plan a training with it.",
             className="soft",
         ),
-        *([html.Dl(facts, className="facts")] if facts else []),
+        html.Dl(facts, className="facts"),
         *([html.P(left_out)] if left_out else []),
         html.H3("Its parts"),
-        html.Dl(listed, className="parts"),
+        dl,
     ]
+
+
+def parts_panel(run: RunView) -> html.Section | html.Details:
+    """The panel of the bound's parts over training; folded if no theorem on the bound applies to the run."""
+    panel = panel_frame.shell(PARTS, run.specs)
+    rows = run.frame.where(measurement="bound", quantity="training_length_bound").rows()
+    if any(row["status"] != "not_applicable" for row in rows) or not rows:
+        return panel
+    return html.Details([html.Summary("Norms and margins of the weights over training"), panel], className="how")
 
 
 def no_theorem(rows: Sequence[Mapping[str, Any]]) -> str:
