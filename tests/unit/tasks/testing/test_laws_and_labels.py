@@ -325,7 +325,9 @@ def test_what_memory_is_looked_at_of() -> None:
 
 # ---- labels --------------------------------------------------------------------------------------
 def test_how_exactly_answers_agree() -> None:
-    same = check_labels._same
+    def same(target: torch.Tensor, wanted: Any) -> bool:
+        return check_labels._first_wrong(target[None], [wanted]) is None
+
     assert same(torch.tensor([0.5, 0.25]), [0.5, 0.25])
     assert same(torch.tensor([0.5, 0.25, 9.0]), [0.5, 0.25])
     assert same(torch.tensor(0.0), 0.99e-4)
@@ -333,6 +335,9 @@ def test_how_exactly_answers_agree() -> None:
     assert same(torch.tensor(100.0), 100.0099)
     assert not same(torch.tensor(100.0), 100.0105)
     assert not same(torch.tensor(1), 0)
+    assert check_labels._first_wrong(torch.tensor([1, 7, 0, 0, 0]), [1, None, 0, 1, 1]) == 3
+    assert check_labels._first_wrong(torch.tensor([[1.0, 0], [0, 1]]), [(1, 0), (0, 2)]) == 1
+    assert check_labels._first_wrong(torch.tensor([1, 7]), [None, None]) is None
 
 
 def test_a_string_is_named_up_to_24_tokens() -> None:
