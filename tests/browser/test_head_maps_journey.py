@@ -25,7 +25,7 @@ def test_heads_are_asked_for_when_seen_lit_together_and_open_on_their_own(page: 
     page.wait_for_selector("#maps-body.ready")
     counts(page, "#maps-links a", 4)
     settled(page, lambda: [one for one in asked if sent in one])
-    mentions(page, "#maps-says", "shown to cost accuracy at step 63 and length 125")
+    mentions(page, "#maps-says", "lowers accuracy significantly at step 63 and length 125")
 
     page.hover("#maps-strip span:nth-child(31)")
     settled(page, lambda: abs(float(page.evaluate(LIT)) - 15 / 63) < 1e-9)

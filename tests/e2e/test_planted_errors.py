@@ -194,6 +194,6 @@ def test_rows_that_are_damaged_are_blamed_and_nothing_is_logged(
     monkeypatch.setattr(type(panel), "plain", damaged)
     with caplog.at_level(logging.DEBUG, "lengthlens"):
         shown = texts(list(render.rendered(panel, PanelCursor(robust, cursor), LIGHT, "figure")))
-    assert "The rows stored for it are not what it shows (a length of -1)." in shown
+    assert "The rows stored for this panel cannot be drawn (a length of -1)." in shown
     assert f"lengthlens check {robust.shown_path}" in shown
     assert caplog.records == []

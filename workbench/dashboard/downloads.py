@@ -113,7 +113,7 @@ def connect(server: Flask, context: Context) -> None:
             except PrintError as error:
                 return error_response(503, f"{error}.")
             except LensError as error:
-                return error_response(422, f"What is stored for {name} is not what it shows ({clause(error)}).")
+                return error_response(422, f"The values stored for {name} cannot be drawn ({clause(error)}).")
         return error_response(500, as_sentence(problems[0]))
 
     @server.get("/report.html")

@@ -92,7 +92,11 @@ def status_line(job: Job, asked: dict[str, str]) -> list[Any]:
         ]
     close = html.Button("Close", className="button", type="button", **{"data-measure-close": "1"})
     if job.state == "cancelled":
-        return [html.Strong("Stopped."), html.Span(f"What was measured of {asked['run']} until then is kept."), close]
+        return [
+            html.Strong("Stopped."),
+            html.Span(f"The results of {asked['run']} that were measured before are kept."),
+            close,
+        ]
     if job.state == "failed":
         return [icon("warn"), html.Strong(f"Measuring {what} failed."), html.Span(job.error), close]
     problems = (job.result or {}).get("problems", [])

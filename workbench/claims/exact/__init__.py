@@ -1,1 +1,1 @@
-"""The arithmetic of exact claims: closed forms, enumerations and handmade models. Nothing here is trained."""
+"""The computations of exact claims: closed forms, enumerations and handmade models, without training."""

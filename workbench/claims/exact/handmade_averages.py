@@ -33,7 +33,8 @@ Answers = Callable[[Tensor], Tensor]
 
 
 def kgram_rows(score: Callable[[int, float], float], on_average: bool) -> list[Row]:
-    """Errors of the handmade k-gram models over epsilon, their position margins, and the exponents of C(f).
+    """Return errors of the handmade k-gram models divided by epsilon, their position margins, and the exponents of
+    C(f).
 
     Args:
         score: from k and epsilon, the score by which the second layer matches keys.
@@ -88,12 +89,12 @@ def _followers(strings: Tensor, k: int) -> Tensor:
 
 
 def sine_answers(omega: float) -> Answers:
-    """The sine of omega times the running average."""
+    """Return the sine of omega times the running average."""
     return lambda x: (omega * (3 - 2 * x).double().cumsum(1) / torch.arange(1, x.shape[1] + 1)).sin()
 
 
 def class_mean_answers(p: int) -> Answers:
-    """The running average over positions of class 1 modulo p."""
+    """Return the running average over positions of class 1 modulo p."""
 
     def answers(x: Tensor) -> Tensor:
         counted = torch.arange(1, x.shape[1] + 1) % p == 1
@@ -103,7 +104,7 @@ def class_mean_answers(p: int) -> Answers:
 
 
 def largest_error(model: HookedTransformer, name: str, answers: Answers, **parameters: float) -> float:
-    """The largest error over every prefix of sequences of both test sets."""
+    """Return the largest error over every prefix of sequences of both test sets."""
     task = make_task(name, **parameters)
     worst = 0.0
     for law in ("matched", "challenge"):
@@ -115,12 +116,12 @@ def largest_error(model: HookedTransformer, name: str, answers: Answers, **param
 
 
 def outputs_at(model: HookedTransformer, strings: Tensor) -> Tensor:
-    """Outputs in float64 at every token of strings without BOS."""
+    """Return outputs in float64 at every token of strings without BOS."""
     with torch.no_grad():
         outputs: Tensor = model.double()(torch.cat([torch.zeros_like(strings[:, :1]), strings], 1))[:, 1:]
     return outputs
 
 
 def log_slope(x: ArrayLike, y: ArrayLike) -> float:
-    """Least-squares slope of log y on log x."""
+    """Return the least-squares slope of log y on log x."""
     return float(np.polyfit(np.log(x), np.log(y), 1)[0])

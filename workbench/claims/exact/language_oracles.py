@@ -1,4 +1,4 @@
-"""The right answers to every program of the zoo, in plain Python: regular expressions and counters.
+"""Correct answers to every built-in C-RASP program, in plain Python: regular expressions and counters.
 
 An oracle takes a string as a tuple of symbols and returns the names of the outputs that are true at its end. It shares
 no code with the programs: no abstract syntax, no evaluator.

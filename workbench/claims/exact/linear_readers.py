@@ -34,7 +34,7 @@ def law_of_lengths(curriculum: str, time: float = 1.0) -> Array:
 
 
 def flow(second: Array, moments: Array, start: Array, time: float, decay: float = 0.0) -> Array:
-    """Where ``u' = moments - (second + decay) u`` is at a time."""
+    """Return the solution of ``u' = moments - (second + decay) u`` at a time."""
     values, modes = np.linalg.eigh(second)
     rates = np.clip(values, 0, None) + decay
     still = rates < 1e-12 * values[-1]
@@ -46,7 +46,9 @@ def flow(second: Array, moments: Array, start: Array, time: float, decay: float 
 
 
 def noisy_reader(odds: Array, means: Array) -> tuple[Array, Array]:
-    """Moments of ``(z, code)`` where the answer has variance 1 about a mean by length, and z hides it by noise."""
+    """Return the moments of ``(z, code)``, where the answer has variance 1 around a mean by length and z is a noisy
+    copy of it.
+    """
     second = np.zeros((N + 1, N + 1))
     second[0, 0] = odds @ (means**2 + 1) + NOISE
     second[0, 1:] = second[1:, 0] = odds * means
@@ -55,7 +57,7 @@ def noisy_reader(odds: Array, means: Array) -> tuple[Array, Array]:
 
 
 def weights_on_draws(odds: Array, means: Array, seeds: int = 3, draws: int = 400_000) -> list[float]:
-    """The position weight of least squares on draws."""
+    """Return the position weight of least squares on random draws."""
     weights = []
     for seed in range(seeds):
         rng = np.random.default_rng(seed)
@@ -73,7 +75,9 @@ def weights_on_draws(odds: Array, means: Array, seeds: int = 3, draws: int = 400
 
 
 def either_reader(odds: Array, summary: float, code: float) -> tuple[Array, Array]:
-    """Moments of ``(summary, codes)`` where the answer +-1 depends on the length: each feature suffices by itself."""
+    """Return the moments of ``(summary, codes)``, where the answer +-1 depends on the length, so that each feature
+    suffices.
+    """
     sign = np.where(np.arange(N) % 2, 1.0, -1.0)
     second = np.zeros((N + 1, N + 1))
     second[0, 0] = summary**2
@@ -83,18 +87,18 @@ def either_reader(odds: Array, summary: float, code: float) -> tuple[Array, Arra
 
 
 def spread_of_count(length: Array) -> Array:
-    """Second moment of the count, ones less zeros, where the number of ones is uniform."""
+    """Return the second moment of the count, ones minus zeros, if the number of ones is uniform."""
     spread: Array = length * (length + 2) / 3
     return spread
 
 
 def weight_of_count(lengths: Array) -> float:
-    """The weight of the count that fits the share count / n best, lengths uniform."""
+    """Return the weight of the count that best fits the share count / n, with uniform lengths."""
     return float((spread_of_count(lengths) / lengths).sum() / spread_of_count(lengths).sum())
 
 
 def weights_of_count_on_draws(longest: int, seeds: int = 3, draws: int = 200_000) -> list[float]:
-    """The same by least squares on draws."""
+    """Return the weight of the count by least squares on random draws."""
     weights = []
     for seed in range(seeds):
         rng = np.random.default_rng(seed)
@@ -105,7 +109,7 @@ def weights_of_count_on_draws(longest: int, seeds: int = 3, draws: int = 200_000
 
 
 def slope_of_error(weight: float, longest: int) -> float:
-    """Slope of the log error on log n from 16N to 128N."""
+    """Return the slope of the log error on log n from 16N to 128N."""
     n = longest * np.array([16, 32, 64, 128])
     error = spread_of_count(n) / n**2 * (weight * n - 1) ** 2
     return float(np.polyfit(np.log(n), np.log(error), 1)[0])

@@ -1,4 +1,4 @@
-"""Two inequalities behind theorem 4.3: values of overlapping windows bound that of the whole, and so a chain's.
+"""Two inequalities behind theorem 4.3: values of overlapping windows bound the value of the whole, and of a chain.
 
 A local functional of a string in blocks is h = sum of n over sum of d, with (n, d) of each block and its predecessor.
 Local sparse functional attention has this form. There d >= 0 is the weight of the sets that end in a block, and n is
@@ -37,7 +37,8 @@ class Chain:
     step: NDArray[np.int64]
 
     def errors(self, longest: int) -> NDArray[np.float64]:
-        """Expected distance of the functional from the answer on strings of 0, 1, .., ``longest`` further blocks.
+        """Return the expected distance of the functional from the answer on strings of 0, 1, .., ``longest`` further
+        blocks.
 
         Exact up to rounding: computed from the distribution of (last block, sum of n, sum of d), which are integers.
         """
@@ -64,7 +65,7 @@ class Chain:
         return after
 
     def ratios(self) -> NDArray[np.float64]:
-        """Error at i further blocks over 3 i epsilon, by i to :data:`BLOCKS`; 0 at i = 0."""
+        """Return the error at i further blocks divided by 3 i epsilon, for i up to :data:`BLOCKS`; 0 at i = 0."""
         errors = self.errors(BLOCKS)
         epsilon = errors[: SHORT + 1].max()
         if epsilon < ROUNDING:
@@ -75,12 +76,12 @@ class Chain:
 
 
 def largest_beyond(ratios: NDArray[np.float64]) -> float:
-    """The largest ratio at strings longer than those that epsilon is of."""
+    """Return the largest ratio for strings longer than those that define epsilon."""
     return float(ratios[SHORT + 1 :].max())
 
 
 def random_chain(rng: np.random.Generator) -> Chain:
-    """Two first blocks, a common block and two rare ones."""
+    """Return a chain with two first blocks, a common block and two rare ones."""
     first = rng.choice((1, 3, 10), size=2)
     rare = float(rng.choice((0.1, 0.03, 0.01)))
     step = np.stack([np.stack([_entry(rng) for _ in range(3)]) for _ in range(5)])

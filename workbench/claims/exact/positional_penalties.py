@@ -1,4 +1,4 @@
-"""The norm regularizer on compiled programs, and on broken variants that fail on longer strings."""
+"""The norm regularizer of compiled programs, and of broken variants that fail on longer strings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EXHAUSTED = 8
 
 
 def twin_rows(kind: str, steps: bool) -> list[Row]:
-    """The regularizer R of each program and of a broken variant that is right up to n/2, and the variant's wrong
+    """Return the regularizer R of each program and of a broken variant that is right up to n/2, and the variant's wrong
     prefixes.
 
     Args:

@@ -17,7 +17,7 @@ LOCALITIES = tuple(range(7))
 
 
 def exclusion_rows(languages: dict[str, Automaton]) -> list[Row]:
-    """Whether a certificate is found for each language, and whether a proof excludes it."""
+    """Return whether a certificate is found for each language, and whether a proof excludes it."""
     rows = []
     for name, language in languages.items():
         rows.append(Row("certified", name, float(find_certificate(language, PERIODS, LOCALITIES) is not None)))
@@ -26,7 +26,7 @@ def exclusion_rows(languages: dict[str, Automaton]) -> list[Row]:
 
 
 def language_of(key: str) -> Automaton:
-    """The minimal automaton of the first answer of a regular task."""
+    """Return the minimal automaton of the first answer of a regular task."""
     task = resolve(key, {})[1]
     automaton = None if task is None else task.automaton()
     assert automaton is not None, key
@@ -34,12 +34,12 @@ def language_of(key: str) -> Automaton:
 
 
 def labelled_in(key: str) -> bool:
-    """Whether Huang et al. label a language expressible with positions."""
+    """Return whether Huang et al. label a language expressible with positions."""
     return next(r.expressible for r in reported(key, "learned") if r.source == HUANG) is True
 
 
 def is_quasi_aperiodic(language: Automaton) -> bool:
-    """Whether a regular language is in AC0: words of one length never form a group (Barrington et al. 1992)."""
+    """Return whether a regular language is in AC0: words of one length never form a group (Barrington et al. 1992)."""
     monoid = syntactic_monoid(language)
     assert monoid is not None
     for x in stable_semigroup(monoid).tolist():

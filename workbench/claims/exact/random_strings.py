@@ -1,4 +1,4 @@
-"""Errors of random strings: Dirichlet priors of token shares, and Markov subsequences of long strings."""
+"""Errors of random strings: Dirichlet priors of token frequencies, and Markov subsequences of long strings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SUBSETS = 30
 
 
 def mean_errors(alpha: float, grid: Floats, rng: np.random.Generator) -> Floats:
-    """``[batch, length]`` mean error over draws of shares and strings."""
+    """Return the mean error ``[batch, length]`` over draws of frequencies and strings."""
     errors = np.zeros((BATCHES, len(grid)))
     for batch in range(BATCHES):
         shares = rng.dirichlet(np.full(LETTERS, alpha), DRAWS)
@@ -35,7 +35,7 @@ def mean_errors(alpha: float, grid: Floats, rng: np.random.Generator) -> Floats:
 
 
 def length_needed(errors: Floats, grid: Floats, epsilon: float) -> float:
-    """The length at which a curve of errors falls below epsilon, between grid points by logs."""
+    """Return the length at which a curve of errors falls below epsilon, interpolated between grid points in logs."""
     after = int(np.argmax(errors <= epsilon))
     if after == 0:
         return float(grid[0])
@@ -44,7 +44,7 @@ def length_needed(errors: Floats, grid: Floats, epsilon: float) -> float:
 
 
 def drifting_source(length: int, seed: int) -> Ints:
-    """Bits whose chance of a 1 drifts and depends on the bit before."""
+    """Return bits whose probability of a 1 drifts and depends on the bit before."""
     rng = np.random.default_rng(seed)
     drift, coin = np.linspace(0.1, 0.6, length), rng.random(length)
     after_zero, after_one = (coin < drift).tolist(), (coin < drift + 0.3).tolist()
@@ -56,21 +56,23 @@ def drifting_source(length: int, seed: int) -> Ints:
 
 
 def second_layer(bits: Ints) -> Floats:
-    """An average over positions of a Lipschitz function of the last two bits and the running share of ones."""
+    """Return an average over positions of a Lipschitz function of the last two bits and the running share of ones."""
     share = np.cumsum(bits) / np.arange(1, len(bits) + 1)
     before = np.concatenate([[0], bits[:-1]])
     return np.array([np.mean(np.cos(3 * share) * bits * before + 0.5 * share * (1 - bits) * before)])
 
 
 def subsequence_errors(seed: int, run: float | None, sizes: tuple[int, ...] = SUBSET_SIZES) -> list[SubsetErrors]:
-    """Errors of random subsequences of one drifting source, by size; ``run`` is the mean length of contiguous runs."""
+    """Return errors of random subsequences of one drifting source, by size; ``run`` is the mean length of contiguous
+    runs.
+    """
     x = drifting_source(SOURCE_LENGTH, seed)
     rng = np.random.default_rng(1_000 + seed)
     return subset_errors(second_layer, x, list(sizes), rng, draws=SUBSETS, keep_first=0, run=run)
 
 
 def mean_interval(values: Floats) -> tuple[float, float, float]:
-    """Mean of independent values, with its 95 % interval by Student's t."""
+    """Return the mean of independent values, with its 95 % interval by Student's t."""
     half = float(t.ppf(0.975, len(values) - 1)) * float(values.std(ddof=1)) / math.sqrt(len(values))
     mean = float(values.mean())
     return mean, mean - half, mean + half

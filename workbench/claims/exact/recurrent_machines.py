@@ -1,4 +1,4 @@
-"""Counters, star-free languages and bounded stacks as handmade state-space models, and what they answer."""
+"""Handmade state-space models of counters, star-free languages and bounded stacks, and their answers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ STAR_FREE: dict[str, tuple[str, Callable[[tuple[str, ...]], Cascade]]] = {
 
 
 def near_words(language: Automaton, length: int, rng: np.random.Generator) -> Ints:
-    """Token ids of long random walks that can still become words, and of them with one symbol replaced."""
+    """Return token ids of long random walks that can still become words, and of copies with one symbol replaced."""
     walks = []
     for _ in range(WALKS):
         state, word = language.start, []
@@ -62,7 +62,7 @@ def near_words(language: Automaton, length: int, rng: np.random.Generator) -> In
 
 
 def stacked_words(kinds: int, height: int, rng: np.random.Generator) -> tuple[Ints, Bools]:
-    """Random prefixes of bounded Dyck words, and the state of their stack, which is computed with a list.
+    """Return random prefixes of bounded Dyck words, and the state of their stack, which is computed with a list.
 
     The state per prefix: the bits of the kind on top (0 for an empty stack), whether the stack is empty, and whether it
     is full.
@@ -84,13 +84,13 @@ def stacked_words(kinds: int, height: int, rng: np.random.Generator) -> tuple[In
 
 
 def wrong_cascade_prefixes(item: str, cascade: Cascade, strings: Ints, right: Bools) -> Row:
-    """Prefixes at which the compiled cascade answers otherwise than ``right [batch, pos]``."""
+    """Return the number of prefixes for which the compiled cascade differs from ``right [batch, pos]``, as a row."""
     wrong = cascade_answers(cascade, strings)[..., 0] != right
     return Row("prefixes wrong", item, float(wrong.sum()), n=strings.size)
 
 
 def cascade_answers(cascade: Cascade, strings: Ints) -> Bools:
-    """Answers ``[batch, pos, answer]`` of the compiled model at every symbol."""
+    """Return the answers ``[batch, pos, answer]`` of the compiled model at every symbol."""
     model = compile_cascade(cascade)
     step = max(1, MOST_AT_ONCE // strings.shape[1])
     answers = []

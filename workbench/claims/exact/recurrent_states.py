@@ -1,4 +1,4 @@
-"""Answers of handmade state-space models, and orbits of a state with gates of p bits by exhaustion."""
+"""Answers of handmade state-space models, and exhaustive orbits of a state with gates of p bits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_STEPS_OVER = 4
 
 
 def wrong_prefixes(name: str, model: object, law: str) -> Row:
-    """Prefixes of long sequences of a task that a model answers wrongly."""
+    """Return the number of prefixes of long sequences of a task that a model answers incorrectly, as a row."""
     task = make_task(name)
     length = task.next_length(LONG)
     batch = task.sample(STRINGS, length, torch.Generator().manual_seed(0), law, window=32)
@@ -35,7 +35,7 @@ def _values(bits: int) -> NDArray[np.int64]:
 
 
 def number_of_cases(gates: Sequence[float] | NDArray[np.float64], bits: int) -> int:
-    """Combinations of gate, input and start."""
+    """Return the number of combinations of gate, input and start."""
     return len(gates) * len(_values(bits)) ** 2
 
 
@@ -47,7 +47,7 @@ def _step(gate: float, inputs: NDArray[np.int64], state: NDArray[np.int64], bits
 
 
 def orbits(gates: NDArray[np.float64], bits: int) -> tuple[int, int]:
-    """The most changes of sign of an orbit that settles, and the number of orbits that never settle."""
+    """Return the largest number of sign changes of an orbit that settles, and how many orbits never settle."""
     inputs, start = _values(bits), _values(bits)
     most = moving = 0
     steps = MOST_STEPS_OVER * len(start)
@@ -67,7 +67,7 @@ def orbits(gates: NDArray[np.float64], bits: int) -> tuple[int, int]:
 
 
 def periods_of_orbits(gates: NDArray[np.float64], bits: int) -> list[int]:
-    """The period that each orbit ends in, every one that occurs."""
+    """Return every period in which an orbit ends."""
     inputs, start = _values(bits), _values(bits)
     periods: set[int] = set()
     for gate in gates.tolist():

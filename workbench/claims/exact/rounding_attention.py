@@ -1,4 +1,4 @@
-"""Attention at p bits, and the attention weight of a key with a local term."""
+"""Attention rounded to p bits, and the attention weight of a key with a local term."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FORWARD = 1_000
 
 
 def first_hard_length(bits: int, gamma: float, near: int) -> int:
-    """The least number of keys, among those from near - 2 on, at which two scores at a gap gamma round to a hardmax.
+    """Return the smallest number of keys, from near - 2 on, at which two scores with a gap gamma round to a hardmax.
 
     What is rounded away at some number of keys is so at all larger ones.
     """
@@ -29,7 +29,7 @@ def first_hard_length(bits: int, gamma: float, near: int) -> int:
 
 
 def local_key_weight(m: float, keys: int, scaling: str) -> float:
-    """The weight of the key one back, at the last query, in a head that likes lag 1 by m and nothing else."""
+    """Return the weight of the previous key at the last query, in a head that adds m to the score of lag 1 only."""
     cfg = ModelConfig(
         d_vocab=2, n_layers=1, d_model=2, n_heads=1, d_head=2, n_ctx=keys, d_vocab_out=2, attn_only=True,
         normalization_type=None, positions={"name": "limit", "period": 1, "locality": 1}, log_scaling=scaling,

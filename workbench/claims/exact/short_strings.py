@@ -1,4 +1,4 @@
-"""Short strings in place of long ones: margins by brute force, chains of tie sets, and slopes over cases."""
+"""Short strings that replace long ones: margins by enumeration, chains of tie sets, and slopes over cases."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ RESAMPLES = 2_000
 
 
 def margins_seen(head: LimitHead, strings: list[NDArray[np.int64]]) -> tuple[float, float]:
-    """``gamma_top`` and ``gamma_pair`` of a head from the scores that occur on some strings."""
+    """Return ``gamma_top`` and ``gamma_pair`` of a head from the scores that occur on some strings."""
     scores: dict[tuple[int, int], set[float]] = {}
     for string in strings:
         place = (int(string[-1]), (len(string) - 1) % head.period)
@@ -26,14 +26,14 @@ def margins_seen(head: LimitHead, strings: list[NDArray[np.int64]]) -> tuple[flo
 
 
 def chain_length(links: int, epsilon: float) -> int:
-    """Tokens that a chain needs: each type 1/epsilon - 1 times as often as the one before."""
+    """Return the number of tokens of a chain in which each type is 1/epsilon - 1 times as frequent as the last."""
     return int(sum(round(1 / epsilon - 1) ** link for link in range(links)))
 
 
 def slope_over_cases(
     x: NDArray[np.float64], y: NDArray[np.float64], rng: np.random.Generator
 ) -> tuple[float, float, float]:
-    """Slope of the mean of ``y [case, x]`` on x, with its 95 % bootstrap interval over cases."""
+    """Return the slope of the mean of ``y [case, x]`` on x, with its 95 % bootstrap interval over cases."""
     slopes = np.polyfit(x, y.T, 1)[0]
     means = slopes[rng.integers(0, len(slopes), (RESAMPLES, len(slopes)))].mean(1)
     low, high = np.percentile(means, [2.5, 97.5])

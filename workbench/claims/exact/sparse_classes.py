@@ -32,7 +32,7 @@ def counterexample(dropped: str):  # type: ignore[no-untyped-def]
 
 
 def counterexample_rows(dropped: str, closed: Callable[[int], Fraction]) -> list[Row]:
-    """Exact losses of the bad minimiser, by length; ``closed`` is their closed form beyond L."""
+    """Return the exact losses of the bad minimizer, by length; ``closed`` is their closed form beyond L."""
     case = counterexample(dropped)
     bad = case.hypotheses[case.fails]
     rows = [Row("loss inside", f"l {n}", float(case.law.loss(bad, n))) for n in range(2, TRAINED + 1)]
@@ -44,7 +44,7 @@ def counterexample_rows(dropped: str, closed: Callable[[int], Fraction]) -> list
 
 
 def token_head(rng: np.random.Generator) -> SparseAttention[int]:
-    """A random 1-sparse function over the tokens 1, 2 and 3."""
+    """Return a random 1-sparse function over the tokens 1, 2 and 3."""
     admitted = {token for token in (1, 2, 3) if rng.random() < 0.5}
     values = {token: Fraction(int(rng.integers(0, 3)), 2) for token in (1, 2, 3)}
     return SparseAttention(1, lambda s, z: z[0] in admitted, lambda z: values[z[0]])
@@ -105,7 +105,7 @@ class RandomClass:
 
     @staticmethod
     def draw(rng: np.random.Generator, vocabulary: int, local: int, noise: Fraction = Fraction(0)) -> RandomClass:
-        """A class over ``vocabulary`` tokens in addition to the background."""
+        """Return a class over ``vocabulary`` tokens in addition to the background."""
         contents = [pair for pair in product(range(vocabulary + 1), repeat=2) if BACKGROUND not in pair]
         pairs = [(gap, content) for gap in range(1, local + 1) for content in contents]
         true = frozenset(pairs[i] for i in rng.choice(len(pairs), int(rng.integers(1, 4)), replace=False))
@@ -137,7 +137,7 @@ class RandomClass:
         return (1 - self.noise) * clean + self.noise * _mean_distance(hypothesis, self.noisy, length)
 
     def minimisers(self, trained: int) -> list[LocalClass]:
-        """All hypotheses with the least loss on lengths L/2 to L."""
+        """Return all hypotheses with the smallest loss on lengths L/2 to L."""
         lengths = range(max(trained // 2, 2), trained + 1)
         risks = [sum((self.loss(h, n) for n in lengths), Fraction(0)) for h in self.hypotheses]
         return [h for h, risk in zip(self.hypotheses, risks, strict=True) if risk == min(risks)]
@@ -168,6 +168,6 @@ def _mean_distance(hypothesis: LocalClass, answers: Mapping[Gap, Fraction], leng
 def losses_of_minimisers(
     rng: np.random.Generator, vocabulary: int, local: int, trained: int, tested: tuple[int, ...]
 ) -> list[Fraction]:
-    """The largest loss at the tested lengths of every minimiser of a random class on lengths L/2 to L."""
+    """Return the largest loss at the tested lengths of every minimizer of a random class on lengths L/2 to L."""
     drawn = RandomClass.draw(rng, vocabulary, local)
     return [max(drawn.loss(h, n) for n in tested) for h in drawn.minimisers(trained)]

@@ -30,7 +30,7 @@ class OneHead:
     values: Floats
 
     def on_all(self, length: int) -> Floats:
-        """Outputs at the last token of all strings of a length, in the order of :func:`every`."""
+        """Return the outputs at the last token of all strings of a length, in the order of :func:`every`."""
         strings = every(length)
         ids = np.arange(length)
         period, near = self.head.period, min(self.head.locality, length - 1)
@@ -45,18 +45,18 @@ class OneHead:
 
 
 def every(length: int) -> NDArray[np.int64]:
-    """All strings of a length ``[string, position]``."""
+    """Return all strings of a length ``[string, position]``."""
     return (np.arange(LETTERS**length)[:, None] >> np.arange(length)) & 1
 
 
 def gap_ratios(f: OneHead, g: OneHead) -> list[float]:
-    """The largest gap on lengths n+1..2n over the largest on lengths to n, for each n of :data:`SHORT`."""
+    """Return the largest gap on lengths n+1 to 2n divided by the largest gap up to n, for each n of :data:`SHORT`."""
     gaps = [float(np.abs(f.on_all(n) - g.on_all(n)).max()) for n in range(1, 2 * SHORT[-1] + 1)]
     return [max(gaps[n : 2 * n]) / max(gaps[:n]) for n in SHORT]
 
 
 def nearly_equal_pair(rng: np.random.Generator) -> tuple[OneHead, OneHead]:
-    """A random function, and one whose every weight is moved a little."""
+    """Return a random function, and a copy whose weights are all changed a little."""
     period, locality = int(rng.integers(1, 3)), int(rng.integers(0, 3))
     size = float(rng.choice(PERTURBATIONS))
     content = rng.normal(size=(LETTERS, period, LETTERS, period))

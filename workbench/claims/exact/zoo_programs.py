@@ -1,4 +1,4 @@
-"""Compiled programs of the zoo against the programs themselves: prefixes, ties and position vectors."""
+"""Compiled programs compared with the C-RASP programs themselves: prefixes, ties and position vectors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from workbench.theory.crasp.zoo import Case
 
 
 def wrong_on_ties(compiled: Compiled, length: int) -> bool:
-    """Whether a majority model errs on some string of this length with near-equal counts, either symbol last."""
+    """Return whether a majority model errs on some string of this length with near-equal counts, with either last
+    symbol.
+    """
     first, second = (length + 1) // 2, length // 2
     counts = {(first, second), (second, first), (max(first - 1, 0), length - max(first - 1, 0))}
     strings = [
@@ -35,5 +37,5 @@ def differing_prefixes(case: Case, strings: NDArray[np.int64]) -> tuple[float, N
 
 
 def period_of_vectors(vectors: NDArray[np.float32]) -> int:
-    """The smallest distance after which vectors repeat."""
+    """Return the smallest distance after which vectors repeat."""
     return next(p for p in range(1, len(vectors)) if np.array_equal(vectors[p:], vectors[:-p]))

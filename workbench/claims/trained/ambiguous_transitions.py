@@ -23,7 +23,7 @@ RESAMPLES = 1000
 
 
 def ambiguous(written: Int[Tensor, "batch symbol"], m: int) -> Bool[Tensor, "batch place"]:
-    """Whether the last ``m`` symbols at positions m - 1, m, .., n - 1 of an input occur in it more than once."""
+    """Return whether the last ``m`` symbols at positions m - 1, m, .., n - 1 of an input occur in it more than once."""
     last = written.unfold(1, m, 1)  # batch, place, m
     alike = (last[:, :, None] == last[:, None]).all(-1)
     found: Bool[Tensor, "batch place"] = alike.sum(-1) > 1
@@ -32,7 +32,8 @@ def ambiguous(written: Int[Tensor, "batch symbol"], m: int) -> Bool[Tensor, "bat
 
 @statistic("transitions", version=1)
 def transition_rows(run: TrainedRun, most: int = 3) -> StatisticRows:
-    """Error at ambiguous over error at other transitions, of strings with lengths in (N, 2N], answers shown.
+    """Return the error at ambiguous transitions divided by the error at other transitions, given the correct earlier
+    answers, for strings with lengths in (N, 2N].
 
     The end of the answer does not count as a transition. Half an error and one transition are added to either side, so
     that a ratio exists.

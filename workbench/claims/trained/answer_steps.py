@@ -1,4 +1,4 @@
-"""Answers of several tokens, step by step: where an answer that a model writes freely first goes wrong, and its end.
+"""Errors of single steps in answers of several tokens that a model generates itself.
 
 A step is one token of the answer, with the id of the next one if the model predicts ids. The token that ends the answer
 is not a step.
@@ -72,7 +72,7 @@ def _written(run: TrainedRun, batch: Batch) -> FreeRun:
 
 
 def answer_token(batch: Batch, written: FreeRun) -> Bool[Tensor, " string"]:
-    """Whether the last token of the answer is right, and the answer has not ended before it."""
+    """Return whether the last token of the answer is right and the answer has not ended before it."""
     assert batch.prompt is not None
     end = batch.targets[:, -1:]  # the class that ends an answer, asked for last
     before = written.answers[:, batch.prompt - 1 : -2]
@@ -120,7 +120,8 @@ def _slope(sums: np.ndarray) -> np.ndarray:
 
 @statistic("tokens", version=1)
 def token_rows(run: TrainedRun, read: Sequence[int] = (), written: Sequence[int] = ()) -> StatisticRows:
-    """Share of an answer's tokens that are right, its end among them and those before shown, by numbers of tokens.
+    """Return the share of correct tokens of an answer, with its end and given the correct earlier tokens, by numbers of
+    tokens.
 
     Args:
         run: a run of a task whose answer is part of the sequence.

@@ -1,4 +1,4 @@
-"""Accuracy by bins of lengths, as the papers report it, and whether a run solves its trained lengths.
+"""Accuracy in ranges of lengths (*bins*), as the papers report it, and whether a run solves its trained lengths.
 
 N is the longest trained length. The accuracies b0, b1 and b2 have lengths uniform over [N/2, N], (N, 2N] and (2N, 3N].
 A bin has every admissible length, so every residue. The main accuracy is that of the answer at the end of a sequence;
@@ -31,13 +31,13 @@ MOST_LENGTHS = 32
 
 
 def bins_of(longest: int, bins: int = 3) -> dict[str, tuple[int, int]]:
-    """First and last length of each bin."""
+    """Return the first and the last length of each bin."""
     inside = {"b0": (math.ceil(longest / 2), longest)}
     return inside | {f"b{i}": (i * longest + 1, (i + 1) * longest) for i in range(1, bins)}
 
 
 def lengths_in(run: TrainedRun, low: int, high: int) -> list[int]:
-    """The evaluated lengths of a bin; empty if the task has none there."""
+    """Return the evaluated lengths of a bin; empty if the task has none there."""
     try:
         every = run.task.lengths(low, high)
     except TaskError:
@@ -87,7 +87,7 @@ def bin_rows(
 def length_rows(
     run: TrainedRun, factors: Sequence[float], law: str = "matched", task: dict[str, Any] | None = None, told: str = ""
 ) -> StatisticRows:
-    """Accuracy at single lengths, in multiples of N.
+    """Return the accuracy at single lengths, in multiples of N.
 
     Args:
         run: it.
@@ -128,7 +128,9 @@ def _few(lengths: Sequence[int], most: int = 4) -> list[int]:
 
 @statistic("fit", version=1)
 def fit_rows(run: TrainedRun) -> StatisticRows:
-    """Whether skill is significantly above the threshold at N/4, N/2 and N; inconclusive lengths get more sequences."""
+    """Return whether skill is significantly above the threshold at N/4, N/2 and N; inconclusive lengths get more
+    sequences.
+    """
     if run.task.one_string_per_length:
         yield from _fit_counted(run)
         return

@@ -1,4 +1,6 @@
-"""Attention on the class that counts: how much of it lies elsewhere, and how far it is from uniform on the class."""
+"""Attention to the class of tokens that determines the answer: the share outside the class, and the distance from
+uniform attention on it.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,9 @@ class ClassAttention(LayerReducer["Float[Tensor, 'figure sequence head']"]):
 
 @statistic("class attention", version=1)
 def class_rows(run: TrainedRun, factors: Sequence[float] = (1, 4, 16)) -> StatisticRows:
-    """Both values of the head with most mass on the class at N: it is chosen only on trained lengths."""
+    """Return both values for the head with most attention on the class at N; the head is chosen only on trained
+    lengths.
+    """
     at_n = _seen(run, run.task.next_length(run.longest))
     layer, head = divmod(int(at_n[:, 0].mean(1).argmin()), at_n.shape[-1])
     for factor in factors:

@@ -1,4 +1,4 @@
-"""The gates of a state-space model on one token, where the answer is carried: do they turn a state around, or keep it?
+"""The extreme gates of a state-space model on one token, in the channel that carries the answer.
 
 A gate depends on all tokens that the short convolution before it reads. A mean over all positions of a token is
 therefore misleading: a channel that flips its state at every second 1 has gates of -1 there and of 1 at the others.
@@ -28,7 +28,8 @@ PLACES = 8
 
 @statistic("gates", version=2)
 def gate_rows(run: TrainedRun, token: str) -> StatisticRows:
-    """Two gates of the channel that carries the answer: the least on a token, and the one that keeps it longest.
+    """Return two gates of the channel that carries the answer: the lowest one on a token, and the one that keeps the
+    token longest.
 
     ``least gate on``: the least window mean, over states and over windows that end with the token. ``steady gate on``:
     the greatest mean, over states, of windows that contain only the token. The label names the channel.
@@ -73,14 +74,14 @@ def _hook(layer: int, part: str) -> str:
 
 
 def windows_of(tokens: Int[Tensor, "batch pos"], width: int) -> Int[Tensor, "batch pos width"]:
-    """The last tokens at each position, the newest first; -1 before the start."""
+    """Return the last tokens at each position, the newest first; -1 before the start."""
     return torch.stack([F.pad(tokens, (back, 0), value=-1)[:, : tokens.shape[1]] for back in range(width)], -1)
 
 
 def window_means(
     gates: Float[Tensor, "batch pos state"], windows: Int[Tensor, "batch pos width"], here: Tensor
 ) -> Float[Tensor, "window state"]:
-    """Mean gates of the windows at some positions, for windows that occur often enough.
+    """Return the mean gates of the windows at some positions, for windows that occur often enough.
 
     Args:
         gates: the gates of one channel.

@@ -1,4 +1,4 @@
-"""Losses far beyond the trained lengths: does the loss level off?"""
+"""Losses far beyond the trained lengths, which show whether the loss levels off."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FACTORS = (1, 2, 4, 8, 16, 32)
 
 @statistic("losses", version=1)
 def loss_rows(run: TrainedRun, factors: Sequence[int] = FACTORS, **task: float) -> StatisticRows:
-    """Mean loss of the last eighth of the prefixes of strings of so many times N: of every residue, not one length.
+    """Return the mean loss over the last eighth of the prefixes of long sequences, for several multiples of N.
 
     Args:
         run: it.

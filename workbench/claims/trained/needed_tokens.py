@@ -1,4 +1,4 @@
-"""Whether the tokens that a run needs are those that its task needs.
+"""Comparison of the tokens on which a run depends with those that its task needs.
 
 A task needs a token where its answer is another once the token is deleted. Of sparse parity these are a small number
 *and* its bit, and only where the bit is 1: a bit of 0 adds nothing, and neither of the two is missed. Leaving out one

@@ -49,7 +49,9 @@ def _distances(place: int, window: int) -> str:
 
 
 def fitted_product(name: str, seed: int, positions: int, window: int, width: int, steps: int) -> Tensor:
-    """``[query, key]`` the product after training vectors and matrix together on the pairs within the window."""
+    """Return the product ``[query, key]`` after vectors and matrix were trained together on the pairs within the
+    window.
+    """
     g = torch.Generator().manual_seed(seed_of("position products", seed))
     vectors = (torch.randn(positions, width, generator=g) / math.sqrt(width)).requires_grad_()
     matrix = (torch.randn(width, width, generator=g) / math.sqrt(width)).requires_grad_()
@@ -65,7 +67,9 @@ def fitted_product(name: str, seed: int, positions: int, window: int, width: int
 
 
 def errors_of(product: Tensor, name: str, window: int) -> list[float]:
-    """Mean squared error of a product by distance: within the window, and in each further stretch as long."""
+    """Return the mean squared error of a product by distance: within the window, and in each further range of equal
+    size.
+    """
     lag = _lags(len(product))
     wrong = (product - FUNCTIONS[name](lag).to(product)).square()
     return [

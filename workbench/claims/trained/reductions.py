@@ -1,4 +1,4 @@
-"""From the rows of runs to the rows of a claim: each claim's statistic as a function of only stored rows.
+"""Functions that compute the statistic of a claim from the stored rows of runs.
 
 Every function takes the claim and the table of runs and returns rows for :mod:`workbench.claims.verdict_rule`. Its
 arguments are those of the claim. Runs of two cells are compared in pairs of one seed. A pair solves the trained lengths
@@ -65,11 +65,11 @@ class OneRun:
 
     @property
     def fitted(self) -> bool:
-        """Whether the run significantly solves its trained lengths."""
+        """Return whether the run significantly solves its trained lengths."""
         return self.rows["fitted"].label == "pass"
 
     def row(self, told: str) -> RunRow:
-        """The row of a quantity.
+        """Return the row of a quantity.
 
         Raises:
             ClaimError: if it has none.
@@ -79,7 +79,7 @@ class OneRun:
         return self.rows[told]
 
     def share(self, told: str) -> Share:
-        """A share or a skill, which can be resampled."""
+        """Return a share or a skill in a form that can be resampled."""
         row = self.row(told)
         value, strings = row.value or 0.0, 0 if row.low is None else row.n or 0
         raw = SKILL.sub(lambda found: found["bin"] or "accuracy at", told)
@@ -98,7 +98,7 @@ class OneRun:
         n: int | None = None,
         floor: float | None = None,
     ) -> Row:
-        """A row of a claim about this run."""
+        """Return a row of a claim about this run."""
         run, step = self.rows["fitted"].run, self.rows["fitted"].step
         return Row(quantity, item, value, low, high, None, n, run, step, self.seed, self.fitted, floor=floor)
 
@@ -113,7 +113,7 @@ Pair = tuple[OneRun, OneRun]
 
 
 def pairs_of(one: TrainedCell, other: TrainedCell, table: RunTable) -> list[Pair]:
-    """The runs of two cells that have the same seed."""
+    """Return the pairs of runs of two settings that have the same seed."""
     others = {run.seed: run for run in runs_of(other, table)}
     return [(run, others[run.seed]) for run in runs_of(one, table) if run.seed in others]
 
@@ -124,7 +124,7 @@ def entering_pairs(claim: Claim, found: Sequence[Pair]) -> list[Pair]:
 
 
 def rng_of(claim: Claim, *parts: object) -> np.random.Generator:
-    """A generator seeded by only the claim, so that the same rows give the same bytes."""
+    """Return a generator seeded only by the claim, so that the same rows give the same bytes."""
     return np.random.default_rng(seed_of("claim", claim.id, *parts))
 
 
@@ -154,7 +154,7 @@ def floor_of_share(row: RunRow) -> float | None:
 
 
 def about_several(quantity: str, item: str, found: OverSeeds, entered: int, planned: int) -> Row:
-    """A row about several runs."""
+    """Return a row about several runs."""
     return Row(
         quantity,
         item,
@@ -191,14 +191,16 @@ def values_where(claim: Claim, table: RunTable, where: str, least: float) -> lis
 
 
 def of_cells(claim: Claim, table: RunTable, of: Mapping[str, tuple[int, str]]) -> list[Row]:
-    """Quantities of single cells, of each run: name of the condition -> which cell, and its quantity with setting."""
+    """Return quantities of single settings for each run; ``of`` maps the name of a condition to the index of its
+    setting and to its quantity.
+    """
     return [
         as_it_is(run, told, name) for name, (index, told) in of.items() for run in runs_of(claim.cells[index], table)
     ]
 
 
 def best_heads(claim: Claim, table: RunTable, of: Mapping[str, Sequence[tuple[int, str]]]) -> list[Row]:
-    """The greatest score of a head at N on the strings of the task, of each run, with that head's interval.
+    """Return, for each run, the highest score of a head at N on sequences of the task, with that head's interval.
 
     ``of`` gives the cells of each condition, and which score to take from each.
     """
@@ -213,7 +215,7 @@ def best_heads(claim: Claim, table: RunTable, of: Mapping[str, Sequence[tuple[in
 
 
 def best_head(run: OneRun, score: str, strings: str) -> RunRow:
-    """The greatest score of a head at N.
+    """Return the highest score of a head at N.
 
     Args:
         run: it.
@@ -325,7 +327,7 @@ def _difference(
 def mean_of_pairs(
     claim: Claim, found: Sequence[Pair], quantity: str, told: str, item: str, rng: np.random.Generator
 ) -> Row:
-    """The mean difference of a share over the pairs that enter, or over all where none does."""
+    """Return the mean difference of a share over the pairs that count, or over all pairs if none does."""
     enter = entering_pairs(claim, found)
     shares = [(a.share(quantity), b.share(quantity)) for a, b in enter or found]
     cells = [(a.cell.name, b.cell.name) for a, b in enter or found]
@@ -334,7 +336,7 @@ def mean_of_pairs(
 
 
 def mean_difference(claim: Claim, table: RunTable, quantity: str, pairs: Sequence[Sequence[int]]) -> list[Row]:
-    """The mean of several differences of two cells each, all pairs of seeds together."""
+    """Return the mean over several differences between two settings, with all pairs of seeds together."""
     found = [pair for i, j in pairs for pair in pairs_of(claim.cells[i], claim.cells[j], table)]
     return [mean_of_pairs(claim, found, quantity, f"difference of {quantity}", "", rng_of(claim))]
 
@@ -436,7 +438,7 @@ def label_lead(claim: Claim, table: RunTable, quantity: str, inside: int, other:
 
 
 def area_under_curve(value: np.ndarray, label: np.ndarray) -> float:
-    """Area under the ROC curve: the share of pairs of a labelled and another value in order; ties count half."""
+    """Return the area under the ROC curve: share of labelled and other values in the right order; ties count half."""
     yes, no = value[label][:, None], value[~label][None, :]
     return float(((yes > no) + 0.5 * (yes == no)).mean())
 
@@ -548,13 +550,13 @@ class _Plateaus:
         self._error = np.array([_relative_error(row) for _, row in rows])
 
     def logs(self, chosen: np.ndarray) -> np.ndarray:
-        """``[cell, draw]`` log of the mean plateau over the runs ``chosen [draw, run]``."""
+        """Return the log of the mean plateau ``[cell, draw]`` over the runs ``chosen [draw, run]``."""
         of, mean = self._cells[chosen[0]], self._mean[chosen]
         found: np.ndarray = np.log([cell_means(mean, of == at) for at in range(max(self.place) + 1)])
         return found
 
     def drawn_logs(self) -> np.ndarray:
-        """``[cell, draw]`` log of the mean plateau over all runs, with the sequences of each run resampled."""
+        """Return the log of the mean plateau ``[cell, draw]`` over all runs, with resampled sequences in each run."""
         noise = self.rng.standard_normal((len(self._mean), RESAMPLES))
         drawn = self._mean[:, None] * np.exp(self._error[:, None] * noise)
         found: np.ndarray = np.log([drawn[self._cells == at].mean(0) for at in range(max(self.place) + 1)])
@@ -562,7 +564,8 @@ class _Plateaus:
 
 
 def needed_lengths(claim: Claim, table: RunTable, knobs: Sequence[float], lengths: Sequence[int]) -> list[Row]:
-    """log2 of the trained length at which the plateau, a line in log-log, reaches a common level, knob by knob.
+    """Return the increase of log2 N* from one setting of the task to the next harder one. N* is the trained length at
+    which the plateau, interpolated in log-log, reaches a common level.
 
     The level is half way, in logs, between the highest plateau at the longest and the lowest at the shortest length.
     """
@@ -600,7 +603,7 @@ def _crossing(x: np.ndarray, y: np.ndarray, level: float) -> np.ndarray:
 
 
 def bound_tau(claim: Claim, table: RunTable, quantity: str, target: str) -> list[Row]:
-    """Kendall's tau, over runs, of the plateau and a part of the bound; gamma enters as 1/gamma."""
+    """Return Kendall's tau, over runs, of the plateau and a part of the bound; gamma enters as 1/gamma."""
     label = f"{quantity}, {target}"
     runs = [run for cell in claim.cells for run in runs_of(cell, table)]
     if runs and not any(label in run.rows for run in runs):
@@ -625,7 +628,7 @@ def run_correlation(claim: Claim, table: RunTable, one: str, other: str) -> list
 
 
 def mean_by_weights(run: OneRun, quantity: str) -> float | None:
-    """Mean over heads of a quantity by the weights; None where it is undefined."""
+    """Return the mean of a quantity over heads with the given weights; None if it is undefined."""
     named = f"{quantity}, weights"
     found = [row.value for told, row in run.rows.items() if told.startswith(named) and row.value is not None]
     return float(np.mean(found)) if found else None

@@ -1,4 +1,4 @@
-"""Relations over the runs of several cells as rows of claims: slopes, and orders within tasks.
+"""Relations over the runs of several settings as rows of claims: slopes, and orders within tasks.
 
 As in :mod:`workbench.claims.trained.reductions` every function takes the claim and the table of runs. Intervals are
 from drawing seeds within cells.
@@ -101,7 +101,8 @@ def _share(run: OneRun, quantity: str, label: str) -> float:
 
 # ---- along cells ---------------------------------------------------------------------------------
 def falls_along_cells(claim: Claim, table: RunTable, quantities: Sequence[str]) -> list[Row]:
-    """Whether shares fall from the first cell to the last: their correlation with the index of the cell, and both ends.
+    """Return whether shares fall from the first setting to the last: their correlation with the index of the setting,
+    and first minus last.
 
     Each quantity has two rows: Spearman's correlation over runs, and the share of the first cell less that of the last,
     by seed.
@@ -130,7 +131,7 @@ def falls_along_cells(claim: Claim, table: RunTable, quantities: Sequence[str]) 
 
 
 def largest_factor(claim: Claim, table: RunTable, factors: Sequence[float], least: float) -> list[Row]:
-    """The largest of some multiples of N up to which accuracy is at least ``least``, of each run; 0 without one.
+    """Return, for each run, the largest of some multiples of N up to which accuracy is at least ``least``; otherwise 0.
 
     The interval: up to which it is shown to be, and up to which it is not shown to be less.
 
@@ -161,7 +162,7 @@ def _last_of_all(factors: Sequence[float], reached: Sequence[bool]) -> float:
 
 # ---- slopes --------------------------------------------------------------------------------------
 def slope_by_gate(claim: Claim, table: RunTable, gate: str, failure: Sequence[str]) -> list[Row]:
-    """Slope of log failure length on log 1/(1 - a) over the runs that fail somewhere, a the gate nearest to 1.
+    """Return the slope of log failure length on log 1/(1 - a) over the runs that fail; a is the gate nearest to 1.
 
     Args:
         claim, table: them.
@@ -179,7 +180,7 @@ def slope_by_gate(claim: Claim, table: RunTable, gate: str, failure: Sequence[st
 
 
 def keys_slopes(claim: Claim, table: RunTable, factors: Sequence[float], holds: str, least: float) -> list[Row]:
-    """Slope of log keys needed on log n, the mean over heads: of runs that fail less that of runs that hold.
+    """Return the slope of log keys needed on log n, averaged over heads: runs that fail minus runs that hold.
 
     Args:
         claim, table: them.
@@ -212,7 +213,7 @@ def _keys_slope(run: OneRun, factors: Sequence[float]) -> float | None:
 
 # ---- orders within tasks -------------------------------------------------------------------------
 def tau_within_tasks(claim: Claim, table: RunTable, one: str, other: str) -> list[Row]:
-    """Kendall's tau of two quantities over pairs of runs of the same task, all tasks pooled.
+    """Return Kendall's tau of two quantities over pairs of runs of the same task, with all tasks pooled.
 
     Only runs that solve the trained lengths enter.
     """

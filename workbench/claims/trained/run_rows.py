@@ -1,4 +1,4 @@
-"""The table of runs: the reduced measurements of each run of a trained claim; verdicts need nothing else.
+"""The table of runs: the reduced measurements of each run of a trained claim, from which verdicts are computed.
 
 Rows are keyed by the run's recipe and the request that measured it. The runs themselves may be gone.
 """
@@ -61,14 +61,14 @@ class RunRow:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The interval as (low, high); for a number without sampling, the number twice."""
+        """Return the interval as (low, high); for a number without sampling, the number twice."""
         if self.value is None:
             raise ClaimError(f"{self.quantity} of {self.cell}, seed {self.seed}, has no value")
         return (self.value if self.low is None else self.low, self.value if self.high is None else self.high)
 
     @property
     def full_name(self) -> str:
-        """The quantity with its setting, as the conditions of claims name it."""
+        """Return the quantity with its setting, as the conditions of claims name it."""
         return f"{self.quantity}, {self.setting}" if self.setting else self.quantity
 
 
@@ -109,7 +109,7 @@ class RunTable:
         self._rows.update({key: tuple(rows) for key, rows in new_rows.items()})
 
     def has(self, recipe: str, asked: str, versions: Iterable[int]) -> bool:
-        """Whether the request was measured on the run of a recipe, under one of these versions."""
+        """Return whether the request was measured on the run of a recipe, in one of these versions."""
         return any((recipe, asked, version) in self._rows for version in versions)
 
     def of(self, recipe: str) -> list[RunRow]:
@@ -143,7 +143,7 @@ def read_table(path: Path) -> RunTable:
 
 
 def take_in(path: Path, folder: Path) -> int:
-    """Add the rows of a table that was made elsewhere to a folder's; returns how many rows it has.
+    """Add the rows of a table from another machine to a folder; returns the number of rows.
 
     Raises:
         ClaimError: for a file that does not exist or is not a table of runs.

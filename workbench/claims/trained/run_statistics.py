@@ -1,4 +1,4 @@
-"""The statistics of a run that trained claims request: each function states its own name and version."""
+"""The registry of statistics of runs that trained claims request; each function states its own name and version."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _STATISTICS: Registry[Statistic] = Registry("statistic", ClaimError)
 
 
 def statistic(name: str, version: int) -> Callable[[RowFunction], RowFunction]:
-    """Register a function as the statistic of that name; it stays as it is.
+    """Register a function as the statistic of that name, and return it unchanged.
 
     Args:
         name: the name in requests of cells, and in the table of runs.
@@ -58,7 +58,7 @@ def statistic(name: str, version: int) -> Callable[[RowFunction], RowFunction]:
 
 @cache
 def statistics() -> Registry[Statistic]:
-    """All statistics by name. The first call imports the modules that define them, and torch with these."""
+    """Return all statistics by name. The first call imports the modules that define them, and torch."""
     for package in PACKAGES:
         for module in walk_packages(import_module(package).__path__, f"{package}."):
             import_module(module.name)
@@ -66,7 +66,7 @@ def statistics() -> Registry[Statistic]:
 
 
 def version_of(request: Request) -> int:
-    """The version of the statistic, or of the measurement of the workbench, that a request names."""
+    """Return the version of the statistic, or of the measurement, that a request names."""
     if request.name in statistics():
         return statistics().find(request.name).version
     from workbench.measure.registry import make_measurement
@@ -80,7 +80,7 @@ def valid_versions(request: Request) -> tuple[int, ...]:
 
 
 def measure(run: TrainedRun, request: Request, planned: PlannedRun) -> list[RunRow]:
-    """The rows that a request gives of a run. A statistic without a number gives one row that marks it as computed."""
+    """Return the rows of a run for a request. A statistic without a number gives one row that marks it as computed."""
     from workbench.claims.trained.standard_rows import standard_rows
 
     known = request.name in statistics()

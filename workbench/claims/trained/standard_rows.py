@@ -27,7 +27,7 @@ def standard_rows(
     inside: bool = True,
     settings: Mapping[str, Any] | None = None,
 ) -> StatisticRows:
-    """The rows of a measurement at the last step.
+    """Return the rows of a measurement at the last step.
 
     Args:
         name: the name of the measurement.

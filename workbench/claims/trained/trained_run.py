@@ -1,4 +1,4 @@
-"""A trained run as measurements for claims see it: its model, its task, and strings with what it answers to them."""
+"""A trained run as claims use it: its model, its task, and sequences with the model's answers."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class TrainedRun:
 
     @property
     def cfg(self) -> Architecture:
-        """The model's config."""
+        """Return the model's config."""
         found: Architecture = self.model.cfg
         return found
 
     @property
     def longest(self) -> int:
-        """N, the longest trained length."""
+        """Return N, the longest trained length."""
         return self.run.trained_length
 
     def with_parameters(self, parameters: Mapping[str, Any]) -> TrainedRun:
@@ -63,7 +63,7 @@ class TrainedRun:
         return replace(self, task=task)
 
     def strings(self, count: int, length: int, law: str, *purpose: object) -> Batch:
-        """Sequences of a test set at a length, the same ones for every run."""
+        """Return sequences of a test set at a length, the same ones for every run."""
         g = generator("claims", *purpose, law, length)
         return self.task.sample(count, length, g, law, window=self.longest)
 
@@ -72,7 +72,7 @@ class TrainedRun:
         return forward(self.model, batch, next_id_hooks(self.cfg))
 
     def right(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """``[string]`` whether the answer at the end is right, and whether every answer is."""
+        """Return whether the answer at the end is right ``[string]``, and whether every answer is."""
         with torch.no_grad():
             queries = right_queries(self, batch, self.answers(batch))[0]
         at_end = batch.mask[:, batch.index(batch.length)]

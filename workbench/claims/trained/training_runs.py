@@ -1,4 +1,5 @@
-"""Training the runs that claims lack and measuring them: many in each worker process, each run's rows kept at once.
+"""Training and measuring of the runs that claims lack; worker processes take many runs each, and the rows of a run are
+stored when it ends.
 
 A run that others start from stays in a folder next to the tables as long as any of them is missing, so that it is
 trained once.
@@ -61,7 +62,7 @@ class Pace:
         return seconds * self.taken / self.thought if self.thought else 0.0
 
     def add(self, taken: float, thought: float) -> None:
-        """Note a run that has ended."""
+        """Record the time of a run that has ended."""
         self.taken, self.thought = self.taken + taken, self.thought + thought
 
 
@@ -115,7 +116,7 @@ def missing_runs(planned: Sequence[PlannedRun], table: RunTable, folder: Path | 
 
 
 def is_whole(path: Path) -> bool:
-    """Whether a folder holds a run that was trained to its end."""
+    """Return whether a folder contains a run that was trained to its end."""
     if not (path / "run.json").exists():
         return False
     from workbench.runs.errors import RunError
@@ -183,7 +184,7 @@ def train_missing(
     tell: Callable[[str], None],
     staying: Collection[str] = (),
 ) -> list[str]:
-    """Train and measure runs; the table is written after each. Those that others begin from come first.
+    """Train and measure runs, those from which others start first; the table is written after each.
 
     Args:
         missing: the runs, in the order in which they begin.
@@ -234,12 +235,12 @@ def train_missing(
 
 
 def starts_of(missing: Iterable[PlannedRun]) -> set[str]:
-    """Recipes of the runs that some runs begin from."""
+    """Return the recipes of the runs from which some runs start."""
     return {run.start for run in missing if run.start}
 
 
 def remove_starts(folder: Path, needed: Collection[str], runs: Path | None) -> None:
-    """Remove the runs next to the tables that no missing run starts from any more."""
+    """Remove the stored runs from which no missing run starts any more."""
     home = path_below(folder, STARTS)
     for path in home.iterdir() if home.exists() else ():
         place = f"{STARTS}/{path.name}"

@@ -1,1 +1,1 @@
-"""Sweeps: their files, their cells, and the checks before training."""
+"""Sweeps: their YAML files, their cells (runs with one combination of settings), and the checks before training."""

@@ -14,17 +14,17 @@ FOLDER = Path(workbench.__file__).parent / "sweeps"
 
 
 def shipped_sweeps() -> Mapping[str, Path]:
-    """The files by name, sorted."""
+    """Return the files of the sweeps that come with LengthLens, sorted by name."""
     return {file.stem: file for file in sorted(FOLDER.glob("*.yaml"))}
 
 
 def about(file: Path) -> str:
-    """What a sweep is about: the first line of its file, a comment."""
+    """Return the description of a sweep: the first line of its file, a comment."""
     return file.read_text().partition("\n")[0].removeprefix("#").strip()
 
 
 def find_sweep(given: Path) -> Path:
-    """The file of a sweep: the one of that path, else the shipped one of that name.
+    """Return the file of a sweep: the file of that path, or else the shipped sweep of that name.
 
     Raises:
         UsageError: for a name that no file and no shipped sweep has, with near ones.

@@ -1,4 +1,4 @@
-"""The cells of a sweep: checked, looked for, trained in parallel, and measured."""
+"""Checks, training and measuring of the cells of a sweep."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PATIENCE_S = 60.0
 
 @dataclass(frozen=True)
 class TrainingJob:
-    """A cell to be trained: all that a worker process needs."""
+    """What a worker process needs to train a cell."""
 
     cell: SweepCell
     folder: str
@@ -47,7 +47,7 @@ class TrainingJob:
 
 
 def checked(file: Path, sweep: Sweep, root: Path) -> dict[str, RunConfig]:
-    """The config of every cell.
+    """Return the config of every cell.
 
     Raises:
         UsageError: with a line for each cell that cannot be built, whose task fails its check, or whose folder holds
@@ -100,7 +100,7 @@ def _problem(sentence: str, cells: Sequence[SweepCell], total: int) -> str:
 
 
 def config_of(cell: SweepCell) -> RunConfig:
-    """The run of a cell."""
+    """Return the config of the run of a cell."""
     from workbench.cli.run_config import build
 
     return build(cell.request)
@@ -124,7 +124,7 @@ def refuse_held(folder: Path, config: RunConfig) -> None:
 
 
 def refuse_measuring(request: MeasureRequest | None, config: RunConfig) -> None:
-    """Refuse what could not be measured once the run is trained.
+    """Refuse a measurement that would fail after training.
 
     Raises:
         MeasurementError: for a measurement or a setting that does not exist.
@@ -144,7 +144,7 @@ def refuse_measuring(request: MeasureRequest | None, config: RunConfig) -> None:
 
 
 def states_of(cells: Sequence[SweepCell], root: Path) -> tuple[dict[str, str], list[str]]:
-    """Whether each cell is done, begun, missing or damaged, and a sentence for each damaged one."""
+    """Return whether each cell is done, begun, missing or damaged, and a sentence for each damaged one."""
     states, problems = {}, []
     for cell in cells:
         folder = root / cell.name
@@ -209,7 +209,7 @@ def train(
     workers: int | None,
     limit: TimeLimit | None,
 ) -> tuple[list[str], list[str]]:
-    """Train the cells; a sentence for each that failed, and the names of those for which the time was up.
+    """Train the cells; returns a sentence for each cell that failed, and the names of the cells for which time ran out.
 
     Raises:
         Stopping: after Ctrl-C, with everything saved.
@@ -242,7 +242,7 @@ def train(
 
 
 def measure(request: MeasureRequest, limit: TimeLimit | None) -> list[str]:
-    """Measure the cells that have checkpoints; existing rows are kept. A sentence if anything went wrong.
+    """Measure the cells that have checkpoints; existing rows are kept. Returns a sentence if anything went wrong.
 
     Raises:
         NotFinished: if the time was up before that.

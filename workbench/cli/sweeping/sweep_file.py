@@ -1,4 +1,4 @@
-"""Reading a sweep: a YAML file that describes a grid of runs, as cells with a name and settings each."""
+"""Reading of a sweep: a YAML file that describes a grid of runs becomes cells with a name and settings each."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Sweep:
 
 
 def read_sweep(file: Path) -> Sweep:
-    """The sweep that a file describes.
+    """Return the sweep that a file describes.
 
     Raises:
         UsageError: for anything that cannot be read or does not exist; names the file and the key.

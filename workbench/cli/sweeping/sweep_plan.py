@@ -30,7 +30,7 @@ LOOKED_AT = 100
 
 @dataclass(frozen=True)
 class Known:
-    """What a run that is there has taken.
+    """Time, memory and disk space of an existing run.
 
     Attributes:
         cell: which it is.
@@ -49,7 +49,7 @@ class Known:
 
 @dataclass
 class SweepPlan:
-    """The work that is left, as far as it can be estimated.
+    """The remaining work of a sweep, as far as it can be estimated.
 
     Attributes:
         training: seconds of each run that is to be trained, lowest, middle and highest estimate; empty without times.
@@ -72,17 +72,19 @@ class SweepPlan:
     measured: int = 0
 
     def hours(self, part: Sequence[tuple[float, float, float]]) -> tuple[float, float, float]:
-        """CPU hours of a part: lowest, middle and highest estimate."""
+        """Return the CPU hours of a part: lowest, middle and highest estimate."""
         low, middle, high = (sum(one[at] for one in part) / 3600 for at in range(3))
         return low, middle, high
 
     def seconds_on(self, workers: int) -> float:
-        """Wall-clock seconds on so many workers, the longest runs first; measuring begins when training has ended."""
+        """Return the wall-clock seconds on a number of workers, with the longest runs first; measuring begins when
+        training has ended.
+        """
         return span((one[1] for one in self.training), workers) + span((one[1] for one in self.measuring), workers)
 
 
 def span(seconds: Iterable[float], workers: int) -> float:
-    """Until when so many workers are busy that take the longest piece of work first.
+    """Return when a number of workers has finished, if each takes the longest remaining piece of work first.
 
     Example:
 
@@ -102,7 +104,7 @@ def plan_sweep(
     root: Path,
     request: MeasureRequest | None,
 ) -> SweepPlan:
-    """What is left of a sweep.
+    """Return the plan of the remaining work of a sweep.
 
     Args:
         cells: those that count.
@@ -135,14 +137,14 @@ def plan_sweep(
 
 
 def checkpoints_of(config: RunConfig) -> set[int]:
-    """The steps at which a run has a checkpoint in the end."""
+    """Return the steps at which a finished run has checkpoints."""
 
     law = config.training
     return {*law.checkpoints.steps(law.steps)}
 
 
 def nearest_known(cell: SweepCell, known: Sequence[Known]) -> list[Known]:
-    """The runs that share the most settings with a cell, its seed aside."""
+    """Return the runs that share the most settings with a cell, apart from its seed."""
 
     def shared(one: Known) -> int:
         mine, other = cell.settings, one.cell.settings
@@ -170,7 +172,7 @@ def _timing(folder: Path) -> Timing | None:
 
 
 def bytes_below(folder: Path) -> int:
-    """Bytes of all files below a folder."""
+    """Return the bytes of all files below a folder."""
     sizes = (os.path.join(here, name) for here, _, names in os.walk(folder) for name in names)
     return sum(os.lstat(path).st_size for path in sizes)
 
@@ -194,7 +196,7 @@ def _wanted(steps: Any, due: set[int]) -> int:
 
 
 def cost_row(plan: SweepPlan, workers: int) -> dict[str, Any]:
-    """The plan by the keys of :data:`workbench.cli.output.table_kinds.COST`; None where nothing is known."""
+    """Return the plan with the keys of :data:`workbench.cli.output.table_kinds.COST`; None for unknown values."""
     row: dict[str, Any] = {
         "runs": plan.runs,
         "checkpoints": plan.checkpoints,
@@ -217,7 +219,7 @@ def cost_row(plan: SweepPlan, workers: int) -> dict[str, Any]:
 
 
 def told(plan: SweepPlan, workers: int) -> list[str]:
-    """The plan in lines."""
+    """Return the plan as lines of text."""
     if not plan.runs and not plan.checkpoints:
         return ["Nothing is left to be trained or measured."]
     rows = [("", "pieces", "CPU hours", f"on {workers:,} workers")]

@@ -1,4 +1,4 @@
-"""The selection bar: it selects the run, step, prefix length and head, and its two sliders steer every panel."""
+"""The selection bar: it selects the run, step, prefix length and head; its two sliders update every panel."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def bar(
     other: RunView | None = None,
     axis: LengthAxis = "times",
 ) -> list[Any]:
-    """Children of the selection bar.
+    """Return the children of the selection bar.
 
     Args:
         run: the run whose steps and lengths the sliders have.
@@ -228,7 +228,7 @@ def slider(
     text: Callable[[float], str],
     disabled: bool = False,
 ) -> dmc.Slider:
-    """A slider that stops only at given values; an arrow key moves it to the next value.
+    """Return a slider that stops only at given values; an arrow key moves it to the next value.
 
     Args:
         ident: the id of the component, whose ``value`` is a position on the axis.

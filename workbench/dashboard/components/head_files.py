@@ -1,4 +1,4 @@
-"""The styles and scripts in the head of every page, in the order in which they count.
+"""The styles and scripts in the head of every page, in the order in which the browser must load them.
 
 Dash would load every file of the folder in alphabetical order. The order matters: of two equally specific CSS rules the
 later one applies, and a script extends objects that an earlier script made.

@@ -1,4 +1,4 @@
-"""Icons, and the marks that verdicts have."""
+"""Icons, and the glyphs of verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The button that has a missing measurement made; what it sets off is in :mod:`workbench.dashboard.measure_now`."""
+"""The button that computes a missing measurement; :mod:`workbench.dashboard.measure_now` carries it out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The frame every page sits in: header, page area, help, and the stores they share."""
+"""The frame around every page: header, page area, help, and shared stores."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PanelPlace(TypedDict):
 
 
 class Here(TypedDict):
-    """The state of its page that a browser sends with a request."""
+    """What a browser sends with a request about the page that it shows."""
 
     run: Name
     waits: bool
@@ -96,7 +96,7 @@ def problems(sentences: Sequence[str], part: Reading | None = None, most: int = 
 
 
 def command(text: str) -> html.Div:
-    """A command with a copy button."""
+    """Return a command with a copy button."""
     return html.Div(
         [
             html.Code(text, tabIndex=0),  # it may scroll
@@ -113,7 +113,7 @@ def command(text: str) -> html.Div:
 
 
 def offline(roots: Sequence[Path]) -> html.Div:
-    """The message shown while the server does not answer; ``assets/js/offline.js`` shows and hides it."""
+    """Return the message shown while the server does not answer; ``assets/js/offline.js`` shows and hides it."""
     message = [
         html.Strong("The server does not answer."),
         " The page shows what it loaded last. It retries every two seconds and continues when the server answers. If "
@@ -124,7 +124,7 @@ def offline(roots: Sequence[Path]) -> html.Div:
 
 
 def layout(roots: Sequence[Path], *also: Any) -> dmc.MantineProvider:
-    """Everything that stays while pages change."""
+    """Return everything that stays while pages change."""
     return dmc.MantineProvider(
         [
             dcc.Store(id="place"),
@@ -208,7 +208,7 @@ class Linked(Protocol):
 
 
 def nav(pages: Sequence[Linked], shown: Linked, run: str | None) -> list[html.A]:
-    """Links to all pages; those about one run lead to ``run``. Without runs only the first page is listed.
+    """Return links to all pages; those about one run lead to ``run``. Without runs only the first page is listed.
 
     A link to a page with a selection bar keeps the selection (``data-carry``, see ``assets/js/keys.js``).
     """

@@ -1,4 +1,4 @@
-"""Prose of the Run page: sentences of :mod:`workbench.figures.text.run_sentences` as components."""
+"""The sentences of :mod:`workbench.figures.text.run_sentences` as components of the Run page."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def diagnosis(run: RunView, step: int) -> tuple[list[Any], bool]:
 
 
 def try_repair(run: RunView, step: int, named: Mapping[str, Any]) -> list[Any]:
-    """A link to the intervention that named the cause, on a sequence of that length.
+    """Return a link to the intervention that named the cause, on a sequence of the diagnosed length.
 
     Empty if the intervention has no equivalent on a single sequence.
     """
@@ -143,7 +143,7 @@ def try_repair(run: RunView, step: int, named: Mapping[str, Any]) -> list[Any]:
 
 
 def entries_said(run: RunView) -> str:
-    """The diagnosed cause and location at each checkpoint."""
+    """Return the diagnosed cause and location at each checkpoint, as text."""
     stretches = entries_over_training(run.frame)
     told = [f"{span_of_steps(first['step'], last['step'])}: {text}" for first, last, text in stretches]
     return f"Over training: {'; '.join(told)}."

@@ -23,7 +23,7 @@ _THEME = (
 
 
 def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
-    """One line per run."""
+    """Return the grid, with one line per run."""
     ends = {row["spanTimes"][1] for row in rows if "spanTimes" in row}
     high = f"{next(iter(ends))} \u00d7 N" if len(ends) == 1 else ""
     accuracy = f"Accuracy to {high}" if high else "Accuracy by length"
@@ -72,7 +72,7 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
             "cellRenderer": "DotPair",
             "width": 140,
             "headerTooltip": "Decodability at the longest length after the last block, on a scale from 0 to 1: "
-            "circle, task state (summary); diamond, position. Hover a cell for intervals and controls",
+            "circles are the task state (summary), diamonds the position. Hover a cell for intervals and controls",
         },
         {"field": "model", "headerName": "Model, seed", "cellRenderer": "ModelCell", "width": 134},
         {

@@ -1,4 +1,4 @@
-"""What the sliders show: stops, labels, accuracy behind them and verdicts below them; this module does not use Dash."""
+"""The parts of the sliders: stops, labels, the accuracy curve behind and the verdicts below; without Dash."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PLACES: dict[str, Callable[[float], float]] = {"step": u_step, "length": u_lengt
 
 
 def verdict_at(run: RunView, step: int) -> str:
-    """The verdict at a step, or ``not measured``."""
+    """Return the verdict at a step, or ``not measured``."""
     return run.brief.verdicts.get(step, NOT_MEASURED)
 
 
@@ -41,7 +41,7 @@ def marks(
     first: Iterable[float],
     text: Callable[[float], str],
 ) -> list[dict[str, Any]]:
-    """A slider's stops: the ``value``, its position on the axis, and a ``label`` where there is room for it.
+    """Return the stops of a slider: the ``value``, its position on the axis, and a ``label`` if there is room for it.
 
     Args:
         values: the values at which the slider stops, ascending.
@@ -134,7 +134,7 @@ def ribbons(run: RunView, other: RunView | None, low: float, high: float) -> dic
 
 
 def ribbon(run: RunView, low: float, high: float) -> str:
-    """The verdict at each checkpoint as a gradient with hard stops, at midpoints between checkpoints.
+    """Return the verdict at each checkpoint as a coloured band that changes at midpoints between checkpoints.
 
     A checkpoint without a verdict has a sunken stretch of its own, never the colour of its neighbours.
     """

@@ -51,7 +51,7 @@ def bar(
     stop: Stop,
     trained: tuple[int, int],
 ) -> html.Section:
-    """Both sliders.
+    """Return both sliders.
 
     Args:
         steps: every step that any run is measured at, or shares of training.
@@ -112,7 +112,7 @@ def _pace(steps: Sequence[StepStop]) -> dmc.SegmentedControl:
 
 
 def step_scale(steps: Sequence[StepStop], step: StepStop, last: tuple[int, int]) -> dict[str, Any]:
-    """The stops of the step slider, each with its position and its label."""
+    """Return the stops of the step slider, each with its position and its label."""
     numbers = _numbers(steps)
     many = f"{len(steps):,}"
     where = [
@@ -135,7 +135,7 @@ def _numbers(steps: Sequence[StepStop]) -> list[float]:
 
 
 def length_scale(stops: Sequence[Stop], stop: Stop, trained: tuple[int, int]) -> dict[str, Any]:
-    """The stops of the length slider, each with its position and its label."""
+    """Return the stops of the length slider, each with its position and its label."""
     if not stops:
         return {
             "values": [None],
@@ -175,7 +175,7 @@ def _where(stop: Stop, trained: tuple[int, int]) -> str:
 
 
 def beyond(length: int, trained: tuple[int, int]) -> str:
-    """How far a length lies past what the runs were trained on, in words: from the most to the least trained."""
+    """Return in words how far a length is beyond the trained lengths of the runs, as a range."""
     least, most = trained
     if length <= most:
         return "inside training" if length <= least else "inside training of some"
@@ -211,7 +211,7 @@ def _step_place(numbers: Sequence[float], value: float) -> float:
 
 
 def step_track(steps: Sequence[StepStop], step: StepStop) -> list[Any]:
-    """The step slider on its ground."""
+    """Return the step slider with its background."""
     numbers = _numbers(steps)
     texts = {number: one if isinstance(one, str) else short(number) for number, one in zip(numbers, steps, strict=True)}
     track = slider(
@@ -228,7 +228,7 @@ def step_track(steps: Sequence[StepStop], step: StepStop) -> list[Any]:
 
 
 def length_track(stops: Sequence[Stop], stop: Stop, trained: tuple[int, int]) -> list[Any]:
-    """The length slider on its ground: the lengths that every run was trained on are washed."""
+    """Return the length slider with its background, where the lengths that every run was trained on are tinted."""
     listed = list(stops) or [1]
     relative = isinstance(listed[0], str)
     numbers = [float(one[:-1]) if isinstance(one, str) else float(one or 1) for one in listed]

@@ -1,4 +1,4 @@
-"""Words of the pages as they are meant here: each defined once, explained where it stands, listed in the glossary."""
+"""Definitions of the technical terms of the pages, for tooltips and the Glossary."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ JARGON = ("matched", "challenge", "tie set", "refit", "transfer", "band")
 
 
 def anchor(term: str) -> str:
-    """The anchor of a term on the Glossary page."""
+    """Return the anchor of a term on the Glossary page."""
     return f"term-{term.replace(' ', '-')}"
 
 

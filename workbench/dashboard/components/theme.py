@@ -1,4 +1,4 @@
-"""The look in code: Mantine's theme, the page around the app, and the tokens as CSS."""
+"""The theme: Mantine's settings, the HTML around the app, and the design tokens as CSS."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def verdict_css() -> str:
 
 
 def index_string() -> str:
-    """The HTML around the app: language, fonts preloaded, tokens, the theme set before the first paint."""
+    """Return the HTML around the app: language, preloaded fonts, tokens, and the theme set before the first paint."""
     return f"""<!DOCTYPE html>
 <html lang="en">
   <head>

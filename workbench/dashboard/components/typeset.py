@@ -1,4 +1,4 @@
-"""Formulas of quantities, set in HTML: single letters lean, as variables do, longer names stand.
+"""Formulas of quantities as HTML: single letters in italics, longer names upright.
 
 The notation is that of :class:`workbench.measure.measurement.Quantity`: ``p_{(j)}`` and ``x^{2}`` for what stands below
 and above the line.
@@ -26,7 +26,7 @@ _UPRIGHT = "ΣΔ∏"
 
 
 def typeset(text: str) -> list[Any]:
-    """A formula as HTML: variables in italics, indices below and powers above the line."""
+    """Return a formula as HTML: variables in italics, indices below and powers above the line."""
     return list(_typeset(text))
 
 

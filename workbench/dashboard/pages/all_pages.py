@@ -1,4 +1,4 @@
-"""Every page, in the order of the navigation. A new one is a module here and an entry below."""
+"""The list of all pages, in the order of the navigation. To add a page, write a module here and an entry below."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ PAGES: tuple[Page, ...] = tuple(
 
 
 def page_at(path: str) -> Page | None:
-    """The page at an address, or None."""
+    """Return the page at an address, or None if there is no such page."""
     return next((page for page in PAGES if page.path == path), None)

@@ -1,4 +1,4 @@
-"""What a page is; :mod:`workbench.dashboard.pages.all_pages` lists the pages.
+"""The classes of pages; :mod:`workbench.dashboard.pages.all_pages` lists the pages.
 
 A page with a selection bar is a :class:`workbench.dashboard.pages.cursor_page.CursorPage`; every other one is a
 :class:`FreePage`. The frame (header, navigation, link, notices) uses only this interface.
@@ -21,9 +21,7 @@ CURSOR_KEYS = ("run", "step", "len", "layer", "head", "view", "sample", "axis")
 
 @runtime_checkable
 class Exported(Protocol):
-    """A panel whose data can be downloaded under its id; :mod:`workbench.dashboard.downloads` distinguishes the
-    kinds.
-    """
+    """A panel whose data can be downloaded under the id of the panel."""
 
     @property
     def id(self) -> str: ...
@@ -56,7 +54,7 @@ class Visit:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A page's answer to a visit.
+    """What a page returns for a request: content, title, and the run that it shows.
 
     Attributes:
         content: everything below the header.
@@ -98,7 +96,7 @@ class Page:
     needs_run: bool = False
 
     def draw(self, context: Context, visit: Visit) -> Drawn:
-        """The page that a visit requests; raises :class:`Astray` if it cannot be shown at all."""
+        """Return the page for a request; raises :class:`Astray` if the page cannot be shown at all."""
         raise NotImplementedError(self.path)
 
 
@@ -115,7 +113,7 @@ def unknown(asked: Mapping[str, str], known: Collection[str], page: str) -> list
 
 @dataclass(frozen=True, kw_only=True)
 class FreePage(Page):
-    """A page that arranges everything below the header by itself.
+    """A page without a selection bar, which arranges everything below the header by itself.
 
     Attributes:
         layout: its answer to a visit; may raise :class:`Astray`.
@@ -126,6 +124,6 @@ class FreePage(Page):
     keys: Sequence[str] = ()
 
     def draw(self, context: Context, visit: Visit) -> Drawn:
-        """The page that a visit requests; the notices of a visit that was redirected are shown already."""
+        """Return the page for a request, with the notices of a redirected request above it."""
         said = unknown(visit.asked, self.keys, self.name) if visit.path == self.path else []
         return self.layout(context, replace(visit, notices=[*visit.notices, *said]))

@@ -40,7 +40,7 @@ PANEL = ComputedPanel(
 
 
 def note(run: RunView, asked: SequenceQuestion, found: SequenceReading) -> list[Any]:
-    """One sentence on the query that is looked at."""
+    """Return one sentence about the selected query."""
     query = query_index(found, asked.prefix)
     at = asked_for("prefix", prefix_of(found, query), "Query at prefix ", ". ")
     answer = found.clean.correct[query]
@@ -52,7 +52,7 @@ BOARD = sequence_board.SequenceBoard("seq-board", (PANEL,), note)
 
 
 def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
-    """What is below the selection bar: a sentence on the head, tables on the left, the sequence on the right."""
+    """Return what is below the selection bar: a sentence on the head, tables on the left, the sequence on the right."""
     beside = head_tables.shells(run, cursor, extras) if run.n_heads else head_tables.scan_shells(run)
     has_weights = not run.run.weightless
     panels = [
@@ -87,14 +87,14 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
 
 
 def meta(run: RunView, cursor: Cursor) -> list[Any]:
-    """Which checkpoint this is: run, index among all checkpoints, hash, and the model."""
+    """Return the description of the checkpoint: run, index among all checkpoints, hash, and model."""
     place = f"checkpoint {run.steps.index(cursor.step) + 1} of {len(run.steps)}" if cursor.step in run.steps else ""
     parts = [place, sha256_text(run, cursor.step)]
     return [html.Span(run.name, className="mono"), *(f" \u00b7 {part}" for part in parts if part)]
 
 
 def sha256_text(run: RunView, step: int) -> str:
-    """The checkpoint's hash, shortened; empty where it cannot be read."""
+    """Return the shortened hash of the checkpoint; "" if it cannot be read."""
     try:
         text = str(run.run.meta(step)["sha256"])
     except (KeyError, ValueError, OSError):
@@ -103,7 +103,7 @@ def sha256_text(run: RunView, step: int) -> str:
 
 
 def headline(run: RunView, cursor: Cursor) -> tuple[Any, Any]:
-    """The sentence on the head and the numbers behind it."""
+    """Return the sentence on the head, with its numbers."""
     if not run.n_heads:
         return ["This model has no attention heads."], [
             "Below: how far back its scan reaches, and what probes read of one sequence. Try it shows its answers."
@@ -125,7 +125,7 @@ def headline(run: RunView, cursor: Cursor) -> tuple[Any, Any]:
 
 
 def check(context: Context, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
-    """Extras that the page can follow; a quantity that this run does not have becomes a notice."""
+    """Return the valid extras of a link; a quantity that this run does not have is replaced, with a notice."""
     good, notices = check_extras(context, run, extras)
     asked = good.get("q", "")
     known = {quantity for _, quantity in run.brief.quantities}

@@ -47,7 +47,7 @@ _DIFFERENCE = (
 
 
 def seeds_of(run: RunView, at: PanelCursor) -> list[RunView]:
-    """All runs that differ from a run in nothing but their seeds, itself included."""
+    """Return all runs that differ from a run only in their seeds, with the run itself."""
     return seeds_like(at.store, run) if at.store is not None else [run]
 
 
@@ -192,7 +192,8 @@ COMPARED = {"prefixes": PANELS, "items": IN_CONTEXT}
 
 
 def check(context: Context, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
-    """B is the run that the link names, or else the most informative one (:func:`likeliest`).
+    """Return the valid extras of a link. B is the run that the link names, or else the most informative one
+    (:func:`likeliest`).
 
     If the link chooses configurations, the page shows them, and B only if the link names it.
     """
@@ -220,7 +221,7 @@ OPPOSITE = {SCALE_ROBUST: LENGTH_COUPLED, LENGTH_COUPLED: SCALE_ROBUST}
 
 
 def likeliest(run: RunView, others: Sequence[RunView]) -> RunView:
-    """The run that a run is compared with unless a link names another.
+    """Return the run with which a run is compared, if the link names no other run.
 
     The first choice is the same configuration with another seed. The next is a run of the same task with the opposite
     verdict, each at its last checkpoint. Then follow any run of the same task, any other run, and the run itself. A
@@ -235,7 +236,9 @@ def likeliest(run: RunView, others: Sequence[RunView]) -> RunView:
 
 
 def pick(extras: Mapping[str, str]) -> html.Div:
-    """The bar's first cell: swap the runs, show all seeds of both, or their configurations with others."""
+    """Return the first cell of the selection row: buttons that swap the runs, show all seeds, or compare
+    configurations.
+    """
     if extras.get("configs"):
         return compare_many.pick(extras)
     pressed = {"data-seeds": "1", "aria-pressed": "true" if extras.get("seeds") == "1" else "false"}
@@ -251,7 +254,7 @@ def pick(extras: Mapping[str, str]) -> html.Div:
 
 
 def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
-    """Three equal columns, each headed by its run; then a row per kind of evidence."""
+    """Return three equal columns (A, B and their difference), with a row of panels for each kind of evidence."""
     at = PanelCursor.asked(context.store, run, cursor, extras)
     if at.configurations:
         return compare_many.content(context, at)
@@ -292,7 +295,7 @@ def _head(side: str, what: Any, seeds: bool = False) -> html.Div:
 
 
 def heads_of(at: PanelCursor, seeds: bool) -> tuple[Any, ...]:
-    """Chip and sentence of A and of B, and what distinguishes the two."""
+    """Return the verdicts and sentences of A and B, and the settings in which they differ."""
     parts: list[Any] = []
     for side in (at, at.beside):
         verdict = verdict_at(side.run, side.cursor.step)
@@ -308,7 +311,7 @@ def heads_of(at: PanelCursor, seeds: bool) -> tuple[Any, ...]:
 
 
 def other_step(at: PanelCursor, beside: PanelCursor) -> str:
-    """Why B is looked at at another step than A."""
+    """Return why the page shows B at another step than A; "" if it does not."""
     (mine, end), (step, end_b) = ((view.cursor.step, default_step(view.run)) for view in (at, beside))
     if mine == end:
         return f" The last checkpoints are compared: A at step {whole(mine)}, B at step {whole(step)}."

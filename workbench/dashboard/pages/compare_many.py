@@ -52,15 +52,15 @@ SHOWN_IN = {
     "position": ("decodability", "b", "Position", "Decodability by a probe that is refitted at each length"),
 }
 _ABOUT = (
-    ", a line per configuration: the median of its seeds, with a band from the lowest to the highest. Of a single seed "
-    f"the band is its {LEVEL_TEXT} interval."
+    ", a line per configuration: the median of its seeds, with a band from the lowest to the highest. For a single "
+    "seed the band is its {LEVEL_TEXT} interval."
 )
 MOST_SETTINGS = 3
 """Settings that distinguish a configuration from the others."""
 
 
 def rows_of(at: PanelCursor, shown: str) -> Frame:
-    """One quantity's rows of all seeds of the configurations, kept of each: few of all the rows that a run has."""
+    """Return the rows of one quantity for all seeds of the configurations."""
     runs = [run for one in at.configurations for run in one.runs]
     frames = [run.memo(("compared", shown), partial(_picked, run, shown)) for run in runs]
     return Frame.concat([frame for frame in frames if len(frame)] or frames[:1])
@@ -100,7 +100,7 @@ PANELS = tuple(_panel(shown) for shown in SHOWN_IN)
 
 
 def shares(extras: Mapping[str, str]) -> html.Button:
-    """What checkpoints are paired by."""
+    """Return how checkpoints are paired: by equal shares of training, or by equal steps."""
     return html.Button(
         "share",
         className="unit",
@@ -116,7 +116,7 @@ def shares(extras: Mapping[str, str]) -> html.Button:
 
 
 def pick(extras: Mapping[str, str]) -> html.Div:
-    """The bar's first cell: back to two runs."""
+    """Return the first cell of the selection row: a button back to two runs."""
     back = html.Button("Two runs", className="button", type="button", **{"data-configs": ""})
     caption = [html.Span("Steps paired by", className="caption"), shares(extras)]
     return html.Div(
@@ -125,7 +125,7 @@ def pick(extras: Mapping[str, str]) -> html.Div:
 
 
 def content(context: Context, at: PanelCursor) -> list[Any]:
-    """The menu of configurations, their values at the selection, and a row of panels per kind of evidence."""
+    """Return the menu of configurations, their values at the selection, and a row of panels per kind of evidence."""
     specs: dict[str, Any] = {}
     for one in at.configurations:
         specs |= one.runs[0].specs
@@ -155,12 +155,12 @@ def _select(context: Context, at: PanelCursor) -> html.Div:
         nothingFoundMessage="No configuration of that name",
         hidePickedOptions=True,
     )
-    said = f"Configurations, up to {MOST_CONFIGURATIONS}; the first one's steps and lengths are the sliders\u2019"
+    said = f"Choose up to {MOST_CONFIGURATIONS} configurations; the sliders take their steps and lengths from the first"
     return html.Div([html.Label(said, htmlFor="many-select", className="caption"), many], className="many-select")
 
 
 def at_cursor(at: PanelCursor) -> html.Table:
-    """What each configuration is, and its accuracies at the selected step and length."""
+    """Return a table of the configurations, with their accuracies at the selected step and length."""
     values = {quantity: _values(at, quantity) for quantity in ("accuracy", "challenge")}
     times = multiple(at.cursor.length / at.run.trained)
     where = f"at {times} \u00d7 N" if at.axis == "times" else f"at length {whole(at.cursor.length)}"
@@ -193,7 +193,7 @@ def at_cursor(at: PanelCursor) -> html.Table:
         ]
         lines.append(html.Tr(cells))
     caption = html.Caption(
-        f"Accuracies: the median of the seeds and their range; of one seed, its {LEVEL_TEXT} interval."
+        f"Accuracies: the median of the seeds and their range; for a single seed, its {LEVEL_TEXT} interval."
     )
     return html.Table([caption, html.Thead(html.Tr(heads)), html.Tbody(lines)])
 
@@ -248,7 +248,7 @@ def _values(at: PanelCursor, shown: str) -> dict[str, str]:
 
 
 def connect(app: Dash, context: Context) -> None:
-    """Register what the browser does with the select, and the table's callback."""
+    """Register the callback of the table and the script of the select box."""
     browser(app, "openConfigurations", Input("many-select", "value"), prevent_initial_call=True)
 
     @app.callback(

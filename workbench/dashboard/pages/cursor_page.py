@@ -1,4 +1,4 @@
-"""Pages about one run at one selection: the bar, its stores, its link, and the callbacks that keep them in step.
+"""Pages about one run at one selection: the bar, its stores, its link, and the callbacks that synchronize them.
 
 The selection (:class:`~workbench.dashboard.state.cursor.Cursor`) is a step, a prefix length, and a layer and head.
 
@@ -61,7 +61,7 @@ class Extras(TypedDict, total=False):
 
 @exact
 class Late(TypedDict):
-    """The selection, for panels that are not on screen yet."""
+    """The selection as sent to panels that are not on the screen yet."""
 
     step: Whole
     length: Whole
@@ -69,7 +69,7 @@ class Late(TypedDict):
 
 
 class Link(TypedDict):
-    """The canonical link of a view."""
+    """The address of a view in its canonical form."""
 
     path: Name
     run: Name
@@ -99,7 +99,7 @@ SCENTS = {"step": ("length", scent_over_steps), "length": ("step", scent_over_le
 
 
 def accept_all(_: Context, __: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
-    """Takes every extra as the link gives it."""
+    """Return every extra as the link gives it."""
     return dict(extras), []
 
 
@@ -123,7 +123,7 @@ class CursorPage(Page):
     needs_run: bool = True
 
     def draw(self, context: Context, visit: Visit) -> Drawn:
-        """Bar, notices and content at the selection that the link gives."""
+        """Return bar, notices and content at the selection that the link gives."""
         run = self._run(context, visit)
         cursor, notices = resolve(visit.search, run)
         asked = {key: visit.asked.get(key, default) for key, default in self.extras.items()}
@@ -333,7 +333,7 @@ def run_version(context: Context, name: str, known: str, known_log: str) -> tupl
 
 
 def followed(cursor: Cursor, run: RunLike, scale: Mapping[str, Any] | None) -> Cursor:
-    """The selection after a run has grown: if the last checkpoint was selected, the new last one is.
+    """Return the selection after a run has new results: if the last checkpoint was selected, the new last one is.
 
     The longest length is treated in the same way while no length was measured. Any other selection stays.
 

@@ -1,4 +1,4 @@
-"""The Glossary page: every quantity as its measurement declares it, read from the specs stored with the rows."""
+"""The Glossary page: the definition of every quantity, read from the specs stored with the rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from workbench.table.wording import quantity_label
 
 
 def layout(context: Context, visit: Visit) -> Drawn:
-    """An index on the left; on the right a section per measurement, and one for the verdicts."""
+    """Return the page: an index on the left; on the right the verdicts, and a section for each measurement."""
     specs = context.store.specs
     runs = context.store.runs().values()
     run_counts = Counter(pair for run in runs for pair in run.brief.quantities)
@@ -115,7 +115,7 @@ def _telling(run: RunView) -> tuple[bool, int]:
 
 
 def curves(run: RunView | None) -> dict[tuple[str, str], tuple[str, str]]:
-    """(measurement, quantity) -> a small picture of it over prefix length, or else over training, and what it is of."""
+    """Return a small picture of each quantity over prefix length, or over training if it has no length."""
     return {} if run is None else run.memo("glossary", lambda: dict(_curves(run)))
 
 
@@ -237,12 +237,12 @@ def _nothing(context: Context) -> html.Div:
 
 
 def slug(name: str) -> str:
-    """A measurement's name as an anchor."""
+    """Return the name of a measurement as an anchor."""
     return name.replace(".", "-")
 
 
 def connect(app: Dash, context: Context) -> None:
-    """The page has no callbacks."""
+    """Register nothing, because the page has no callbacks."""
 
 
 PAGE = FreePage(path="/glossary", name="Glossary", layout=layout, connect=connect, keys=("quantity",))

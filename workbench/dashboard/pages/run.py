@@ -1,4 +1,4 @@
-"""The Run page: three kinds of evidence by three axes, all at one selected step and length."""
+"""The Run page: three kinds of evidence over step, length and layer, at one selected step and length."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ WHY_BARE = f"{WHY_DRAWN} bare"
 
 
 def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
-    """What is below the selection bar, first without plots: each panel then fills itself."""
+    """Return what is below the selection bar, without plots at first: each panel then loads its own figure."""
     return [
         html.Div(
             [
@@ -99,7 +99,7 @@ def _below(run: RunView, extras: Mapping[str, str]) -> list[Any]:
 
 
 def save_button(run: RunView) -> html.Button:
-    """The run as one file for a colleague (assets/js/export.js); a run without rows has nothing to hand over."""
+    """Return the button that saves the run as one file (assets/js/export.js); empty for a run without rows."""
     return html.Button(
         [icon("nodata"), "Save as one file"],
         type="button",
@@ -111,7 +111,7 @@ def save_button(run: RunView) -> html.Button:
 
 
 def ledger_table(found: Ledger) -> list[Any]:
-    """The clauses of the evidence, each a button that marks its panel (assets/js/plot_lines.js)."""
+    """Return the table of evidence, in which each sentence is a button that marks its panel."""
     if not found.rows:
         return []
     heads = [html.Th(name, scope="col", className="right" if name in NUMBERS else "") for name in HEADS]
@@ -125,13 +125,14 @@ def ledger_table(found: Ledger) -> list[Any]:
 
 
 def evidence(run: RunView) -> list[Any]:
-    """The matrix and its legend."""
+    """Return the nine panels of evidence and their legend."""
     return [matrix(run), legend()]
 
 
 def unmeasured(run: RunView) -> html.Div:
-    """One message in place of nine empty panels: which results exist, which are missing, and the command that makes
-    them."""
+    """Return one message in place of nine empty panels: which results exist, which are missing, and the command that
+    computes them.
+    """
     return html.Div(
         [
             html.P([icon("rows"), html.Strong("Not measured yet")], className="head"),
@@ -155,12 +156,12 @@ def unmeasured(run: RunView) -> html.Div:
 
 
 def counted(run: RunView) -> str:
-    """How many checkpoints a run has, in words."""
+    """Return the number of checkpoints of a run, in words."""
     return f"{len(run.steps):,} checkpoint{'' if len(run.steps) == 1 else 's'}"
 
 
 def matrix(run: RunView) -> html.Div:
-    """The 3 x 3 panels with their rail and column heads."""
+    """Return the 3 x 3 panels with their row and column titles."""
     notes = {"training": ["at-length"], "length": ["at-step"], "cursor": ["at-step-2", "at-length-2"]}
     heads = []
     for column, title in COLUMNS.items():
@@ -177,7 +178,7 @@ def matrix(run: RunView) -> html.Div:
 
 
 def in_context(run: RunView) -> html.Div:
-    """The panels over items, of a model that was evaluated in a prompt."""
+    """Return the panels over the number of items, for a model that was evaluated in a prompt."""
     rows = []
     for row, (name, question, kind) in IN_CONTEXT_ROWS.items():
         rail = [html.H2(name), html.P(question, className="soft"), html.P(id=RAILS[row])]
@@ -187,7 +188,7 @@ def in_context(run: RunView) -> html.Div:
 
 
 def in_context_deeper(run: RunView) -> list[html.Div]:
-    """Which heads decide and what layers contain, if a prompted model was evaluated for that."""
+    """Return the panels on heads and layers of a model that was evaluated in a prompt; empty if not measured."""
     if run.measured.isdisjoint(panel.measurement for panel in IN_CONTEXT_DEEPER):
         return []
     rows = []
@@ -200,7 +201,7 @@ def in_context_deeper(run: RunView) -> list[html.Div]:
 
 
 def why_row(run: RunView) -> html.Div:
-    """The row *Why*: a line with the command that diagnoses the run, until there are interventions to show."""
+    """Return the row *Why*; until there is a diagnosis, a line with the command that computes it."""
     name, question = WHY_ROW["why"]
     rail = [html.H2(name), html.P(question, className="soft"), html.Div(id="rail-diagnosis"), panel_frame.how("why")]
     row = panel_frame.matrix_row(rail, WHY, run.specs, "two")
@@ -208,7 +209,7 @@ def why_row(run: RunView) -> html.Div:
 
 
 def deeper(run: RunView) -> list[html.Div]:
-    """A row of two panels for each further evaluation of this run."""
+    """Return a row of two panels for each further evaluation of this run."""
     rows = []
     for row, (name, question) in DEEPER_ROWS.items():
         shown = DEEPER_GROUPS[row]
@@ -220,17 +221,17 @@ def deeper(run: RunView) -> list[html.Div]:
 
 
 def circuit(run: RunView, extras: Mapping[str, str]) -> list[html.Div]:
-    """Who reads whom; nothing for a model without heads."""
+    """Return the circuit graph (which component reads which); empty for a model without heads."""
     return [circuit_row.row(run, extras)] if run.n_heads else []
 
 
 def all_heads(run: RunView) -> list[html.Div]:
-    """Every head on one sequence; nothing for a model without heads."""
+    """Return the row with the attention of every head on one sequence; empty for a model without heads."""
     return [head_maps_panel.row(run)] if run.n_heads else []
 
 
 def more(run: RunView, extras: Mapping[str, str]) -> html.Div:
-    """Two panels of any quantity that the table has of this run."""
+    """Return two panels for any quantity in the table of this run."""
     data = []
     for measurement in sorted(run.measured):
         names = sorted(quantity for owner, quantity in run.brief.quantities if owner == measurement)
@@ -257,8 +258,7 @@ def more(run: RunView, extras: Mapping[str, str]) -> html.Div:
 
 
 def check(_: Context, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
-    """What a link names in addition to the selection, if the run has it: a quantity, a connection of the circuit
-    graph."""
+    """Return the valid extras of a link: a quantity, or a connection of the circuit graph, that the run has."""
     quantity, notices = _quantity(run, extras.get("quantity", ""))
     connection, more_notices = circuit_row.check(run, extras.get("connection", ""))
     return {"quantity": quantity, "connection": connection}, [*notices, *more_notices]
@@ -281,7 +281,7 @@ def _quantity(run: RunView, asked: str) -> tuple[str, list[Notice]]:
 
 
 def training(run: RunView) -> html.Div:
-    """How training went, and goes: the one row that needs no measurement."""
+    """Return the row on training (loss and accuracies in the log), which needs no measurement."""
     rail = [
         html.H2("Training"),
         html.P("Did it learn?", className="soft"),
@@ -311,7 +311,7 @@ SECTIONS: Mapping[str, Section] = {
 
 
 def legend() -> html.P:
-    """What the line styles mean, once for the page."""
+    """Return the meaning of the line styles, once for the page."""
     keys = [html.Span([html.I(className=f"key {style}"), *explained(said)]) for style, said in LEGEND]
     return html.P([*keys, html.Span(BANDS)], className="legend")
 

@@ -1,4 +1,4 @@
-"""The Runs page: the question, the three answers as filters, and every run with its evidence."""
+"""The Runs page: three verdicts as filters, and every run with its evidence."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ CHIPS = tuple(label for label in WORDS if label not in CARDS)
 
 
 def layout(context: Context, visit: Visit) -> Drawn:
-    """Everything below the header; a visit that led astray lands here with its notices."""
+    """Return everything below the header, with the notices of redirected requests."""
     runs, roots = context.store.together(), context.store.roots
     rows = [summary(context, run) for run in runs.values()]
     filters, stale = read_filters(visit.search if visit.path == "/" else "")
@@ -104,7 +104,7 @@ def layout(context: Context, visit: Visit) -> Drawn:
 
 
 def runs_link(filters: Filters) -> dict[str, str]:
-    """The canonical link of the page under these filters, and whose it is."""
+    """Return the canonical link of the page under these filters, with the page to which it belongs."""
     return {"path": "/", "run": "", "href": write_filters(filters)}
 
 
@@ -137,7 +137,7 @@ def _question(context: Context) -> html.Div:
 
 
 def tour_button() -> html.Button:
-    """Seven stops along one run (assets/js/tour.js); the run is looked for when it is pressed."""
+    """Return the button that starts a tour of seven stops along one run (assets/js/tour.js)."""
     said = "Seven stops along a run that fails past its training length, with its own numbers"
     return html.Button(
         [icon("play"), "Guided tour"], type="button", className="button tour-offer", title=said, **{"data-tour": "1"}
@@ -145,7 +145,7 @@ def tour_button() -> html.Button:
 
 
 def cards(rows: Sequence[dict[str, Any]], filters: Filters, live: bool = True) -> list[Any]:
-    """The three verdicts as buttons (``live``) or pictures: count, name, one line, and the curve that stands for it."""
+    """Return the three verdicts as buttons (``live``) or pictures: count, name, one line, and a typical curve."""
     counts = Counter(row["verdict"] for row in rows)
     children: list[Any] = []
     for verdict, line in CARDS.items():
@@ -179,7 +179,7 @@ def _still(parts: Sequence[Any]) -> html.Div:
 
 
 def chips(rows: Sequence[dict[str, Any]], filters: Filters) -> list[Any]:
-    """The other verdicts, as filters, where there are any."""
+    """Return the other verdicts as filters; empty if no run has them."""
     counts = Counter(row["verdict"] for row in rows)
     return [
         html.Button(
@@ -194,14 +194,14 @@ def chips(rows: Sequence[dict[str, Any]], filters: Filters) -> list[Any]:
 
 
 def settings_here(context: Context) -> Mapping[str, Sequence[str]]:
-    """Every configuration axis along which the runs here differ -> the texts of its values."""
+    """Return the settings in which the runs differ, each with the texts of its values."""
     return {axis: list(values) for axis, values in choices_of(context.store).values.items()}
 
 
 def toolbar(
     rows: Sequence[dict[str, Any]], filters: Filters, settings: Mapping[str, Sequence[str]] | None = None
 ) -> list[Any]:
-    """Filter by text, task, positions, any other setting, and tags and hard inputs where any run has them."""
+    """Return the filters: text, task, positions, any other setting, tags and hard inputs."""
     tied = any("ties" in row for row in rows)
     tags = sorted({tag for row in rows for tag in row["tags"]})
     return [
@@ -271,7 +271,7 @@ def _settings(filters: Filters, settings: Mapping[str, Sequence[str]]) -> dmc.Mu
 
 
 def having(context: Context, where: Sequence[tuple[str, str]]) -> set[str]:
-    """The runs that have the given settings."""
+    """Return the runs that have the given settings."""
     choices = choices_of(context.store)
     required: dict[str, list[Any]] = {}
     for axis, text in where:
@@ -300,7 +300,7 @@ def _select(ident: str, name: str, values: Sequence[str], chosen: str) -> dmc.Se
 
 
 def empty(roots: Sequence[Path]) -> html.Div:
-    """No runs yet: the commands that change that."""
+    """Return the message for a folder without runs, with the commands that create runs."""
     folder = display_path(roots[0]) if roots else "checkpoints"
     task_command = typed(f"{folder}/majority-s0")
     return html.Div(
@@ -339,7 +339,7 @@ def empty(roots: Sequence[Path]) -> html.Div:
 
 
 def footer() -> html.P:
-    """The thresholds behind the verdicts."""
+    """Return the thresholds of the verdicts, in words."""
     return html.P(
         "Verdicts depend only on behaviour. A model solves the trained lengths if the lower limit of its skill is at "
         f"least {FITTED:g} at {FITTED_AT_TEXT}, where N is the longest trained length. It is scale-robust if that "
@@ -350,7 +350,7 @@ def footer() -> html.P:
 
 
 def summary(context: Context, run: RunView) -> dict[str, Any]:
-    """The run's line on the Runs page, made once per state of the run."""
+    """Return the line of a run on the Runs page; it is computed once per state of the run."""
     row = dict(run.memo(("summary", run.notes), lambda: _summary(run)))
     row |= live_progress(run)
     prediction = context.expectations.known(run)
@@ -374,7 +374,7 @@ def _summary(run: RunView) -> dict[str, Any]:
 
 
 def lines(context: Context, filters: Filters) -> dict[str, Any]:
-    """Lines that pass, cards and chips with counts, how many are shown, the canonical link."""
+    """Return the lines that pass the filters, cards and chips with counts, and the canonical link."""
     every = [summary(context, view) for view in context.store.together().values()]
     held = having(context, filters.where) if filters.where else None
     counted = [row for row in every if matches(row, filters, verdict=False) and (held is None or row["name"] in held)]
@@ -382,7 +382,7 @@ def lines(context: Context, filters: Filters) -> dict[str, Any]:
     text = "" if len(displayed) == len(every) else f"{whole(len(displayed))} of {whole(len(every))} runs"
     troubles = context.store.problems
     if filters.seeds:
-        with isolated(troubles.append, "Seeds could not be put together"):
+        with isolated(troubles.append, "Seeds could not be combined"):
             displayed = by_configuration(context.store.together(), displayed)
     return {
         "rows": displayed,
@@ -395,7 +395,7 @@ def lines(context: Context, filters: Filters) -> dict[str, Any]:
 
 
 def connect(app: Dash, context: Context) -> None:
-    """Register the page's callbacks: filters in, lines and counts out; two picked runs to compare."""
+    """Register the callbacks: filters in, lines and counts out; two selected runs to compare."""
     outputs = [Output("compare-picked", name) for name in ("children", "disabled", "data-compare")]
     browser(app, "picked", *outputs, Input("grid", "selectedRows"), prevent_initial_call=True)
     browser(app, "fitted", Input("grid", "rowData"))

@@ -1,4 +1,4 @@
-"""The Sweep page: a phase diagram of any quantity over any two axes of the runs' configurations."""
+"""The Sweep page: a phase diagram of any quantity over two settings of the runs."""
 
 from __future__ import annotations
 
@@ -65,30 +65,30 @@ READING_MS = 800
 
 @dataclass(frozen=True)
 class PhasePanel:
-    """The page's one panel, and its exports."""
+    """The only panel of the page, with its exports."""
 
     id: str = "phase"
     title: str = "Phase diagram"
     size: tuple[int, int] = (900, 560)
 
     def rows(self, context: Context, asked: Mapping[str, str]) -> pd.DataFrame:
-        """The cells, a row each."""
+        """Return one row for each cell of the diagram."""
         found: Frame = phase_diagram.data(
             *self._rows_and_names(context, asked), **_arguments(*_choices_and_query(context, asked))
         )
         return found.to_pandas()
 
     def figure(self, context: Context, asked: Mapping[str, str], theme: Theme, size: int) -> go.Figure:
-        """The diagram; raises NotMeasured where no run has a value."""
+        """Return the diagram; raises NotMeasured if no run has a value."""
         return phase_diagram(*self._rows_and_names(context, asked), **self._arguments(context, asked, theme, size))
 
     def plain(self, context: Context, asked: Mapping[str, str], theme: Theme, size: int) -> Drawing:
-        """The same without plotly's checks."""
+        """Return the figure without plotly's checks."""
         given = self._arguments(context, asked, theme, size)
         return phase_diagram.plain(*self._rows_and_names(context, asked), **given)
 
     def reading(self, context: Context, asked: Mapping[str, str]) -> Reading | None:
-        """How far the reading of its rows is, or None once they are there."""
+        """Return how many of its runs are loaded, or None once all are."""
         choices, sweep = _choices_and_query(context, asked)
         found = choices.rows(sweep, wait=False)
         return found if isinstance(found, Reading) else None
@@ -108,7 +108,7 @@ class PhasePanel:
         return {**_arguments(choices, sweep), "verdicts": verdicts, "low": low, "high": high, **look}
 
     def code(self, context: Context, asked: Mapping[str, str]) -> str:
-        """Python that draws the same from the folder."""
+        """Return Python code that draws the same diagram from the folder."""
         choices, sweep = _choices_and_query(context, asked)
         low, high = _range(context.store, sweep.series)
         root = context.store.roots[0].as_posix()
@@ -130,7 +130,7 @@ class PhasePanel:
         )
 
     def where(self, asked: Mapping[str, str]) -> str:
-        """What its picture is of."""
+        """Return what the exported picture shows, for its file name and caption."""
         return "all runs"
 
 
@@ -185,7 +185,7 @@ def _range(store: Store, series: Sequence[str]) -> tuple[float | None, float | N
 
 
 def layout(context: Context, visit: Visit) -> Drawn:
-    """The bar and selects above, the diagram below."""
+    """Return the bar and the select boxes, with the diagram below."""
     choices = choices_of(context.store)
     if not choices.pairs:
         said = html.P("A phase diagram needs measured runs. This command trains and measures many:")
@@ -426,7 +426,7 @@ def connect(app: Dash, context: Context) -> None:
 
 
 def render_diagram(context: Context, asked: Mapping[str, str], look: Mapping[str, Any], mode: str) -> tuple[Any, ...]:
-    """Figure, table, state, slice, words, class and title of the panel, and whether its reading is finished."""
+    """Return figure, table, state, slice, texts, class and title of the panel, and whether all runs are loaded."""
     try:
         far = PHASE.reading(context, asked)
         if far is not None:

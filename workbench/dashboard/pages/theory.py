@@ -1,4 +1,4 @@
-"""The Theory page: what the papers predict for a run, the program behind it, and the bound on its weights."""
+"""The Theory page: what papers predict for a run, the program behind the prediction, and bounds on its weights."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ PARTS = Panel(
     still=True,
     measurement="bound",
     quantities=("bound_part", "training_length_bound"),
-    about="Norms and margins of the weights that enter the theorems' training length, on a logarithmic axis.",
+    about="Norms and margins of the weights, from which the theorems compute a training length, on a logarithmic axis.",
 )
 
 
 def layout(context: Context, visit: Visit) -> Drawn:
-    """The run's prediction, filled in once the worker has it; the bound from the table."""
+    """Return the page; the worker fills in the prediction later, and the bound is read from the table."""
     runs = context.store.runs()
     name = visit.asked.get("run", "")
     asked = context.store.run(name) if name else None
@@ -100,12 +100,12 @@ def _aria_label(name: str) -> dict[str, Any]:
 
 
 def ask(context: Context, run: RunView) -> str:
-    """Request from the worker what theory predicts for a run's task and positions; returns the job's key."""
+    """Request the prediction for a run's task and positions from the worker; returns the key of the job."""
     return context.worker.submit(DESCRIBE, subject(run), slot="theory")
 
 
 def observed(run: RunView, verdict: str) -> list[Any]:
-    """What the run does, next to what is predicted."""
+    """Return the verdict of the run, next to the prediction."""
     last = run.brief.last
     if last is None:
         return ["Not measured yet: there is no verdict to compare with it."]
@@ -131,7 +131,7 @@ def _hard_inputs(ties: Mapping[str, Any] | None, says: str) -> str:
 
 
 def prediction(run: RunView, said: Mapping[str, Any]) -> list[Any]:
-    """Verdict, theorem, reason, assumptions, what was published, and remarks of other theories."""
+    """Return the prediction as text: verdict, theorem, reason, assumptions, published results, and other theories."""
     if said["unknown"]:
         return [html.H2("No prediction"), html.P(said["unknown"])]
     facts: list[tuple[str, Any]] = [("Because", said["reason"])]
@@ -159,7 +159,7 @@ def prediction(run: RunView, said: Mapping[str, Any]) -> list[Any]:
 
 
 def claims(about: Sequence[Mapping[str, str]]) -> list[Any]:
-    """The claims of papers with a group of runs like this one: same task, positions and model; nothing without one."""
+    """Return the claims of papers about runs with the same task, positions and model; empty if there are none."""
     if not about:
         return []
     listed = [
@@ -181,7 +181,7 @@ def claims(about: Sequence[Mapping[str, str]]) -> list[Any]:
 
 
 def published(run: RunView, one: Mapping[str, Any]) -> str:
-    """A published accuracy with the setting that it was measured in, and this run's setting where that differs."""
+    """Return a published accuracy with its setting, and the setting of this run where it differs."""
     shares = " / ".join(f"{value / 100:.2f}" for value in one["accuracy"])
     ask = str(run.config["task"].get("parameters", {}).get("ask", ""))
     other = f"; this run predicts {ask}" if ask and one["ask"] and ask != one["ask"] else ""
@@ -190,7 +190,7 @@ def published(run: RunView, one: Mapping[str, Any]) -> str:
 
 
 def programs(said: Mapping[str, Any]) -> list[Any]:
-    """Each program as text, and every line's value at every prefix of one sequence."""
+    """Return each program as text, with the value of every line at every prefix of one sequence."""
     children: list[Any] = [html.H2("Program")]
     if not said["programs"]:
         return [*children, html.P("No program of this class is known for the task, so there is none to trace.")]
@@ -219,7 +219,7 @@ def _values(line: Mapping[str, Any]) -> list[html.Td]:
 
 
 def bound(run: RunView) -> list[Any]:
-    """The theorems' training lengths, or why they do not apply, and what enters them at the last checkpoint."""
+    """Return the training lengths of the theorems and the quantities in them, or why the theorems do not apply."""
     rows = run.frame.where(measurement="bound")
     if not len(rows):
         return [html.H2("Bound"), *panel_frame.not_measured("bound", "No rows of bound for this run.", run)]
@@ -263,7 +263,7 @@ def parts_panel(run: RunView) -> html.Section | html.Details:
 
 
 def no_theorem(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Which theorems on the bound do not apply to a run, each with its paper and the reason; empty where all apply."""
+    """Return the theorems on the bound that do not apply to a run, each with paper and reason; empty if all apply."""
     left_out = sorted((cited(row["target"]), row["note"]) for row in rows if row["status"] == "not_applicable")
     if not left_out:
         return ""
@@ -317,14 +317,17 @@ def connect(app: Dash, context: Context) -> None:
 
 
 def prediction_state(run: RunView, job: Job) -> tuple[Any, Any]:
-    """Prediction and program of a job in whatever state it is."""
+    """Return prediction and program of a job: finished, waiting, or failed."""
     if job.pending:
         text = "starting the worker" if job.cold or job.state == "queued" else "running the decision procedures"
         waiting = html.P([html.Strong("Working it out"), f" \u00b7 {text}"], className="soft")
         return [html.H2("Prediction"), waiting], [html.H2("Program"), waiting]
     if job.state != "done":
-        why = html.P([icon("warn"), " ", job.error or "This was stopped."])
-        return [html.H2("Prediction"), why], [html.H2("Program"), html.P("Not known: see the prediction.")]
+        why = html.P([icon("warn"), " ", job.error or "The computation was stopped."])
+        return [html.H2("Prediction"), why], [
+            html.H2("Program"),
+            html.P("The program is not known, because the prediction was not computed."),
+        ]
     return prediction(run, job.result), programs(job.result)
 
 

@@ -1,4 +1,4 @@
-"""The Try it page: any sequence of the run's task, as the model is and as it would be under edits."""
+"""The Try it page: any sequence of the run's task, with the unchanged and the edited model."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from workbench.tasks.known_tasks import task_label
 
 
 class Gone(TypedDict):
-    """An edit that is taken away."""
+    """The browser's request to remove an edit, by the name of the edit."""
 
     edit: Name
 
@@ -93,7 +93,7 @@ def note(run: RunView, asked: SequenceQuestion, found: SequenceReading) -> list[
 
 
 def refusal(reason: str) -> list[Any]:
-    """Why there is nothing, in the place of the sentence."""
+    """Return why there is no result, in the place of the sentence."""
     return [html.H1(f"{reason[:1].upper()}{reason[1:].rstrip('.')}.")]
 
 
@@ -101,7 +101,7 @@ BOARD = sequence_board.SequenceBoard("try-board", PANELS, note, refusal)
 
 
 def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
-    """What is below the selection bar: the sequence, the edits, and their effect side by side."""
+    """Return what is below the selection bar: the sequence, the edits, and their effect."""
     if run.run.weightless:
         said = [html.P(_asks(run), className="meta"), html.H1("One sequence, as the model is and as it would be")]
         return [html.Div(html.Div(said), className="headline"), wants_weights("One sequence", run)]
@@ -219,7 +219,7 @@ def _edits(run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> html.Div:
 
 
 def chips(edits: str) -> list[Any]:
-    """The edits that are in force, each with a button that takes it away."""
+    """Return the active edits, each with a button that removes it."""
     return [
         html.Span(
             [
@@ -238,7 +238,7 @@ def chips(edits: str) -> list[Any]:
 
 
 def made_edit(kind: str, head: str, block: str, prefix: Any, repair: str = "") -> Edit:
-    """The edit that the controls describe.
+    """Return the edit that the controls describe.
 
     Raises:
         EditError: if the prefix is not a whole number.
@@ -255,7 +255,7 @@ def made_edit(kind: str, head: str, block: str, prefix: Any, repair: str = "") -
 
 
 def typed(text: str | None) -> str:
-    """Typed text as it is kept: outer spaces gone."""
+    """Return typed text without spaces at both ends."""
     return (text or "").strip()
 
 

@@ -124,7 +124,7 @@ def stops(run: RunView, expected: Mapping[str, Any] | None = None) -> list[Stop]
         Stop(title, text, view, "#heads-length-panel"),
         Stop(
             "A sequence that the model gets wrong",
-            f"One sequence of {whole(ask['length'])} tokens, and the model as it is.",
+            f"One sequence of {whole(ask['length'])} tokens, with the unchanged model.",
             f"/try{query(tried)}",
             "#try-clean-panel",
             string=True,
@@ -225,8 +225,8 @@ def wrong_string(context: Context, run: RunView) -> dict[str, Any]:
     if example is None:
         return {"state": "done", "seq": "", "said": NONE, "edited": NONE}
     text = (
-        f"{whole(result.wrong)} of {whole(result.asked)} sequences are answered wrong. For this one the correct answer "
-        f"is {example.right}, and the model answers {example.answered}."
+        f"{whole(result.wrong)} of {whole(result.asked)} sequences are answered wrong. For this sequence the correct "
+        f"answer is {example.right}, and the model answers {example.answered}."
     )
     with_edit = {True: "gives the correct answer", False: "still gives a wrong answer", None: "was not tried on it"}
     edited = f"The correct answer is {example.right}. The model with the edit {with_edit[example.repaired]}."

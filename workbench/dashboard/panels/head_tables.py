@@ -107,9 +107,9 @@ SCAN_PANELS = tuple(
         without=("layer", "head"),
         measurement=SCAN,
         quantities=(quantity,),
-        about="Effective weights of the scan, a line per layer and channel, over prefix length; absolute values that "
-        "add up to 1 compare with attention. A line that bends right of the trained length means that the scan reads "
-        "other positions there.",
+        about="Effective weights of the scan, a line per layer and channel, over prefix length; absolute weights "
+        "sum to 1, as attention weights do. If a line bends right of the trained length, the scan reads other "
+        "positions there.",
         settings={"measurement": SCAN, "quantity": quantity},
     )
     for quantity, title in (("scan_support", "Effective support"), ("scan_locality", "Locality of the scan"))

@@ -80,7 +80,7 @@ def saved_message(notes: RunNotes) -> list[Any]:
 
 def where(run: RunView) -> str:
     """Where they lie."""
-    return f"Kept as {NOTE} and {TAGS} in {run.shown_path}/."
+    return f"Saved as {NOTE} and {TAGS} in {run.shown_path}/."
 
 
 def saved(context: Context, name: str, text: str, tags: str, seen: str) -> tuple[str, RunNotes | None]:

@@ -70,6 +70,6 @@ def _damaged(error: LensError, run: RunView) -> list[Any]:
     """What stands in a panel whose rows cannot be drawn."""
     return panel_frame.failed(
         UNDRAWN,
-        f"The rows stored for it are not what it shows ({clause(error)}).",
+        f"The rows stored for this panel cannot be drawn ({clause(error)}).",
         command(f"lengthlens check {run.shown_path}"),
     )

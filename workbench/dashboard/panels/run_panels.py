@@ -149,9 +149,9 @@ DEEPER: tuple[Panel, ...] = (
         figure="coupling_over_training",
         measurement="probes.length_coupling",
         quantities=("length_coupling", "length_coupling_in"),
-        about=f"Length coupling over training steps, with {LEVEL_TEXT} intervals; checkpoints that do not solve the "
-        "trained lengths are grey and dotted, since they have no code yet. At 0 the code past the trained lengths is "
-        "the one within them; at 1 nothing of it is left.",
+        about=f"Length coupling over training steps, with {LEVEL_TEXT} intervals; checkpoints that do not solve "
+        "the trained lengths are grey and dotted, since they have no code yet. At 0 the code is the same at "
+        "longer lengths as at trained lengths; at 1 nothing of that code is left.",
     ),
     Panel(
         id="coupling-length",
@@ -187,7 +187,7 @@ DEEPER: tuple[Panel, ...] = (
         quantities=("erased_accuracy",),
         about="Accuracy over prefix length after erasing the task state (summary) or position from the residual "
         f"stream behind the selected head\u2019s layer, with {LEVEL_TEXT} intervals. An accuracy below the dashed "
-        "line, where as many random directions are erased, means that the output uses what was erased.",
+        "line, where equally many random directions are erased, means that the output uses what was erased.",
     ),
 )
 
@@ -311,8 +311,9 @@ IN_CONTEXT_DEEPER: tuple[Panel, ...] = (
         measurement="circuits.in_context",
         quantities=("changed_gain",),
         about="Change of the accuracy among all tokens when heads are changed, over the number of items, with "
-        f"{LEVEL_TEXT} intervals; dashed: as many other heads. Forced puts all weight of the reading heads on the "
-        "answer, log K scales scores with the number of attended keys, and out replaces outputs by their means.",
+        f"{LEVEL_TEXT} intervals; dashed: the same change of other heads. Forced puts all weight of the reading "
+        "heads on the answer, log K scales scores with the number of attended keys, and out replaces outputs by "
+        "their means.",
     ),
     Panel(
         id="in-context-layers",
@@ -396,9 +397,9 @@ HOW: dict[str, str] = {
     "use": "If the task state is only decodable, accuracy stays the same when it is erased. If the output uses it, "
     "accuracy drops when it is erased, and not when random directions are erased.",
     "in-context-use": "Readers are the heads that attend to the answer at the fewest items, and without which the "
-    "answer is less likely. If forcing their attention onto the answer recovers accuracy, and forcing other heads does "
-    "not, their attention is what fails. What no reader recovers fails elsewhere. Forcing needs the answer, so no "
-    "model could do it by itself.",
+    "answer is less likely. If forcing their attention onto the answer recovers accuracy, and forcing "
+    "other heads does not, their attention is what fails. If no reader recovers accuracy, the failure is in another "
+    "component. Forcing needs the answer, so no model could do it by itself.",
     "heads": "A row of a map is a query, a column is a key, and dark is attention. A column that is dark in many heads "
     "is a token that all of them attend to. A diagonal is attention at a fixed distance.",
     "more": "The left panel shows training steps at the selected length. The right panel shows prefix lengths at the "

@@ -1,1 +1,1 @@
-"""Runs handed over as files: a page of its own, or a gallery of pages, which need no server."""
+"""Runs as HTML files that need no server: one file, or a folder of pages."""

@@ -1,4 +1,4 @@
-"""A folder of pages about runs, with a list of them; it needs no server, and its pages share their files."""
+"""A folder of HTML pages about runs, with a list of them; it needs no server, and the pages share files."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ NUMBERS = ("Inside", "At the longest")
 
 @dataclass(frozen=True)
 class Entry:
-    """A run in the list.
+    """A run in the list of the folder.
 
     Attributes:
         run: the run.
@@ -114,7 +114,7 @@ def publish(folders: Sequence[Path], out: Path, problems: list[str]) -> list[Ent
 
 
 def addresses(names: Sequence[str]) -> list[str]:
-    """Where the page of each run lies: a name of plain letters, and no two alike, in upper case either."""
+    """Return the file name of each run's page: plain letters, and no two equal, also if letter case is ignored."""
     used: set[str] = set()
     file_names = []
     for name in names:
@@ -129,7 +129,7 @@ def addresses(names: Sequence[str]) -> list[str]:
 
 
 def index_html(entries: Sequence[Entry], problems: Sequence[str]) -> str:
-    """The list of runs.
+    """Return the page that lists the runs.
 
     Args:
         entries: the runs.

@@ -1,4 +1,4 @@
-"""HTML elements in which every text is escaped: names of runs and tokens come from whoever made the run."""
+"""HTML elements in which every text is escaped, since names of runs and tokens may come from strangers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def add(made: Element, *children: Element | str | None) -> Element:
 
 
 def sentence(pieces: Sequence[Piece]) -> list[Element | str]:
-    """Pieces of a sentence as spans and texts."""
+    """Return the pieces of a sentence as spans and texts."""
     return [element("span", text, classes=ROLES[role]) if role in ROLES else text for text, role in pieces]
 
 
@@ -57,7 +57,7 @@ def script(text: str, **attributes: str) -> Element:
 
 
 def style(text: str) -> Element:
-    """A stylesheet; raises as :func:`script`."""
+    """Return a style element; raises as :func:`script`."""
     return _raw("style", text, {})
 
 
@@ -71,7 +71,7 @@ def _raw(tag: str, text: str, attributes: Mapping[str, str]) -> Element:
 
 
 def document(head: Sequence[Element], body: Element) -> str:
-    """A whole page of HTML."""
+    """Return a whole page of HTML."""
     root = element("html", lang="en")
     add(SubElement(root, "head"), element("meta", charset="utf-8"), *head)
     root.append(body)

@@ -1,4 +1,4 @@
-"""The parts of a page of runs, except what changes with the selection, which ``assets/report/report.js`` fills in."""
+"""The parts of a report page, except what changes with the selection, which ``assets/report/report.js`` fills in."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ HEADS = "One cell per head; the head that this page speaks of is outlined."
 
 
 def header(title: str, back: str = "") -> Element:
-    """The strip on top: name, what the page is, the theme's button; ``back`` leads to the gallery's list."""
+    """Return the top strip: name, description, and the button of the theme; ``back`` links to the list of runs."""
     toggle = element(
         "button",
         element("span", classes="icon moon", aria_hidden="true"),
@@ -63,7 +63,7 @@ def header(title: str, back: str = "") -> Element:
 
 
 def cursor_bar(names: Sequence[str]) -> Element:
-    """The run, and the two sliders."""
+    """Return the bar with the run and the two sliders."""
     if len(names) > 1:
         options = (element("option", name, value=str(i)) for i, name in enumerate(names))
         pick = element("select", *options, id="run-select", classes="run-select")
@@ -122,7 +122,8 @@ def thinned(runs: Sequence[RunView], stops: Sequence[Stops]) -> list[Element]:
         pairs = ((held.steps, run.steps, "checkpoints"), (held.lengths, run.lengths, "prefix lengths"))
         few = [f"{len(kept)} of {whole(len(every))} {noun}" for kept, every, noun in pairs if len(kept) < len(every)]
         if few:
-            said = f"The sliders stop at {' and '.join(few)}, evenly spread. Curves and maps along an axis show all."
+            said = f"The sliders stop at {' and '.join(few)} only. "
+            said += "Curves and maps over steps or lengths show all of them."
             notes.append(element("p", said, classes="meta thinned", data_run=str(i)))
     return notes
 
@@ -144,7 +145,7 @@ def ledger_shell() -> Element:
 
 
 def panels_of_all(runs: Sequence[RunView]) -> list[Panel]:
-    """The panels of any of the runs, each once."""
+    """Return the panels of all runs, each once."""
     return list({one.id: one for run in runs for one in panels_of(run)}.values())
 
 
@@ -182,7 +183,7 @@ def evidence(runs: Sequence[RunView]) -> list[Element]:
 
 
 def over_items(runs: Sequence[RunView]) -> list[Element]:
-    """The rows of panels over items, of runs that were evaluated in a prompt; empty if there are none."""
+    """Return the rows of panels over the number of items, for runs evaluated in a prompt; empty if there are none."""
     panels = [one for one in panels_of_all(runs) if one in IN_CONTEXT_PANELS]
     rows = []
     for row, (name, question, kind) in {**IN_CONTEXT_ROWS, **IN_CONTEXT_DEEPER_ROWS}.items():

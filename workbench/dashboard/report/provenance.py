@@ -1,4 +1,4 @@
-"""Where a run's numbers come from, so that a reader of a page can reproduce them."""
+"""The sources of a run's numbers, so that a reader of a page can reproduce them."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def provenance(run: RunView, command: str) -> Provenance:
 
 
 def own_version() -> str:
-    """The version of this package."""
+    """Return the version of this package."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:
@@ -78,7 +78,7 @@ def own_version() -> str:
 
 
 def report_command(runs: Sequence[RunView], out: str) -> str:
-    """The command that makes a page of these runs again."""
+    """Return the command that makes a page of these runs again."""
     return " ".join(["lengthlens report", *(run.typed_path for run in runs), "-o", typed(out)])
 
 

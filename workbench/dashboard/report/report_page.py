@@ -1,4 +1,4 @@
-"""A page of runs: one HTML file that needs no server, or one of a folder whose pages share their files."""
+"""An HTML page about runs that needs no server: one file, or one of a folder whose pages share files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MOST_BYTES = 5_000_000
 
 
 class ReportError(LensError):
-    """A page that cannot be made."""
+    """Raised for a page that cannot be made."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Shared:
 
 
 def runs_below(folders: Iterable[Path], problems: list[str]) -> list[RunView]:
-    """The runs in and below some folders, each once; what cannot be read is added to ``problems``."""
+    """Return the runs in and below some folders, each once; errors are added to ``problems``."""
     runs_by_path: dict[Path, RunView] = {}
     for folder in folders:
         if not folder.is_dir():

@@ -287,8 +287,8 @@ def _silent(effects: Mapping[str, Effect], edges: list[_Edge]) -> str:
     drawn = {one.name for one in edges}
     left = [one for name, one in effects.items() if name not in drawn]
     control = sum(one.costs for one in left)
-    why = [f"{whole(len(left) - control)} not shown to cost anything"] if len(left) > control else []
-    why += [f"{whole(control)} no more than their control"] if control else []
+    why = [f"{whole(len(left) - control)} do not lower accuracy significantly"] if len(left) > control else []
+    why += [f"{whole(control)} lower accuracy no more than their control"] if control else []
     return f"Not drawn: {', '.join(why)}" if why else "All connections are drawn"
 
 
@@ -309,6 +309,6 @@ def _alt(edges: list[_Edge], at: int, step: int, told: str) -> str:
     lost = [one.name for one in edges if not one.here.shown]
     gone = f". Shown at N, not here: {', '.join(lost)}" if lost else ""
     return (
-        f"Accuracy lost without each connection at length {whole(at)}, step {whole(step)}: "
+        f"Accuracy drop without each connection at length {whole(at)}, step {whole(step)}: "
         f"{listing or 'none is shown'}{gone}. {told}"
     )

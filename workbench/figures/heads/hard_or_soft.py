@@ -28,8 +28,8 @@ WINDOW = 16
 EVEN = "even"
 """Role of the words that describe what a head attends to; their tooltip is :data:`HARDMAX_SAID`."""
 HARDMAX_SAID = (
-    "The words go by the nearest hardmax: the uniform distribution on a set of keys that is closest to the attention. "
-    "Attention counts as even where the distance is at most 0.1 in nearly all sequences."
+    "The labels describe the nearest hardmax: the uniform distribution on a set of keys that is closest to the "
+    "attention. Attention counts as even where the distance is at most 0.1 in nearly all sequences."
 )
 WORDS = {
     HARD_ATTENTION: "averages evenly over a set of keys",

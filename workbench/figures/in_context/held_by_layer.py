@@ -44,7 +44,7 @@ def held_by_layer(data: Frame, frame: Frame, *, step: int, length: int, look: Lo
         NotMeasured: without such rows at that step and length.
     """
     t = TOKENS[look.theme]
-    refuse_empty(data, "What layers hold")
+    refuse_empty(data, "What layers contain")
     parts = dict(series_of(data))
     layers = sorted({int(at) for at in data["layer"] if not missing(at)})
     if not layers:
@@ -68,7 +68,7 @@ def held_by_layer(data: Frame, frame: Frame, *, step: int, length: int, look: Lo
         meta={
             "title": "Decoded after each layer",
             "slice": dotted(f"at length {whole(length)}", sample_size(n)),
-            "alt": f"What layers hold at length {whole(length)}, step {whole(step)}: {alt}",
+            "alt": f"What layers contain at length {whole(length)}, step {whole(step)}: {alt}",
             "n": n,
         },
         uirevision=f"{run_name(data)}/held_by_layer",

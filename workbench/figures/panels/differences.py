@@ -441,7 +441,7 @@ def compare_sentence(difference: Frame, *, items: bool = False) -> list[Piece]:
     left_out, listed = len(stretches) - MOST_STRETCHES, stretches[-MOST_STRETCHES:]
     pieces: list[Piece] = []
     if left_out > 0:
-        pieces.append(plain(f"They differ in {left_out} more stretch{'es' * (left_out > 1)} of shorter lengths"))
+        pieces.append(plain(f"They also differ in {left_out} range{'s' * (left_out > 1)} of shorter lengths"))
     elif listed[0][0]:
         pieces.append(at_length("Equal up to ", lengths[listed[0][0] - 1], named=True))
     for start, end in listed:

@@ -301,7 +301,7 @@ def test_measuring_is_asked_for_runs_and_names_that_exist(answers: Context, monk
     ("job", "said"),
     [
         (Job(state="running", done=3, total=9, started=0.0), "3 of 9 checkpoints"),
-        (Job(state="cancelled"), "until then is kept"),
+        (Job(state="cancelled"), "that were measured before are kept"),
         (Job(state="failed", error="no room"), "no room"),
         (Job(state="done", result={"rows": 0, "problems": []}), "Nothing was missing."),
         (

@@ -49,7 +49,9 @@ def test_maps_tokens_and_costs_are_those_of_the_answer(
     assert "2 × 4 heads · 5 positions" in slice_text
     assert "each opens on its own" in alt
     assert figure["layout"]["meta"]["maps"] == {"layers": 2, "heads": 4, "across": False, "fill": 5 / 6, "cells": 5}
-    assert says == ["Framed: 1 of 1 heads, whose ablation is shown to cost accuracy at step 1,000 and length 200."]
+    assert says == [
+        "Frames mark 1 of 1 heads: ablating each of these heads lowers accuracy significantly at step 1,000 and length 200."
+    ]
     assert (words["tokens"], words["cells"], words["prefix"]) == (found.tokens, [0, 1, 2, 3, 4], [0, 1, 2, 3, 4])
     assert words["costs"] == {"0.1": "accuracy drops by 0.50"}
     table = render_maps(done, robust, cursor, LIGHT, "table", False)

@@ -189,7 +189,7 @@ def test_of_many_checkpoints_some_are_held_and_the_start_is_one_of_them() -> Non
 def test_a_page_that_holds_less_than_was_measured_says_so(
     runs: list[RunView], held: dict[str, Any], page: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "evenly spread" not in "".join(PageReader(page).texts["p"])
+    assert "The sliders stop at" not in "".join(PageReader(page).texts["p"])
     run, steps = runs[0], held["runs"][0]["steps"]
     monkeypatch.setattr(run_data, "MOST_STEPS", 3)
     stops = [Stops.of(one, default_cursor(one)) for one in runs]
@@ -197,10 +197,10 @@ def test_a_page_that_holds_less_than_was_measured_says_so(
     both = Stops.of(run, default_cursor(run))
     told = [one.text for one in thinned([run, *runs], [both, *stops])]
     assert told[0] == (
-        f"The sliders stop at 3 of {len(steps)} checkpoints and 4 of {len(run.lengths)} prefix lengths, evenly spread. "
-        "Curves and maps along an axis show all."
+        f"The sliders stop at 3 of {len(steps)} checkpoints and 4 of {len(run.lengths)} prefix lengths only. "
+        "Curves and maps over steps or lengths show all of them."
     )
-    assert told[1].startswith(f"The sliders stop at 3 of {len(steps)} checkpoints, evenly spread.")
+    assert told[1].startswith(f"The sliders stop at 3 of {len(steps)} checkpoints only.")
     accuracy = next(one for one in panels_of(run) if one.id == "accuracy-training")
     drawn = accuracy.data(PanelCursor(run, both.start))
     assert set(drawn["step"]) == set(run.measured_steps)

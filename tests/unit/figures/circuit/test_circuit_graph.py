@@ -51,7 +51,7 @@ def test_a_connection_is_drawn_where_it_is_told_from_chance_and_from_its_control
     drawn = figures.circuit_graph(FRAME, trained=N, step=7, length=4 * N)
     (said,) = [note.text for note in drawn.layout.annotations if note.name == "not drawn"]
     assert said == (
-        "Not drawn: 2 not shown to cost anything, 1 no more than their control · all input cut costs 0.00 (at N 0.50)"
+        "Not drawn: 2 do not lower accuracy significantly, 1 lower accuracy no more than their control · all input cut costs 0.00 (at N 0.50)"
     )
     assert "2 of 6 connections shown" in drawn.layout.meta["slice"]
     assert "accuracy 0.60" in drawn.layout.meta["slice"]
@@ -195,9 +195,13 @@ def test_how_large_a_model_is(names: list[str], size: tuple[int, int, bool]) -> 
     ("costs", "drawn", "said"),
     [
         ([True, False], 2, "All connections are drawn"),
-        ([True, False], 1, "Not drawn: 1 not shown to cost anything"),
-        ([False, True], 1, "Not drawn: 1 no more than their control"),
-        ([True, False, True, False, False], 1, "Not drawn: 3 not shown to cost anything, 1 no more than their control"),
+        ([True, False], 1, "Not drawn: 1 do not lower accuracy significantly"),
+        ([False, True], 1, "Not drawn: 1 lower accuracy no more than their control"),
+        (
+            [True, False, True, False, False],
+            1,
+            "Not drawn: 3 do not lower accuracy significantly, 1 lower accuracy no more than their control",
+        ),
     ],
 )
 def test_why_connections_are_not_drawn(costs: list[bool], drawn: int, said: str) -> None:
@@ -240,7 +244,7 @@ def test_up_to_twelve_edges_are_spoken_of_the_largest_first() -> None:
     gone = _Edge("f", effect("f", 0.9, beyond=False), effect("f", 0.9))
     told = _alt([*edges_of, gone], 64, 7, "And so on.")
     assert told.startswith(
-        "Accuracy lost without each connection at length 64, step 7: e14 0.14 (+0.14 against N); e13 \u22120.13"
+        "Accuracy drop without each connection at length 64, step 7: e14 0.14 (+0.14 against N); e13 \u22120.13"
     )
     assert told.endswith("e3 \u22120.03 (\u22120.03 against N). Shown at N, not here: f. And so on.")
     assert _alt([], 64, 7, "So.").endswith("step 7: none is shown. So.")

@@ -1,1 +1,1 @@
-"""What far context of a text is worth: losses of its last byte, text by text, and relations of them."""
+"""How much distant context of a text lowers the loss of its last byte, and how such losses are compared."""

@@ -19,7 +19,7 @@ CORRELATION, SLOPE, CONTROL = "correlation", "slope", "slope with random tokens"
 
 
 def by_text(run: OneRun, quantity: str, setting: str = "") -> Values:
-    """``[text]`` the values of a quantity, in the order of the texts.
+    """Return the values of a quantity ``[text]``, in the order of the texts.
 
     Raises:
         ClaimError: if there are none.
@@ -69,7 +69,7 @@ def _of_run(claim: Claim, run: OneRun, choice: str) -> list[Row]:
 
 
 def slopes(x: Values, y: Values) -> Values:
-    """``[draw]`` least-squares slope of y on x, both ``[draw, text]``; 0 where x does not vary."""
+    """Return least-squares slopes ``[draw]`` of y on x, both ``[draw, text]``; 0 where x does not vary."""
     centred = x - x.mean(1, keepdims=True)
     total = (centred**2).sum(1)
     found: Values = np.divide((centred * y).sum(1), total, out=np.zeros_like(total), where=total > 0)
@@ -77,7 +77,7 @@ def slopes(x: Values, y: Values) -> Values:
 
 
 def correlations(x: Values, y: Values) -> Values:
-    """``[draw]`` Pearson's correlation of x and y, both ``[draw, text]``; 0 where one of them does not vary."""
+    """Return Pearson's correlations ``[draw]`` of x and y, both ``[draw, text]``; 0 where one of them does not vary."""
     one, other = x - x.mean(1, keepdims=True), y - y.mean(1, keepdims=True)
     total = np.sqrt((one**2).sum(1) * (other**2).sum(1))
     found: Values = np.divide((one * other).sum(1), total, out=np.zeros_like(total), where=total > 0)

@@ -1,4 +1,4 @@
-"""Losses of the byte behind a text: under contexts of two lengths, and with a few of the earlier bytes.
+"""Losses on the last byte of a text, with contexts of two lengths and with a few of the earlier bytes.
 
 Every run sees the same texts, so that runs can be compared text by text: what is of text 17 has the setting
 ``text 17``.
@@ -61,7 +61,9 @@ def last_byte_rows(run: TrainedRun, short: int, texts: int = TEXTS) -> Statistic
 
 
 def fit_by_bigrams(run: TrainedRun, batch: Batch) -> StatisticRows:
-    """Whether more last bytes are right than with the likeliest byte after two: an exact sign test over texts."""
+    """Return whether a run predicts more last bytes than the most likely byte after the two before: an exact sign test
+    over texts.
+    """
     right = run.right(batch)[0]
     bigram = run.task.shortcuts(batch, 2)["bigram"] > 0.5
     better, worse = int((right & ~bigram).sum()), int((bigram & ~right).sum())
@@ -78,7 +80,8 @@ def fit_by_bigrams(run: TrainedRun, batch: Batch) -> StatisticRows:
 def few_token_rows(
     run: TrainedRun, short: int, texts: int = TEXTS, other: Mapping[str, Mapping[str, Any]] | None = None
 ) -> StatisticRows:
-    """Losses of single texts with twice the context, with it, with it and five bytes, and with it and random ones.
+    """Return losses of single texts with the double context, with the single context, and with the single context plus
+    five chosen or random bytes.
 
     Args:
         run: a run of a text task.
@@ -128,7 +131,7 @@ def config_otherwise(stored: Mapping[str, Any], task: Task, other: Mapping[str, 
 
 
 def whole_texts(run: TrainedRun, short: int, texts: int) -> Batch:
-    """Held-out texts of twice ``short`` bytes, the same ones for every run."""
+    """Return held-out texts of twice ``short`` bytes, the same ones for every run."""
     return run.strings(texts, 2 * short, "matched", "texts")
 
 

@@ -1,4 +1,4 @@
-"""Whose losses are taken with whose tokens, as settings of rows. Nothing here needs torch."""
+"""Settings of rows that state which model has the loss and which model chose the tokens; nothing here needs torch."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Right against left: copies that a pretrained model continues in either direction, and the claims about them."""
+"""Copies that a pretrained model continues to the right or to the left, and the claims about them."""

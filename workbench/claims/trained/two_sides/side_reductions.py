@@ -1,4 +1,6 @@
-"""From the rows of runs to the rows of claims about right and left; as :mod:`workbench.claims.trained.reductions`."""
+"""Functions that compute the statistics of claims about right and left from rows of runs; see
+:mod:`workbench.claims.trained.reductions`.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ def right_less_left(claim: Claim, table: RunTable, sizes: Sequence[int]) -> list
 
 
 def vanishing_lead(claim: Claim, table: RunTable, sizes: Sequence[int]) -> list[Row]:
-    """Whether the lead of copies forwards is gone in the first cell, and how much greater it is in the second.
+    """Return whether the advantage of copies forwards is absent in the first setting, and how much larger it is in the
+    second.
 
     ``0 within the interval``: 1 where the interval of the first cell's lead includes 0, else 0. ``lead there less
     here``: paired by seed. ``copies gone on with, either way``: of each run of the first cell, each side.
@@ -72,7 +75,8 @@ def _sides(run: OneRun, size: int) -> tuple[Share, Share]:
 
 
 def lead_of_induction(claim: Claim, table: RunTable) -> list[Row]:
-    """The greatest induction score of a head less the greatest anti-induction score, on random repeats, of each run.
+    """Return, for each run, the highest induction score of a head minus the highest anti-induction score, on random
+    tokens that occur twice.
 
     The two are of other heads; the interval takes the ends that make the difference least and greatest.
     """
@@ -89,6 +93,8 @@ def lead_of_induction(claim: Claim, table: RunTable) -> list[Row]:
 def values_and_differences(
     claim: Claim, table: RunTable, quantity: str, pairs: Mapping[str, Sequence[int]]
 ) -> list[Row]:
-    """A share of every run of every cell, and its differences between named pairs of cells, paired by seed."""
+    """Return a share of every run of every setting, and its differences between named pairs of settings, paired by
+    seed.
+    """
     each = [as_it_is(run, quantity) for cell in claim.cells for run in runs_of(cell, table)]
     return [*each, *named_differences(claim, table, quantity, pairs)]

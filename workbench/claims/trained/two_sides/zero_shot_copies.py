@@ -1,4 +1,4 @@
-"""Copies that a model of text continues without training on such prompts: forwards or backwards.
+"""Copies that a model of text continues, forwards or backwards, without training on such prompts.
 
 A prompt is n uniform and different symbols, then the first m symbols of a span of them again: forwards (going right),
 or backwards (going left). The answer is the next symbol of the copy: the successor of the last symbol written, or its
@@ -28,7 +28,7 @@ SIDES = {"right": 1, "left": -1}
 
 @statistic("zero-shot copies", version=1)
 def zero_shot_rows(run: TrainedRun, sizes: Sequence[int], shown: int = 2) -> StatisticRows:
-    """Share of copies that are continued, ``zero-shot right, n N`` and ``zero-shot left, n N``.
+    """Return the share of copies that are continued correctly, ``zero-shot right, n N`` and ``zero-shot left, n N``.
 
     Args:
         run: a run of a text whose segments come again.
@@ -58,7 +58,7 @@ def zero_shot_rows(run: TrainedRun, sizes: Sequence[int], shown: int = 2) -> Sta
 def copy_prompts(
     symbols: int, count: int, size: int, shown: int, step: int
 ) -> tuple[Int[Tensor, "count length"], Int[Tensor, " count"]]:
-    """Prompts as token ids without BOS, and the symbol (from 0) that each copy has next; the same for every run.
+    """Return prompts as token ids without BOS, and the next symbol (from 0) of each copy; the same for every run.
 
     Args:
         symbols: the symbols of the alphabet, whose token ids are 1 and up.

@@ -42,7 +42,7 @@ def row(run: RunView, extras: Mapping[str, str]) -> html.Div:
         id="connection-select",
         data=[],
         value=extras.get("connection") or None,
-        placeholder="The one that costs most",
+        placeholder="Connection with the largest accuracy drop",
         clearable=True,
         searchable=True,
         size="xs",
@@ -70,7 +70,7 @@ def check(run: RunView, asked: str) -> tuple[str, list[Notice]]:
     if asked in known or not known:
         return asked, []
     said = f"This link names the connection {asked}, which {run.name} does not have."
-    return "", [Notice(said, "The page shows the one that costs most.", "Keep")]
+    return "", [Notice(said, "The page shows the connection with the largest accuracy drop.", "Keep")]
 
 
 def row_text(run: RunView, step: int) -> tuple[list[Any], list[dict[str, str]]]:

@@ -296,7 +296,10 @@ def frames_note(run: RunView, cursor: Cursor, costs: Costs) -> list[Any]:
     where = f"at step {whole(cursor.step)} and length {whole(cursor.length)}"
     if costs:
         shown = sum(bool(row["shown"]) for row in costs.values())
-        return [f"Framed: {shown} of {len(costs)} heads, whose ablation is shown to cost accuracy {where}."]
+        return [
+            f"Frames mark {shown} of {len(costs)} heads: ablating each of these heads lowers accuracy "
+            f"significantly {where}."
+        ]
     rows = run.frame.where(measurement=ABLATION, target="head")
     if not len(rows):
         return ["No frames: ablation is not measured for this run."]
