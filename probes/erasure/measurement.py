@@ -29,6 +29,7 @@ from pydantic import PrivateAttr
 from torch import Tensor
 
 from probes.erasure.leace import Eraser, Whitened, residual
+from probes.erasure.resumed_pass import ResumedPasses
 from probes.fitting import controls
 from probes.fitting.decode import REFIT, TRANSFER
 from probes.fitting.probe_rows import ProbeRows, RowCollector, RowPlaces, halves, join, layer_of
@@ -38,7 +39,6 @@ from workbench.measure.intervals import clopper_pearson
 from workbench.measure.measurement import Quantity, Study
 from workbench.measure.rows import difference_rows, p_quantity
 from workbench.measure.settings import Count
-from workbench.measure.study import forward
 from workbench.table.schema import Row, row
 from workbench.tasks.base import Batch
 
@@ -172,13 +172,15 @@ class Erasure(StreamMeasurement):
             yield self._undefined(length, {}, f"{len(chosen)} sequences to test on; at least {FEWEST} are needed")
             return
         tested = batch.take(chosen)
-        intact = self._right(study, tested, length, [])
+        passes = ResumedPasses(study.model, tested)
+        intact = self._right(study, passes.clean(), tested, length)
         for i, site in enumerate(self.read):
             place = {"site": site, "layer": layer_of(site)}
             for target in (TARGET, POSITION):
                 arms, lost = self._every_arm(study, i, target, length, fit)
                 yield from (self._undefined(length, place | fields, problem) for fields, problem in lost)
-                right = [self._right(study, tested, length, [(site, _edit(arm, tested, length))]) for arm in arms]
+                outputs = (passes.edited(site, _edit(arm, tested, length)) for arm in arms)
+                right = [self._right(study, logits, tested, length) for logits in outputs]
                 yield from self._report(length, place, arms, right, intact)
 
     def _every_arm(
@@ -241,11 +243,8 @@ class Erasure(StreamMeasurement):
         eraser = Whitened.of(rows.x[site]).leace(_indicators(labels), rng)
         return [ErasureArm(TARGET, REFIT, control, False, eraser)]
 
-    def _right(
-        self, study: Study, batch: Batch, length: int, edits: list[tuple[str, Callable[..., Any]]]
-    ) -> Bool[Tensor, " sequence"]:
+    def _right(self, study: Study, logits: Tensor, batch: Batch, length: int) -> Bool[Tensor, " sequence"]:
         study.passes += 1
-        logits = forward(study.model, batch, [], edits)["logits"]
         return study.task.correct(logits, batch)[:, batch.index(length)].cpu()
 
     def _report(

@@ -194,10 +194,10 @@ def test_accuracies_are_taken_on_sequences_that_no_eraser_saw(
         fitted.update(rows.sequence.tolist())
         return rows
 
-    def right(self: Any, study: Any, batch: Any, length: int, edits: Any) -> Any:
+    def right(self: Any, study: Any, logits: Tensor, batch: Any, length: int) -> Any:
         tested.update(map(tuple, batch.tokens.tolist()))
         strings.append(study.batch("matched", length).tokens)
-        return own_right(self, study, batch, length, edits)
+        return own_right(self, study, logits, batch, length)
 
     monkeypatch.setattr(probes.erasure.measurement, "_fitting_rows", fit)
     monkeypatch.setattr(Erasure, "_right", right)
