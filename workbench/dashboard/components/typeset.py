@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from dash import html
@@ -27,7 +28,12 @@ _UPRIGHT = "ΣΔ∏"
 
 def typeset(text: str) -> list[Any]:
     """Return a formula as HTML: variables in italics, indices below and powers above the line."""
-    return list(_typeset(text))
+    return list(_typeset_once(text))
+
+
+@lru_cache(maxsize=2048)
+def _typeset_once(text: str) -> tuple[Any, ...]:
+    return tuple(_typeset(text))
 
 
 def _typeset(text: str) -> Iterator[Any]:

@@ -51,12 +51,19 @@ def headings(page: html.Div) -> dict[str, str]:
     return places
 
 
+MARKED: dict[str, list[str]] = {}
+"""By quantity, the entries that the page of the gallery marks: many links name the same quantity."""
+
+
 def marked(context: Context, quantity: str) -> list[str]:
     """The entries that the page marks for a quantity."""
+    if quantity in MARKED:
+        return MARKED[quantity]
     page = glossary_page(context, f"?quantity={quantity}")
     assert "This link names" not in texts(page), quantity
     chosen = [part for part in components(page) if getattr(part, "className", "") == "asked"]
-    return [texts(next(one for one in components(part) if isinstance(one, html.A))) for part in chosen]
+    MARKED[quantity] = [texts(next(one for one in components(part) if isinstance(one, html.A))) for part in chosen]
+    return MARKED[quantity]
 
 
 def leads_to(context: Context, places: Mapping[str, str], address: str) -> str:
