@@ -10,7 +10,6 @@ import typer
 from workbench.cli.errors import UsageError
 from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, printed, refuse_both
 from workbench.cli.output.table_kinds import POINTS
-from workbench.core.thresholds import LEVEL_TEXT
 
 if TYPE_CHECKING:
     from workbench.cli.plotted import Axis, Plotted
@@ -21,7 +20,12 @@ BAR = 30
 
 def plot(
     run: Annotated[
-        Path, typer.Argument(metavar="RUN|DIR", help="Plot this run, or the runs of this folder as one line each.")
+        Path,
+        typer.Argument(
+            metavar="RUN|DIR",
+            help="Plot this run, or the runs of this folder: one line each, or the median and range by task of more "
+            "than eight runs.",
+        ),
     ],
     quantity: Annotated[
         str, typer.Argument(metavar="QUANTITY", help="Plot this quantity. `lengthlens quantities` lists all.")
@@ -59,7 +63,9 @@ def plot(
 ) -> None:
     """Plot a quantity with its 95 % intervals, as the dashboard draws it.
 
-    Without --out, print the values with bars in the terminal. --json and --csv print exactly the drawn values.
+    Of more than eight runs it plots the median over the runs of each task, with the lowest and the highest run in place
+    of the interval. Without --out, print the values with bars in the terminal. --json and --csv print exactly the drawn
+    values.
     """
     from workbench.figures.export.titled_figure import refuse_ending
 
@@ -110,7 +116,7 @@ def print_bars(drawn: Plotted) -> None:
     low, high = min([0.0, *values]), max([*values], default=1.0)
     high = 1.0 if low >= 0 and 0.2 < high <= 1 else high
     grid = Grid(box=None, pad_edge=False, title_justify="left", title=escape(drawn.about))
-    for name in ("line", drawn.axis, "value", f"{LEVEL_TEXT} interval", ""):
+    for name in ("line", drawn.axis, "value", drawn.interval, ""):
         grid.add_column(name, justify="left" if name in ("line", "") else "right", no_wrap=True)
     last = None
     for row in rows:

@@ -45,6 +45,8 @@ from workbench.table.wording import quantity_label, sentence_case
 
 #: Most lines that are told apart by their labels; beyond, only the chosen head's is.
 _MOST_LABELS = 8
+MOST_BANDS = 4
+"""Lines that have bands at most."""
 
 
 def quantity_rows(
@@ -123,7 +125,7 @@ def quantity_lines(
         if first and not heads and len(parts) > 1:  # lines that differ in nothing but a name need colours
             colour = CONFIGURATIONS[look.theme][names.index(title)]
         dash = DASH if rows["control"][0] not in ("", None) or "challenge" in title else "solid"
-        thick, band = 1.8 if first else 1, first and len(parts) <= 4
+        thick, band = 1.8 if first else 1, first and len(parts) <= MOST_BANDS
         end = add_line(figure, rows, along, colour, width=thick, dash=dash, band=band)
         if end is not None and first:
             labels.append((title if len(parts) > 1 else "", end, colour, heads))

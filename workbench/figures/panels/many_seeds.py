@@ -125,11 +125,11 @@ def one_place(rows: Frame) -> Frame:
     return rows.where(~sites(rows, "hook_resid_mid"))
 
 
-def median_of_runs(data: Frame) -> Frame:
-    """Return the median, lowest and highest value over runs at each length that all runs have; n is the number of
-    runs.
+def median_of_runs(data: Frame, along: str = "length") -> Frame:
+    """Return the median, lowest and highest value over runs at each length (or step) that all runs have; n is the
+    number of runs.
     """
-    groups = [part for _, part in sorted(data.group("length"), key=lambda group: group[0])]
+    groups = [part for _, part in sorted(data.group(along), key=lambda group: group[0])]
     counts = [int(present(part["value"]).sum()) for part in groups]
     groups = [part for part, count in zip(groups, counts, strict=True) if count == max(counts)]
     values = [numbers(part["value"]) for part in groups]

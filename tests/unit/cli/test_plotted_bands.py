@@ -1,0 +1,77 @@
+"""``lengthlens plot`` of more than eight runs: medians and ranges by task, equal to those of the stored rows."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from tests.support.places import GALLERY
+from workbench.cli import plotted_bands
+from workbench.cli.errors import UsageError
+from workbench.cli.main import app
+from workbench.cli.plotted import plotted
+from workbench.table import Table
+
+NAMES = ("majority_nope_s0", "majority_nope_s1", "majority_learned", "flip_flop_rotary_s0")
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    """Nine runs: three times majority without positions of both seeds, twice learned positions, once flip-flop."""
+    for number, name in enumerate((*NAMES[:2] * 3, NAMES[2], NAMES[2], NAMES[3])):
+        shutil.copytree(GALLERY / name, tmp_path / f"run{number}", ignore=shutil.ignore_patterns("steps"))
+    return tmp_path
+
+
+def stored(name: str, **where: Any) -> pd.DataFrame:
+    rows = Table.load(GALLERY / name).frame(measurement="behaviour", quantity="accuracy", law="matched", **where)
+    return rows[rows["mode"] == "teacher_forced"]
+
+
+def test_a_line_is_the_median_of_its_runs_with_their_range(many: Path) -> None:
+    done = CliRunner().invoke(app, ["plot", str(many), "accuracy", "--json"])
+    assert done.exit_code == 0, f"{done.output} {done.exception!r}"
+    points = json.loads(done.stdout)["points"]
+    assert {point["line"] for point in points} == {"majority", "flip_flop"}
+    assert {point["run"] for point in points} == {""}
+    last = {}
+    for name in NAMES[:3]:
+        rows = stored(name)
+        rows = rows[rows["step"] == rows["step"].max()]
+        last[name] = dict(zip(rows["length"], rows["value"], strict=True))
+    weights = (*NAMES[:2] * 3, NAMES[2], NAMES[2])
+    majority = [point for point in points if point["line"] == "majority"]
+    assert len(majority) == len(last[NAMES[0]])
+    for point in majority:
+        values = [last[name][point["length"]] for name in weights]
+        assert point["value"] == pytest.approx(np.median(values))
+        assert (point["low"], point["high"]) == (min(values), max(values))
+        assert point["n"] == len(values)
+
+
+def test_over_training_a_line_has_the_steps_that_all_its_runs_have(many: Path) -> None:
+    drawn = plotted(many, "accuracy", None, "step", None, None)
+    both = {*stored(NAMES[0])["step"]} & {*stored(NAMES[2])["step"]}
+    assert {*drawn.rows[drawn.rows["series"] == "majority"]["step"]} == both
+    assert "medians of 9 runs by task" in drawn.figure.layout.meta["slice"]
+
+
+def test_a_quantity_that_no_run_has_suggests_the_nearest(many: Path) -> None:
+    with pytest.raises(UsageError, match="did you mean accuracy"):
+        plotted(many, "acuracy", None, None, None, None)
+    with pytest.raises(UsageError, match="scan_peak_support has no value in the 9 runs"):
+        plotted(many, "scan_peak_support", None, None, None, None)
+
+
+def test_too_many_runs_are_refused_before_one_is_read(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plotted_bands, "MOST_RUNS", 8)
+    monkeypatch.setattr(plotted_bands, "read_run", None)
+    with pytest.raises(UsageError, match=r"9 runs.*at most 8"):
+        plotted(many, "accuracy", None, None, None, None)
