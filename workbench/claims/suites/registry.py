@@ -28,6 +28,7 @@ SUITES: Registry[Suite] = Registry(
         "text": "workbench.claims.suites.golowich_text:SUITE",
         "ssm-trained": "workbench.claims.suites.sarrof_trained:SUITE",
         "inference": "workbench.claims.suites.huang_inference:SUITE",
+        "dynamics-exact": "workbench.claims.suites.own_training_dynamics:SUITE",
     },
 )
 """In the order in which they are shown."""

@@ -1,0 +1,35 @@
+"""Training dynamics with exact solutions: two small models that show when training makes an answer depend on length."""
+
+from __future__ import annotations
+
+from workbench.theory.training_dynamics.gated_counter import (
+    adam_gate_rate,
+    decayed_gate_gap,
+    gate_gap,
+    horizon_of_gated_counter,
+    horizon_of_gap,
+    mean_gap_weight,
+    relative_error,
+)
+from workbench.theory.training_dynamics.shared_gain import (
+    OPTIMIZERS,
+    coupling_from_gradient_cosine,
+    coupling_of_shared_gain,
+    critical_lengths,
+    gradient_cosine,
+)
+
+__all__ = [
+    "OPTIMIZERS",
+    "adam_gate_rate",
+    "coupling_from_gradient_cosine",
+    "coupling_of_shared_gain",
+    "critical_lengths",
+    "decayed_gate_gap",
+    "gate_gap",
+    "gradient_cosine",
+    "horizon_of_gap",
+    "horizon_of_gated_counter",
+    "mean_gap_weight",
+    "relative_error",
+]

@@ -1,0 +1,206 @@
+"""A counter with a forgetting gate: up to which length does it count right after a given amount of training?
+
+The state is ``h_t = a h_(t-1) + x_t``, for independent inputs ``x`` with mean 0 and variance 1. The right answer is the
+sum of all inputs, so the gate ``a`` should be 1. The *gap* is ``delta = 1 - a``. Training lengths are uniform on
+``1..N``. The loss is one half of the mean squared error relative to the variance ``n`` of the answer.
+
+A *sigmoid gate* is ``a = sigmoid(theta)``, with ``theta = 0`` at the start: state-space models with nonnegative
+eigenvalues have such gates. A *free gate* trains ``a`` itself.
+
+The formulas hold to leading order in ``delta n``. All are our own derivations; related results on linear recurrent
+networks are in Proca et al. (ICML 2025) and Bordelon et al. (arXiv 2503.18754). The claims DX06 to DX10 compare the
+formulas with training: ``lengthlens reproduce dynamics-exact``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, get_args
+
+from scipy.optimize import brentq
+
+from workbench.core.suggest import nearest
+from workbench.theory.errors import TheoryError
+
+Gate = Literal["sigmoid", "free"]
+GATES: tuple[Gate, ...] = get_args(Gate)
+START = 0.5
+"""Gap at the start: the gate is one half."""
+ERROR = 0.01
+"""Relative squared error at which a counter is at its horizon."""
+
+
+def relative_error(gap: float, length: int) -> float:
+    """Return the squared error at a length, divided by the variance of the answer. This is exact for every gap.
+
+    The error of the input ``k`` steps back is ``1 - a^k``. So the relative error is the mean of ``(1 - a^k)^2`` over
+    ``k = 0 .. n-1``, which is ``delta^2 (n-1)(2n-1)/6`` to leading order.
+
+    Args:
+        gap: ``delta``, between 0 and 1.
+        length: ``n``, at least 1.
+
+    Raises:
+        TheoryError: for a gap outside [0, 1], or a length below 1.
+    """
+    if not 0 <= gap <= 1:
+        raise TheoryError(f"a gate between 0 and 1 has a gap between 0 and 1, not {gap}")
+    _check_length(length)
+    gate = 1 - gap
+    return math.fsum((1 - gate**k) ** 2 for k in range(length)) / length
+
+
+def mean_gap_weight(trained_length: int) -> float:
+    """Return ``c_N``, the mean of ``(n-1)(2n-1)/6`` over the trained lengths ``1..N``; about ``N^2 / 9``.
+
+    The loss is ``c_N delta^2 / 2`` to leading order.
+
+    Raises:
+        TheoryError: for a trained length below 2, at which the gate has no effect.
+    """
+    _check_trained(trained_length)
+    return math.fsum((n - 1) * (2 * n - 1) / 6 for n in range(1, trained_length + 1)) / trained_length
+
+
+def gate_gap(trained_length: int, time: float, gate: Gate = "sigmoid") -> float:
+    """Return the gap ``delta`` after gradient descent for a time, the learning rate times the number of steps.
+
+    A free gate follows ``d delta / dt = -c_N delta``, so its gap falls exponentially. The gradient of a sigmoid gate has
+    the derivative ``-delta`` of the sigmoid as a factor, twice: ``d delta / dt = -c_N delta^3``. Hence
+    ``delta = 1 / sqrt(4 + 2 c_N t)``: more training helps only as a square root.
+
+    Args:
+        trained_length: ``N``, at least 2.
+        time: learning rate times steps, at least 0.
+        gate: one of :data:`GATES`.
+
+    Raises:
+        TheoryError: if an argument is outside its range.
+    """
+    weight = mean_gap_weight(trained_length)
+    if not (math.isfinite(time) and time >= 0):
+        raise TheoryError(f"the time (learning rate times steps) must be 0 or more, not {time}")
+    if gate not in GATES:
+        raise TheoryError(f"there is no formula for the gate {gate!r}; {nearest(str(gate), list(GATES))}")
+    if gate == "free":
+        return START * math.exp(-weight * time)
+    return 1 / math.sqrt(START**-2 + 2 * weight * time)
+
+
+def decayed_gate_gap(trained_length: int, decay: float) -> float:
+    """Return the gap at which a sigmoid gate stops under weight decay, however long it is trained.
+
+    The penalty ``lambda/2 theta^2`` pulls the gate back to one half. The two forces balance where
+    ``c_N delta^2 = lambda log(1/delta)``.
+
+    Args:
+        trained_length: ``N``, at least 2.
+        decay: ``lambda``, above 0.
+
+    Raises:
+        TheoryError: for a decay of 0 or less, or a trained length below 2.
+    """
+    weight = mean_gap_weight(trained_length)
+    if not (math.isfinite(decay) and decay > 0):
+        raise TheoryError(f"the weight decay must be above 0, not {decay}; without decay the gap falls without end")
+    return float(brentq(lambda gap: weight * gap**2 + decay * math.log(gap), 1e-300, 1.0, xtol=1e-15))
+
+
+def horizon_of_gap(gap: float, error: float = ERROR) -> float:
+    """Return the length ``sqrt(3 error) / delta`` at which the relative squared error reaches ``error``.
+
+    Args:
+        gap: ``delta``, above 0 and at most 1.
+        error: relative squared error, above 0 and at most 0.1; the formula is of leading order.
+
+    Raises:
+        TheoryError: if an argument is outside its range.
+    """
+    if not 0 < gap <= 1:
+        raise TheoryError(f"a horizon needs a gap above 0 and at most 1, not {gap}")
+    if not 0 < error <= 0.1:
+        raise TheoryError(f"the formula of the horizon is for a relative error above 0 and at most 0.1, not {error}")
+    return math.sqrt(3 * error) / gap
+
+
+def horizon_of_gated_counter(
+    trained_length: int,
+    time: float = math.inf,
+    *,
+    gate: Gate = "sigmoid",
+    decay: float = 0.0,
+    error: float = ERROR,
+) -> float:
+    """Return the length in tokens up to which a trained counter stays within a relative squared error.
+
+    A sigmoid gate without decay has the horizon ``N sqrt(2 error time / 3)``: it grows with the square root of the number
+    of steps. With decay it ends at a finite horizon, however long the training: the counter is length-coupled.
+
+    Args:
+        trained_length: ``N``, at least 2; training lengths are uniform on ``1..N``.
+        time: learning rate times the number of steps of gradient descent; infinite = until it settles.
+        gate: one of :data:`GATES`.
+        decay: weight decay of ``theta``; only for a sigmoid gate. The horizon is then the smaller one of those of the
+            time and of the decay.
+        error: relative squared error at the horizon.
+
+    Returns:
+        The horizon in tokens; infinite where the gap falls to 0.
+
+    Raises:
+        TheoryError: if an argument is outside its range.
+    """
+    if decay and gate == "free":
+        raise TheoryError("there is no formula for weight decay on a free gate; use the sigmoid gate or no decay")
+    if decay < 0:
+        raise TheoryError(f"the weight decay must be 0 or more, not {decay}")
+    settled = decayed_gate_gap(trained_length, decay) if decay else 0.0
+    passing = 0.0 if time == math.inf else gate_gap(trained_length, time, gate)
+    gap = max(settled, passing)
+    if not gap:
+        mean_gap_weight(trained_length)
+        horizon_of_gap(1.0, error)
+        return math.inf
+    return horizon_of_gap(gap, error)
+
+
+def adam_gate_rate(rate: float, beta1: float = 0.9, beta2: float = 0.999) -> float:
+    """Return how fast the log of the gap of a sigmoid gate falls under Adam, per step.
+
+    Adam divides the gradient by the root of its mean square. So it does not feel that the derivative of the gate
+    vanishes: ``theta`` grows by a constant ``s`` a step, and the gap falls as ``exp(-s t)``. The gradient is proportional
+    to ``delta^2`` and falls by ``exp(-2s)`` a step. Adam's two averages then settle at
+    ``s = rate (1 - beta1) / (1 - beta1 e^(2s)) sqrt((1 - beta2 e^(4s)) / (1 - beta2))``. For a small rate ``s`` is the
+    rate. For a large one the memory of the mean square limits it to ``log(1/beta2) / 4``.
+
+    Args:
+        rate: learning rate, above 0.
+        beta1, beta2: memories of the two averages, each at least 0 and below 1; ``beta2 > beta1^2``.
+
+    Raises:
+        TheoryError: if an argument is outside its range.
+    """
+    if not (math.isfinite(rate) and rate > 0):
+        raise TheoryError(f"the learning rate must be above 0, not {rate}")
+    if not (0 <= beta1 < 1 and 0 < beta2 < 1 and beta2 > beta1**2):
+        raise TheoryError(f"the formula assumes 0 <= beta1 < 1 and beta1^2 < beta2 < 1, not {beta1} and {beta2}")
+    limit = -math.log(beta2) / 4
+
+    def difference(step: float) -> float:
+        mean = (1 - beta1) / (1 - beta1 * math.exp(2 * step))
+        square = max(0.0, 1 - beta2 * math.exp(4 * step)) / (1 - beta2)
+        return step - rate * mean * math.sqrt(square)
+
+    return float(brentq(difference, 0.0, limit, xtol=1e-18))
+
+
+def _check_length(length: int) -> None:
+    if length != int(length) or length < 1:
+        raise TheoryError(f"a length must be a whole number from 1 on, not {length}")
+
+
+def _check_trained(length: int) -> None:
+    if length != int(length) or length < 2:
+        raise TheoryError(
+            f"the trained length must be a whole number from 2 on, not {length}; at length 1 no gate acts"
+        )
