@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.integrate import solve_ivp
+from scipy.integrate import quad, solve_ivp
 from scipy.optimize import brentq
 
 from workbench.theory.training_dynamics import horizon_of_gap
@@ -51,6 +51,15 @@ def gaps_by_flow(trained_length: int, times: Sequence[float], gate: str, decay: 
     done = solve_ivp(slope, (0.0, times[-1]), [start], method="LSODA", t_eval=list(times), rtol=1e-10, atol=1e-13)
     state = done.y[0]
     return [float(value) for value in (1 - state if gate == "free" else 1 / (1 + np.exp(state)))]
+
+
+def time_to_gap(trained_length: int, gap: float) -> float:
+    """Return the time at which gradient flow of a free gate reaches a gap, as an integral over the gap."""
+    value, _ = quad(
+        lambda log_gap: -np.exp(log_gap) / loss_slope(1 - np.exp(log_gap), trained_length),
+        np.log(gap), np.log(1 - FIRST_GATE), epsabs=0, epsrel=1e-10, limit=500,
+    )  # fmt: skip
+    return float(value)
 
 
 def gaps_on_draws(
@@ -125,10 +134,8 @@ def gaps_with_adam(
 
 
 def measured_horizon(gap: float, error: float) -> float:
-    """Return the length at which the exact relative squared error reaches ``error``, between whole lengths by a straight
-    line.
-    """
-    longest = int(4 * horizon_of_gap(gap, error)) + 4
+    """Return the length at which the exact relative squared error reaches ``error``, interpolated."""
+    longest = int(2 * horizon_of_gap(gap, error)) + 4
     errors = np.cumsum((1 - (1 - gap) ** np.arange(longest)) ** 2) / np.arange(1, longest + 1)
     above = int(np.argmax(errors >= error))
     below_error, above_error = errors[above - 1], errors[above]
@@ -148,7 +155,7 @@ def balance_of_decay(trained_length: int, decay: float) -> float:
 
     def pull(theta: float) -> float:
         value = 1 / (1 + np.exp(-theta))
-        return loss_slope(float(value), trained_length) * value * (1 - value) + decay * theta
+        return float(loss_slope(float(value), trained_length) * value * (1 - value) + decay * theta)
 
     theta = brentq(pull, 0.1, 40.0, xtol=1e-13)
     return float(1 / (1 + np.exp(theta)))

@@ -129,18 +129,19 @@ def couplings_on_draws(
 def coupling_of_depth_two_by_flow(kappa: float, lengths: float, scale: float) -> float:
     """Return the coupling of a reader of depth 2 at the end of gradient flow, by integrating it.
 
-    Equal shares and orthogonal codes make all codes alike, so the flow has four numbers: two factors of the gain and two
-    of each position weight. ``lengths`` need not be whole.
+    Equal shares and orthogonal codes make all codes alike. So the flow has four numbers: two factors of the gain, and
+    two of each position weight. ``lengths`` need not be whole.
     """
 
     def slope(_: float, factors: Array) -> Array:
         u, v, a, b = factors
         error = u**2 - v**2 + kappa * (a**2 - b**2) - 1
-        return np.array([-2 * u, 2 * v, -2 * kappa / lengths * a, 2 * kappa / lengths * b]) * error
+        slopes: Array = np.array([-2 * u, 2 * v, -2 * kappa / lengths * a, 2 * kappa / lengths * b]) * error
+        return slopes
 
     def settled(_: float, factors: Array) -> float:
         u, v, a, b = factors
-        return abs(u**2 - v**2 + kappa * (a**2 - b**2) - 1) - 1e-9
+        return float(abs(u**2 - v**2 + kappa * (a**2 - b**2) - 1) - 1e-9)
 
     settled.terminal = True  # type: ignore[attr-defined]
     done = solve_ivp(slope, (0.0, 1e7), np.full(4, scale), method="LSODA", rtol=1e-10, atol=1e-14, events=settled)

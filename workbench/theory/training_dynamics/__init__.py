@@ -5,14 +5,18 @@ from __future__ import annotations
 from workbench.theory.training_dynamics.gated_counter import (
     adam_gate_rate,
     decayed_gate_gap,
+    error_at_multiple,
+    error_of_scaled_gap,
     gate_gap,
-    horizon_of_gated_counter,
     horizon_of_gap,
+    horizon_of_gated_counter,
     mean_gap_weight,
     relative_error,
+    scaled_gap_of_error,
 )
 from workbench.theory.training_dynamics.shared_gain import (
     OPTIMIZERS,
+    SharedGainOptimizer,
     coupling_from_gradient_cosine,
     coupling_of_shared_gain,
     critical_lengths,
@@ -21,15 +25,19 @@ from workbench.theory.training_dynamics.shared_gain import (
 
 __all__ = [
     "OPTIMIZERS",
+    "SharedGainOptimizer",
     "adam_gate_rate",
     "coupling_from_gradient_cosine",
     "coupling_of_shared_gain",
     "critical_lengths",
     "decayed_gate_gap",
+    "error_at_multiple",
+    "error_of_scaled_gap",
     "gate_gap",
     "gradient_cosine",
     "horizon_of_gap",
     "horizon_of_gated_counter",
     "mean_gap_weight",
     "relative_error",
+    "scaled_gap_of_error",
 ]

@@ -2,8 +2,8 @@
 
 The reader answers ``f(z, n) = (w + kappa <p_n, q>) z``, and the right answer is ``z``. The gain ``w`` is shared by all
 lengths. ``p_n`` is a unit vector, the code of length ``n``, and ``q`` reads it. ``kappa`` is the norm of the position
-code relative to the content. Training starts at ``w = 0`` and ``q = 0`` and reaches zero error on ``K`` lengths. The loss
-is one half of the mean squared error, and ``z`` has variance 1.
+code relative to the content. Training starts at ``w = 0`` and ``q = 0`` and reaches zero error on ``K`` lengths. The
+loss is one half of the mean squared error, and ``z`` has variance 1.
 
 The *coupling* ``chi = 1 - w`` is the relative error at a length whose code is orthogonal to the trained codes. 0 means
 that the reader does not depend on the length. 1 means that it answers 0 at every new length.
@@ -27,8 +27,8 @@ from workbench.theory.errors import TheoryError
 
 SharedGainOptimizer = Literal["gradient_descent", "sign_descent", "adam_mixed_batches", "adam_one_length"]
 OPTIMIZERS: tuple[SharedGainOptimizer, ...] = get_args(SharedGainOptimizer)
-"""The optimizers with a formula. ``adam_mixed_batches``: each batch has all lengths. ``adam_one_length``: each batch has
-one length, drawn at random."""
+"""The optimizers with a formula. ``adam_mixed_batches``: each batch has every length. ``adam_one_length``: each batch
+has one length, drawn at random."""
 UNIT_NORM = 1e-9
 """Largest difference of the norm of a code from 1."""
 
@@ -45,21 +45,21 @@ def coupling_of_shared_gain(
 ) -> float:
     """Return the coupling ``chi`` after training to convergence, between 0 (no dependence on length) and 1.
 
-    Gradient descent from 0 stays in the span of the features ``(1, kappa p_n)`` and so finds the solution of least norm.
-    Let ``G`` be the Gram matrix of the codes, ``P`` the diagonal matrix of the shares and ``lambda`` the decay. The
-    gradient vanishes where ``w = (1 - w) A`` with ``A = 1' (kappa^2 G + lambda P^-1)^-1 1``, hence ``chi = 1 / (1 + A)``.
-    Without decay this is ``kappa^2 / (kappa^2 + S)`` with ``S = 1' G^-1 1``, so the shares do not matter. Orthogonal
-    codes have ``S = K``.
+    Gradient descent from 0 stays in the span of the features ``(1, kappa p_n)`` and so finds the solution of least
+    norm. Let ``G`` be the Gram matrix of the codes, ``P`` the diagonal matrix of the shares and ``lambda`` the decay.
+    The gradient vanishes where ``w = (1 - w) A`` with ``A = 1' (kappa^2 G + lambda P^-1)^-1 1``, hence ``chi = 1 / (1 +
+    A)``. Without decay this is ``kappa^2 / (kappa^2 + S)`` with ``S = 1' G^-1 1``, so the shares do not matter.
+    Orthogonal codes have ``S = K``.
 
     Sign descent, and Adam if each batch has all lengths, move all parameters by equal steps. So ``w = <p_n, q>`` for
     orthogonal codes, hence ``chi = kappa / (1 + kappa)``: more lengths do not help.
 
-    With one length in each batch, the gradient of a code is zero except in one of ``K`` batches. Adam divides its mean by
-    the root of its mean square, which makes it smaller by ``sqrt(K)``. Hence ``chi = kappa / (kappa + sqrt(K))``.
+    With one length in each batch, the gradient of a code is zero except in one of ``K`` batches. Adam divides its mean
+    by the root of its mean square, which makes it smaller by ``sqrt(K)``. Hence ``chi = kappa / (kappa + sqrt(K))``.
 
     A reader of depth 2 has ``w = u^2 - v^2``, and ``q`` likewise, with ``u = v = a`` at the start. Gradient flow then
-    keeps ``asinh(w / 2a^2) / asinh(q_n / 2a^2)`` equal to the ratio ``K / kappa`` of the two gradients, for equal shares
-    and orthogonal codes. ``chi`` is the root of this equation with ``q_n = (1 - w) / kappa``.
+    keeps ``asinh(w / 2a^2) / asinh(q_n / 2a^2)`` equal to the ratio ``K / kappa`` of the two gradients, for equal
+    shares and orthogonal codes. ``chi`` is the root of this equation with ``q_n = (1 - w) / kappa``.
 
     Args:
         kappa: norm of the position code relative to the content, above 0.
@@ -67,11 +67,13 @@ def coupling_of_shared_gain(
         optimizer: one of :data:`OPTIMIZERS`.
         decay: weight decay ``lambda`` of both ``w`` and ``q``, as the penalty ``lambda/2 (w^2 + |q|^2)``. Only for
             gradient descent.
-        shares: share of each length among the trained sequences ``[K]``, all above 0 with sum 1; None means equal shares.
+        shares: share of each length among the trained sequences ``[K]``, all above 0 with sum 1; None means equal
+        shares.
             Only for gradient descent.
         codes: codes of the trained lengths ``[K, dimension]``, each with norm 1; None means orthogonal codes. Only for
             gradient descent.
-        initial_scale: the start ``a`` of a reader of depth 2; None means the reader of depth 1. Only for gradient descent
+        initial_scale: the start ``a`` of a reader of depth 2; None means the reader of depth 1. Only for gradient
+        descent
             with equal shares, orthogonal codes and no decay.
 
     Raises:
@@ -164,8 +166,8 @@ def gradient_cosine(kappa: float) -> float:
 def coupling_from_gradient_cosine(cosine: float, lengths: int) -> float:
     """Return the coupling after gradient descent, from the cosine ``rho`` of the gradients of two trained lengths.
 
-    For orthogonal codes ``kappa^2 = (1 - rho) / rho``, hence ``chi = (1 - rho) / (1 - rho + rho K)``. So a number that is
-    measured on trained lengths gives the error on new ones. This is exact for the reader of this module. It did not
+    For orthogonal codes ``kappa^2 = (1 - rho) / rho``, hence ``chi = (1 - rho) / (1 - rho + rho K)``. So a number that
+    is measured on trained lengths gives the error on new ones. This is exact for the reader of this module. It did not
     predict the errors of trained transformers.
 
     Args:
@@ -217,8 +219,8 @@ def _gram(codes: ArrayLike | None, lengths: int) -> NDArray[np.float64]:
     if not (np.abs(norms - 1) <= UNIT_NORM).all():
         worst = int(np.nanargmax(np.abs(norms - 1))) if np.isfinite(norms).any() else 0
         raise TheoryError(
-            f"the formula assumes codes of norm 1; the code of length number {worst} has norm {norms[worst]:.6g}; divide "
-            "each code by its norm and put the norm into kappa"
+            f"the formula assumes codes of norm 1; the code of length number {worst} has norm {norms[worst]:.6g}; "
+            "divide each code by its norm and put the norm into kappa"
         )
     gram: NDArray[np.float64] = matrix @ matrix.T
     if np.linalg.matrix_rank(gram) < lengths:
