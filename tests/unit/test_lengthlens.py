@@ -34,7 +34,12 @@ def test_every_name_is_the_one_of_its_package() -> None:
 
 @pytest.mark.parametrize("name", lengthlens.SUBMODULES)
 def test_a_submodule_has_the_public_names_of_its_package(name: str) -> None:
-    package = {"circuits": "circuits", "probes": "probes", "measurements": "workbench.measure"}
+    package = {
+        "circuits": "circuits",
+        "dynamics": "workbench.theory.training_dynamics",
+        "measurements": "workbench.measure",
+        "probes": "probes",
+    }
     theirs = importlib.import_module(package.get(name, f"workbench.{name}"))
     ours = importlib.import_module(f"lengthlens.{name}")
     assert getattr(lengthlens, name) is ours

@@ -10,25 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.integrate import quad, solve_ivp
-from scipy.optimize import brentq
+from scipy.integrate import solve_ivp
 
-from workbench.theory.training_dynamics import horizon_of_gap
+from workbench.theory.training_dynamics import horizon_of_gap, loss_slope
 
 Array = NDArray[np.float64]
 FIRST_GATE = 0.5
 DRAWN = 64
 """Batches drawn at a time."""
-
-
-def loss_slope(gate: float, trained_length: int) -> float:
-    """Return the derivative of the loss with respect to the gate. This is exact, over lengths uniform on ``1..N``.
-
-    The loss at length ``n`` is ``sum_k (1 - a^k)^2 / 2n`` over ``k < n``.
-    """
-    powers = np.arange(1, trained_length)
-    terms = -(1 - gate**powers) * powers * gate ** (powers - 1)
-    return float(np.sum(terms * _tails(trained_length)))
 
 
 def gaps_by_flow(trained_length: int, times: Sequence[float], gate: str, decay: float = 0.0) -> list[float]:
@@ -43,23 +32,14 @@ def gaps_by_flow(trained_length: int, times: Sequence[float], gate: str, decay: 
 
     def slope(_: float, state: Array) -> Array:
         if gate == "free":
-            return np.array([-loss_slope(float(state[0]), trained_length)])
+            return np.array([loss_slope(1 - float(state[0]), trained_length)])
         value = float(1 / (1 + np.exp(-state[0])))
-        return np.array([-loss_slope(value, trained_length) * value * (1 - value) - decay * float(state[0])])
+        return np.array([loss_slope(1 - value, trained_length) * value * (1 - value) - decay * float(state[0])])
 
     start = FIRST_GATE if gate == "free" else 0.0
     done = solve_ivp(slope, (0.0, times[-1]), [start], method="LSODA", t_eval=list(times), rtol=1e-10, atol=1e-13)
     state = done.y[0]
     return [float(value) for value in (1 - state if gate == "free" else 1 / (1 + np.exp(state)))]
-
-
-def time_to_gap(trained_length: int, gap: float) -> float:
-    """Return the time at which gradient flow of a free gate reaches a gap, as an integral over the gap."""
-    value, _ = quad(
-        lambda log_gap: -np.exp(log_gap) / loss_slope(1 - np.exp(log_gap), trained_length),
-        np.log(gap), np.log(1 - FIRST_GATE), epsabs=0, epsrel=1e-10, limit=500,
-    )  # fmt: skip
-    return float(value)
 
 
 def gaps_on_draws(
@@ -119,7 +99,7 @@ def gaps_with_adam(
     optimizer = torch.optim.AdamW([theta], lr=rate, betas=(0.9, beta2), eps=1e-30, weight_decay=0.0, foreach=False)
     steps = checkpoints[-1]
     slopes = (
-        (lambda value: loss_slope(value, trained_length) for _ in range(steps))
+        (lambda value: -loss_slope(1 - value, trained_length) for _ in range(steps))
         if batch is None
         else _drawn_slopes(trained_length, steps, batch, seed)
     )
@@ -148,24 +128,6 @@ def error_on_draws(gap: float, length: int, sequences: int, seed: int = 0) -> fl
     inputs = rng.standard_normal((sequences, length))
     wrong = inputs @ (1 - (1 - gap) ** np.arange(length))[::-1]
     return float(np.mean(wrong**2) / length)
-
-
-def balance_of_decay(trained_length: int, decay: float) -> float:
-    """Return the gap at which the exact gradient of the loss and the pull of the decay balance."""
-
-    def pull(theta: float) -> float:
-        value = 1 / (1 + np.exp(-theta))
-        return float(loss_slope(float(value), trained_length) * value * (1 - value) + decay * theta)
-
-    theta = brentq(pull, 0.1, 40.0, xtol=1e-13)
-    return float(1 / (1 + np.exp(theta)))
-
-
-def _tails(trained_length: int) -> Array:
-    """For each ``k = 1 .. N-1`` the mean over lengths of ``1/n`` where ``n > k``, and 0 else."""
-    inverse = 1 / np.arange(1, trained_length + 1)
-    tails: Array = np.cumsum(inverse[::-1])[::-1][1:] / trained_length
-    return tails
 
 
 def _drawn_slopes(trained_length: int, steps: int, batch: int, seed: int) -> Iterator[Callable[[float], float]]:

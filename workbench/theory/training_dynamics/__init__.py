@@ -10,9 +10,11 @@ from workbench.theory.training_dynamics.gated_counter import (
     gate_gap,
     horizon_of_gap,
     horizon_of_gated_counter,
+    loss_slope,
     mean_gap_weight,
     relative_error,
     scaled_gap_of_error,
+    time_to_gap,
 )
 from workbench.theory.training_dynamics.shared_gain import (
     OPTIMIZERS,
@@ -37,7 +39,9 @@ __all__ = [
     "gradient_cosine",
     "horizon_of_gap",
     "horizon_of_gated_counter",
+    "loss_slope",
     "mean_gap_weight",
     "relative_error",
     "scaled_gap_of_error",
+    "time_to_gap",
 ]

@@ -17,6 +17,8 @@ from __future__ import annotations
 import math
 from typing import Literal, get_args
 
+import numpy as np
+from scipy.integrate import quad
 from scipy.optimize import brentq
 
 from workbench.core.suggest import nearest
@@ -31,7 +33,7 @@ ERROR = 0.01
 LARGEST_ERROR = 0.9
 """Largest relative squared error that is inverted: an answer of 0 has the error 1."""
 SERIES_BELOW = 1e-3
-"""Gap times length below which the error is computed by its series, which does not cancel."""
+"""Gap times length below which leading orders are used: of the error, where it cancels, and of the free gate."""
 
 
 def relative_error(gap: float, length: int) -> float:
@@ -69,9 +71,12 @@ def mean_gap_weight(trained_length: int) -> float:
 def gate_gap(trained_length: int, time: float, gate: Gate = "sigmoid") -> float:
     """Return the gap ``delta`` after gradient descent for a time, the learning rate times the number of steps.
 
-    A free gate follows ``d delta / dt = -c_N delta``, so its gap falls exponentially. The gradient of a sigmoid gate
-    has the derivative ``-delta`` of the sigmoid as a factor, twice: ``d delta / dt = -c_N delta^3``. So ``1/delta^2``
-    grows as ``4 + 2 c_N t``: more training helps only as a square root.
+    A free gate follows ``d delta / dt = -c_N delta`` once ``delta N`` is small, so its gap falls exponentially. Before,
+    it takes about one unit of time to leave the plateau of the loss near one half; this time is integrated.
+
+    The gradient of a sigmoid gate has the derivative ``-delta`` of the sigmoid as a factor, twice:
+    ``d delta / dt = -c_N delta^3``. So ``1/delta^2`` grows as ``4 + 2 c_N t``: more training helps only as a square
+    root.
 
     The next order of the loss is ``-d_N delta^3 / 2``, where ``d_N`` is the mean over the trained lengths of
     ``1/n sum_k k^2 (k - 1)``. With ``b = 3 d_N / (2 c_N) + 2`` and ``x = 1/delta`` the flow is
@@ -92,11 +97,51 @@ def gate_gap(trained_length: int, time: float, gate: Gate = "sigmoid") -> float:
     if gate not in GATES:
         raise TheoryError(f"there is no formula for the gate {gate!r}; {nearest(str(gate), GATES)}")
     if gate == "free":
-        return START * math.exp(-weight * time)
+        return _free_gap(trained_length, time)
     # The sum of k^2 (k - 1) over k < n is n(n-1)(n-2)(3n-1)/12.
     cubic = math.fsum((n - 1) * (n - 2) * (3 * n - 1) / 12 for n in range(1, trained_length + 1)) / trained_length
     bend = 1.5 * cubic / weight + 2
     return 1 / (math.sqrt((1 / START + bend) ** 2 + 2 * weight * time) - bend)
+
+
+def loss_slope(gap: float, trained_length: int) -> float:
+    """Return the derivative of the loss with respect to the gap. This is exact, for lengths uniform on ``1..N``.
+
+    The loss at length ``n`` is ``sum_k (1 - a^k)^2 / 2n`` over ``k < n``.
+
+    Args:
+        gap: ``delta``, between 0 and 1.
+        trained_length: ``N``, at least 2.
+
+    Raises:
+        TheoryError: if an argument is outside its range.
+    """
+    _check_trained(trained_length)
+    if not 0 <= gap <= 1:
+        raise TheoryError(f"a gate between 0 and 1 has a gap between 0 and 1, not {gap}")
+    inverse = 1 / np.arange(1, trained_length + 1)
+    tails = np.cumsum(inverse[::-1])[::-1][1:] / trained_length
+    powers, gate = np.arange(1, trained_length), 1 - gap
+    return float(np.sum((1 - gate**powers) * powers * gate ** (powers - 1) * tails))
+
+
+def time_to_gap(trained_length: int, gap: float) -> float:
+    """Return the time at which gradient flow of a free gate has fallen from one half to a gap, by an integral.
+
+    Args:
+        trained_length: ``N``, at least 2.
+        gap: above 0 and at most one half.
+
+    Raises:
+        TheoryError: if an argument is outside its range.
+    """
+    if not 0 < gap <= START:
+        raise TheoryError(f"a free gate falls to a gap above 0 and at most {START}, not {gap}")
+    time, _ = quad(
+        lambda log_gap: math.exp(log_gap) / loss_slope(math.exp(log_gap), trained_length),
+        math.log(gap), math.log(START), epsabs=0, epsrel=1e-9, limit=500,
+    )  # fmt: skip
+    return float(time)
 
 
 def decayed_gate_gap(trained_length: int, decay: float) -> float:
@@ -251,6 +296,16 @@ def adam_gate_rate(rate: float, beta1: float = 0.9, beta2: float = 0.999) -> flo
         return step - rate * mean * math.sqrt(square)
 
     return float(brentq(difference, 0.0, limit, xtol=1e-18))
+
+
+def _free_gap(trained_length: int, time: float) -> float:
+    small = SERIES_BELOW / trained_length
+    begin = time_to_gap(trained_length, small)
+    if time >= begin:
+        return small * math.exp(-mean_gap_weight(trained_length) * (time - begin))
+    return math.exp(
+        brentq(lambda log_gap: time_to_gap(trained_length, math.exp(log_gap)) - time, math.log(small), math.log(START))
+    )
 
 
 def _check_length(length: int) -> None:
