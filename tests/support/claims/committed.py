@@ -13,6 +13,8 @@ from workbench.claims.suites.registry import SUITES
 FOLDER = ROOT / "docs" / "claims"
 EVIDENCE = read_evidence(FOLDER)
 QUICK = {
+    "DX07",
+    "DX09",
     "HE05",
     "HE06",
     "HE11",

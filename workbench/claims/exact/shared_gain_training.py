@@ -99,8 +99,8 @@ def couplings_on_draws(
         steps: number of updates.
         rate: learning rate. For SGD it is relative to the curvature ``1 + kappa^2``.
         batch: sequences in a batch.
-        batches: ``"mixed"``, where each sequence draws its length and every batch has each length in its share if the
-            shares are equal, or ``"one length"``, where all sequences of a batch have one drawn length.
+        batches: ``"one length"``: all sequences of a batch have one drawn length. ``"mixed"``: each sequence draws its
+            length; equal shares that divide the batch are exact in every batch.
         seed: of the draws.
     """
     widest = max(reader.codes.shape[1] for reader in readers)
@@ -130,7 +130,7 @@ def coupling_of_depth_two_by_flow(kappa: float, lengths: float, scale: float) ->
     """Return the coupling of a reader of depth 2 at the end of gradient flow, by integrating it.
 
     Equal shares and orthogonal codes make all codes alike. So the flow has four numbers: two factors of the gain, and
-    two of each position weight. ``lengths`` need not be whole.
+    two of each position weight. ``lengths`` may be a fraction.
     """
 
     def slope(_: float, factors: Array) -> Array:

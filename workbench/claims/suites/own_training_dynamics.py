@@ -1,8 +1,8 @@
 """Claims of our own about training dynamics: a reader with a shared gain, and a counter with a forgetting gate.
 
 The formulas are in :mod:`workbench.theory.training_dynamics`. Each claim compares a formula with the integrated flow
-and with training on drawn sequences. Unless a claim says otherwise, settings and tolerances were fixed before its first
-run.
+and with training on drawn sequences. Unless a claim states otherwise, settings and tolerances were fixed before its
+first run.
 """
 
 from __future__ import annotations
@@ -248,7 +248,7 @@ def rates_of_free_gates() -> list[Row]:
         for quantity in ("gap", "horizon")
     ],
     f"{COUNTER}, N = 16, 32, 64; on draws SGD with rate 2 and batches of 32, to t = 10^4",
-    settled="the second order of the gap and of the error: the leading order alone is 8.6 % off at N = 64 and t = "
+    settled="the second order of the gap and of the error: only the leading order is 8.6 % off at N = 64 and t = "
     "10^3, beyond the tolerance of 8 % that was set before",
 )
 def gaps_of_sigmoid_gates() -> list[Row]:
@@ -313,7 +313,7 @@ def gaps_with_decay() -> list[Row]:
 @_dynamics_claim(
     "DX09",
     "The error of a gated counter inside the trained range predicts the error at any multiple of it.",
-    "relative squared error at 4N over its prediction from the error at N alone; without a bound, over 16 times the "
+    "relative squared error at 4N over its prediction from only the error at N; without a bound, over 16 times the "
     "error at N, which is the leading order",
     [Condition("error at 4N over its prediction", near=0.15), Condition("the same, on draws", near=0.15)],
     "gap delta = 0.02/N, 0.05/N, 0.1/N, 0.3/N and 1/N at N = 16, 32, 64; on draws 20,000 sequences at each length",

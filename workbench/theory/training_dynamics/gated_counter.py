@@ -81,7 +81,7 @@ def gate_gap(trained_length: int, time: float, gate: Gate = "sigmoid") -> float:
     The next order of the loss is ``-d_N delta^3 / 2``, where ``d_N`` is the mean over the trained lengths of
     ``1/n sum_k k^2 (k - 1)``. With ``b = 3 d_N / (2 c_N) + 2`` and ``x = 1/delta`` the flow is
     ``x dx + b dx = c_N dt``. Hence ``x = sqrt((2 + b)^2 + 2 c_N t) - b``. This function returns ``1/x`` for
-    a sigmoid gate. The leading order alone gives a gap that is 6 to 9 % too small at ``t = 1000``.
+    a sigmoid gate. The leading order gives a gap that is 6 to 9 % too small at ``t = 1000``.
 
     Args:
         trained_length: ``N``, at least 2.
@@ -107,7 +107,7 @@ def gate_gap(trained_length: int, time: float, gate: Gate = "sigmoid") -> float:
 def loss_slope(gap: float, trained_length: int) -> float:
     """Return the derivative of the loss with respect to the gap. This is exact, for lengths uniform on ``1..N``.
 
-    The loss at length ``n`` is ``sum_k (1 - a^k)^2 / 2n`` over ``k < n``.
+    Sequences of length ``n`` contribute ``sum_k (1 - a^k)^2 / 2n`` over ``k < n`` to the loss.
 
     Args:
         gap: ``delta``, between 0 and 1.
