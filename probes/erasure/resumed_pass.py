@@ -18,7 +18,7 @@ from workbench.tasks.base import Batch
 class ResumedPasses:
     """Passes of a model over a batch, with edits of the residual stream from the first site to the last.
 
-    The residual stream is stored at one site only. A model that is no plain stack of blocks makes whole passes.
+    The residual stream is stored at one site only. A model that is not a plain stack of blocks makes whole passes.
 
     Args:
         model: the model.
