@@ -208,7 +208,8 @@ def _bands(
     if not lines:
         why = "; ".join(sorted({str(note).rstrip(".") for run in runs for note in unique(run.rows["note"]) if note}))
         raise UsageError(
-            f"{quantity} has no value in the {len(runs):,} runs of {folder}: {why or 'no reason is stored'}"
+            f"{quantity} has no value in the {len(runs):,} runs of {folder}; choose another quantity, --step or "
+            f"--length{f' ({why})' if why else ''}"
         )
     frame = medians_by_task(folder, lines, over, MOST_LINES)
     tasks = [str(name) for name in unique(frame["target"])]

@@ -143,7 +143,7 @@ def serve(
         address = f"http://{f'[{host}]' if ':' in host else host}:{port}{page}"
         print(
             f"LengthLens reads {', '.join(page_frame.folder_text(r) for r in _listed(roots))} and serves {address} "
-            "(Ctrl-C ends it)",
+            f"(Ctrl-C ends it{'' if open_browser else '; --open opens the browser'})",
             flush=True,
         )
         threading.Thread(target=app.server.extensions["lengthlens"].store.refresh, daemon=True).start()  # read ahead
