@@ -110,6 +110,14 @@ class Hooked(WithLogits, HookedRootModule):  # type: ignore[misc]  # the base sh
                 ids = torch.cat([ids, self(ids)[:, -1].argmax(-1, keepdim=True)], dim=1)
         return ids
 
+    def remove_all_hook_fns(
+        self, direction: str = "both", including_permanent: bool = False, level: Any = None
+    ) -> None:
+        """Remove hooks as TransformerLens does, from only those points that have hooks."""
+        for point in self.hook_points():
+            if point.fwd_hooks or point.bwd_hooks:
+                point.remove_hooks(direction, including_permanent=including_permanent, level=level)
+
     def run_with_cache(
         self, *args: Any, return_cache_object: bool = True, remove_batch_dim: bool = False, **kwargs: Any
     ) -> tuple[Tensor, Any]:
