@@ -68,7 +68,8 @@ class CheckedCalls:
         def first_checked(*args: Any, **options: Any) -> Any:
             nonlocal checked
             if self.limit is not None:
-                if seen[code] >= (self.limit if total[code] < SEEN_OFTEN else 1):
+                count = seen[code]
+                if count >= self.limit or (count and total[code] >= SEEN_OFTEN):
                     return fn(*args, **options)
                 seen[code] += 1
                 total[code] += 1
