@@ -206,7 +206,7 @@ def test_a_paired_difference_needs_seeds_and_strings_of_each() -> None:
     rng = np.random.default_rng(0)
     assert paired_difference([np.full(50, 0.1), np.full(80, 0.3)], rng).value == pytest.approx(0.2)
     for wrong in ([], [np.zeros(3), np.zeros(0)]):
-        with pytest.raises(ClaimError, match="strings"):
+        with pytest.raises(ClaimError, match="values of every seed"):
             paired_difference(wrong, rng)
 
 
@@ -227,7 +227,7 @@ def test_spearmans_correlation_is_scipys(kinds: int) -> None:
 
 def test_a_correlation_needs_three_cells_and_two_quantities_that_vary() -> None:
     rng = np.random.default_rng(1)
-    with pytest.raises(ClaimError, match="three cells"):
+    with pytest.raises(ClaimError, match="three settings"):
         cell_correlation([1, 2], [1, 2], [0, 1], rng)
     with pytest.raises(ClaimError, match="differ between runs"):
         cell_correlation([1, 1, 1], [1, 2, 3], [0, 1, 2], rng)

@@ -79,15 +79,15 @@ def _told(what: str) -> KnownMap:
 
 
 _GROWING = (
-    "with a fixed alphabet, which bounds the length here, a program without positions exists (its counts were "
-    "checked on all strings over 4 letters); the label is about alphabets that grow"
+    "the fixed alphabet bounds the length here, so a program without positions exists (its counts were checked on all "
+    "strings over 4 letters); the published label is about growing alphabets"
 )
-_NEIGHBOUR = "the place next to one that is recognised is read with the offset 1"
+_NEIGHBOUR = "the neighbour of a recognised position is read with the offset 1"
 _AFTER = "NEXT_a: the query is s, and an a stands where count(count(Q(s)) >= 1) = 2"
 _BEFORE = MapClaim(
     "not expressible",
     DECIDED,
-    "for one fixed query the map is a regular language, (a|b)*as(a|b)*, that no count recognises",
+    "with one fixed query, the task is the regular language (a|b)*as(a|b)*, which no count recognises",
     derived=True,
 )
 _LAST = MapClaim(
@@ -98,17 +98,17 @@ _LAST = MapClaim(
 
 
 def _right(program: str) -> KnownMap:
-    reason = "the place after the first occurrence is the one at which two places have seen the query"
+    reason = "exactly at the position after the first occurrence, two positions have seen the query"
     return KnownMap(_guaranteed(_AFTER, reason, derived=True), _guaranteed(program, _NEIGHBOUR))
 
 
 def average(period: int) -> KnownMap:
     """Return the claims about the share of a token among every ``period``-th one."""
-    reason = f"one layer with period {period} attends to the class alone, uniformly"
+    reason = f"one layer with period {period} attends uniformly to the class only"
     claim = MapClaim("guaranteed", ONE_LAYER, reason, period=period)
     if period == 1:
         return _both(claim)
-    blind = "it would tell even from odd runs of 0 before (10)*, a regular language that no count recognises"
+    blind = "it would distinguish even from odd runs of 0 before (10)*, a regular language that no count recognises"
     return KnownMap(MapClaim("not expressible", DECIDED, blind, derived=True), claim)
 
 
@@ -130,7 +130,7 @@ def kgram_average(k: int) -> KnownMap:
     reason = f"two layers: heads at lags to {k}, by local terms times log i, then attention to the keys that match"
     note = "up to an error, which rare keys make large; for two layers whose local terms are multiplied by log i"
     return KnownMap(
-        MapClaim("open", "none", f"the construction known reads lags to {k} by local terms"),
+        MapClaim("open", "none", f"the known construction reads lags up to {k} by local terms"),
         MapClaim("guaranteed", TWO_LAYERS, reason, note=note, locality=k),
     )
 
@@ -148,14 +148,14 @@ ENTRIES: Mapping[str, KnownMap] = {
     "anbncndn": _counting("anbncndn"),
     "sort": _both(_guaranteed("sort", "a program compares which letters have occurred")),
     "interleaved_majority": KnownMap(
-        MapClaim("not expressible", LABEL, "whose turn a token is cannot be told without residues"),
+        MapClaim("not expressible", LABEL, "without residues a program cannot know to which sequence a token belongs"),
         _guaranteed("interleaved_majority", "counts restricted to a residue of the position"),
     ),
     # retrieval
     "ur": _right("ur"),
     "nr_first": _right("nr_first"),
     "needle": KnownMap(
-        _guaranteed(_AFTER, "the key occurs once before it is asked for, and its value comes next", derived=True),
+        _guaranteed(_AFTER, "the key occurs once before the query, and its value is the next token", derived=True),
         _guaranteed("ur", "as UR: the value stands right after the only occurrence of the key", derived=True),
     ),
     "ul": KnownMap(_BEFORE, _guaranteed("ul", _NEIGHBOUR)),
@@ -175,10 +175,10 @@ ENTRIES: Mapping[str, KnownMap] = {
         MapClaim(
             "guaranteed",
             GUARANTEE,
-            "at most k bits count, so how many of them are 1 is compared with the odd constants up to k",
+            "at most k bits matter, so the number of ones among them is compared with the odd constants up to k",
             "count(bits 1 behind small numbers) = 1 or = 3 or ..",
             derived=True,
-            note="the program grows with k; unbounded parity is not expressible",
+            note="the program grows with k; parity with unbounded k is not expressible",
         )
     ),
     "planted": _both(
@@ -199,7 +199,9 @@ ENTRIES: Mapping[str, KnownMap] = {
             derived=True,
         )
     ),
-    "text": _both(MapClaim("open", "none", "text states no map that a theorem could be about")),
+    "text": _both(
+        MapClaim("open", "none", "text defines no fixed map from inputs to answers, so no theorem is about it")
+    ),
     # writing an answer
     "uf": KnownMap(
         MapClaim("not expressible", LABEL, "the neighbour of a letter cannot be found without offsets", note=_GROWING),
@@ -209,7 +211,7 @@ ENTRIES: Mapping[str, KnownMap] = {
         MapClaim("open", "none", "no theorem or label covers it without positions", note=_GROWING),
         _guaranteed("ub", "each step is UL on the letter written last"),
     ),
-    "nf": _told("the answer is the first half itself"),
+    "nf": _told("the answer is the first half"),
     "nb": _told("the answer is the first half, backwards"),
     "reverse": _told("the answer is the first half, backwards"),
     "duplicate_string": _told("the answer repeats the first half"),

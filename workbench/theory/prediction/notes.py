@@ -30,9 +30,10 @@ CONJECTURE = Note(
     "conjecture: a task with a short RASP-L program that is valid at every length generalises in length", ZHOU
 )
 _SHORT = Note("has a short RASP-L program", ZHOU, recalled=True)
-_LONG = Note("has no short RASP-L program as stated", ZHOU, recalled=True)
+_LONG = Note("the task in this form has no short RASP-L program", ZHOU, recalled=True)
 _SENSITIVE = Note(
-    "average sensitivity n, the largest there is: transformers that compute it sit in sharp minima",
+    "the average sensitivity is n, the largest possible: transformers that compute such a task are in sharp minima "
+    "of the loss",
     "Hahn and Rofin 2024, Why are Sensitive Functions Hard for Transformers?",
 )
 _SPARSE = Note(

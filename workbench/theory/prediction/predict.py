@@ -262,8 +262,8 @@ def _prediction(
         assumptions.append(LEARNER)
     elif claim.verdict == "not expressible" and claim.theorem != COMMUNICATION:
         assumptions.append(
-            f"outside {language_class}; whether it holds all that such limit transformers compute is open, so this is "
-            "no proof about transformers"
+            f"outside {language_class}; it is open whether this class contains everything that such limit transformers "
+            "compute, so this is not a proof about transformers"
         )
     return Prediction(
         subject=subject,

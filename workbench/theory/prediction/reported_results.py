@@ -44,8 +44,8 @@ class Reported:
     @property
     def where(self) -> str:
         """The lengths of the accuracies, in words."""
-        beyond = {1: "one bin", 2: "two bins"}[len(self.accuracy) - 1]
-        return f"on trained lengths and {beyond} beyond"
+        beyond = {1: "one range", 2: "two ranges"}[len(self.accuracy) - 1]
+        return f"on trained lengths and on {beyond} of longer lengths"
 
 
 _Bins = tuple[float, float, float]
@@ -86,7 +86,7 @@ _HUANG: Mapping[str, tuple[bool, _Bins, bool, _Bins]] = {
     "anbncndn": (True, (100, 86.4, 75.2), True, _ALL),
 }
 
-ANSWER = "the answer alone, after the string"
+ANSWER = "only the answer, after the string"
 NEXT = "the symbols that may come next, at every position"
 MEMBER = "whether each prefix is in the language"
 EACH = "an answer at every position"

@@ -95,7 +95,7 @@ def stated(entry: KnownMap, at: Positions) -> MapClaim:
         reason = f"the theorem's training has ids {' or '.join(at.reach.ids)}, this one {at.ids}"
         return MapClaim("open", "none", reason, note=f"with ids {ids} the verdict is: guaranteed")
     if not at.offers(claim.period, claim.locality):
-        reason = f"the program known needs a period that {claim.period} divides and a locality of {claim.locality}"
+        reason = f"the known program needs a period that {claim.period} divides and a locality of {claim.locality}"
         return MapClaim("not decided", "none", reason)
     if at.reach.step:
         return replace(claim, derived=True, note="; ".join(text for text in (claim.note, at.reach.step) if text))
@@ -114,7 +114,7 @@ def of_program(witness: Witness, without: MapClaim | None = None) -> KnownMap:
     if witness.fragment == "C-RASP[]":
         return KnownMap(claim, claim)
     unknown = MapClaim(
-        "not decided", "none", f"the program known is of {witness.fragment}; none without positions is known"
+        "not decided", "none", f"the known program is of {witness.fragment}; none without positions is known"
     )
     return KnownMap(without or unknown, claim)
 
@@ -149,11 +149,14 @@ def _without_positions(language: Automaton, convention: Convention) -> MapClaim:
 
 def _with_positions(language: Automaton, at: Positions, convention: Convention) -> MapClaim:
     if in_crasp(language, convention).decision == "yes":
-        return MapClaim("guaranteed", f"{GUARANTEE}; {DECIDED}", "counts suffice, no position is read")
+        return MapClaim("guaranteed", f"{GUARANTEE}; {DECIDED}", "counts suffice, and no position is read")
     excluded = exclude(language)
     if excluded is not None:
         first, second = (word or "(empty)" for word in excluded.confused)
-        reason = f"behind many {excluded.padding} no program tells {first} from {second}, at any period and locality"
+        reason = (
+            f"after many repetitions of {excluded.padding}, no program distinguishes {first} from {second}, "
+            "at any period and locality"
+        )
         return MapClaim("not expressible", excluded.source, reason, derived=True)
     certificate = find_certificate(language)
     if certificate is None:
@@ -177,7 +180,7 @@ def _certificate_within(language: Automaton, reach: Reach | None) -> Certificate
 def _reading(certificate: Certificate) -> str:
     reads = [f"residues mod {certificate.period}"] if certificate.period > 1 else []
     reads += [f"the last {certificate.locality + 1} symbols"] if certificate.locality else []
-    return f"counts that read {' and '.join(reads)} tell all states apart"
+    return f"counts that read {' and '.join(reads)} distinguish all states"
 
 
 def _weakest(claims: Iterable[MapClaim]) -> MapClaim:

@@ -17,7 +17,7 @@ from workbench.theory.regular.monoid import Monoid, group_periods, syntactic_mon
 EXPRESSIVE = "Sarrof, Veitsman, Hahn, arXiv 2405.17394"
 SIGNED = "Grazzi et al., arXiv 2411.12537"
 FINITE = "at finite precision"
-NOT_LEARNT = "it says what can be expressed, not what is learnt"
+NOT_LEARNT = "it is about what can be expressed, not about what is learned"
 _NONNEGATIVE, _SIGNED = "ssm-nonnegative", "ssm-signed"
 """The models that the papers are about. They state nothing about other gates."""
 _COUNTERS = frozenset({"dyck_1", "anbn", "anbncn", "anbncndn", "a_n_b_n"})
@@ -45,7 +45,7 @@ def state_space_claim(key: str, languages: Callable[[], Iterable[Automaton]] | N
     return MapClaim("open", "none", "nothing is stated about this map and state-space models")
 
 
-_UNBOUNDED = "counts must be held exactly, so that precision grows with the length"
+_UNBOUNDED = "counts must be stored exactly, so the precision must grow with the length"
 
 
 def _regular(languages: Iterable[Automaton], gates: str) -> MapClaim:
@@ -62,11 +62,20 @@ def _regular(languages: Iterable[Automaton], gates: str) -> MapClaim:
     orders = ", ".join(map(str, sorted(periods - {1})))
     if gates == _NONNEGATIVE:
         return MapClaim(
-            "not expressible", EXPRESSIVE, f"not star-free: some word comes round after {orders} repeats", note=FINITE
+            "not expressible",
+            EXPRESSIVE,
+            f"not star-free: for some word, states repeat only after {orders} repetitions",
+            note=FINITE,
         )
     odd = [period for period in periods if period & (period - 1)]
     if odd:
-        reason = f"some word comes round after {orders} repeats, and real gates count modulo powers of 2 alone"
+        reason = (
+            f"for some word, states repeat only after {orders} repetitions, and real gates count only modulo "
+            "powers of 2"
+        )
         return MapClaim("not expressible", SIGNED, reason, note=FINITE)
-    reason = f"words come round after {orders} repeats at most: a cascade of bits that are set, cleared and turned over"
+    reason = (
+        f"states repeat after at most {orders} repetitions of any word: a cascade of bits that are set, "
+        "cleared and flipped"
+    )
     return MapClaim("expressible", SIGNED, reason, derived=True, note=FINITE)

@@ -109,10 +109,10 @@ def in_crasp(language: Automaton, convention: Convention) -> Membership:
         if pair is not None:
             words = shortest_words(quotient)
             first, second = words[pair[0]] or "(empty)", words[pair[1]] or "(empty)"
-            reading = f"before a last {after}, " if after else ""
-            reason = f"{reading}no count tells the states after {first} and after {second} apart"
+            reading = f"before a final {after}, " if after else ""
+            reason = f"{reading}no count distinguishes the states after {first} and after {second}"
             return Membership("no", convention, len(language), (words[pair[0]], words[pair[1]]), after, reason)
-    reason = "in every strongly connected component counts tell all states apart"
+    reason = "in every strongly connected component, counts distinguish all states"
     return Membership("yes", convention, len(language), None, "", reason)
 
 

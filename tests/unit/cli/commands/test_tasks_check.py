@@ -72,7 +72,7 @@ def test_a_language_is_one_line_and_theory_decides_what_it_is(
     tasks("aa_star_b_star")
     told = capsys.readouterr().out
     assert "Decide after every symbol whether the string so far is in (aa)*b*." in told
-    assert "theory, without positions: not expressible: before a last a, no count tells" in told
+    assert "theory, without positions: not expressible: before a final a, no count distinguishes" in told
     assert "theory, with positions: guaranteed: counts that read residues mod 2" in told
     assert "theory: not star-free:" in told
     assert make_task("aa_star_b_star").reference([1, 2, 1]) == [0, 0, 0]

@@ -423,8 +423,8 @@ def test_published_numbers_name_what_was_asked() -> None:
     (three,) = reported("tomita_3", "none")
     assert three.ask == "member"
     (parity,) = reported("parity", "none")
-    assert (parity.ask, parity.asked) == ("", "the answer alone, after the string")
-    assert {one.asked for one in reported("uf", "rotary")} == {"the answer alone, after the string"}
+    assert (parity.ask, parity.asked) == ("", "only the answer, after the string")
+    assert {one.asked for one in reported("uf", "rotary")} == {"only the answer, after the string"}
 
 
 # ---- state-space models --------------------------------------------------------------------------
@@ -483,7 +483,7 @@ def test_a_run_of_a_state_space_model_is_described_as_one() -> None:
     said = describe("parity", {}, "none", architecture="ssm-nonnegative")
     assert (said["verdict"], said["model"]) == ("not expressible", "state-space model, nonnegative gates")
     assert said["programs"] == []
-    assert [one["where"] for one in said["reported"]] == ["on trained lengths and one bin beyond"] * 3
+    assert [one["where"] for one in said["reported"]] == ["on trained lengths and on one range of longer lengths"] * 3
     assert describe("parity", {}, "none")["model"] == "positions none"
 
 

@@ -81,7 +81,7 @@ def test_how_far_back_programs_are_looked_for(locality: int | None, back: int, r
     (2, 0, "residues mod 2"), (1, 1, "the last 2 symbols"), (3, 4, "residues mod 3 and the last 5 symbols"),
 ])  # fmt: skip
 def test_what_a_program_reads_in_words(period: int, locality: int, text: str) -> None:
-    assert _reading(Certificate(period, locality)) == f"counts that read {text} tell all states apart"
+    assert _reading(Certificate(period, locality)) == f"counts that read {text} distinguish all states"
 
 
 @pytest.mark.parametrize(("verdicts", "worst", "asked"), [
@@ -119,9 +119,9 @@ HELD = KnownMap(WITHOUT, replace(WITHOUT, reason="with"))
     (ENTRY, Positions("learned", "random_offset"), "guaranteed", "with", "caveat"),
     (ENTRY, Positions("limit", "arange", {"period": 4, "locality": 3}), "guaranteed", "with", "caveat"),
     (ENTRY, Positions("limit", "arange", {"period": 3, "locality": 3}), "not decided",
-     "the program known needs a period that 2 divides and a locality of 3", ""),
+     "the known program needs a period that 2 divides and a locality of 3", ""),
     (ENTRY, Positions("limit", "arange", {"period": 2, "locality": 2}), "not decided",
-     "the program known needs a period that 2 divides and a locality of 3", ""),
+     "the known program needs a period that 2 divides and a locality of 3", ""),
     (HELD, Positions("learned"), "not expressible", "with", ""), (HELD, Positions("limit", "pose"), "not expressible", "with", ""),
     (HELD, Positions("rotary"), "open", "no theorem is about rotary positions; for absolute ones the verdict is: not expressible", "with"),
 ])  # fmt: skip
@@ -207,8 +207,8 @@ def test_every_answer_has_its_program_where_the_first_reads_least() -> None:
 def test_confused_words_are_told_and_the_empty_one_is_called_so() -> None:
     parity = of_languages(lambda: [language("(b|ab*a)*")], Positions("limit")).with_positions
     assert parity.derived
-    assert parity.reason.startswith("behind many ")
-    assert "no program tells (empty) from a, at any period and locality" in parity.reason
+    assert parity.reason.startswith("after many repetitions of ")
+    assert "no program distinguishes (empty) from a, at any period and locality" in parity.reason
     with pytest.raises(TheoryError, match="did you mean"):
         Positions("lerned")
 

@@ -125,10 +125,10 @@ def test_counters_and_state_space_models(key: str, verdict: str, derived: bool) 
 
 
 @pytest.mark.parametrize(("expressions", "nonnegative", "signed", "by", "told"), [
-    (["(a|b)*b"], "expressible", "expressible", EXPRESSIVE, ""), (["(aa)*"], "not expressible", "expressible", SIGNED, "2 repeats"),
-    (["(aaa)*"], "not expressible", "not expressible", SIGNED, "3 repeats"), (["(aaaa)*"], "not expressible", "expressible", SIGNED, "4 repeats"),
-    (["(aaaaaa)*"], "not expressible", "not expressible", SIGNED, "6 repeats"), (["(aa)*", "a*"], "not expressible", "expressible", SIGNED, "2 repeats"),
-    (["a*", "(aaa)*"], "not expressible", "not expressible", SIGNED, "3 repeats"),
+    (["(a|b)*b"], "expressible", "expressible", EXPRESSIVE, ""), (["(aa)*"], "not expressible", "expressible", SIGNED, "2 repetitions"),
+    (["(aaa)*"], "not expressible", "not expressible", SIGNED, "3 repetitions"), (["(aaaa)*"], "not expressible", "expressible", SIGNED, "4 repetitions"),
+    (["(aaaaaa)*"], "not expressible", "not expressible", SIGNED, "6 repetitions"), (["(aa)*", "a*"], "not expressible", "expressible", SIGNED, "2 repetitions"),
+    (["a*", "(aaa)*"], "not expressible", "not expressible", SIGNED, "3 repetitions"),
 ])  # fmt: skip
 def test_what_comes_round_decides_for_state_space_models(
     expressions: list[str], nonnegative: str, signed: str, by: str, told: str
@@ -162,7 +162,7 @@ def test_predictions_in_a_line() -> None:
     assert one_line("majority") == (
         "guaranteed: program majority (theorems 1, 7 and 9 of Huang et al., arXiv 2410.02140)"
     )
-    assert one_line("text") == "open: text states no map that a theorem could be about"
+    assert one_line("text") == "open: text defines no fixed map from inputs to answers, so no theorem is about it"
     assert one_line("tomita_8").startswith("no prediction: ")
     assert predict("majority", "ssm-signed").model == "state-space model, signed gates"
     assert predict("majority", "learned").model == "positions learned, ids random_offset"

@@ -137,7 +137,7 @@ def test_renaming_letters_is_seen_through() -> None:
         ([[0, 2]], 0, [0], "state"),
         ([[0]], 1, [0], "state"),
         ([[0]], 0, [3], "accepting"),
-        ([0, 1], 0, [0], "one of each"),
+        ([0, 1], 0, [0], "at least one state and one symbol"),
     ],
 )
 def test_what_is_no_automaton_is_refused(table: list[object], start: int, accepting: list[int], says: str) -> None:
