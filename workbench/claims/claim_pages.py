@@ -220,7 +220,7 @@ def _papers(suites: Sequence[Suite], partial: bool) -> list[str]:
         stated_and_read = [counts[paper.key, kind] or "" for kind in ("statement of the paper", "our reading")]
         if partial and not any(stated_and_read):
             continue
-        cells = [paper.name, _cell(paper.title), f"[arXiv {paper.arxiv}]({paper.url}){doi}", *map(str, stated_and_read)]
+        cells = [paper.name, _cell(paper.title), f"[{paper.identifier}]({paper.url}){doi}", *map(str, stated_and_read)]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
 
@@ -228,7 +228,7 @@ def _papers(suites: Sequence[Suite], partial: bool) -> list[str]:
 def _linked(source: Source) -> str:
     """A source whose paper leads to the index's table of papers and whose identifier leads to the paper."""
     paper = source.paper
-    return source.text(f"[{paper.name}](index.md#papers), [arXiv {paper.arxiv}]({paper.url})" if paper else "")
+    return source.text(f"[{paper.name}](index.md#papers), [{paper.identifier}]({paper.url})" if paper else "")
 
 
 def figures(suites: Sequence[Suite], evidence: Mapping[str, Evidence]) -> dict[str, str]:

@@ -19,8 +19,10 @@ class Paper:
         authors: in the paper's order, first names first.
         year: the year of its first version.
         title: as printed.
-        arxiv: its arXiv identifier.
+        arxiv: its arXiv identifier; "" for a paper that is not on arXiv.
         doi: the doi of its published version; "" without one.
+        volume: the volume and pages of its proceedings, for a paper that is not on arXiv.
+        page: the address of its page in the proceedings, for a paper that is not on arXiv.
     """
 
     key: str
@@ -29,6 +31,12 @@ class Paper:
     title: str
     arxiv: str
     doi: str = ""
+    volume: str = ""
+    page: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.arxiv and not (self.volume and self.page):
+            raise ClaimError(f"{self.key} has no identifier; give it one of arXiv, or its volume and page")
 
     @property
     def name(self) -> str:
@@ -38,9 +46,14 @@ class Paper:
         return f"{names} {self.year}"
 
     @property
+    def identifier(self) -> str:
+        """Its identifier in words: ``arXiv 2410.02140``, or the volume and pages of its proceedings."""
+        return f"arXiv {self.arxiv}" if self.arxiv else self.volume
+
+    @property
     def url(self) -> str:
-        """The address of the paper's page on arXiv."""
-        return f"https://arxiv.org/abs/{self.arxiv}"
+        """The address of the paper's page on arXiv, or in its proceedings."""
+        return f"https://arxiv.org/abs/{self.arxiv}" if self.arxiv else self.page
 
     @property
     def entry(self) -> str:
@@ -50,7 +63,8 @@ class Paper:
             "title": f"{{{self.title}}}",
             "year": str(self.year),
             "eprint": self.arxiv,
-            "archivePrefix": "arXiv",
+            "archivePrefix": "arXiv" if self.arxiv else "",
+            "howpublished": self.volume,
             "url": self.url,
             "doi": self.doi,
         }
@@ -95,7 +109,7 @@ class Source:
 
     def __str__(self) -> str:
         """The source in plain text: ``Huang et al. 2024, arXiv 2410.02140, theorem 9 (statement of the paper)``."""
-        return self.text(f"{self.paper.name}, arXiv {self.paper.arxiv}" if self.paper else "")
+        return self.text(f"{self.paper.name}, {self.paper.identifier}" if self.paper else "")
 
     def text(self, paper: str) -> str:
         """Return the source as text, with the paper written in the given way.
@@ -169,7 +183,49 @@ HAHN = Paper(
     "2402.09963",
     "10.18653/v1/2024.acl-long.800",
 )
-PAPERS = (HUANG, IZZO, GOLOWICH, JOBANPUTRA, SARROF, GRAZZI, HAHN)
+KAWATA = Paper(
+    "kawata2025shortcut",
+    (
+        "Ryotaro Kawata", "Yujin Song", "Alberto Bietti", "Naoki Nishikawa", "Taiji Suzuki", "Samuel Vaiter",
+        "Denny Wu",
+    ),
+    2025,
+    "From Shortcut to Induction Head: How Data Diversity Shapes Algorithm Selection in Transformers",
+    "2512.18634",
+)  # fmt: skip
+HUANG_DYNAMICS = Paper(
+    "huang2025regular",
+    ("Ruiquan Huang", "Yingbin Liang", "Jing Yang"),
+    2025,
+    "How Transformers Learn Regular Language Recognition: A Theoretical Study on Training Dynamics and Implicit Bias",
+    "2505.00926",
+)
+SLUTZKY = Paper(
+    "slutzky2024poisoned",
+    ("Yonatan Slutzky", "Yotam Alexander", "Noam Razin", "Nadav Cohen"),
+    2024,
+    "The Implicit Bias of Structured State Space Models Can Be Poisoned With Clean Labels",
+    "2410.10473",
+)
+CHEN = Paper(
+    "chen2025nonasymptotic",
+    ("Thomas Chen", "Tengyu Ma", "Zhiyuan Li"),
+    2025,
+    "Non-Asymptotic Length Generalization",
+    "2506.03085",
+)
+PROCA = Paper(
+    "proca2025recurrent",
+    ("Alexandra Maria Proca", "Clémentine Carla Juliette Dominé", "Murray Shanahan", "Pedro A. M. Mediano"),
+    2025,
+    "Learning dynamics in linear recurrent neural networks",
+    "",
+    volume="PMLR 267:49860-49902",
+    page="https://proceedings.mlr.press/v267/proca25a.html",
+)
+PAPERS = (
+    HUANG, IZZO, GOLOWICH, JOBANPUTRA, SARROF, GRAZZI, HAHN, KAWATA, HUANG_DYNAMICS, SLUTZKY, CHEN, PROCA,
+)  # fmt: skip
 RESULT_FILES = "result files of the published code"
 
 

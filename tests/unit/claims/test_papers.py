@@ -10,7 +10,7 @@ import pytest
 from tests.support.claims.committed import FOLDER
 from workbench.claims.claims_table import FILE
 from workbench.claims.errors import ClaimError
-from workbench.claims.papers import HAHN, HUANG, IZZO, PAPERS, bibliography, own_question
+from workbench.claims.papers import HAHN, HUANG, IZZO, PAPERS, PROCA, Paper, bibliography, own_question
 from workbench.claims.reproducing import every_claim
 
 CLAIMS = [claim for _, claim in every_claim()]
@@ -34,7 +34,7 @@ def test_a_claim_names_its_paper_and_place_or_says_that_the_reading_is_ours() ->
             assert str(source).endswith(f"({source.kind})")
             if source.paper:
                 assert source.kind in ("statement of the paper", "our reading")
-                assert str(source).startswith(f"{source.paper.name}, arXiv {source.paper.arxiv}")
+                assert str(source).startswith(f"{source.paper.name}, {source.paper.identifier}")
 
 
 def test_the_bibliography_has_the_papers_of_claims_and_no_others() -> None:
@@ -45,6 +45,10 @@ def test_the_bibliography_has_the_papers_of_claims_and_no_others() -> None:
 def test_every_entry_has_authors_title_year_and_an_identifier() -> None:
     for key, fields in entries().items():
         assert all(fields.get(name) for name in ("author", "title", "year")), key
+        if key == "proca2025recurrent":  # the only paper that is not on arXiv
+            assert fields["howpublished"] == "PMLR 267:49860-49902"
+            assert "eprint" not in fields
+            continue
         assert re.fullmatch(r"\d{4}\.\d{5}", fields["eprint"]), key
         assert fields["year"][2:] == fields["eprint"][:2], key  # arXiv identifiers begin with year and month
 
@@ -60,7 +64,7 @@ def test_a_table_row_and_a_page_name_the_sources_of_each_claim() -> None:
     index = (FOLDER / "index.md").read_text()
     assert "[references.bib](../references.bib)" in index
     for paper in PAPERS:
-        assert f"| {paper.name} | {paper.title} | [arXiv {paper.arxiv}]({paper.url})" in index
+        assert f"| {paper.name} | {paper.title} | [{paper.identifier}]({paper.url})" in index
     for claim in CLAIMS:
         page = (FOLDER / f"{stored[claim.id]['suite']}.md").read_text()
         (line,) = re.findall(rf"^## {claim.id}\n.*?^- Source: (.*?)$", page, re.MULTILINE | re.DOTALL)
@@ -72,8 +76,14 @@ def test_a_statement_needs_its_place() -> None:
         HUANG.states("")
 
 
+def test_a_paper_needs_an_identifier() -> None:
+    with pytest.raises(ClaimError, match="unpublished2025"):
+        Paper("unpublished2025", ("A. Author",), 2025, "A title", "")
+
+
 def test_sources_in_words() -> None:
     assert str(HUANG.states("theorem 9")) == "Huang et al. 2024, arXiv 2410.02140, theorem 9 (statement of the paper)"
     assert str(HAHN.reading()) == "Hahn and Rofin 2024, arXiv 2402.09963 (our reading)"
+    assert str(PROCA.reading()) == "Proca et al. 2025, PMLR 267:49860-49902 (our reading)"
     assert IZZO.name == "Izzo, Nichani and Lee 2025"
     assert str(own_question("What is left open?")) == "What is left open? (our own question)"

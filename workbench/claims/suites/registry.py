@@ -29,6 +29,7 @@ SUITES: Registry[Suite] = Registry(
         "ssm-trained": "workbench.claims.suites.sarrof_trained:SUITE",
         "inference": "workbench.claims.suites.huang_inference:SUITE",
         "dynamics-exact": "workbench.claims.suites.own_training_dynamics:SUITE",
+        "dynamics-papers": "workbench.claims.suites.training_dynamics_papers:SUITE",
     },
 )
 """In the order in which they are shown."""

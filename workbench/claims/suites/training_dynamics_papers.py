@@ -1,0 +1,221 @@
+"""Claims of published theorems about training dynamics: when training finds a rule that holds at every length."""
+
+from __future__ import annotations
+
+from workbench.claims.claim import Condition, Row, Suite
+from workbench.claims.claim_on_function import claim, claims_of
+from workbench.claims.papers import CHEN, HUANG_DYNAMICS, KAWATA, PROCA, SLUTZKY
+
+EXACT = 1e-9
+EVEN_PAIRS_SCALE = (
+    "one layer, one-hot codes of (position, letter), no bias, logistic loss averaged over all sequences of length 1 to "
+    "L, full batch, start at zero, rate 0.1, rate of attention times lambda for the first 100 steps, 200,000 steps, "
+    "float64; L and lambda: 6 and 2 (pilot), 5 and 2, 7 and 2, 6 and 1, 6 and 4"
+)
+LIMITS_OF_PILOT = "the limits, after a pilot at L = 6 and lambda = 2; they count at the other four settings"
+
+
+# ---- one gradient step on the trigger-output task ------------------------------------------------
+@claim(
+    "DP01",
+    source=KAWATA.reading("theorem on one gradient step for each matrix"),
+    prediction="One gradient step finds an induction head if R is below a threshold, and a positional shortcut if R is "
+    "above another one. Both thresholds are proportional to 1/N_trg.",
+    statistic="R = max(q_l / l) / sum(q_l / l) of the distances l ~ q; worst accuracy at l1 + l2 = 2l with l1 != l2; "
+    "eps_1: smallest R of a distribution whose worst accuracy is below 0.5; eps_2: largest R of a distribution whose "
+    "worst accuracy is at least 0.9",
+    conditions=(
+        Condition("distributions that fail", at_least=1),
+        Condition("distributions that succeed", at_least=1),
+        Condition("largest eps_1 N_trg over the smallest", at_most=2),
+        Condition("largest eps_2 N_trg over the smallest", at_most=2),
+    ),
+    scale="32 letters, N_trg = 1, 2, 4 of them triggers; one-hot codes of (position, letter, previous letter); one "
+    "matrix for keys and queries; rates 1 and 1e9 from zero; 8,192 sequences; 12 uniform and 22 mixed distributions of "
+    "distances from 2 to 27; float64",
+    minutes=1.0,
+    note="the distributions are ours. The values of the paper's figure 3 were not at hand and are not compared. Rows "
+    "without a condition give the area under the curve with which R, the largest share and the number of distances "
+    "predict failure",
+)
+def thresholds_of_diversity() -> list[Row]:
+    """Return where, on the scale of R, one gradient step changes from an induction head to a positional shortcut."""
+    from workbench.claims.exact.trigger_output import threshold_rows
+
+    return threshold_rows()
+
+
+@claim(
+    "DP02",
+    source=KAWATA.states("proposition 8"),
+    prediction="Of the distributions with R <= 1/N_trg, the one with the least mean cost E[l^2] is q_l proportional to "
+    "l on 1..N_trg.",
+    statistic="solution of the linear programme against the closed form; R and the ratio of the largest positional "
+    "weight to the induction weight after one gradient step, compared with q uniform and q_l proportional to 1/l",
+    conditions=(
+        Condition("least mean cost", near=EXACT),
+        Condition("largest distance from the closed form", at_most=EXACT),
+        Condition("R of another distribution minus that of q_l = l", at_least=EXACT),
+        Condition("weight ratio of another distribution divided by that of q_l = l", at_least=1.0),
+    ),
+    scale="programme: N_trg = 2 to 16, distances to 4 N_trg; training: N_trg = 4, 8, 16, distances 1 to N_trg, 32 "
+    "letters, 65,536 sequences, one step of rate 1 for each matrix",
+    minutes=0.5,
+    note="the costs are divided by that of the closed form, N_trg (N_trg + 1) / 2",
+)
+def cheapest_diverse_distribution() -> list[Row]:
+    """Return the cheapest distribution of distances that is diverse enough, by linear programming and by formula."""
+    from workbench.claims.exact.trigger_output import cheapest_rows
+
+    return cheapest_rows()
+
+
+# ---- one layer on even pairs ---------------------------------------------------------------------
+@claim(
+    "DP03",
+    source=HUANG_DYNAMICS.reading("abstract: two phases"),
+    prediction="In one layer on even pairs attention grows fast and then stays, while the linear layer grows like log "
+    "t and the loss falls like 1/t.",
+    statistic="over the last decade of steps: slope of log loss on log t, R^2 of the norm of the linear layer on log "
+    "t, relative change of attention",
+    conditions=(
+        Condition("slope of log loss on log t", at_least=-1.2, at_most=-0.8),
+        Condition("R^2 of the norm on log t", at_least=0.999),
+        Condition("relative change of attention", at_most=0.25),
+    ),
+    scale=EVEN_PAIRS_SCALE,
+    minutes=1.0,
+    settled=LIMITS_OF_PILOT,
+    note="the abstract bounds the loss by O(1/t); a slope of -1 is our reading. Rows of the pilot's setting have no "
+    "condition",
+)
+def phases_of_even_pairs() -> list[Row]:
+    """Return the growth of both layers and the fall of the loss over the last decade of steps."""
+    from workbench.claims.exact.even_pairs_training import phase_rows
+
+    return phase_rows()
+
+
+@claim(
+    "DP04",
+    source=HUANG_DYNAMICS.reading("abstract: max-margin direction"),
+    prediction="The linear layer's direction converges to the max-margin classifier of the outputs of attention.",
+    statistic="cosine of the linear layer with the hard-margin separator (without intercept) of the attention outputs "
+    "at the same step; its margin over the largest margin; least rise of both between checkpoints",
+    conditions=(
+        Condition("cosine", at_least=0.98),
+        Condition("margin over the largest margin", at_least=0.93),
+        Condition("least rise of the cosine", at_least=0.0),
+        Condition("least rise of the margin", at_least=0.0),
+    ),
+    scale=f"{EVEN_PAIRS_SCALE}; checkpoints at 20,000, 40,000, 80,000 and 200,000 steps",
+    minutes=1.0,
+    settled=LIMITS_OF_PILOT,
+    note="the separator is the point of the convex hull nearest to the origin, by nonnegative least squares. Rows of "
+    "the pilot's setting have no condition",
+)
+def margins_of_even_pairs() -> list[Row]:
+    """Return how near the linear layer is to the max-margin classifier of the attention outputs."""
+    from workbench.claims.exact.even_pairs_training import margin_rows
+
+    return margin_rows()
+
+
+@claim(
+    "DP05",
+    source=HUANG_DYNAMICS.reading("abstract: parity by chain of thought at inference"),
+    prediction="A model of even pairs solves parity by truncated chain of thought, at all lengths up to its own.",
+    statistic="share of all sequences whose parity is right after length - 1 steps (append the answer, drop the first "
+    "letter); the same if the answer to even pairs is read as the parity directly",
+    conditions=(
+        Condition("parity by chain of thought", at_least=1.0),
+        Condition("parity read directly", near=0.05),
+    ),
+    scale=f"{EVEN_PAIRS_SCALE}; sequences of length 2 to L by chain of thought, 3 to L directly",
+    minutes=1.0,
+    note="at length 2 parity and even pairs are the same question. One-hot positions do not exist beyond L, so lengths "
+    "beyond L are not tried",
+)
+def parity_by_chain_of_thought() -> list[Row]:
+    """Return the accuracy of parity by truncated chain of thought with the models of even pairs."""
+    from workbench.claims.exact.even_pairs_training import parity_rows
+
+    return parity_rows()
+
+
+# ---- linear recurrences --------------------------------------------------------------------------
+@claim(
+    "DP08",
+    source=SLUTZKY.states("theorem 1"),
+    prediction="A student state-space model recovers its teacher's impulse response; one more sequence, labelled by "
+    "the same teacher, destroys this.",
+    statistic="training loss; largest error of the impulse response at lags to 20 with the extra sequence, over that "
+    "without it",
+    conditions=(
+        Condition("training loss", at_most=1e-12),
+        Condition("ratio of errors, student of 10", at_least=10),
+        Condition("ratio of errors, student of 20", at_least=4),
+    ),
+    scale="diagonal A trained by gradient flow, B and C fixed to ones, teacher diag(1, 0); one sequence with its mass "
+    "at the first position, and one more with its mass at the second last; student of 10 and length 7, student of 20 and "
+    "length 9; starts as in the authors' notebook; 20 seeds each",
+    minutes=0.3,
+    settled="the limit of 10 after a pilot with ratios of 25 to 52, and that of 4 after the outputs of the authors' "
+    "notebook, which have ratios of 4.6 to 4.9 for the student of 20",
+)
+def errors_with_one_more_sequence() -> list[Row]:
+    """Return how much one more correctly labelled sequence raises the error of a student state-space model."""
+    from workbench.claims.exact.diagonal_students import poison_rows
+
+    return poison_rows()
+
+
+@claim(
+    "DP21",
+    source=PROCA.reading("sensory integration"),
+    prediction="Trained at one length T from a small start, a linear recurrent network learns sums at every length, "
+    "and means with a relative error of m - 1 at length mT.",
+    statistic="recurrent weight; input weight times output weight; relative error of the answer at T, 2T, 4T, 8T",
+    conditions=(
+        Condition("recurrent weight", near=1e-6),
+        Condition("input weight times output weight", near=1e-6),
+        Condition("relative error", near=1e-6),
+    ),
+    scale="one unit, independent inputs of variance 1, gradient flow of the expected squared error from weights of 0.1 "
+    "and 0.3, T = 16, float64",
+    minutes=0.1,
+    note="the paper treats the general linear network; the case of one unit and the error at mT are our reading",
+)
+def errors_of_sums_and_means() -> list[Row]:
+    """Return the weights that gradient flow learns for sums and means, and the errors at longer lengths."""
+    from workbench.claims.exact.recurrent_flow import integration_rows
+
+    return integration_rows()
+
+
+# ---- the ideal learner ---------------------------------------------------------------------------
+@claim(
+    "DP10",
+    source=CHEN.reading("abstract: length complexity of automata"),
+    prediction="The learner that takes the smallest automaton that fits all sequences up to N is right from N = 2c - 2 "
+    "on, with c states, and no sooner in the worst case.",
+    statistic="largest length of the shortest sequence that distinguishes two languages whose minimal automata have at "
+    "most n states; number of these languages",
+    conditions=(
+        Condition("longest shortest distinguishing sequence", near=0.0),
+        Condition("languages", near=0.0),
+    ),
+    scale="all automata with n = 1, 2, 3, 4 states over two letters, minimal and in canonical numbering; all sequences "
+    "to length 6",
+    minutes=0.3,
+    note="a bound for the ideal learner, not for gradient descent; arXiv 2603.02238 shows that two-layer C-RASP has no "
+    "computable bound of this kind",
+)
+def length_complexity_of_automata() -> list[Row]:
+    """Return the longest of the shortest sequences that distinguish two small automata."""
+    from workbench.claims.exact.distinguishing_sequences import complexity_rows
+
+    return complexity_rows()
+
+
+SUITE = Suite("dynamics-papers", "Published theorems about training dynamics", claims_of(__name__))
