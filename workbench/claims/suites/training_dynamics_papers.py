@@ -33,7 +33,7 @@ LIMITS_OF_PILOT = "the limits, after a pilot at L = 6 and lambda = 2; they count
     scale="32 letters, N_trg = 1, 2, 4 of them triggers; one-hot codes of (position, letter, previous letter); one "
     "matrix for keys and queries; rates 1 and 1e9 from zero; 8,192 sequences; 12 uniform and 22 mixed distributions of "
     "distances from 2 to 27; float64",
-    minutes=1.0,
+    minutes=0.3,
     note="the distributions are ours. The values of the paper's figure 3 were not at hand and are not compared. Rows "
     "without a condition give the area under the curve with which R, the largest share and the number of distances "
     "predict failure",
@@ -50,24 +50,44 @@ def thresholds_of_diversity() -> list[Row]:
     source=KAWATA.states("proposition 8"),
     prediction="Of the distributions with R <= 1/N_trg, the one with the least mean cost E[l^2] is q_l proportional to "
     "l on 1..N_trg.",
-    statistic="solution of the linear programme against the closed form; R and the ratio of the largest positional "
-    "weight to the induction weight after one gradient step, compared with q uniform and q_l proportional to 1/l",
+    statistic="solution of the linear programme against the closed form; R compared with q uniform and q_l "
+    "proportional to 1/l",
     conditions=(
         Condition("least mean cost", near=EXACT),
         Condition("largest distance from the closed form", at_most=EXACT),
         Condition("R of another distribution minus that of q_l = l", at_least=EXACT),
-        Condition("weight ratio of another distribution divided by that of q_l = l", at_least=1.0),
     ),
-    scale="programme: N_trg = 2 to 16, distances to 4 N_trg; training: N_trg = 4, 8, 16, distances 1 to N_trg, 32 "
-    "letters, 65,536 sequences, one step of rate 1 for each matrix",
-    minutes=0.5,
-    note="the costs are divided by that of the closed form, N_trg (N_trg + 1) / 2",
+    scale="programme: N_trg = 2 to 16, distances to 4 N_trg; R: N_trg = 4, 8, 16, distances 1 to N_trg",
+    minutes=0.05,
+    note="the costs are divided by that of the closed form, N_trg (N_trg + 1) / 2. DP02b was part of this claim when "
+    "the criteria were fixed",
 )
 def cheapest_diverse_distribution() -> list[Row]:
     """Return the cheapest distribution of distances that is diverse enough, by linear programming and by formula."""
-    from workbench.claims.exact.trigger_output import cheapest_rows
+    from workbench.claims.exact.trigger_output import programme_rows
 
-    return cheapest_rows()
+    return programme_rows()
+
+
+@claim(
+    "DP02b",
+    source=KAWATA.reading("proposition 8"),
+    prediction="After one gradient step on distances 1..N_trg the positional weights are weakest, relative to the "
+    "induction weight, for q_l proportional to l.",
+    statistic="ratio of the largest positional weight to the induction weight in W_KQ, for q uniform and q_l "
+    "proportional to 1/l, divided by that for q_l proportional to l",
+    conditions=Condition("weight ratio of another distribution divided by that of q_l = l", at_least=1.0),
+    scale="N_trg = 4, 8, 16, distances 1 to N_trg, 32 letters, 65,536 sequences, one step of rate 1 for each matrix",
+    minutes=0.1,
+    note="part of DP02 when the criteria were fixed. It fails only for q uniform at N_trg = 4. Likely cause: "
+    "R describes long sequences. In a short one the gradient of attention also subtracts the mean over its few "
+    "positions, which shrinks the weights of the smallest distances",
+)
+def weights_of_cheapest_distribution() -> list[Row]:
+    """Return how strong positional weights are after one step on the cheapest distribution, and on two others."""
+    from workbench.claims.exact.trigger_output import weight_rows
+
+    return weight_rows()
 
 
 # ---- one layer on even pairs ---------------------------------------------------------------------
@@ -84,10 +104,11 @@ def cheapest_diverse_distribution() -> list[Row]:
         Condition("relative change of attention", at_most=0.25),
     ),
     scale=EVEN_PAIRS_SCALE,
-    minutes=1.0,
+    minutes=0.8,
     settled=LIMITS_OF_PILOT,
-    note="the abstract bounds the loss by O(1/t); a slope of -1 is our reading. Rows of the pilot's setting have no "
-    "condition",
+    note="the abstract bounds the loss by O(1/t), which holds over this decade; a slope of -1 is our reading. The loss "
+    "falls faster at L = 6 and 7. Likely cause: too few steps. The quantities with *pilot* have no condition. They show "
+    "what was tried: a loss summed over lengths, and ten times the rate with it. The slopes are then -1.06 and -1.02",
 )
 def phases_of_even_pairs() -> list[Row]:
     """Return the growth of both layers and the fall of the loss over the last decade of steps."""
@@ -109,10 +130,11 @@ def phases_of_even_pairs() -> list[Row]:
         Condition("least rise of the margin", at_least=0.0),
     ),
     scale=f"{EVEN_PAIRS_SCALE}; checkpoints at 20,000, 40,000, 80,000 and 200,000 steps",
-    minutes=1.0,
+    minutes=0.8,
     settled=LIMITS_OF_PILOT,
-    note="the separator is the point of the convex hull nearest to the origin, by nonnegative least squares. Rows of "
-    "the pilot's setting have no condition",
+    note="the margin reaches its limit and the cosine does not; it falls while attention still changes. The "
+    "quantities with *pilot* have no condition. They show what was tried: with a loss summed over lengths and ten "
+    "times the rate, attention changes less, the cosine is 0.985, and both rise",
 )
 def margins_of_even_pairs() -> list[Row]:
     """Return how near the linear layer is to the max-margin classifier of the attention outputs."""
@@ -132,7 +154,7 @@ def margins_of_even_pairs() -> list[Row]:
         Condition("parity read directly", near=0.05),
     ),
     scale=f"{EVEN_PAIRS_SCALE}; sequences of length 2 to L by chain of thought, 3 to L directly",
-    minutes=1.0,
+    minutes=0.8,
     note="at length 2 parity and even pairs are the same question. One-hot positions do not exist beyond L, so lengths "
     "beyond L are not tried",
 )
@@ -144,6 +166,12 @@ def parity_by_chain_of_thought() -> list[Row]:
 
 
 # ---- linear recurrences --------------------------------------------------------------------------
+STUDENT_SCALE = (
+    "diagonal A trained by gradient flow, B and C fixed to ones, teacher diag(1, 0); one sequence with its mass at the "
+    "first position, and one more with its mass at the second last; starts as in the authors' notebook; 20 seeds"
+)
+
+
 @claim(
     "DP08",
     source=SLUTZKY.states("theorem 1"),
@@ -153,21 +181,41 @@ def parity_by_chain_of_thought() -> list[Row]:
     "without it",
     conditions=(
         Condition("training loss", at_most=1e-12),
-        Condition("ratio of errors, student of 10", at_least=10),
-        Condition("ratio of errors, student of 20", at_least=4),
+        Condition("ratio of errors", at_least=10),
     ),
-    scale="diagonal A trained by gradient flow, B and C fixed to ones, teacher diag(1, 0); one sequence with its mass "
-    "at the first position, and one more with its mass at the second last; student of 10 and length 7, student of 20 and "
-    "length 9; starts as in the authors' notebook; 20 seeds each",
-    minutes=0.3,
-    settled="the limit of 10 after a pilot with ratios of 25 to 52, and that of 4 after the outputs of the authors' "
-    "notebook, which have ratios of 4.6 to 4.9 for the student of 20",
+    scale=f"student of 10 states, sequences of length 7; {STUDENT_SCALE}",
+    minutes=0.05,
+    settled="the limit of 10, after a pilot with ratios of 25 to 52",
+    note="DP08b was part of this claim when the criteria were fixed",
 )
 def errors_with_one_more_sequence() -> list[Row]:
-    """Return how much one more correctly labelled sequence raises the error of a student state-space model."""
-    from workbench.claims.exact.diagonal_students import poison_rows
+    """Return how much one more correctly labelled sequence raises the error of a student of 10 states."""
+    from workbench.claims.exact.diagonal_students import SMALL, poison_rows
 
-    return poison_rows()
+    return poison_rows(SMALL)
+
+
+@claim(
+    "DP08b",
+    source=SLUTZKY.states("theorem 1"),
+    prediction="The same with a student of 20 states and sequences of length 9.",
+    statistic="as DP08",
+    conditions=(
+        Condition("training loss", at_most=1e-12),
+        Condition("ratio of errors", at_least=4),
+    ),
+    scale=f"student of 20 states, sequences of length 9; {STUDENT_SCALE}",
+    minutes=0.05,
+    settled="the limit of 4, after the outputs of the authors' notebook, which have ratios of 4.6 to 4.9",
+    note="part of DP08 when the criteria were fixed. 19 of 20 seeds reach the limit, and one has 3.83. Likely cause: "
+    "the limit came from the four seeds of the notebook, which we reproduce within 0.2 %, and they vary less. The "
+    "theorem states no factor",
+)
+def errors_of_larger_student() -> list[Row]:
+    """Return how much one more correctly labelled sequence raises the error of a student of 20 states."""
+    from workbench.claims.exact.diagonal_students import LARGE, poison_rows
+
+    return poison_rows(LARGE)
 
 
 @claim(
