@@ -15,6 +15,9 @@ EVIDENCE = read_evidence(FOLDER)
 QUICK = {
     "DX07",
     "DX09",
+    "DP02",
+    "DP10",
+    "DP21",
     "HE05",
     "HE06",
     "HE11",

@@ -18,6 +18,8 @@ from workbench.claims.suites.registry import SUITES
 from workbench.claims.trained.run_rows import read_runs
 
 LARGEST = 5_000_000
+FAILURES = {"DP02b", "DP03", "DP04", "DP08b"}
+"""Exact claims that do not hold; their notes state the likely cause."""
 
 
 @pytest.mark.parametrize("claim", [claim for claim in built() if claim.id in QUICK], ids=lambda claim: claim.id)
@@ -30,7 +32,8 @@ def test_every_exact_claim_that_is_built_is_decided() -> None:
         for claim in suite.claims:
             if claim.rows and not claim.trained:
                 verdicts = ("holds", "outside the theorem's range", "described")
-                assert judge_stored(claim, EVIDENCE).verdict in verdicts, claim.id
+                expected = ("does not hold",) if claim.id in FAILURES else verdicts
+                assert judge_stored(claim, EVIDENCE).verdict in expected, claim.id
 
 
 def test_the_pages_are_those_of_the_table_and_the_table_is_small() -> None:

@@ -34,7 +34,7 @@ def sequences(length: int) -> Array:
 
 
 def codes(letters: Array) -> Array:
-    """Return the places ``[sequence, position]`` of the ones in the codes of (position, letter)."""
+    """Return the index ``[sequence, position]`` of the one in the code of each (position, letter)."""
     places: Array = 2 * np.arange(letters.shape[1]) + letters
     return places
 

@@ -1,8 +1,8 @@
 """Gradient flow of a linear recurrent network of one unit that is trained at one length, on sums or on means.
 
-The state is ``h_t = w h_(t-1) + u x_t`` and the answer ``v h_T``. Its impulse response at lag k is ``u v w^k``. With
-independent inputs of variance 1 the expected squared error is the squared distance of this response from the task's:
-1 for sums and 1/T for means, at each lag below T.
+The state is ``h_t = w h_(t-1) + u x_t`` and the answer ``v h_T``. Its impulse response at lag k is ``u v w^k``. The
+task's response is 1 for sums and 1/T for means, at each lag below T. With independent inputs of variance 1 the expected
+squared error is the squared distance of the two responses.
 """
 
 from __future__ import annotations

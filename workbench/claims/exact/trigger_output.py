@@ -49,7 +49,7 @@ def draw(first: int, second: int, triggers: int, count: int, rng: np.random.Gene
 
 @dataclass(frozen=True)
 class Codes:
-    """Places of the three ones in the code of each position. The first position has a previous letter of its own.
+    """Indices of the three ones in the code of each position. The first position has a previous letter of its own.
 
     Attributes:
         positions: number of positions that have a code.
@@ -63,7 +63,7 @@ class Codes:
         return self.positions + 2 * LETTERS + 1
 
     def of(self, letters: Array) -> Array:
-        """Return the places ``[sequence, position, 3]`` of position, letter and previous letter."""
+        """Return the indices ``[sequence, position, 3]`` of position, letter and previous letter."""
         places = np.empty((*letters.shape, 3), dtype=np.int64)
         places[:, :, 0] = np.arange(letters.shape[1])
         places[:, :, 1] = self.positions + letters

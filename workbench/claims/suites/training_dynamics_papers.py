@@ -81,7 +81,8 @@ def cheapest_diverse_distribution() -> list[Row]:
     minutes=0.1,
     note="part of DP02 when the criteria were fixed. It fails only for q uniform at N_trg = 4. Likely cause: "
     "R describes long sequences. In a short one the gradient of attention also subtracts the mean over its few "
-    "positions, which shrinks the weights of the smallest distances",
+    "positions, which shrinks the weights of the smallest distances. There the weights at distances 1 to 4 are as "
+    "1.6, 1.4, 1.2 and 1 for equal shares; R assumes 4, 2, 1.3 and 1",
 )
 def weights_of_cheapest_distribution() -> list[Row]:
     """Return how strong positional weights are after one step on the cheapest distribution, and on two others."""
@@ -106,9 +107,9 @@ def weights_of_cheapest_distribution() -> list[Row]:
     scale=EVEN_PAIRS_SCALE,
     minutes=0.8,
     settled=LIMITS_OF_PILOT,
-    note="the abstract bounds the loss by O(1/t), which holds over this decade; a slope of -1 is our reading. The loss "
-    "falls faster at L = 6 and 7. Likely cause: too few steps. The quantities with *pilot* have no condition. They show "
-    "what was tried: a loss summed over lengths, and ten times the rate with it. The slopes are then -1.06 and -1.02",
+    note="the abstract bounds the loss by O(1/t), which holds over this decade; a slope of -1 is our reading. The "
+    "loss falls faster at L = 6 and 7. Likely cause: too few steps. The quantities with *pilot* have no condition. "
+    "They show what was tried: a loss summed over lengths, then ten times the rate. The slopes are -1.06 and -1.02",
 )
 def phases_of_even_pairs() -> list[Row]:
     """Return the growth of both layers and the fall of the loss over the last decade of steps."""
