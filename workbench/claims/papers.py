@@ -223,8 +223,30 @@ PROCA = Paper(
     volume="PMLR 267:49860-49902",
     page="https://proceedings.mlr.press/v267/proca25a.html",
 )
+COHEN_KARLIK_EXTRAPOLATION = Paper(
+    "cohenkarlik2022extrapolation",
+    ("Edo Cohen-Karlik", "Avichai Ben David", "Nadav Cohen", "Amir Globerson"),
+    2022,
+    "On the Implicit Bias of Gradient Descent for Temporal Extrapolation",
+    "2202.04302",
+)
+COHEN_KARLIK_STATES = Paper(
+    "cohenkarlik2022states",
+    ("Edo Cohen-Karlik", "Itamar Menuhin-Gruman", "Raja Giryes", "Nadav Cohen", "Amir Globerson"),
+    2022,
+    "Learning Low Dimensional State Spaces with Overparameterized Recurrent Neural Nets",
+    "2210.14064",
+)
+KOEVER = Paper(
+    "koever2026geometry",
+    ("Blanka Kövér", "Alexandra Butoi", "Anej Svete", "Michael Hahn", "Ryan Cotterell"),
+    2026,
+    "Understanding the Parameter Space Geometry of Transformers Encoding Boolean Functions",
+    "2606.08768",
+)
 PAPERS = (
     HUANG, IZZO, GOLOWICH, JOBANPUTRA, SARROF, GRAZZI, HAHN, KAWATA, HUANG_DYNAMICS, SLUTZKY, CHEN, PROCA,
+    COHEN_KARLIK_EXTRAPOLATION, COHEN_KARLIK_STATES, KOEVER,
 )  # fmt: skip
 RESULT_FILES = "result files of the published code"
 

@@ -298,7 +298,9 @@ def test_thresholds_scale_with_the_number_of_triggers(monkeypatch: pytest.Monkey
     values = {(row.quantity, row.item): row.value for row in rows}
     assert values["worst accuracy", "N_trg 1, uniform on 12 to 27"] > 0.5
     assert values["worst accuracy", "N_trg 2, uniform on 12 to 12"] < 0.5
-    assert values["distributions that fail", "N_trg 1"] < values["distributions that fail", "N_trg 2"]
+    assert values["distributions that fail", "N_trg 1"] >= 1
+    assert values["worst accuracy", "N_trg 1, share 0.5 on the longest of 8"] >= 0.9  # R is 0.47
+    assert values["worst accuracy", "N_trg 2, share 0.5 on the longest of 8"] < 0.9
 
 
 @pytest.mark.parametrize("rates", [(1.0, 0.0), (1.0, -1e9), (-1.0, 1e9)])

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from workbench.claims.claim import Condition, Row, Suite
 from workbench.claims.claim_on_function import claim, claims_of
-from workbench.claims.papers import CHEN, HUANG_DYNAMICS, KAWATA, PROCA, SLUTZKY
+from workbench.claims.papers import (
+    CHEN,
+    COHEN_KARLIK_EXTRAPOLATION,
+    COHEN_KARLIK_STATES,
+    HUANG_DYNAMICS,
+    KAWATA,
+    KOEVER,
+    PROCA,
+    SLUTZKY,
+)
 
 EXACT = 1e-9
 EVEN_PAIRS_SCALE = (
@@ -167,6 +176,60 @@ def parity_by_chain_of_thought() -> list[Row]:
 
 
 # ---- linear recurrences --------------------------------------------------------------------------
+@claim(
+    "DP06",
+    source=COHEN_KARLIK_EXTRAPOLATION.reading("abstract"),
+    prediction="For a memoryless teacher there are linear recurrent networks that fit length k perfectly and "
+    "extrapolate badly; gradient descent from a small start extrapolates perfectly.",
+    statistic="squared error at length 10k of an interpolator by construction, and of trained networks; rank "
+    "correlation of the median error over seeds with the scale of the start",
+    conditions=(
+        Condition("squared error at k, by construction", at_most=1e-8),
+        Condition("squared error at 10k, by construction", at_least=0.1),
+        Condition("squared error at k, trained", at_most=1e-8),
+        Condition("squared error at 10k from the smallest start", at_most=1e-6),
+        Condition("rank correlation of error and scale", at_least=0.9),
+    ),
+    scale="20 units, k = 8, independent inputs of variance 1, exact gradient descent of the expected squared error, "
+    "rate 0.05, 5,000 steps; recurrent matrix normal with spectral radius of about 0.1, 0.3, 0.5, 0.7, 0.9 and 1, "
+    "input and output weights normal with norm of about 1; 6 seeds",
+    minutes=0.5,
+    note="the paper's assumption on the start was not at hand; the scale of the recurrent matrix stands for it",
+)
+def errors_after_memoryless_teacher() -> list[Row]:
+    """Return the errors at ten times the trained length of constructed and trained interpolators."""
+    from workbench.claims.exact.overparameterized_recurrences import memoryless_rows
+
+    return memoryless_rows()
+
+
+@claim(
+    "DP07",
+    source=COHEN_KARLIK_STATES.reading("abstract"),
+    prediction="With small steps and a start near zero, an overparameterized linear recurrent network stays balanced, "
+    "learns a state of few dimensions and extrapolates.",
+    statistic="norm of B B' - C' C + A A' - A' A over the squared norm of A, and effective rank of A (exponential of "
+    "the entropy of its singular values), from the smallest start; rank correlation of the median error at 5N over seeds "
+    "with the scale of the start",
+    conditions=(
+        Condition("imbalance from the smallest start", at_most=0.01),
+        Condition("effective rank from the smallest start", at_most=3),
+        Condition("rank correlation of error and scale", at_least=0.9),
+    ),
+    scale="teacher with impulse response (1 + 0.5^k) / 2, student of 40 units, all three matrices trained at length "
+    "N = 15 by exact gradient descent, rate 1e-3, 30,000 steps; all weights normal with variance s^2 / 40, s = 0.003, "
+    "0.01, 0.03, 0.1 and 0.3; 6 seeds",
+    minutes=2.0,
+    note="the matrix of the statistic is conserved by gradient flow, since a change of basis of the state leaves the "
+    "answers as they are",
+)
+def states_from_small_starts() -> list[Row]:
+    """Return balance, effective rank and extrapolation of an overparameterized linear recurrent network."""
+    from workbench.claims.exact.overparameterized_recurrences import low_dimension_rows
+
+    return low_dimension_rows()
+
+
 STUDENT_SCALE = (
     "diagonal A trained by gradient flow, B and C fixed to ones, teacher diag(1, 0); one sequence with its mass at the "
     "first position, and one more with its mass at the second last; starts as in the authors' notebook; 20 seeds"
@@ -240,6 +303,32 @@ def errors_of_sums_and_means() -> list[Row]:
     from workbench.claims.exact.recurrent_flow import integration_rows
 
     return integration_rows()
+
+
+# ---- random transformers -------------------------------------------------------------------------
+@claim(
+    "DP17",
+    source=KOEVER.reading("abstract"),
+    prediction="Transformers at random initialization compute functions that have sequences of low sensitivity, lower "
+    "as a share of the length the longer the sequences are.",
+    statistic="least sensitivity over all sequences of length n, divided by n; mean over initializations",
+    conditions=(
+        Condition("least sensitivity over n at n = 12", at_most=0.1),
+        Condition("least sensitivity over n at n = 4 minus that at n = 12", at_least=0.0),
+        Condition("share of initializations with a sequence of sensitivity at most n / 4", at_least=0.95),
+    ),
+    scale="two layers, width 16, two heads, MLPs, normal weights of variance 1 over the width, random position codes, "
+    "answer at the last position; output cut at its median, so that no function is constant; n = 4, 6, 8, 10, 12, all "
+    "2^n sequences, 200 initializations",
+    minutes=1.0,
+    note="the thresholds are ours. That functions without such sequences cannot be learned is not tried. Parity has "
+    "sensitivity n everywhere",
+)
+def sensitivity_of_random_transformers() -> list[Row]:
+    """Return the least sensitivity of random transformers over all sequences of a length."""
+    from workbench.claims.exact.random_transformers import sensitivity_rows
+
+    return sensitivity_rows()
 
 
 # ---- the ideal learner ---------------------------------------------------------------------------
