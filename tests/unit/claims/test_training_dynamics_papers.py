@@ -15,6 +15,8 @@ from workbench.claims.exact import (
     diagonal_students,
     distinguishing_sequences,
     even_pairs_training,
+    overparameterized_recurrences,
+    random_transformers,
     recurrent_flow,
     trigger_output,
 )
@@ -300,7 +302,7 @@ def test_thresholds_scale_with_the_number_of_triggers(monkeypatch: pytest.Monkey
     assert values["worst accuracy", "N_trg 2, uniform on 12 to 12"] < 0.5
     assert values["distributions that fail", "N_trg 1"] >= 1
     assert values["worst accuracy", "N_trg 1, share 0.5 on the longest of 8"] >= 0.9  # R is 0.47
-    assert values["worst accuracy", "N_trg 2, share 0.5 on the longest of 8"] < 0.9
+    assert values["worst accuracy", "N_trg 2, share 0.9 on the shortest of 8"] < 0.5  # R is 0.93
 
 
 @pytest.mark.parametrize("rates", [(1.0, 0.0), (1.0, -1e9), (-1.0, 1e9)])
@@ -358,3 +360,73 @@ def test_weights_of_a_reversed_comparison_fail() -> None:
     long = [row for row in rows if row.quantity == quantity and "N_trg 4" not in row.item]
     assert verdict("DP02b", long) == "holds"
     assert verdict("DP02b", [replace(row, value=1 / row.value) for row in long]) == "does not hold"
+
+
+# ---- DP06 and DP07: more units than needed -------------------------------------------------------
+def test_descent_is_that_of_automatic_differentiation() -> None:
+    start = overparameterized_recurrences.small_start(1.0, 0)
+    target = np.array([1.0, 0.5, 0.3, 0.2])
+    trained = overparameterized_recurrences.descend(start, target, 0.01, 3)
+    a, b, c = (torch.from_numpy(part).requires_grad_() for part in (start.recurrent, start.read_in, start.read_out))
+    for _ in range(3):
+        response = torch.stack([c @ torch.linalg.matrix_power(a, lag) @ b for lag in range(4)])
+        slopes = torch.autograd.grad(0.5 * (response - torch.from_numpy(target)).square().sum(), [a, b, c])
+        a, b, c = (
+            (part - 0.01 * slope).detach().requires_grad_() for part, slope in zip((a, b, c), slopes, strict=True)
+        )
+    for ours, theirs in ((trained.recurrent, a), (trained.read_in, b), (trained.read_out, c)):
+        assert ours == pytest.approx(theirs.detach().numpy(), abs=1e-14)
+
+
+def test_the_constructed_interpolator_fits_and_extrapolates_badly() -> None:
+    response = overparameterized_recurrences.interpolator(20, 8).response(24)
+    assert response == pytest.approx(np.tile(np.eye(8)[0], 3))
+
+
+def test_small_steps_keep_the_balance_and_large_ones_do_not() -> None:
+    start = overparameterized_recurrences.small_start(0.5, 0)
+    target = np.full(6, 1.0)
+
+    def matrix(network: overparameterized_recurrences.Network) -> np.ndarray:
+        a, b, c = network.recurrent, network.read_in, network.read_out
+        difference: np.ndarray = np.outer(b, b) - np.outer(c, c) + a @ a.T - a.T @ a
+        return difference
+
+    drifts = [
+        np.linalg.norm(
+            matrix(overparameterized_recurrences.descend(start, target, rate, round(2 / rate))) - matrix(start)
+        )
+        for rate in (0.002, 0.02)
+    ]
+    assert drifts[0] < 0.01
+    assert drifts[1] > 5 * drifts[0]
+
+
+def test_a_start_of_large_scale_and_too_few_steps_fail() -> None:
+    large = overparameterized_recurrences.memoryless_rows(seeds=1, radii=(1.0, 1.1), steps=1_500)
+    assert verdict("DP06", large) == "does not hold"
+    early = overparameterized_recurrences.low_dimension_rows(seeds=1, starts=(0.3, 0.5), steps=50)
+    assert verdict("DP07", early) == "does not hold"
+
+
+# ---- DP17: random transformers -------------------------------------------------------------------
+def test_sensitivities_of_known_functions() -> None:
+    index = np.arange(16)
+    bits = (index[:, None] >> np.arange(4)) & 1
+    assert (random_transformers.sensitivities(bits.sum(1) % 2 == 1) == 4).all()  # parity
+    assert (random_transformers.sensitivities(bits[:, 2] == 1) == 1).all()
+    conjunction = random_transformers.sensitivities(bits.sum(1) == 4)
+    assert conjunction[15] == 4
+    assert conjunction[:15].tolist() == [int(bits[at].sum() == 3) for at in range(15)]
+
+
+def test_random_transformers_have_insensitive_sequences_and_parity_has_none() -> None:
+    rows = random_transformers.sensitivity_rows(lengths=(4, 6), draws=20)
+    share = [row.value for row in rows if row.quantity.startswith("share")]
+    assert share == [1.0, 1.0]
+    ((_, claim),) = claims_named("DP17")
+    as_stated = [replace(row, quantity=row.quantity.replace("n = 6", "n = 12")) for row in rows]
+    assert judge(claim, as_stated).verdict == "holds"
+    parity = random_transformers.sensitivity_rows(lengths=(4, 6), draws=1, function="parity")
+    as_stated = [replace(row, quantity=row.quantity.replace("n = 6", "n = 12")) for row in parity]
+    assert judge(claim, as_stated).verdict == "does not hold"
