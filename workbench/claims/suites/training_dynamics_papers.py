@@ -226,8 +226,8 @@ def errors_after_memoryless_teacher() -> list[Row]:
     note="the matrix of the statistic is conserved by gradient flow, since a change of basis of the state leaves the "
     "answers as they are. Balance and effective rank hold. The error at 5N falls with the scale of the start, where it "
     "should rise. Likely cause: too few steps, since training from a small start is slower. Tried: 300,000 steps with "
-    "one seed. The relative squared error at 5N is then 2.9e-9, 1.2e-5 and 2.8e-5 from starts of 0.003, 0.03 and 0.3, in "
-    "the claimed order",
+    "one seed. The relative squared error at 5N is then 2.9e-9, 1.2e-5 and 2.8e-5 from starts of 0.003, 0.03 and 0.3, "
+    "in the claimed order",
 )
 def states_from_small_starts() -> list[Row]:
     """Return balance, effective rank and extrapolation of an overparameterized linear recurrent network."""
