@@ -1,1 +1,1 @@
-"""The computations of exact claims: closed forms, enumerations and handmade models, and small models trained within a minute or two."""
+"""The computations of exact claims: closed forms, enumerations, handmade models, and training that takes a minute."""
