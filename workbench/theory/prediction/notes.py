@@ -74,6 +74,23 @@ NOTES: Mapping[str, tuple[Note, ...]] = {
 """Remarks by the key of a task."""
 
 
+def length_complexity_note(states: int) -> Note:
+    """Return up to which length sequences determine a regular language among automata of at most its size.
+
+    Two automata with at most ``n`` states that differ do so on a sequence of length at most ``2n - 2``. The claim DP10
+    checks this bound by enumeration.
+
+    Args:
+        states: number of states of the minimal automaton.
+    """
+    plural = "s" if states > 1 else ""
+    return Note(
+        f"the smallest automaton has {states} state{plural}: a learner that takes the smallest automaton for all "
+        f"sequences up to length N is right from N = {2 * states - 2} on; gradient descent may find another rule",
+        "Chen, Ma, Li 2025, arXiv 2506.03085",
+    )
+
+
 def regular_notes(star_free: bool) -> tuple[Note, ...]:
     """Return remarks on a regular language, given whether it is star-free."""
     source = "Sarrof, Veitsman, Hahn, arXiv 2405.17394"

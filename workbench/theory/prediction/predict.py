@@ -25,7 +25,7 @@ from workbench.theory.crasp.program import Program
 from workbench.theory.crasp.zoo import ZOO
 from workbench.theory.errors import TheoryError
 from workbench.theory.prediction.known_maps import COMMUNICATION, KnownMap, MapClaim, Verdict
-from workbench.theory.prediction.notes import NOTES, Note, regular_notes
+from workbench.theory.prediction.notes import NOTES, Note, length_complexity_note, regular_notes
 from workbench.theory.prediction.reported_results import Reported, reported, reported_of_state_spaces
 from workbench.theory.prediction.rules import EMPTY, POSITIONAL, Positions, of_languages, of_program, stated
 from workbench.theory.prediction.state_space_claims import NOT_LEARNT, state_space_claim
@@ -145,7 +145,7 @@ def predict(
     automaton = None if task is None or entry_of(key, task) is not None else task.automaton()
     claim = stated(_entry(key, task, automaton, at, convention), at)
     languages = tuple(automaton.languages()) if automaton is not None and claim.verdict == "guaranteed" else ()
-    notes = (*NOTES.get(base_of(key), ()), *(() if automaton is None else _star_free_note(automaton.languages())))
+    notes = (*NOTES.get(base_of(key), ()), *(() if automaton is None else _language_notes(automaton.languages())))
     other = "" if automaton is None else _other_reading(claim, automaton.languages, at, convention)
     witness = None if task is None else program_of(key, task)
     return _prediction(key, at, claim, languages, reported(key, at.name), notes, other, witness)
@@ -177,7 +177,7 @@ def predict_regex(
     languages = (Automaton.from_regex(expression, alphabet),)
     claim = stated(of_languages(lambda: languages, at, convention), at)
     other = _other_reading(claim, lambda: languages, at, convention)
-    return _prediction(expression, at, claim, languages, (), _star_free_note(languages), other)
+    return _prediction(expression, at, claim, languages, (), _language_notes(languages), other)
 
 
 def one_line(task_name: str, positions: Positions | str = "none") -> str:
@@ -234,13 +234,16 @@ def _other_reading(
     return "" if claim.verdict == chosen.verdict else f"{READINGS[other]}: {claim.verdict}; {claim.reason}"
 
 
-def _star_free_note(languages: Iterable[Automaton]) -> tuple[Note, ...]:
-    """Return what star-freeness implies for a language; no notes for maps of several answers."""
+def _language_notes(languages: Iterable[Automaton]) -> tuple[Note, ...]:
+    """Return what the size of the automaton and star-freeness imply for a language; no notes for maps of several
+    answers.
+    """
     first = list(islice(languages, 2))
     if len(first) != 1:
         return ()
     monoid = syntactic_monoid(first[0])
-    return () if monoid is None else regular_notes(is_aperiodic(monoid))
+    star_free = () if monoid is None else regular_notes(is_aperiodic(monoid))
+    return (length_complexity_note(len(first[0].minimal())), *star_free)
 
 
 def _prediction(

@@ -123,7 +123,9 @@ def test_the_string_it_breaks_on_is_one_that_the_repair_mends(
     found = answer(Job(state="done", result=WrongStrings(strings=strings, **more, tried=3, problem="")))
     assert found["seq"] == "w0 i1 r"
     assert found["edited"] == "The correct answer is 0. The model with the edit gives the correct answer."
-    assert found["said"].startswith("2 of 512 sequences are answered wrong. For this sequence the correct answer is 0, and")
+    assert found["said"].startswith(
+        "2 of 512 sequences are answered wrong. For this sequence the correct answer is 0, and"
+    )
 
 
 def test_without_such_a_run_there_is_no_tour(small_root: Any) -> None:

@@ -388,9 +388,18 @@ def test_star_free_languages_carry_the_note_on_state_space_models() -> None:
         return " ".join(note.text for note in said.notes)
 
     assert "not star-free" in texts(predict_regex("(aa)*", "none"))
-    assert texts(predict("zero_two", "none")).startswith("star-free")
+    assert " star-free: recognised" in f" {texts(predict('zero_two', 'none'))}"
     assert "recognised" in texts(predict_regex("(a|b|e)*be*", "learned"))
     assert KNOWN["S*be*"].star_free
+
+
+def test_a_language_states_up_to_which_length_sequences_determine_it() -> None:
+    """(ab)* has three states with the dead one, parity two; a map of several answers has no such note."""
+    for prediction, states, length in ((predict_regex("(ab)*"), 3, 4), (predict("parity"), 2, 2)):
+        (note,) = [note for note in prediction.notes if "smallest automaton" in note.text]
+        assert f"has {states} states" in note.text
+        assert f"right from N = {length} on" in note.text
+    assert not any("smallest automaton" in note.text for note in predict("modular_arithmetic").notes)
 
 
 # Of 1,000 random expressions these are some of those that the two readings part; each ends in what decides it.
