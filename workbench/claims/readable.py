@@ -141,6 +141,7 @@ QUANTITIES = {
     "largest multiple of N": "longest length with accuracy 0.5 or more, in multiples of N",
     "loss with twice the context less with it": "loss with 2L visible bytes minus loss with L visible bytes",
     "overlap over chance": "overlap of the chosen bytes divided by chance",
+    "tokens right": "share of correct answer tokens",
     "least gate on 1": "lowest gate on the token 1",
     "fails beyond N": "the verdict is unseen position or length-coupled (1 = yes)",
     "squared error beyond it, j = i - 1": "squared error beyond the window, j = i - 1",

@@ -129,7 +129,7 @@ def test_tokens_are_counted_at_inputs_and_at_answers() -> None:
         list(token_rows(chains, written=[9]))
     with pytest.raises(ClaimError, match="sequence"):
         list(token_rows(replace(written(Writing()), task=make_task("majority")), read=[4]))
-    with pytest.raises(ClaimError, match="steps"):
+    with pytest.raises(ClaimError, match="step by step"):
         list(step_rows(replace(written(Writing()), task=make_task("majority")), [1]))
 
 

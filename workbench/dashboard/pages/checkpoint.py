@@ -106,7 +106,8 @@ def headline(run: RunView, cursor: Cursor) -> tuple[Any, Any]:
     """Return the sentence on the head, with its numbers."""
     if not run.n_heads:
         return ["This model has no attention heads."], [
-            "Below: how far back its scan reaches, and what probes read of one sequence. Try it shows its answers."
+            "Below: how far back its scan reaches, and what probes read of one sequence. The page Try it shows its "
+            "answers."
         ]
     if cursor.layer is None or cursor.head is None:
         effect = leading_clause(leading_head(run.frame, step=cursor.step, length=cursor.length))

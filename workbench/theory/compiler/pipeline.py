@@ -201,7 +201,10 @@ def _compiled(
     if first_keys is not None and not 1 <= first_keys <= n_max:
         raise CraspError(f"first_keys is a position in 1..{n_max} (n_max), not {first_keys}")
     if dtype not in (None, "float32", "float64"):
-        raise CraspError(f"a compiled model needs float32 or float64, not {dtype}: 1 / K must stay above rounding")
+        raise CraspError(
+            f"a compiled model needs float32 or float64, not {dtype}: with K keys, 1 / K must be larger than the "
+            "rounding error"
+        )
     wiring = Wiring(program, n_max)
     usual = LOG_SCALED_SCORE if log_scaled else SCORE
     assembly = _Assembly(wiring, log_scaled, first_keys, usual if score is None else score)

@@ -88,7 +88,8 @@ class Planted:
             free = [i for i in range(1, length + 1) if i not in positions]
             if len(self.background) ** len(free) > LARGEST_BACKGROUND:
                 raise TheoryError(
-                    f"{len(self.background)} background tokens at {len(free)} positions are too many; sample"
+                    f"{len(self.background)} background tokens at {len(free)} positions give too many sequences to "
+                    "list; draw a sample instead"
                 )
             for (z, of_content), backs in product(
                 self.content.items(), product(self.background.items(), repeat=len(free))

@@ -284,7 +284,7 @@ def test_programs_and_models_of_exactly_the_limit(monkeypatch: pytest.MonkeyPatc
     assert pipeline.written_out([made["accept"]]) == 7
     for name, limit, says in (
         ("LARGEST_PROGRAM", 7, "7 expressions"),
-        ("MOST_NUMBERS", compile(made, 5).model.cfg.least_numbers, "numbers"),
+        ("MOST_NUMBERS", compile(made, 5).model.cfg.least_numbers, "weights"),
     ):
         monkeypatch.setattr(pipeline, name, limit)
         compile(made, 5)

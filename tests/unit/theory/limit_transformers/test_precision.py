@@ -93,7 +93,7 @@ def test_position_margins() -> None:
 def test_impossible_arguments_are_refused() -> None:
     with pytest.raises(TheoryError, match="negative"):
         log10_p_bit_length(8, -0.1)
-    with pytest.raises(TheoryError, match="best ones"):
+    with pytest.raises(TheoryError, match="best keys"):
         argmax_mass(4, 1.0, 5)
     with pytest.raises(TheoryError, match="head, lag"):
         position_margin([1.0, 2.0])
@@ -104,7 +104,7 @@ def test_one_key_to_all_keys_may_be_the_best() -> None:
     assert precision.argmax_mass(1, 0.3) == 1.0
     assert precision.argmax_mass(4, 1.0, 1) == pytest.approx(1 / (1 + 3 / 4))
     for size in (0.99, 4.01, 0):
-        with pytest.raises(TheoryError, match="best ones"):
+        with pytest.raises(TheoryError, match="best keys"):
             precision.argmax_mass(4, 1.0, size)
 
 

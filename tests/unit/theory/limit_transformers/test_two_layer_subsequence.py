@@ -40,7 +40,7 @@ def test_impossible_subsets_are_refused() -> None:
     rng = np.random.default_rng(0)
     with pytest.raises(TheoryError, match="between 1 and 9"):
         markov_subset(10, 10, rng)
-    with pytest.raises(TheoryError, match="longer ones"):
+    with pytest.raises(TheoryError, match="longer runs"):
         markov_subset(10, 9, rng, 1.0)
 
 
