@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+import tomllib
 
+from tests.support.places import ROOT
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.interop.conformance import CASES
+from workbench.models.interop.upstream_lens import HOW
 
 UTILITIES = {
     "W_E", "W_U", "W_Q", "W_K", "W_V", "W_O", "b_Q", "b_K", "b_V", "b_O", "b_U", "OV", "QK",
@@ -57,3 +61,33 @@ assert c.compare("none").activations > 1e-4
 """
     done = run(upstream, "-c", code)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_model_of_version_3_9_trains_as_the_page_says(upstream: dict[str, str]) -> None:
+    """The code of docs/transformer_lens.md, then one step of training by TransformerLens's own class."""
+    page = (ROOT / "docs" / "transformer_lens.md").read_text()
+    (code,) = [block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "to_upstream" in block]
+    code += """
+import torch, transformer_lens
+assert isinstance(model, transformer_lens.HookedTransformer)
+batch = task.sample(8, 9, torch.Generator().manual_seed(0))
+optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+losses = []
+for _ in range(2):
+    loss = task.losses(model(batch.tokens), batch).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    losses.append(float(loss))
+assert losses[1] < losses[0], losses
+"""
+    done = run(upstream, "-c", code)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_extra_and_the_error_name_the_same_version(upstream: dict[str, str]) -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert extras["lens3"] == ["transformer-lens>=3.9,<4"]
+    assert "extra lens3" in HOW
+    done = run(upstream, "-c", "from importlib.metadata import version; print(version('transformer-lens'))")
+    assert done.stdout.startswith("3.9."), done.stdout + done.stderr

@@ -62,13 +62,24 @@ def starting_weights(named: str | None) -> StartingWeights | None:
     """
     if named is None:
         return None
+    step = named.rpartition("@")[2]
+    run = starting_run(named)
+    return StartingWeights.of(run, run.steps[-1] if step == "last" else int(step))
+
+
+def starting_run(named: str) -> Run:
+    """The run that ``--start RUN@STEP`` names.
+
+    Raises:
+        UsageError, RunError: if it names no run and step, or a run without checkpoints.
+    """
     folder, _, step = named.rpartition("@")
     if not folder or not (step == "last" or (step.isascii() and step.isdigit() and len(step) < 13)):
         raise UsageError(f"--start takes a run's folder and a step, RUN@STEP or RUN@last, not {shown(named)}")
     run = Run.open(folder)
     if not run.steps:
         raise UsageError(f"run {run.name} has no checkpoint to start from; train it first")
-    return StartingWeights.of(run, run.steps[-1] if step == "last" else int(step))
+    return run
 
 
 def _model_of(start: StartingWeights, options: Mapping[str, Any]) -> dict[str, Any]:

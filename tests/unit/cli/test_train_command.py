@@ -7,15 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from tests.support.places import GALLERY
 from tests.support.table.making import CONFIG, RunMaker
 from workbench.cli.commands.prescribe import prescribe
 from workbench.cli.errors import UsageError
+from workbench.cli.main import app
 from workbench.cli.options import assignments
 from workbench.cli.run_config import build
 from workbench.cli.train_command import command_line, options_of, settings_of_run
 from workbench.cli.train_request import TrainRequest
-from workbench.runs.run import run_id
+from workbench.runs.run import Run, run_id
 from workbench.table.schema import row
 
 
@@ -175,3 +178,16 @@ def test_a_run_without_a_diagnosis_says_how_to_make_one(tmp_path: Path) -> None:
     RunMaker(tmp_path / "run", CONFIG).checkpoint(100)
     with pytest.raises(UsageError, match="lengthlens diagnose"):
         prescribe(tmp_path / "run", None)
+
+
+def test_training_from_a_checkpoint_has_the_lengths_of_its_run(tmp_path: Path) -> None:
+    start, out = GALLERY / "majority_learned", tmp_path / "later"
+    done = CliRunner().invoke(app, ["train", "majority", "--start", f"{start}@last", "--steps", "1", "--out", str(out)])
+    assert done.exit_code == 0, f"{done.output} {done.exception!r}"
+    earlier, later = Run.open(start), Run.open(out)
+    assert later.trained_length == earlier.trained_length
+    assert later.shortest_trained == earlier.shortest_trained
+    assert f"Training lengths 1-{earlier.trained_length}, as in majority_learned" in done.output
+    other = ["train", "majority", "--start", f"{start}@last", "--steps", "1", "--lengths", "1-9", "--out"]
+    assert CliRunner().invoke(app, [*other, str(tmp_path / "short")]).exit_code == 0
+    assert Run.open(tmp_path / "short").trained_length == 9

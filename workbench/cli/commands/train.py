@@ -167,7 +167,7 @@ def train(
         typer.Option(
             metavar="RUN@STEP",
             help="Start from the weights of a checkpoint of another run (RUN@last: its last one). The new run uses the "
-            "model of that run. Tokens are matched by name.",
+            "model of that run, and its training lengths unless you give --lengths. Tokens are matched by name.",
         ),
     ] = None,
     resume: Annotated[
@@ -233,9 +233,14 @@ def train(
     request = TrainRequest(task, options, settings)
     numbers = None if seeds is None else seed_list(seeds, seed, settings)
     refuse_early(request)  # before anything that loads torch
-    from workbench.cli.run_config import starting_weights
+    from workbench.cli.run_config import starting_run, starting_weights
 
     request = replace(request, start=starting_weights(start))
+    stated = any(path[:2] == ["training", "curriculum"] for path, _ in settings)
+    if start is not None and options["lengths"] is None and not stated:
+        earlier = starting_run(start)
+        options["lengths"] = f"{earlier.shortest_trained}-{earlier.trained_length}"
+        print(f"Training lengths {options['lengths']}, as in {earlier.name}; --lengths sets others.")
     if numbers is None:
         trained = [train_one(request, out, chosen)]
     else:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from workbench.models.transformer.model import HookedTransformer
 
 HOW = (
-    "TransformerLens 4 has no HookedTransformer any more; with version 3.9 first on the path this works "
-    "(`make upstream`, then PYTHONPATH=.upstream)"
+    "TransformerLens 4 has no HookedTransformer any more; use version 3.9, in another environment "
+    "(the extra lens3 installs it) or first on the path (`make upstream`, then PYTHONPATH=.upstream)"
 )
 SHARED = (
     "d_model", "n_layers", "n_heads", "d_head", "d_vocab", "d_vocab_out", "n_ctx", "act_fn", "normalization_type",
