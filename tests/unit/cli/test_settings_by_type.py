@@ -93,8 +93,8 @@ def test_whole_numbers_beyond_any_count_are_refused() -> None:
 @pytest.mark.parametrize(("text", "named"), [
     ("model.x=" + "[" * 5000, "nested more than 32 levels deep"),
     ("model.x=" + "[" * 40 + "]" * 40, "nested more than 32 levels deep"),
-    ("model.x=NaN", "holds nan, which is not a finite number"),
-    ("model.x=-Infinity", "holds -inf"),
+    ("model.x=NaN", "contains nan, which is not a finite number"),
+    ("model.x=-Infinity", "contains -inf"),
     ("model.x=" + "9" * 100, "whole number beyond 2^64"),
     ("model..x=1", "has an empty part"),
     ("a." * 60 + "b=1", "and a path has at most 32"),
@@ -114,15 +114,15 @@ def test_plain_data_pass() -> None:
 
 
 @pytest.mark.parametrize(("text", "named"), [
-    ("base: {task: majority, seed: 2020-01-01}", "datetime.date(2020, 1, 1), a date; if you mean text, put it in quotes"),
+    ("base: {task: majority, seed: 2020-01-01}", "datetime.date(2020, 1, 1), a value of type date; if you mean text, put it in quotes"),
     ("base: {task: majority, seed: 2020-13-45}", "is not valid YAML"),
     ("base: {task: majority, seed: !!timestamp x}", "is not valid YAML"),
     ("base: {task: majority, seed: !!bool x}", "is not valid YAML"),
     ("base: {task: majority, seed: !!python/object/apply:os.getcwd []}", "is not valid YAML"),
-    ("base: {task: majority, seed: !!set {a, b}}", "a set"),
+    ("base: {task: majority, seed: !!set {a, b}}", "a value of type set"),
     ("base: {task: majority, seed: &a [*a]}", "nested more than 32 levels deep"),
     ("base: {task: majority, seed: " + "[" * 3000, "nested more than 32 levels deep"),
-    ("base: {task: majority, seed: .nan}", "holds nan"),
+    ("base: {task: majority, seed: .nan}", "contains nan"),
     ("base: {task: [majority]}", "task takes a name, not ['majority']"),
     ("base: {task: majority}\nmeasure: {lengths: last}", "lengths takes a list, not 'last'"),
     ("base: {task: majority}\nmeasure: {sequences: x}", "sequences takes a whole number from 2 to 1,000,000, not 'x'"),
