@@ -66,7 +66,7 @@ assert c.compare("none").activations > 1e-4
 def test_a_model_of_version_3_9_trains_as_the_page_says(upstream: dict[str, str]) -> None:
     """The code of docs/transformer_lens.md, then one step of training by TransformerLens's own class."""
     page = (ROOT / "docs" / "transformer_lens.md").read_text()
-    (code,) = [block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "to_upstream" in block]
+    (code,) = [block for block in re.findall(r"```py\n(.*?)```", page, re.DOTALL) if "to_upstream" in block]
     code += """
 import torch, transformer_lens
 assert isinstance(model, transformer_lens.HookedTransformer)
