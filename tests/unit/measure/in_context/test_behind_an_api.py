@@ -144,7 +144,9 @@ def test_the_first_line_is_believed_as_far_as_the_prompts_bear_it_out(
 def test_more_prompts_than_a_file_holds_are_refused(tmp_path: Path) -> None:
     words = ["prompts", str(tmp_path / "p.jsonl"), "--task", "ur", "--lengths", "8,16", "--strings", "1000000"]
     done = CliRunner().invoke(app, words)
-    assert "1,000,000 prompts of 2 lengths are 2,000,000 prompts in total, but a file takes at most 200,000" in str(done.exception)
+    assert "1,000,000 prompts of 2 lengths are 2,000,000 prompts in total, but a file takes at most 200,000" in str(
+        done.exception
+    )
 
 
 @pytest.mark.parametrize(
