@@ -40,7 +40,7 @@ class Summary(ProbeMeasurement):
             "summary_decodability",
             "Held-out score of a linear probe for the task state at one exact prefix length: balanced accuracy of "
             "a class, or R² of a number or vector. A probe fitted at each length (`refit`) tests presence. A "
-            "probe fitted at trained lengths (`transfer`) tests for one code.",
+            "probe fitted at trained lengths (`transfer`) tests if the same linear code is used at all lengths.",
             "balanced accuracy or R^2",
             high=1.0,
             about="summary",
@@ -63,7 +63,7 @@ class Summary(ProbeMeasurement):
             "difference of scores",
             about="summary",
             formula="D − max_{c} D_{c}",
-            where="D: summary_decodability of the refitted probe, D_{c}: of control c",
+            where="D: summary_decodability of the refitted probe, D_{c}: the same for control c",
         ),
         Quantity(
             "summary_rmse",

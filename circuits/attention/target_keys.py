@@ -1,4 +1,4 @@
-"""The keys to which a head of a given kind attends, from the tokens of any batch.
+"""Compute, from the tokens of a batch, the keys to which an ideal head of a given kind attends.
 
 Indices are those of the position axis. A target set contains visible keys only, and never the query itself, except in
 :func:`counted_keys`.

@@ -48,12 +48,11 @@ QUANTITIES = (
     ),
     Quantity(
         "connection_drop",
-        "Accuracy drop when one connection is cut: the receiver reads the sender's mean output at that "
-        "position instead of its output, at every token. The mean is taken over sequences of the same length; "
-        "LayerNorm is recomputed, and all later components react. A head loses the sender in its queries, "
-        "keys and values together, or in one of them (mode). The control changes what is read by the same "
-        "amount in random directions. A row that names only a component cuts all connections out of it, which "
-        "is mean ablation.",
+        "Accuracy drop when one connection is cut: the receiver reads the sender's mean output at that position "
+        "instead of its output, at every token. The mean is taken over sequences of the same length; LayerNorm is "
+        "recomputed, and all later components react. In a head that receives, the cut applies to its queries, keys "
+        "and values together, or to one of them (`mode`). The control changes what is read by the same amount in "
+        "random directions. A row that names only a component cuts all connections out of it, which is mean ablation.",
         "share",
         -1,
         1,

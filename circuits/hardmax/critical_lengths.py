@@ -95,7 +95,9 @@ def p_bit_length(bits: float, gamma: float) -> float:
 
 
 def hardmax_length(gamma: float, epsilon: float = 0.1, size: float | None = None, share: float | None = None) -> float:
-    """Return the number of keys from which a log-scaled head has mass 1 - epsilon on its tie set.
+    """Return the least number of keys at which a log-scaled head puts 1 - epsilon of its attention on its tie set.
+
+    The tie set is the set of keys with the highest score.
 
     Weights outside are K^-gamma of those inside. For a bounded tie set of ``size`` keys the result is ((1-eps)/(k
     eps))^(1/(gamma-1)) for gamma > 1, at least k, and infinite for gamma <= 1. For a tie set that is a ``share`` rho of

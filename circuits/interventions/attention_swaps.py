@@ -55,7 +55,7 @@ QUANTITIES = (
         -1,
         1,
         formula="a(n) − a′(n)",
-        where="a(n): accuracy of the unchanged model, a′: hardmax_swap",
+        where="a(n): accuracy of the unchanged model, a′: accuracy as in hardmax_swap",
     ),
     p_quantity("hardmax_swap_drop", "correct only without the swap, against correct only with it"),
     Quantity(
@@ -76,7 +76,7 @@ QUANTITIES = (
         -1,
         1,
         formula="a′(n) − a(n)",
-        where="a(n): accuracy of the unchanged model, a′: logn_swap",
+        where="a(n): accuracy of the unchanged model, a′: accuracy as in logn_swap",
     ),
     p_quantity("logn_swap_gain", "correct only with the swap, against correct only without it"),
 )

@@ -29,7 +29,7 @@ class PositionTables:
 
     Attributes:
         sums: ``[2, part, head, n, n]`` scores of query i and key j, summed over the sequences of a part of a half.
-        counts: ``[2, part]`` sequences.
+        counts: ``[2, part]`` number of sequences in each part of each half.
         within: ``[2, part, head]`` sums of squares within queries, summed over sequences.
         reach: ``[sequence, head]`` lag within which the last query has nearly all its attention.
     """

@@ -78,19 +78,20 @@ QUANTITIES = (
     ),
     Quantity(
         "sparse_gap",
-        "`loss_sparse` minus `loss_long`: what the other earlier tokens contribute. Near 0, k earlier tokens suffice.",
+        "`loss_sparse` minus `loss_long`: what the earlier tokens beyond k contribute. Near 0, k earlier tokens "
+        "suffice.",
         "nats",
         formula="l(I_{k}, x_{n−N+1} … x_{n}) − l(x_{1} … x_{n})",
     ),
     Quantity(
         "planted_recall",
-        "Share of the positions that the task names (planted tokens, or key and answer) among the k most "
+        "Share of the positions that the task states as needed (planted tokens, or key and answer) among the k most "
         "influential positions of the whole sequence. 1 means that the model depends on the intended tokens.",
         "share",
         0,
         1,
         formula="⟨|I_{k} ∩ S| / |S|⟩",
-        where="S: positions that the task names",
+        where="S: these positions",
     ),
 )
 

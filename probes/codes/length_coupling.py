@@ -56,8 +56,9 @@ class LengthCoupling(ResampledMeasurement):
     """Measure how much the representation of the task state changes with length, C(n), in the logits and the residual
     stream.
 
-    The controls use shuffled labels and hashed labels in the same logits, the untrained model's logits, and codes that
-    consist of only the last tokens. A code of only position has the value 1 by definition.
+    Four controls are computed in the same way. Two change the labels: they are shuffled, or a hash of the sequence. Two
+    change the logits: they are those of the untrained model, or replaced by the last tokens. A code of only position
+    has the value 1 by definition.
 
     Args:
         law: name of a test set with the same distribution of the task state at every length, on which shortcuts fail.

@@ -105,7 +105,7 @@ class Erasure(StreamMeasurement):
             low=-1.0,
             high=1.0,
             formula="a(n) − a′(n)",
-            where="a(n): accuracy of the unchanged model, a′: erased_accuracy",
+            where="a(n): accuracy of the unchanged model, a′: accuracy as in erased_accuracy",
             controls=(CONTROL,),
         ),
         p_quantity("erasure_effect", "correct only without the erasure, against correct only with it", (CONTROL,)),

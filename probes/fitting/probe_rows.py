@@ -89,7 +89,7 @@ class RowPlaces:
         return which, sequence[which] - rows.start, index[which]
 
     def rows(self, x: Float[Tensor, "site row d"]) -> ProbeRows:
-        """Return the rows with the activations ``x``."""
+        """Return the labels, positions and tokens of these rows with ``x`` as their activations."""
         return ProbeRows(x, self.labels, self.at[:, 0], self.tokens)
 
 

@@ -205,7 +205,7 @@ def contrast_of_shares(
         ClaimError: without seeds.
     """
     if not by_seed:
-        raise ClaimError("a paired difference needs a seed")
+        raise ClaimError("a paired difference needs the training seed of each run")
 
     def strings() -> np.ndarray:
         drawn = np.zeros(RESAMPLES)

@@ -205,7 +205,7 @@ def length_range(text: str) -> tuple[int, int]:
     if low < 1:
         raise UsageError(f"--lengths takes LOW-HIGH with LOW at least 1, e.g. 1-50, not {shown(text)}")
     if high > LONGEST:
-        raise UsageError(f"--lengths {shown(text)}: the longest training length is {LONGEST:,}; choose a shorter one")
+        raise UsageError(f"--lengths {shown(text)}: training lengths are at most {LONGEST:,}; choose shorter ones")
     if low > high:
         raise UsageError(f"--lengths {text}: the shortest length exceeds the longest; write {high}-{low}")
     return low, high

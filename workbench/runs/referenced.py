@@ -82,8 +82,8 @@ def verify_folder(folder: Path, meta: Mapping[str, Any], run: str) -> str:
         raise RunError(f"{error}; run {run} was opened on it") from None
     if added:
         raise RunError(
-            f"{folder / added[0]} was added after run {run} was opened, and would be read; remove it, or open the "
-            "folder as another run"
+            f"{folder / added[0]} was added after run {run} was opened and would change its results; remove it, or "
+            "open the folder as another run"
         )
     return sha256_of_all
 

@@ -37,7 +37,7 @@ def seal(data: bytes) -> bytes:
         ValueError: if they contain no blank, or anything else that looks like a seal.
     """
     if _SEAL.findall(data) != [BLANK.encode()]:
-        raise ValueError(f"data to be sealed hold the blank seal once and no other, {BLANK[:12]}...")
+        raise ValueError(f"data to be sealed must contain the placeholder {BLANK[:12]}... once, and no other seal")
     return data.replace(BLANK.encode(), MARK.encode() + hashlib.sha256(data).hexdigest().encode())
 
 

@@ -42,7 +42,7 @@ class OtherStrings:
 
     @property
     def setting(self) -> dict[str, Any]:
-        """The differences, in the form of a row's settings."""
+        """The settings by which these sequences differ from the usual ones, as a row of the table stores settings."""
         seed = {} if self.seed is None else {EVALUATION_SEED: self.seed}
         return {**seed, **({TASK_PARAMETERS: self.parameters} if self.task else {})}
 

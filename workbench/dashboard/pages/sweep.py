@@ -161,7 +161,7 @@ def _left_out(runs: int) -> str:
     """How many runs are left out of the diagram."""
     evaluated = "One run that was" if runs == 1 else f"{whole(runs)} runs that were"
     verb = "is" if runs == 1 else "are"
-    reason = "because a number of items is not a trained length"
+    reason = "because their lengths count items of the prompt"
     return f" {evaluated} evaluated in a prompt {verb} left out, {reason}." if runs else ""
 
 

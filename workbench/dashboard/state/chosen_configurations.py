@@ -72,7 +72,7 @@ def chosen(store: Store, run: RunView, asked: str) -> tuple[list[Configuration],
             configurations.append(view)
     if len(configurations) > MOST_CONFIGURATIONS:
         message = (
-            f"This link names {whole(len(configurations))} configurations, and {MOST_CONFIGURATIONS} are the most."
+            f"This link names {whole(len(configurations))} configurations; at most {MOST_CONFIGURATIONS} can be shown."
         )
         notices.append(Notice(message, f"The page shows the first {MOST_CONFIGURATIONS}.", "Keep"))
     made = []

@@ -237,7 +237,7 @@ def _confirm(board: LookBoard, again: Callable[[Cell], Tally]) -> None:
 
 
 def flawless(floor: float, bar: float, rules: Rules) -> int:
-    """Return how many sequences show skill of at least ``bar`` if all of them are right."""
+    """Return the least number of sequences that proves skill of at least ``bar`` if all their answers are right."""
     return math.ceil(math.log(rules.level) / math.log(floor + bar * (1 - floor)))
 
 

@@ -47,7 +47,7 @@ QUANTITIES = (
     Quantity(
         "answer_accuracy",
         "Share of the answers to a task described in the prompt that are correct, when the model chooses from "
-        "its whole vocabulary. It is a mean over sequences. The length counts the items of the question.",
+        "its whole vocabulary. It is a mean over sequences. Length is the number of items in the question.",
         "share", 0, 1,
         formula="⟨(1/m) Σ_{j ≤ m} 1[ŷ_{j} = y_{j}]⟩", where="m: answers of a sequence, ŷ_{j}: the most likely token",
     ),

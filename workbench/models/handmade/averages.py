@@ -91,10 +91,10 @@ def class_average(p: int, k: int) -> HookedTransformer:
 def kgram_average(symbols: int, k: int, score: float, local: float = 12.0) -> HookedTransformer:
     """Return a two-layer model of the task ``in_context_kgram``, for inputs whose last k tokens have occurred before.
 
-    Heads of the first layer copy the tokens at lags 1, .., k, by local terms times log K. A head of the second layer
-    compares the k predecessors of a key with the last k tokens of the query, index by index. Each match adds ``score``
-    to the key, and the head copies the key's own token. A key with k matches has e^score times the weight of a key with
-    k - 1.
+    Heads of the first layer copy the tokens at lags 1, .., k. Each adds a bias on its lag, multiplied by the log of the
+    number of keys, to the scores. A head of the second layer compares the k predecessors of a key with the last k
+    tokens of the query, index by index. Each match adds ``score`` to the key, and the head copies the key's own token.
+    A key with k matches has e^score times the weight of a key with k - 1.
 
     Args:
         symbols: size of the alphabet.

@@ -63,7 +63,7 @@ def test_what_a_link_names_and_the_folder_has_not_is_said(many: Context) -> None
     ]
     found, notices = chosen(many.store, run, "|".join(f"parity-{k}" for k in range(8)) + f"|{B}")
     assert len(found) == 8
-    assert [notice.asked for notice in notices] == ["This link names 10 configurations, and 8 are the most."]
+    assert [notice.asked for notice in notices] == ["This link names 10 configurations; at most 8 can be shown."]
 
 
 def test_lines_and_table_are_the_rows(many: Context) -> None:

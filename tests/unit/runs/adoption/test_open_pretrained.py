@@ -142,7 +142,7 @@ def test_check_notices_weights_that_were_added_or_lie_outside(llama: Path, tmp_p
     run = open_pretrained(asked(folder), tmp_path / "run")
     shutil.copyfile(folder / "a.safetensors", folder / "model.safetensors")  # read before any index
     (problem,) = run_problems(run)
-    assert "model.safetensors was added after run run was opened, and would be read" in problem
+    assert "model.safetensors was added after run run was opened and would change its results" in problem
     with pytest.raises(RunError, match="would be read"):
         run.load(1)
     (folder / "model.safetensors").unlink()
