@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from workbench.cli.commands.sweep import sweep
-from workbench.cli.sweeping.sweep_cells import config_of, states_of
+from workbench.cli.commands.sweep import renaming, sweep
+from workbench.cli.sweeping.sweep_cells import config_of, former_names, states_of
 from workbench.cli.sweeping.sweep_file import read_sweep
 from workbench.cli.sweeping.sweep_plan import bytes_below, checkpoints_of, nearest_known, plan_sweep, span, told
 from workbench.runs.checkpoints import write_checkpoint, write_config
@@ -141,3 +141,24 @@ def test_the_plan_counts_what_is_trained_from_any_working_directory(
         sweep(file, plan=True, workers=2)
         assert "4 cells" in (said := capsys.readouterr().out)
         assert "1 trained, 3 not trained" in said
+
+
+def test_runs_of_a_cell_that_a_new_axis_value_renamed_are_named(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With one position encoding the cells are seed0 and seed1; a second encoding calls them none-seed0 and none-seed1."""
+    whole = file.read_text()
+    file.write_text(whole.replace("[none, learned]", "[none]"))
+    done(file, "seed0", 1.0)
+    file.write_text(whole)
+    described, root = read_sweep(file), file.parent / "runs"
+    configs = {cell.name: config_of(cell) for cell in described.cells}
+    states, _ = states_of(described.cells, root)
+    assert former_names(configs, states, root) == [("seed0", "none-seed0")]
+    assert former_names(configs, {**states, "none-seed0": "done"}, root) == []
+    (sentence,) = renaming([("seed0", "none-seed0")], root)
+    assert sentence.startswith("1 run has the settings of missing cells")
+    assert sentence.endswith(f"mv {root / 'seed0'} {root / 'none-seed0'}")
+    assert renaming([], root) == []
+    sweep(file, plan=True)
+    told_now = capsys.readouterr()
+    assert "4 cells" in told_now.out
+    assert f"note: {sentence}" in told_now.err

@@ -83,7 +83,16 @@ def sweep(
     also be {only: [behaviour], steps: last, lengths: [100, 200], sequences: 256}.
     """
     from workbench.cli.sweeping.shipped_sweeps import about, find_sweep
-    from workbench.cli.sweeping.sweep_cells import PATIENCE_S, TrainingJob, checked, cost, measure, states_of, train
+    from workbench.cli.sweeping.sweep_cells import (
+        PATIENCE_S,
+        TrainingJob,
+        checked,
+        cost,
+        former_names,
+        measure,
+        states_of,
+        train,
+    )
     from workbench.cli.sweeping.sweep_file import read_sweep
     from workbench.cli.sweeping.sweep_plan import cost_row, plan_sweep, told
     from workbench.cli.time_limit import NotFinished
@@ -129,6 +138,8 @@ def sweep(
             row = cost_row(cost_left, workers or cores())
             printed("sweep", [OutputTable(CELLS, rows), OutputTable(COST, [row])], as_json, as_csv)
             return
+        for note in renaming(former_names(configs, states, root), root):
+            print(f"note: {note}", file=sys.stderr)
         if dry_run:
             list_cells(cells, states)
             print(f"{whole} in {root}, {len(missing)} to be trained; nothing was done.")
@@ -166,6 +177,23 @@ def sweep(
         raise late
     if problems:
         raise SystemExit(1)
+
+
+def renaming(pairs: Sequence[tuple[str, str]], root: Path) -> list[str]:
+    """A sentence that names runs with the settings of missing cells, and how to keep them; none without such runs.
+
+    Args:
+        pairs: the name of each such run, and the name that its cell has now.
+        root: their folder.
+    """
+    if not pairs:
+        return []
+    run, cell = pairs[0]
+    count = "1 run has" if len(pairs) == 1 else f"{len(pairs):,} runs have"
+    return [
+        f"{count} the settings of missing cells under another name, because the name of a cell contains the axes that "
+        f"vary; to keep a run, rename its folder, e.g. mv {root / run} {root / cell}"
+    ]
 
 
 def list_cells(cells: Sequence[SweepCell], states: Mapping[str, str]) -> None:

@@ -156,6 +156,30 @@ def states_of(cells: Sequence[SweepCell], root: Path) -> tuple[dict[str, str], l
     return states, problems
 
 
+def former_names(configs: Mapping[str, RunConfig], states: Mapping[str, str], root: Path) -> list[tuple[str, str]]:
+    """Return the runs in the folder of a sweep that are missing cells under another name, as (run, cell).
+
+    The name of a cell contains the axes that vary. So a second value on an axis renames the cells of the first.
+
+    Args:
+        configs: the configuration of each cell, by name.
+        states: done, begun, missing or damaged, by name.
+        root: the folder of the runs.
+    """
+    missing = {config.as_json()["id"]: name for name, config in configs.items() if states.get(name) == "missing"}
+    pairs = []
+    for file in sorted(root.glob("*/run.json")) if missing else ():
+        if file.parent.name in configs:
+            continue
+        try:
+            cell = missing.get(Run.open(file.parent).id)
+        except RunError:
+            continue
+        if cell is not None:
+            pairs.append((file.parent.name, cell))
+    return pairs
+
+
 def _state(folder: Path) -> str:
     if not (folder / "run.json").exists():
         return "missing"
