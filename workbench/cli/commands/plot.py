@@ -40,16 +40,14 @@ def plot(
     ] = None,
     step: Annotated[
         int | None,
-        typer.Option(
-            min=0, help="For a plot over length, use the checkpoint at this training step. Default: the last."
-        ),
+        typer.Option(min=0, help="Use the checkpoint at this training step in a plot over length. Default: the last."),
     ] = None,
     length: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help="For a plot over steps, use this prefix length in tokens. Default: about twice the longest "
-            "trained length.",
+            help="Use this prefix length in tokens in a plot over steps. Default: about twice the longest trained "
+            "length.",
         ),
     ] = None,
     measurement: Annotated[
