@@ -44,11 +44,11 @@ LAW = MATCHED
 QUANTITIES = (
     Quantity(
         "translation_variance",
-        "Share of the variance of a head's mean scores that a function of the lag leaves unexplained, divided by the "
-        "share that one constant per query leaves unexplained; each per degree of freedom. Only the last positions "
-        "count (setting `span`). 0 means that scores depend only on the lag; about 1 means that the lag explains "
-        "nothing. If the target names a period, the function is fitted separately for each residue of the query's "
-        "position modulo this period.",
+        "Variance of a head's mean scores that a function of the lag leaves unexplained, divided by the variance that "
+        "one constant per query leaves. Both are per degree of freedom. Only the last positions count (setting "
+        "`span`). 0 means that scores depend only on the lag; about 1 means that the lag explains nothing. If the "
+        "target names a period, the function is fitted separately for each residue of the query's position modulo "
+        "this period.",
         "share",
         formula="V_{Δ} = [SS(r_{i} + f(i − j, i mod Δ)) / dof] / [SS(r_{i}) / dof′]",
         where="SS: squares that the fit to mean scores of query i and key j leaves, dof: their degrees of freedom",

@@ -140,7 +140,7 @@ class Whitened:
         chance = max((_strongest(white, one) for one in dealt), default=0.0)
         correlated = correlations > _NO_CORRELATION
         if not bool(correlated.any()) or float(correlations[0]) <= chance:
-            raise ValueError("a linear probe finds the concept no better than chance, so there is nothing to erase")
+            raise ValueError("the concept is linearly there no more than by chance, so there is nothing to erase")
         return self._eraser(u[:, correlated])
 
     def random(self, rank: int, rng: np.random.Generator) -> Eraser:

@@ -191,8 +191,8 @@ def renaming(pairs: Sequence[tuple[str, str]], root: Path) -> list[str]:
     run, cell = pairs[0]
     count = "1 run has" if len(pairs) == 1 else f"{len(pairs):,} runs have"
     return [
-        f"{count} the settings of missing cells under another name, because the name of a cell contains the axes that "
-        f"vary; to keep a run, rename its folder, e.g. mv {root / run} {root / cell}"
+        f"{count} the settings of missing cells under another name: names contain the axes that vary. To keep a run, "
+        f"rename its folder, e.g. mv {root / run} {root / cell}"
     ]
 
 
