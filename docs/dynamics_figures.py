@@ -14,6 +14,7 @@ from verdict_figures import BLUE, GREY, INK, LIGHT, ORANGE, PICTURES, RED, ROOT,
 
 from workbench.claims.claim import Row
 from workbench.claims.claims_table import read_evidence
+from workbench.claims.exact.shared_gain_training import falling_shares
 from workbench.theory.training_dynamics import (
     coupling_of_shared_gain,
     decayed_gate_gap,
@@ -69,11 +70,6 @@ def measured(claim: str, quantity: str) -> dict[str, Row]:
     """The rows of a claim by their item."""
     rows = read_evidence(ROOT / "docs" / "claims")[claim].rows
     return {row.item: row for row in rows if row.quantity == quantity}
-
-
-def falling_shares(lengths: int) -> list[float]:
-    """Shares proportional to 1 .. K, as in the claim DX02."""
-    return [2 * (i + 1) / (lengths * (lengths + 1)) for i in range(lengths)]
 
 
 def coupling_figure() -> str:

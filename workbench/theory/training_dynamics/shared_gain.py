@@ -81,10 +81,7 @@ def coupling_of_shared_gain(
     """
     _check_kappa(kappa)
     _check_lengths(lengths)
-    if optimizer not in OPTIMIZERS:
-        raise TheoryError(
-            f"there is no formula for the optimizer {optimizer!r}; {nearest(str(optimizer), list(OPTIMIZERS))}"
-        )
+    _check_optimizer(optimizer)
     options = {"decay": decay or None, "shares": shares, "codes": codes, "initial_scale": initial_scale}
     stated = [name for name, value in options.items() if value is not None]
     if optimizer != "gradient_descent":
@@ -134,10 +131,7 @@ def critical_lengths(
             where the coupling is one half for every number of lengths.
     """
     _check_kappa(kappa)
-    if optimizer not in OPTIMIZERS:
-        raise TheoryError(
-            f"there is no formula for the optimizer {optimizer!r}; {nearest(str(optimizer), list(OPTIMIZERS))}"
-        )
+    _check_optimizer(optimizer)
     if initial_scale is not None:
         if optimizer != "gradient_descent":
             raise TheoryError(f"the formula of {optimizer} assumes depth 1; leave out initial_scale")
@@ -197,6 +191,13 @@ def _depth_two(kappa: float, lengths: int, scale: float) -> float:
 def _check_kappa(kappa: float) -> None:
     if not (math.isfinite(kappa) and kappa > 0):
         raise TheoryError(f"kappa, the norm of the position code, must be a number above 0, not {kappa}")
+
+
+def _check_optimizer(optimizer: str) -> None:
+    if optimizer not in OPTIMIZERS:
+        raise TheoryError(
+            f"there is no formula for the optimizer {optimizer!r}; {nearest(str(optimizer), list(OPTIMIZERS))}"
+        )
 
 
 def _check_lengths(lengths: int) -> None:
