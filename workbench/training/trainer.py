@@ -41,8 +41,8 @@ from workbench.training.optimizer import learning_rate, make_optimizer
 from workbench.training.regularizers import outputs_and_penalty
 from workbench.training.resume import NAME, State, load_state, save_state
 from workbench.training.starting_weights import StartingWeights
-from workbench.training.string_pool import StringPool
 from workbench.training.task_schedule import scheduled
+from workbench.training.training_batch import pool_of, training_batch
 
 RESUME_EVERY_S = 30.0
 FETCH_EVERY = 16
@@ -124,7 +124,7 @@ class Trainer:
         self.schedule = self.training.checkpoints.steps(self.training.steps)
         self.live = Live(folder)
         self.start = start
-        self.pool = self._pool()
+        self.pool = pool_of(self.config)
         self.stopping = False
         self.batch_accuracy: float | None = None
         self._unread: list[Update] = []
@@ -227,7 +227,7 @@ class Trainer:
         refuse_another(run, self.config)
         self.config = as_begun(run, self.config)
         self.task = self.config.task
-        self.pool = self._pool()  # of the task as it was when the run was begun
+        self.pool = pool_of(self.config)  # of the task as it was when the run was begun
         return run
 
     def _loop(self, run: Run) -> None:
@@ -271,23 +271,7 @@ class Trainer:
         If the run has a fixed number of sequences, the batch is sampled from its pool. Position ids are drawn each
         time.
         """
-        g = generator("data", self.seeds.data, step)
-        task = self.task_at(step)
-        length = self.training.curriculum.length(task, step, g)
-        size = self.training.batch_size
-        batch = self.pool.batch(size, length, g) if self.pool else task.sample(size, length, g, "training")
-        model = self.config.model
-        schedule = self.training.id_schedule
-        sampler = schedule.sampler(model.ids, step) if schedule else model.ids
-        ids = sampler.training(len(batch), batch.tokens.shape[1], model.n_ctx, g, batch.position_ids)
-        return batch, ids
-
-    def _pool(self) -> StringPool | None:
-        """The pool of training sequences, if their number is fixed."""
-        law = self.training
-        if not law.strings:
-            return None
-        return StringPool(self.task, law.curriculum.possible(self.task, law.steps), law.strings, self.seeds.data)
+        return training_batch(self.config, step, self.pool)
 
     def task_at(self, step: int) -> Task:
         """The task of update ``step``: the run's own, except for parameters that are still changing towards it."""
