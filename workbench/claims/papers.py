@@ -244,6 +244,51 @@ KOEVER = Paper(
     "Understanding the Parameter Space Geometry of Transformers Encoding Boolean Functions",
     "2606.08768",
 )
+MERRILL = Paper(
+    "merrill2020norm",
+    ("William Merrill", "Vivek Ramanujan", "Yoav Goldberg", "Roy Schwartz", "Noah A. Smith"),
+    2020,
+    "Effects of Parameter Norm Growth During Transformer Training: Inductive Bias from Gradient Descent",
+    "2010.09697",
+)
+VARRE = Paper(
+    "varre2025ngrams",
+    ("Aditya Varre", "Gizem Yüce", "Nicolas Flammarion"),
+    2025,
+    "Learning In-context n-grams with Transformers: Sub-n-grams Are Near-stationary Points",
+    "2508.12837",
+)
+VAN_ROSSEM = Paper(
+    "vanrossem2025parity",
+    ("Loek van Rossem", "Andrew M. Saxe"),
+    2025,
+    "Algorithm Development in Neural Networks: Insights from the Streaming Parity Task",
+    "2507.09897",
+)
+VELICKOVIC = Paper(
+    "velickovic2024softmax",
+    ("Petar Veličković", "Christos Perivolaropoulos", "Federico Barbero", "Razvan Pascanu"),
+    2024,
+    "Softmax is not Enough (for Sharp Size Generalisation)",
+    "2410.01104",
+)
+LI = Paper(
+    "li2025variance",
+    ("Ruining Li", "Gabrijel Boduljak", "Jensen Zhou"),
+    2025,
+    "On Vanishing Variance in Transformer Length Generalization",
+    "2504.02827",
+)
+ZSAMBOKI = Paper(
+    "zsamboki2025complement",
+    (
+        "Pál Zsámboki", "Benjamin Levi", "David Ansel Josef Smith", "Mitansh Kagalwala", "Arlington Kell",
+        "Samuel Liechty", "Cong Wang",
+    ),
+    2025,
+    "Learning What's Missing: Attention Dispersion and EMA Stabilization in Length Generalization",
+    "2510.08341",
+)  # fmt: skip
 PAPERS = (
     HUANG, IZZO, GOLOWICH, JOBANPUTRA, SARROF, GRAZZI, HAHN, KAWATA, HUANG_DYNAMICS, SLUTZKY, CHEN, PROCA,
     COHEN_KARLIK_EXTRAPOLATION, COHEN_KARLIK_STATES, KOEVER,

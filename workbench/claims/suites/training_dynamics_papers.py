@@ -14,6 +14,7 @@ from workbench.claims.papers import (
     PROCA,
     SLUTZKY,
 )
+from workbench.claims.suites.training_dynamics_networks import CLAIMS as CLAIMS_ABOUT_NETWORKS
 
 EXACT = 1e-9
 EVEN_PAIRS_SCALE = (
@@ -363,4 +364,8 @@ def length_complexity_of_automata() -> list[Row]:
     return complexity_rows()
 
 
-SUITE = Suite("dynamics-papers", "Published theorems about training dynamics", claims_of(__name__))
+SUITE = Suite(
+    "dynamics-papers",
+    "Published theorems about training dynamics",
+    (*claims_of(__name__), *CLAIMS_ABOUT_NETWORKS),
+)

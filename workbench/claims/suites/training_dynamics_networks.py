@@ -1,0 +1,268 @@
+"""Claims of papers about trained networks: norms, plateaus, automata in recurrent states, and dispersed attention."""
+
+from __future__ import annotations
+
+from workbench.claims.claim import Condition, Row
+from workbench.claims.claim_on_function import claim, claims_of
+from workbench.claims.papers import LI, MERRILL, VAN_ROSSEM, VARRE, VELICKOVIC, ZSAMBOKI
+
+PLANNED = {"DP09", "DP09b", "DP11", "DP11b", "DP12", "DP12b", "DP13", "DP16", "DP16b", "DP18", "DP18b"}
+"""Claims whose criteria are fixed and that have not been computed yet. They are in no suite."""
+
+# ---- norms ---------------------------------------------------------------------------------------
+NORM_SCALE = (
+    "two layers, width 16, two heads, MLPs, norms before each block, no biases; next letter of a random source with "
+    "memory 2, 16 letters, 32 positions; Adam, batches of 32, 2,000 steps; rate 0.003, or 0.03 / sqrt(t); 6 seeds, "
+    "float64"
+)
+
+
+@claim(
+    "DP18",
+    source=MERRILL.reading("growth of the norm and saturation"),
+    prediction="In training at a constant rate the squared norm of a transformer grows like the sum of the squared "
+    "steps. With the norm the transformer approaches its saturated network.",
+    statistic="R^2 of the squared norm of all weights on the sum of the squared norms of steps; rank correlation, over "
+    "20 checkpoints, of the norm with the mean cosine of the last states of f(theta) and f(1000 theta)",
+    conditions=(
+        Condition("R^2 of the squared norm on the sum of squared steps", at_least=0.95),
+        Condition("rank correlation of norm and cosine", at_least=0.8),
+    ),
+    scale=NORM_SCALE,
+    minutes=1.0,
+    note="rows with decay, and at a falling rate, have no condition",
+)
+def norms_and_saturation() -> list[Row]:
+    """Return how norms grow in training, and how near the networks come to their saturated networks."""
+    from workbench.claims.exact.norm_growth import norm_rows
+
+    return norm_rows()
+
+
+@claim(
+    "DP18b",
+    source=MERRILL.reading("T5 in pretraining"),
+    prediction="The norm grows like sqrt(t) where the rate falls like 1 / sqrt(t), and not at a constant rate.",
+    statistic="slope of the log of the norm on log t over the last decade of steps",
+    conditions=(
+        Condition("slope of log norm on log t, falling rate", at_least=0.4, at_most=0.6),
+        Condition("distance from 0.5 of the slope, constant rate", at_least=0.1),
+    ),
+    scale=NORM_SCALE,
+    minutes=1.0,
+    note="the paper observed it in T5, trained with AdaFactor",
+)
+def slopes_of_norms() -> list[Row]:
+    """Return the power of time with which norms grow at a falling and at a constant rate."""
+    from workbench.claims.exact.norm_growth import slope_rows
+
+    return slope_rows()
+
+
+# ---- plateaus ------------------------------------------------------------------------------------
+@claim(
+    "DP12",
+    source=VARRE.reading("abstract: near-stationary points"),
+    kind="C",
+    prediction="Where the next letter depends on two letters, readers that count one or two letters are stationary "
+    "points in the limit of long sequences and large norm.",
+    statistic="norm of the gradient of the mean loss at the last position, at readers written by hand with attention "
+    "logits of 2 log n; slope and R^2 of its log on log n",
+    conditions=(
+        Condition("slope of log gradient on log n", at_most=0.0),
+        Condition("R^2 of log gradient on log n", at_least=0.95),
+    ),
+    scale="5 letters, each row of the transition table from a Dirichlet distribution with parameter 0.5, drawn anew "
+    "for each sequence; n = 16 to 4,096; 512 sequences; two layers: two heads with a free logit for each distance, "
+    "then one head over their outputs, whose weights are the answer; a start symbol has the uniform distribution as "
+    "its value; float64",
+    minutes=0.7,
+    note="the model is our reading of the simplified transformer of the paper. Heads that a reader does not need "
+    "average all letters before. Rows at n = 4,096 for fixed logits have no condition",
+)
+def gradients_of_readers() -> list[Row]:
+    """Return the norm of the gradient at readers that count one and two letters, by length."""
+    from workbench.claims.exact.counting_readers import gradient_rows
+
+    return gradient_rows()
+
+
+@claim(
+    "DP12b",
+    source=VARRE.reading("abstract: transitions between near-stationary points"),
+    prediction="Training passes from the reader that counts one letter to the one that counts two.",
+    statistic="at each of 60 checkpoints, the reader whose answers are nearest by mean KL divergence, of those that "
+    "count one, two and three letters; whether the order is: first one, then two, then at most three",
+    conditions=Condition("one letter is nearest first, then two", at_least=1.0),
+    scale="the model and the source of DP12, sequences of 32 letters, loss at all positions, Adam at a rate of 0.01, "
+    "batches of 64, 3,000 steps from normal weights of standard deviation 0.01; 6 seeds",
+    minutes=1.0,
+)
+def readers_in_training() -> list[Row]:
+    """Return which counting reader a model in training is nearest to."""
+    from workbench.claims.exact.counting_readers import training_rows
+
+    return training_rows()
+
+
+# ---- automata in recurrent states ----------------------------------------------------------------
+@claim(
+    "DP13",
+    source=VAN_ROSSEM.reading("sections on mergers and on automata"),
+    prediction="In a ReLU network on streaming parity, states merge in training. It is right at all lengths where the "
+    "automaton of its states is finite. That automaton has redundant states.",
+    statistic="of the runs that solve their training sequences: share in which right at length 10,000 and finite "
+    "agree; states of the automaton after and before minimizing, in runs that are right at length 10,000",
+    conditions=(
+        Condition("runs that solve their training sequences", at_least=12),
+        Condition("share of runs in which right and finite agree", at_least=0.95),
+        Condition("states after minimizing", near=0.0),
+        Condition("share of right runs with more than two states", at_least=0.5),
+    ),
+    scale="100 units, start at ones, lengths 1 to 10, squared error of two outputs at the last letter; gain of the "
+    "normal start 0.1 to 1, share of the sequences 0.1 to 1; gradient descent on all sequences at once; states merge "
+    "at a distance of 0.01 standard deviations; finite: no new states after at most 2,000; right: at least 0.999 of "
+    "the letters of 64 sequences of length 10,000; float64",
+    minutes=6.0,
+    note="the paper draws batches of 128 at a rate of 0.02",
+)
+def automata_of_parity() -> list[Row]:
+    """Return the automata of recurrent networks that were trained on parity."""
+    from workbench.claims.exact.parity_networks import automaton_rows
+
+    return automaton_rows()
+
+
+# ---- dispersed attention -------------------------------------------------------------------------
+RETRIEVAL_SCALE = (
+    "sets of 5 to 16 items with a value from 0 to 1 and one of 10 classes, answer: the class of the largest value; "
+    "MLP, one head with a learned query, MLP; width 32, Adam at a rate of 0.003, batches of 128, 3,000 steps; 6 seeds, "
+    "float64"
+)
+
+
+@claim(
+    "DP09",
+    source=VELICKOVIC.reading("lemma on dispersion"),
+    prediction="With logits of spread d each of n weights is between exp(-d)/n and exp(d)/n. The spread does not grow "
+    "with n, so attention disperses.",
+    statistic="largest excess of a weight over either bound; slope of the mean spread on log n from 4N on; share of "
+    "the largest weight at 256N in that at N",
+    conditions=(
+        Condition("largest excess over the bounds", at_most=1e-9),
+        Condition("slope of the spread on log n", at_most=0.1),
+        Condition("largest weight at 256N over that at N", at_most=0.5),
+    ),
+    scale=f"{RETRIEVAL_SCALE}; n = 16 to 4,096, 256 sets",
+    minutes=1.0,
+    note="the bounds are an identity, so they only find errors in the code",
+)
+def dispersion_of_weights() -> list[Row]:
+    """Return bounds and growth of attention weights in models that find the largest item of a set."""
+    from workbench.claims.exact.largest_item import dispersion_rows
+
+    return dispersion_rows()
+
+
+@claim(
+    "DP09b",
+    source=VELICKOVIC.reading("adaptive temperature"),
+    prediction="Adaptive temperature at inference raises accuracy on sets that are larger than the trained ones.",
+    statistic="gain of accuracy with the temperature polynomial of the paper and its gate, paired by seed; lower end "
+    "of the 95 % interval of its mean by Student's t",
+    conditions=Condition("lower end of the mean gain", at_least=0.0),
+    scale=f"{RETRIEVAL_SCALE}; n = 4N and 16N, 16,384 sets",
+    minutes=1.0,
+)
+def gains_of_adaptive_temperature() -> list[Row]:
+    """Return what adaptive temperature adds to the accuracy on large sets."""
+    from workbench.claims.exact.largest_item import temperature_rows
+
+    return temperature_rows()
+
+
+@claim(
+    "DP16",
+    source=LI.reading("proposition 1"),
+    kind="C",
+    prediction="For a fixed query the variance over sequences of a component of the output of attention falls like "
+    "1/n, if the letters are independent and the values have mean zero.",
+    statistic="slope of the log of the variance, averaged over components, on log n",
+    conditions=Condition("slope of log variance on log n", at_least=-1.2, at_most=-0.8),
+    scale="heads of width 16 with normal keys, queries and values on 32 letters of normal codes, values shifted to "
+    "mean zero under the attention weights; logits of standard deviation 1; n = 16 to 1,024, 2,048 sequences; 6 seeds",
+    minutes=0.2,
+    note="the paper states that the variance falls to zero; the exponent is our reading",
+)
+def variance_of_attention() -> list[Row]:
+    """Return how the variance of the output of attention falls with the number of keys."""
+    from workbench.claims.exact.largest_item import variance_rows
+
+    return variance_rows()
+
+
+@claim(
+    "DP16b",
+    source=LI.reading("abstract: layer normalization after attention"),
+    prediction="A norm after attention raises accuracy on sets that are larger than the trained ones.",
+    statistic="gain of accuracy by a layer norm after attention, paired by seed; lower end of the 95 % interval of its "
+    "mean by Student's t",
+    conditions=Condition("lower end of the mean gain", at_least=0.0),
+    scale=f"{RETRIEVAL_SCALE}; n = 8N, 16,384 sets",
+    minutes=1.5,
+    note="the paper also has dictionary lookup, which is not tried",
+)
+def gains_of_norm_after_attention() -> list[Row]:
+    """Return what a norm after attention adds to the accuracy on large sets."""
+    from workbench.claims.exact.largest_item import norm_rows
+
+    return norm_rows()
+
+
+# ---- set complement ------------------------------------------------------------------------------
+COMPLEMENT_SCALE = (
+    "64 letters, sequences of different letters, target: uniform on the letters that are absent; one layer of "
+    "attention with a residual connection, width 64, no positions, Adam, batches of 64; 6 seeds"
+)
+
+
+@claim(
+    "DP11",
+    source=ZSAMBOKI.reading("theorem on balanced displacement"),
+    prediction="A layer of attention that names the absent letters at lengths 1 and 2, with a balanced displacement, "
+    "does so at all lengths, with less precision the longer they are.",
+    statistic="share of sequences in which the logit of each absent letter is above that of each letter that is "
+    "present; slope of the log of the mean difference of both on the log of the length, from 2 on",
+    conditions=(
+        Condition("share of sequences with all letters right", at_least=1.0),
+        Condition("slope of log difference on log length", at_most=0.0),
+    ),
+    scale=f"{COMPLEMENT_SCALE}; trained on lengths 1 and 2 for 2,000 steps; tested to length 32, 256 sequences",
+    minutes=0.5,
+)
+def complement_from_two_lengths() -> list[Row]:
+    """Return how a layer that was trained at lengths 1 and 2 names absent letters of longer sequences."""
+    from workbench.claims.exact.set_complement import separation_rows
+
+    return separation_rows()
+
+
+@claim(
+    "DP11b",
+    source=ZSAMBOKI.reading("abstract: norm after attention, averaged weights"),
+    prediction="A norm after attention, and averaged weights, each improve the answers on longer sequences.",
+    statistic="fall of the KL divergence from the target by each of the two, paired by seed; lower end of the 95 % "
+    "interval of its mean by Student's t",
+    conditions=Condition("lower end of the mean gain", at_least=0.0),
+    scale=f"{COMPLEMENT_SCALE}; trained on lengths 1 to 8, the next letter drawn from the target, 2,000 steps; "
+    "tested at length 32, 1,024 sequences; weights averaged with a factor of 0.99 a step",
+    minutes=1.0,
+)
+def gains_on_set_complement() -> list[Row]:
+    """Return what a norm after attention and averaged weights add on the complement of longer sequences."""
+    from workbench.claims.exact.set_complement import gain_rows
+
+    return gain_rows()
+
+
+CLAIMS = tuple(each for each in claims_of(__name__) if each.id not in PLANNED)
