@@ -122,6 +122,7 @@ class TrainingPart(Stored):
     id_schedule: dict[str, Any] | None = None
     start: dict[str, Any] | None = None
     strings: Count = 0
+    lengths_per_batch: Size = 1
     early_stop: dict[str, Any] | None = None
     checkpoints: dict[str, Count | list[Count]] = {}
     threads: Annotated[int, Field(ge=1, le=10_000)] = 1

@@ -32,6 +32,7 @@ from workbench.training.early_stop import EarlyStop
 from workbench.training.errors import TrainingError
 from workbench.training.id_schedule import IdSchedule, check_id_schedule
 from workbench.training.learning_rate_schedules import RATE_SCHEDULES
+from workbench.training.length_groups import check_several, in_words
 from workbench.training.regularizers import check_regularizers
 from workbench.training.starting_weights import Start
 from workbench.training.string_pool import StringPool
@@ -72,7 +73,14 @@ class Schedule(Config):
         return planned_steps(last, self.log, self.linear, self.at)
 
 
-USUAL = {"device": "cpu", "dtype": "float32", "strings": 0, "id_schedule": None, "start": None}
+USUAL = {
+    "device": "cpu",
+    "dtype": "float32",
+    "strings": 0,
+    "lengths_per_batch": 1,
+    "id_schedule": None,
+    "start": None,
+}
 """Settings that were added later, and their values in runs that do not state them."""
 
 
@@ -97,6 +105,8 @@ class TrainingConfig(Config):
         start: the checkpoint of another run with the initial weights; None = random ones, from ``seeds.init``.
         ``strings``: number of training sequences, drawn once and divided evenly among the lengths. 0 = each batch
             draws new ones.
+        lengths_per_batch: number of groups that a batch is divided into. Each group draws a length of its own. 1 = all
+            sequences of a batch have one length (:mod:`.length_groups`).
         early_stop: the rule for ending before ``steps``; None = never.
         checkpoints: the checkpoint schedule.
         threads: torch threads; recorded because floating-point sums depend on their number.
@@ -121,6 +131,7 @@ class TrainingConfig(Config):
     id_schedule: IdSchedule | None = None
     start: Start | None = None
     strings: int = Field(default=0, ge=0, le=DRAWN)
+    lengths_per_batch: int = Field(default=1, ge=1, le=DRAWN)
     early_stop: EarlyStop | None = None
     checkpoints: Schedule = Schedule()
     threads: int = Field(default=1, ge=1, le=1024)
@@ -137,6 +148,15 @@ class TrainingConfig(Config):
     def _checkpoints_within(self) -> TrainingConfig:
         if late := [step for step in self.checkpoints.at if step > self.steps]:
             raise ValueError(f"checkpoints.at names step {late[0]}, but training has {self.steps} steps; leave it out")
+        return self
+
+    @model_validator(mode="after")
+    def _groups_within(self) -> TrainingConfig:
+        if self.lengths_per_batch > self.batch_size:
+            raise ValueError(
+                f"lengths_per_batch={self.lengths_per_batch} is more than the {self.batch_size} sequences of a batch; "
+                f"set it to {self.batch_size} or less, or raise batch_size"
+            )
         return self
 
     @field_validator("rate_law")
@@ -187,6 +207,7 @@ class RunConfig(Config):
                     "training.strings and training.task_schedule exclude each other; leave one of them out"
                 )
             StringPool(self.task, lengths, self.training.strings, self.seeds.data)  # refuses too few
+        check_several(self.training.lengths_per_batch, lengths)
         check_schedules(self.task, self.training.task_schedule, law.low, law.high)
         check_regularizers(self.training.regularizers, self.model)
         check_training_ids(self.task, self.model, longest)
@@ -209,7 +230,7 @@ class RunConfig(Config):
             "question": self.task.question,
             "kind": self.task.kind,
             "summary": self.task.summary,
-            "lengths": self.training.curriculum.describe(),
+            "lengths": self.training.curriculum.describe() + in_words(self.training.lengths_per_batch),
         }
         return {
             "format": FORMAT,

@@ -20,7 +20,8 @@ from workbench.training.errors import TrainingError
 class Curriculum(BaseModel):
     """A distribution of lengths over training; ``low`` and ``high`` bound every length that it draws.
 
-    All sequences of a batch have one length, so the distribution is one over batches.
+    All sequences of a batch have one length, so the distribution is one over batches. With
+    ``training.lengths_per_batch`` it is one over the groups of each batch.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)

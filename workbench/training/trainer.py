@@ -37,12 +37,13 @@ from workbench.tasks.testing.brief import refuse_unsound
 from workbench.training.compare_configs import as_begun, gives_way, refuse_another
 from workbench.training.config import RunConfig, versions
 from workbench.training.errors import TrainingError
+from workbench.training.length_groups import group_sizes
 from workbench.training.optimizer import learning_rate, make_optimizer
 from workbench.training.regularizers import outputs_and_penalty
 from workbench.training.resume import NAME, State, load_state, save_state
 from workbench.training.starting_weights import StartingWeights
 from workbench.training.task_schedule import scheduled
-from workbench.training.training_batch import pool_of, training_batch
+from workbench.training.training_batch import pool_of, training_batch, training_groups
 
 RESUME_EVERY_S = 30.0
 FETCH_EVERY = 16
@@ -270,29 +271,37 @@ class Trainer:
 
         If the run has a fixed number of sequences, the batch is sampled from its pool. Position ids are drawn each
         time.
+
+        Raises:
+            TrainingError: if batches are divided into groups of several lengths; use :meth:`groups` then.
         """
         return training_batch(self.config, step, self.pool)
+
+    def groups(self, step: int) -> list[tuple[Batch, torch.Tensor]]:
+        """Return :meth:`batch` as one group for each length that ``training.lengths_per_batch`` states."""
+        return training_groups(self.config, step, self.pool)
 
     def task_at(self, step: int) -> Task:
         """The task of update ``step``: the run's own, except for parameters that are still changing towards it."""
         return scheduled(self.task, self.training.task_schedule, step)
 
     def _update(self, step: int) -> None:
-        batch, ids = self.batch(step)
-        self.state.see(ids)
+        groups = self.groups(step)
+        for _, ids in groups:
+            self.state.see(ids)
         if self.device != "cpu":
-            batch, ids = batch.to(self.device), ids.to(self.device)
+            groups = [(batch.to(self.device), ids.to(self.device)) for batch, ids in groups]
         rate = learning_rate(self.training, step)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         try:
             with self._deterministically():
-                update = self._gradients(step, rate, batch, ids)
+                update = self._gradients(step, rate, groups)
         except RuntimeError as error:
             if not self._strict or "deterministic" not in str(error):
                 raise
             self._strict = False  # an operation of this run has no deterministic kernel: from now on torch only warns
-            update = self._gradients(step, rate, batch, ids)
+            update = self._gradients(step, rate, groups)
         self._unread.append(update)
         if self.device == "cpu":
             self._fetch()
@@ -301,19 +310,26 @@ class Trainer:
         self.optimizer.step()
         self.state.step = step + 1
 
-    def _gradients(self, step: int, rate: float, batch: Batch, ids: torch.Tensor) -> Update:
-        """Compute the loss of one batch and leave its gradients at the parameters."""
-        with self._numbers():
-            outputs, penalty = outputs_and_penalty(self.model, batch, ids, self.training.regularizers)
-        outputs = outputs.float() if outputs.dtype == torch.bfloat16 else outputs
-        loss = self.task_at(step).loss(outputs, batch)
-        whole = loss if penalty is None else loss + penalty
-        right = None
-        if self.watcher:
-            right = self.task_at(step).correct(outputs.detach(), batch)[batch.mask].double().mean()
+    def _gradients(self, step: int, rate: float, groups: Sequence[tuple[Batch, torch.Tensor]]) -> Update:
+        """Compute the loss of one batch, the mean over its sequences, and leave its gradients at the parameters."""
+        task = self.task_at(step)
+        sequences = sum(len(batch) for batch, _ in groups)
+        parts, answers = [], []
         self.optimizer.zero_grad(set_to_none=True)
-        whole.backward()
-        return Update(step, rate, whole.detach(), loss.detach(), penalty, right)
+        for batch, ids in groups:
+            with self._numbers():
+                outputs, penalty = outputs_and_penalty(self.model, batch, ids, self.training.regularizers)
+            outputs = outputs.float() if outputs.dtype == torch.bfloat16 else outputs
+            loss = task.loss(outputs, batch)
+            whole = loss if penalty is None else loss + penalty
+            if self.watcher:
+                answers.append(task.correct(outputs.detach(), batch)[batch.mask])
+            share = len(batch) / sequences  # exactly 1 for one group
+            (share * whole).backward()
+            parts.append([share * each.detach() for each in (whole, loss, *([] if penalty is None else [penalty]))])
+        whole, loss, *penalties = (torch.stack(each).sum() for each in zip(*parts, strict=True))
+        right = torch.cat(answers).double().mean() if answers else None
+        return Update(step, rate, whole, loss, penalties[0] if penalties else None, right)
 
     @contextmanager
     def _deterministically(self) -> Iterator[None]:
@@ -350,7 +366,7 @@ class Trainer:
         last, self._unread = self._unread[-1], []
         self.state.scores |= {"loss": float(last.loss), "lr": last.rate}
         if last.penalty is not None:
-            self.state.scores["penalty"] = float(last.penalty.detach())
+            self.state.scores["penalty"] = float(last.penalty)
         if last.right is not None:
             self.batch_accuracy = float(last.right)
 
@@ -447,7 +463,8 @@ def require_memory(config: RunConfig) -> None:
     free = available_memory()
     model, law = config.model, config.training
     weights = 4 * COPIES * model.least_numbers
-    stream = law.batch_size * (law.trained_length + 1) * (8 + 4 * (model.d_model + model.d_vocab_out))
+    group = max(group_sizes(law.batch_size, law.lengths_per_batch))
+    stream = group * (law.trained_length + 1) * (8 + 4 * (model.d_model + model.d_vocab_out))
     for need, what in ((weights, "the model, with its gradients and moments,"), (stream, "a batch")):
         if need > free:
             raise TrainingError(

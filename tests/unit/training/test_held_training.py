@@ -212,6 +212,7 @@ RUNS: Mapping[str, Any] = {
     "sgd without clipping": {"optimizer": "sgd", "clip": 0.0, "learning_rate": 0.3},
     "clipped": {"optimizer": "sgd", "clip": 0.05, "learning_rate": 0.3, "rate_law": "linear"},
     "penalties": {"regularizers": {"positional": 0.01, "attention_entropy": 0.1}, "optimizer": "sgd"},
+    "several lengths in a batch": {"lengths_per_batch": 3, "regularizers": {"attention_entropy": 0.1}},
     "few strings": {"strings": 9, "checkpoints": {"log": 2, "linear": 0, "at": [3]}},
     "early stop": {"early_stop": {"accuracy": 0.01, "every": 2, "patience": 2, "sequences": 8}, "steps": 9},
     "early stop after growth": {
@@ -368,7 +369,8 @@ def test_as_many_strings_as_lengths_are_needed() -> None:
     {"weight_decay": -0.1}, {"threads": 0}, {"strings": -1}, {"rate_law": "cosin"}, {"optimizer": "adam"},
     {"checkpoints": {"log": -1}}, {"checkpoints": {"at": [6]}}, {"early_stop": {"accuracy": 0.0}},
     {"early_stop": {"accuracy": 1.1}}, {"early_stop": {"every": 0}}, {"early_stop": {"patience": 0}},
-    {"regularizers": {"positional": -0.1}}, {"strings": 3}, {"high": 25}, {"high": 2},
+    {"regularizers": {"positional": -0.1}}, {"strings": 3}, {"high": 25}, {"high": 2}, {"lengths_per_batch": 5},
+    {"lengths_per_batch": 0}, {"lengths_per_batch": 2, "curriculum": {"law": "fixed", "low": 3, "high": 9}},
     {"strings": 9, "task": make_task("mod_p_mean"), "task_schedule": [{"parameter": "p", "values": [2], "over": 3}]},
 ], ids=str)  # fmt: skip
 def test_settings_that_are_refused(fields: dict[str, Any], held: Held) -> None:
@@ -382,7 +384,7 @@ def test_settings_that_are_refused(fields: dict[str, Any], held: Held) -> None:
 @pytest.mark.parametrize("fields", [
     {"clip": 0.0}, {"momentum": 0.0}, {"warmup": 0}, {"weight_decay": 0.0}, {"strings": 4}, {"high": 23}, {"high": 3},
     {"checkpoints": {"log": 0, "linear": 0, "at": [0, 5]}}, {"early_stop": {"accuracy": 1.0}}, {"steps": 1},
-    {"batch_size": 1}, {"regularizers": {"positional": 0.0}}, {"device": "cuda"}, {"dtype": "bfloat16"},
+    {"batch_size": 1}, {"lengths_per_batch": 4}, {"lengths_per_batch": 1}, {"regularizers": {"positional": 0.0}}, {"device": "cuda"}, {"dtype": "bfloat16"},
 ], ids=str)  # fmt: skip
 def test_settings_at_their_bounds(fields: dict[str, Any], held: Held) -> None:
     """They are taken, and what is as usual is not written down."""
