@@ -12,8 +12,9 @@ import json
 import os
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ from workbench.table.layout import (
     table_path,
 )
 from workbench.table.other_strings import OtherStrings
-from workbench.table.parquet import ENCODED, read_file, read_file_metadata
+from workbench.table.parquet import ENCODED, StoredRows, read_file, read_file_metadata
 from workbench.table.stored_json import StoredError, check_spec_text
 
 
@@ -63,12 +64,12 @@ class TablePart:
         """Measurement, step and key: the parts of a shard's path."""
         return self.measurement, self.step, self.key
 
-    @property
+    @cached_property
     def strings(self) -> OtherStrings:
         """Return how the evaluated sequences differ from the run's own."""
         return OtherStrings.of(self.metadata)
 
-    @property
+    @cached_property
     def place(self) -> tuple[str, int, str]:
         """Measurement, step and kind of sequences. Of several parts with equal values the newest counts."""
         return self.measurement, self.step, self.strings.text
@@ -115,10 +116,16 @@ class Assembly:
     run: str
 
 
-def assemble(run_path: Path) -> Assembly:
-    """Combine a run's table and shards into the rows that count. Damaged parts are reported and never used."""
+def assemble(run_path: Path, table: StoredRows | None = None) -> Assembly:
+    """Combine a run's table and shards into the rows that count. Damaged parts are reported and never used.
+
+    Args:
+        run_path: the run.
+        table: its compacted table, if it is open already.
+    """
     problems: list[str] = []
-    parts = sorted(_known(run_path, problems).values(), key=lambda part: (part.place, part.age))
+    stored, recorded = _compacted(run_path, problems, table)
+    parts = sorted(_known(run_path, recorded, problems).values(), key=lambda part: (part.place, part.age))
     chosen: list[TablePart] = []
     fresh = _Freshness(run_path, problems)
     for _, group in groupby(parts, key=lambda part: part.place):
@@ -130,7 +137,7 @@ def assemble(run_path: Path) -> Assembly:
     problems += fresh.missing() + outdated
     taken = {part.identity for part in chosen}
     return Assembly(
-        rows=pa.concat_tables([ENCODED.empty_table(), *(part.rows for part in chosen)]),
+        rows=_rows_of(chosen, recorded, stored),
         chosen=chosen,
         others=[part for part in parts if part.identity not in taken],
         problems=problems,
@@ -138,9 +145,19 @@ def assemble(run_path: Path) -> Assembly:
     )
 
 
-def _known(run_path: Path, problems: list[str]) -> dict[tuple[str, int, str], TablePart]:
+def _rows_of(chosen: Sequence[TablePart], recorded: Sequence[TablePart], stored: pa.Table) -> pa.Table:
+    """The rows of the chosen parts: the stored table itself, if it consists of exactly these parts."""
+    slices = [part.rows for part in recorded if part.rows is not None]
+    if len(slices) == len(chosen) and all(part.rows is rows for part, rows in zip(chosen, slices, strict=True)):
+        return stored
+    return pa.concat_tables([ENCODED.empty_table(), *(part.rows for part in chosen)])
+
+
+def _known(
+    run_path: Path, recorded_parts: Sequence[TablePart], problems: list[str]
+) -> dict[tuple[str, int, str], TablePart]:
     """Every part of a run: from the manifest where it is still right, and else from the shard itself."""
-    recorded = {part.identity: part for part in _compacted(run_path, problems)}
+    recorded = {part.identity: part for part in recorded_parts}
     parts = {identity: replace(part, modified=None) for identity, part in recorded.items() if part.rows is not None}
     for shard in shards_of(run_path):
         identity = shard[:3]
@@ -281,6 +298,12 @@ def version_of(spec: Mapping[str, Any]) -> int:
     return version if isinstance(version, int) else 0
 
 
+@lru_cache(maxsize=256)
+def _version_in(spec_text: str) -> int:
+    """The version in a description as JSON. Many parts of a table share one description."""
+    return version_of(json.loads(spec_text))
+
+
 def _of_newest_versions(run_path: Path, chosen: list[TablePart]) -> tuple[list[TablePart], list[str]]:
     """The parts made by the newest version of their measurement, and a sentence for each measurement with older parts.
 
@@ -288,13 +311,9 @@ def _of_newest_versions(run_path: Path, chosen: list[TablePart]) -> tuple[list[T
     """
     versions: dict[tuple[str, OtherStrings], set[int]] = {}
     for part in chosen:
-        versions.setdefault((part.measurement, part.strings), set()).add(version_of(json.loads(part.metadata["spec"])))
+        versions.setdefault((part.measurement, part.strings), set()).add(_version_in(part.metadata["spec"]))
     newest = {place: max(numbers) for place, numbers in versions.items()}
-    current = [
-        part
-        for part in chosen
-        if version_of(json.loads(part.metadata["spec"])) == newest[part.measurement, part.strings]
-    ]
+    current = [part for part in chosen if _version_in(part.metadata["spec"]) == newest[part.measurement, part.strings]]
     problems = [
         f"{measurement} of {run_path} was made by versions {', '.join(map(str, sorted(numbers)))} at different steps, "
         f"and version {max(numbers)} alone is shown: `lengthlens measure {run_path}` makes them alike"
@@ -304,25 +323,28 @@ def _of_newest_versions(run_path: Path, chosen: list[TablePart]) -> tuple[list[T
     return current, problems
 
 
-def _compacted(run_path: Path, problems: list[str]) -> list[TablePart]:
-    """The parts that the compacted table knows. Parts whose rows it contains come with these rows."""
+def _compacted(run_path: Path, problems: list[str], table: StoredRows | None) -> tuple[pa.Table, list[TablePart]]:
+    """The compacted table, and the parts that it knows. Parts whose rows it contains come with these rows.
+
+    ``table`` is the file if it is open already.
+    """
     path = table_path(run_path)
     if not os.path.lexists(path):
-        return []
+        return ENCODED.empty_table(), []
     with isolated(
         lambda said: problems.append(f"{said}; only the shards of {run_path} are used"), f"{path} is damaged"
     ):
-        rows, metadata = read_file(path)
+        rows, metadata = read_file(path) if table is None else (table.rows(), table.metadata)
         own = _run_id(run_path)
         if metadata.get("run", own) != own:
             raise TableError(f"{path} is of another run (id {metadata['run']}, here {own}): measure again")
         try:
-            return from_manifest(metadata, rows)
+            return rows, from_manifest(metadata, rows)
         except ValidationError:  # has a sentence of its own
             raise
         except (KeyError, ValueError, TypeError) as error:
             raise TableError(f"its list of shards is not what LengthLens writes ({clause(error)})") from error
-    return []
+    return ENCODED.empty_table(), []
 
 
 def to_manifest(assembly: Assembly) -> dict[str, str]:

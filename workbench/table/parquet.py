@@ -74,14 +74,37 @@ def read_file(path: Path, columns: Sequence[str] | None = None) -> tuple[pa.Tabl
     Raises:
         TableError: if the file is missing, damaged in any byte, or of another row format.
     """
-    with _opened(path) as file:
-        metadata = _checked(path, file)
+    file = StoredRows(path)
+    return file.rows(columns), file.metadata
+
+
+class StoredRows:
+    """A file of rows in memory, whose rows are decoded once they are asked for.
+
+    Attributes:
+        metadata: the metadata of the file.
+
+    Raises:
+        TableError: as :func:`read_file`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with _blamed(path):
+            data = read_bytes(path, bounded.TABLE if Path(path).name == TABLE_NAME else bounded.SHARD)
+            check_seal(data)
+            self._file = _parquet(data)
+            self.metadata = _checked(path, self._file)
+
+    def rows(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """Decode the rows, as :data:`ENCODED`; None = all columns. Raises the errors of :func:`read_file`."""
         wanted = [name for name in ENCODED.names if columns is None or name in columns]
-        there = set(file.schema_arrow.names)
+        there = set(self._file.schema_arrow.names)
         held = [name for name in wanted if name in there]
-        table = _read(file, held)
-        table = table if held == wanted else _completed(table, file.metadata.num_rows, wanted)
-    return table.replace_schema_metadata(None), metadata
+        with _blamed(self._path):
+            table = _read(self._file, held)
+        table = table if held == wanted else _completed(table, self._file.metadata.num_rows, wanted)
+        return table.replace_schema_metadata(None)
 
 
 def _completed(table: pa.Table, rows: int, wanted: Sequence[str]) -> pa.Table:
@@ -101,17 +124,14 @@ def _defaults(name: str, rows: int) -> pa.Array:
 
 def read_file_metadata(path: Path) -> dict[str, str]:
     """Return the metadata of one file, without decoding its rows. Raises the errors of :func:`read_file`."""
-    with _opened(path) as file:
-        return _checked(path, file)
+    return StoredRows(path).metadata
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[pq.ParquetFile]:
+def _blamed(path: Path) -> Iterator[None]:
+    """Raise a TableError that names the file for every way in which it can be damaged."""
     try:
-        data = read_bytes(path, bounded.TABLE if Path(path).name == TABLE_NAME else bounded.SHARD)
-        check_seal(data)
-        with _parquet(data) as file:
-            yield file
+        yield
     except FileNotFoundError:
         raise TableError(f"there is no file {path}") from None
     except TableError:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from workbench.table.folder_state import folder_state
 from workbench.table.last_verdict import last_verdict, note_of
 from workbench.table.layout import read_config, table_path
 from workbench.table.other_strings import OWN_STRINGS, OtherStrings, other_strings
-from workbench.table.parquet import ENCODED, read_file
+from workbench.table.parquet import ENCODED, StoredRows
 from workbench.table.stored_json import check_spec_text
 
 STATE, NEWEST, OTHERS = "state", "newest", "other_strings"
@@ -69,10 +70,13 @@ def read_run(
             sequences are never returned together.
     """
     strings = _strings(run_path, evaluation_seed, task_parameters)
-    settled = None if strings else _settled(run_path, columns)
+    table = None
+    with suppress(OSError, ValueError):  # what is wrong with it, assembling says
+        table = StoredRows(table_path(run_path))
+    settled = None if strings or table is None else _settled(run_path, table, columns)
     if settled is not None:
         return settled
-    assembly = assemble(run_path)
+    assembly = assemble(run_path, table)
     parts = [part for part in assembly.chosen if part.strings == strings]
     rows = assembly.rows if parts == assembly.chosen else _rows_of(parts)
     return TableReading(rows, newest(parts), assembly.problems)
@@ -163,16 +167,16 @@ def without_former(reading: TableReading, newest: Mapping[str, int], run_path: P
     return replace(reading, rows=rows, problems=[*reading.problems, *problems])
 
 
-def _settled(run_path: Path, columns: Sequence[str] | None) -> TableReading | None:
+def _settled(run_path: Path, table: StoredRows, columns: Sequence[str] | None) -> TableReading | None:
     """Only the table, if it was made from exactly this state of the folder; else None."""
+    metadata = table.metadata
     try:
-        rows, metadata = read_file(table_path(run_path), columns)
         # A table of several kinds of strings is brought together part by part: what is whose stands with the parts.
         if metadata.get(STATE) != folder_state(run_path) or {OTHERS, FORMER_OTHERS} & {*metadata}:
             return None
         specs = _Newest.validate_json(metadata[NEWEST])
         for _, spec in specs.values():
             check_spec_text(spec)
+        return TableReading(table.rows(columns), specs, [])
     except (OSError, ValueError, KeyError):
         return None  # what is wrong with it, assembling says
-    return TableReading(rows, specs, [])
