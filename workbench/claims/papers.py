@@ -289,6 +289,13 @@ ZSAMBOKI = Paper(
     "Learning What's Missing: Attention Dispersion and EMA Stabilization in Length Generalization",
     "2510.08341",
 )  # fmt: skip
+CHUNG = Paper(
+    "chung2026tracking",
+    ("Jiwan Chung", "Heechan Choi", "Seon Joo Kim"),
+    2026,
+    "Rethinking State Tracking in Recurrent Models Through Error Control Dynamics",
+    "2605.07755",
+)
 PAPERS = (
     HUANG, IZZO, GOLOWICH, JOBANPUTRA, SARROF, GRAZZI, HAHN, KAWATA, HUANG_DYNAMICS, SLUTZKY, CHEN, PROCA,
     COHEN_KARLIK_EXTRAPOLATION, COHEN_KARLIK_STATES, KOEVER,

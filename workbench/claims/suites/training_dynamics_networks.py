@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from workbench.claims.claim import Condition, Row
 from workbench.claims.claim_on_function import claim, claims_of
-from workbench.claims.papers import LI, MERRILL, VAN_ROSSEM, VARRE, VELICKOVIC, ZSAMBOKI
+from workbench.claims.papers import CHUNG, LI, MERRILL, VAN_ROSSEM, VARRE, VELICKOVIC, ZSAMBOKI
 
-PLANNED = {"DP09", "DP09b", "DP11", "DP11b", "DP12", "DP12b", "DP13", "DP16", "DP16b", "DP18", "DP18b"}
+PLANNED = {"DP14", "DP09", "DP09b", "DP11", "DP11b", "DP12", "DP12b", "DP13", "DP16", "DP16b", "DP18", "DP18b"}
 """Claims whose criteria are fixed and that have not been computed yet. They are in no suite."""
 
 # ---- norms ---------------------------------------------------------------------------------------
@@ -131,6 +131,33 @@ def automata_of_parity() -> list[Row]:
     from workbench.claims.exact.parity_networks import automaton_rows
 
     return automaton_rows()
+
+
+@claim(
+    "DP14",
+    source=CHUNG.reading("theorem on neutrality of affine recurrences"),
+    prediction="An affine recurrence whose return words fix the codes of all states keeps errors in the span of the "
+    "differences of codes. A trained ReLU network shrinks them.",
+    statistic="norm of an error in that span after a random return word over its norm before; the same for an error "
+    "outside the span; for ReLU networks trained on parity, the error along the difference of the two mean states, "
+    "after a return word of four letters over before, median over words",
+    conditions=(
+        Condition("error in the span, affine", at_least=0.98, at_most=1.02),
+        Condition("error outside the span, affine", at_most=0.9),
+        Condition("error along the difference, ReLU", at_most=0.9),
+    ),
+    scale="affine: the groups C3, C6 and S3, one code for each element in general position, two more dimensions that "
+    "shrink by one half a letter, words of up to 40 letters, 100 words for each group; ReLU: three runs of the network "
+    "of DP13 with gain 1 on all sequences; error: 0.05 times the difference; float64",
+    minutes=0.2,
+    note="the affine recurrences are constructed. That failure lengths can be predicted from the spread of states is "
+    "not tried",
+)
+def errors_after_return_words() -> list[Row]:
+    """Return how much of an error is left after words that lead back to the same state."""
+    from workbench.claims.exact.return_words import neutrality_rows
+
+    return neutrality_rows()
 
 
 # ---- dispersed attention -------------------------------------------------------------------------
