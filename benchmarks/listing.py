@@ -1,5 +1,7 @@
 """Listing a folder of 1,000 measured runs: the first call, against reading the rows of the same runs.
 
+Also plotting a folder of 40 copied runs, whose tables must be compared with their folders, and refusing 1,000 runs.
+
 python -m benchmarks.listing
 """
 
@@ -26,6 +28,7 @@ from workbench.table.parquet import read_file, write_file
 from workbench.table.reading import STATE, read_run
 
 RUNS = 1000
+PLOTTED = 40
 ORIGINAL = Path(__file__).resolve().parent.parent / "checkpoints" / "gallery" / "majority_nope_s0"
 
 
@@ -50,6 +53,16 @@ def build(root: Path, runs: int = RUNS) -> None:
         write_file(table_path(path), rows, own | {"run": config["id"], STATE: state} | note)
 
 
+def _cpu_s(words: list[str], environment: dict[str, str], status: int = 0) -> float:
+    """CPU seconds of one command."""
+    command = [sys.executable, "-c", "from workbench.cli.main import main; main()", *words]
+    start = _children_s()
+    done = subprocess.run(command, capture_output=True, env=environment)
+    if done.returncode != status:
+        raise RuntimeError(f"{words} exits with {done.returncode}: {done.stderr.decode()[-500:]}")
+    return _children_s() - start
+
+
 def _children_s() -> float:
     """CPU time of all finished child processes, which other programs on the machine do not change."""
     times = os.times()
@@ -57,17 +70,19 @@ def _children_s() -> float:
 
 
 def measure(rounds: int = 3) -> list[Line]:
-    command = [sys.executable, "-c", "from workbench.cli.main import main; main()", "list"]
-    first, again, reading = [], [], []
+    first, again, reading, plotting, refusing = [], [], [], [], []
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "runs"
         build(root)
+        copies = Path(folder) / "copies"
+        for number in range(PLOTTED):
+            shutil.copytree(ORIGINAL, copies / f"run-{number:02d}")
         for number in range(rounds):
             environment = {**os.environ, "XDG_CACHE_HOME": f"{folder}/cache{number}"}
             for times in (first, again):
-                start = _children_s()
-                subprocess.run([*command, str(root)], check=True, capture_output=True, env=environment)
-                times.append(_children_s() - start)
+                times.append(_cpu_s(["list", str(root)], environment))
+            plotting.append(_cpu_s(["plot", str(copies), "accuracy"], environment))
+            refusing.append(_cpu_s(["plot", str(root), "accuracy"], environment, status=2))
             start = time.process_time()
             for path in sorted(root.iterdir()):
                 rows = read_run(path, COLUMNS)
@@ -80,6 +95,8 @@ def measure(rounds: int = 3) -> list[Line]:
     return [
         Line(what, "CPU seconds", seconds, 2.0, note, at_most=True),
         Line(what, "reading their rows / the command", ratio, 1.0),
+        Line(f"lengthlens plot, {PLOTTED} copied runs", "CPU seconds", statistics.median(plotting), 3.0, at_most=True),
+        Line(f"lengthlens plot, {RUNS:,} runs refused", "CPU seconds", statistics.median(refusing), 2.0, at_most=True),
     ]
 
 

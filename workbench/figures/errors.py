@@ -48,3 +48,8 @@ class AmbiguousRows(LensError, ValueError):
 
 class ExportError(LensError, ValueError):
     """Raised when a figure cannot be written to a file; the message gives the reason and what to do."""
+
+
+@offered
+class NotDrawable(LensError, ValueError):
+    """Raised when runs do not have the quantity, step or length to draw; the message names those there are."""

@@ -13,7 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.support.places import GALLERY
-from workbench.cli import plotted_bands
+from workbench import figures
+from workbench.cli import many_runs, rows_of_runs
 from workbench.cli.errors import UsageError
 from workbench.cli.main import app
 from workbench.cli.plotted import plotted
@@ -71,7 +72,36 @@ def test_a_quantity_that_no_run_has_suggests_the_nearest(many: Path) -> None:
 
 
 def test_too_many_runs_are_refused_before_one_is_read(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plotted_bands, "MOST_RUNS", 8)
-    monkeypatch.setattr(plotted_bands, "read_run", None)
+    monkeypatch.setattr(many_runs, "MOST_RUNS", 8)
+    monkeypatch.setattr(rows_of_runs, "read_run", None)
     with pytest.raises(UsageError, match=r"9 runs.*at most 8"):
         plotted(many, "accuracy", None, None, None, None)
+
+
+def test_a_comparison_of_too_many_runs_is_refused_before_one_is_opened(
+    many: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(many_runs, "MOST_RUNS", 8)
+    monkeypatch.setattr("workbench.cli.compared_folders.compared_folders", None)
+    done = CliRunner().invoke(app, ["compare", str(many)])
+    assert "one comparison reads at most 8" in str(done.exception)
+
+
+@pytest.mark.parametrize("over", ["length", "step"])
+def test_notebooks_draw_the_figure_of_the_command(many: Path, over: Any) -> None:
+    table = Table.load(many)
+    figure = figures.quantity_of_runs(table, "accuracy", over=over)
+    drawn = plotted(many, "accuracy", None, over, None, None).figure
+    assert figure.data == drawn.data
+    assert "medians of 9 runs by task" in figure.titled().layout.title.text
+    with pytest.raises(ValueError, match="did you mean accuracy"):
+        figures.quantity_of_runs(table, "acuracy")
+
+
+def test_up_to_eight_runs_have_a_line_each(many: Path) -> None:
+    shutil.rmtree(many / "run8")
+    figure = figures.quantity_of_runs(Table.load(many))
+    labels = {note.text for note in figure.layout.annotations}
+    assert {f"run{number}" for number in range(8)} <= labels
+    with pytest.raises(ValueError, match="step 5 is not measured in run0"):
+        figures.quantity_of_runs(Table.load(many), step=5)

@@ -30,10 +30,14 @@ def compare(
     A difference of accuracies is significant if its 95 % interval excludes 0. If one run was trained with the change
     that the diagnosis of the first suggests, the output reports whether the change raised accuracy.
     """
+    from workbench.cli.many_runs import refuse_many_below
+
+    refuse_both(as_json, as_csv)
+    for folder in runs:
+        refuse_many_below(folder, "compare")
     from workbench.cli.compared_folders import compared_folders
     from workbench.cli.run_comparison import difference_rows, opened, setting_rows
 
-    refuse_both(as_json, as_csv)
     compared = opened(compared_folders(runs, task))
     first, *others = compared
     settings = [row for other in others for row in setting_rows(first, other)]

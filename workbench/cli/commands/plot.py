@@ -12,7 +12,7 @@ from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable
 from workbench.cli.output.table_kinds import POINTS
 
 if TYPE_CHECKING:
-    from workbench.cli.plotted import Axis, Plotted
+    from workbench.figures.panels.lines_of_runs import Axis, LinesOfRuns
 
 BAR = 30
 """Characters of the longest bar in the terminal."""
@@ -67,11 +67,14 @@ def plot(
     of the interval. Without --out, print the values with bars in the terminal. --json and --csv print exactly the drawn
     values.
     """
-    from workbench.figures.export.titled_figure import refuse_ending
+    from workbench.cli.many_runs import refuse_many_below
 
     refuse_both(as_json, as_csv)
     axis = _axis(over)
+    refuse_many_below(run, "plot")
     if out is not None:
+        from workbench.figures.export.titled_figure import refuse_ending
+
         refuse_ending(out)
     from workbench.cli.plotted import plotted
     from workbench.figures.export.titled_figure import save
@@ -99,13 +102,13 @@ def _axis(over: str | None) -> Axis | None:
     return None if over is None else names[over]
 
 
-def points(drawn: Plotted) -> list[dict[str, Any]]:
+def points(drawn: LinesOfRuns) -> list[dict[str, Any]]:
     """Rows of :data:`~workbench.cli.output.table_kinds.POINTS`."""
     rows: list[dict[str, Any]] = drawn.rows.to_dict("records")
     return [{**row, "line": row.get("series", "")} for row in rows]
 
 
-def print_bars(drawn: Plotted) -> None:
+def print_bars(drawn: LinesOfRuns) -> None:
     """Print the values of each line, with a bar from the lowest value (or 0) to the highest (or 1)."""
     from rich.console import Console
     from rich.markup import escape
