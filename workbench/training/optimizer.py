@@ -37,10 +37,15 @@ def learning_rate(config: TrainingConfig, step: int) -> float:
     return config.learning_rate * RATE_SCHEDULES.find(config.rate_law)(done)
 
 
+def decays(name: str) -> bool:
+    """Whether weight decay acts on the parameter of this name: on the matrices ``W_...`` only."""
+    return name.rsplit(".", 1)[-1].startswith("W_")
+
+
 def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.Optimizer:
     """AdamW, or SGD with momentum; weight decay on matrices only (decoupled for AdamW, in the gradient for SGD)."""
-    matrices = [p for n, p in model.named_parameters() if n.rsplit(".", 1)[-1].startswith("W_")]
-    others = [p for n, p in model.named_parameters() if not n.rsplit(".", 1)[-1].startswith("W_")]
+    matrices = [p for n, p in model.named_parameters() if decays(n)]
+    others = [p for n, p in model.named_parameters() if not decays(n)]
     groups = [
         {"params": matrices, "weight_decay": config.weight_decay},
         {"params": others, "weight_decay": 0.0},

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+
 import torch
 
 from workbench.tasks.base import Batch
@@ -35,17 +39,60 @@ def training_groups(config: RunConfig, step: int, pool: StringPool | None = None
 
     Each group draws a length of its own from the curriculum. Arguments: see :func:`training_batch`.
     """
-    law, model = config.training, config.model
-    g = generator("data", config.seeds.data, step)
+    law = config.training
+    g = data_generator(config, step)
     task = scheduled(config.task, law.task_schedule, step)
-    sampler = law.id_schedule.sampler(model.ids, step) if law.id_schedule else model.ids
     groups = []
     for size in group_sizes(law.batch_size, law.lengths_per_batch):
         length = law.curriculum.length(task, step, g)
         batch = pool.batch(size, length, g) if pool else task.sample(size, length, g, "training")
-        ids = sampler.training(len(batch), batch.tokens.shape[1], model.n_ctx, g, batch.position_ids)
-        groups.append((batch, ids))
+        groups.append((batch, position_ids(config, step, batch, g)))
     return groups
+
+
+def training_batches(requests: Sequence[tuple[RunConfig, int]]) -> list[tuple[Batch, torch.Tensor]]:
+    """Return :func:`training_batch` for several pairs of run and step, in less time than one after another.
+
+    Batches of one length are labelled together. They contain no ``update_summary`` and no ``meta``.
+
+    Args:
+        requests: runs of one task and one batch size, for which :func:`drawn_together` holds, and their steps.
+    """
+    generators = [data_generator(config, step) for config, step in requests]
+    by_length: dict[int, list[int]] = defaultdict(list)
+    for i, (config, step) in enumerate(requests):
+        by_length[config.training.curriculum.length(config.task, step, generators[i])].append(i)
+    batches: dict[int, Batch] = {}
+    for length, members in by_length.items():
+        config = requests[members[0]][0]
+        size = config.training.batch_size
+        together = config.task.sample_blocks(size, length, [generators[i] for i in members], "training")
+        together = replace(together, meta={}, position_ids=None)
+        batches |= {i: together.rows(place * size, (place + 1) * size) for place, i in enumerate(members)}
+    return [
+        (batches[i], position_ids(config, step, batches[i], generators[i])) for i, (config, step) in enumerate(requests)
+    ]
+
+
+def drawn_together(config: RunConfig) -> bool:
+    """Whether :func:`training_batches` can draw the batches of this run: those of one length, without pool, schedules
+    and coupled ids.
+    """
+    law = config.training
+    several = law.lengths_per_batch > 1
+    return not (several or law.strings or law.task_schedule or law.id_schedule or config.model.ids.coupled)
+
+
+def data_generator(config: RunConfig, step: int) -> torch.Generator:
+    """Return the random generator of update ``step``. The length is drawn first, then sequences, then position ids."""
+    return generator("data", config.seeds.data, step)
+
+
+def position_ids(config: RunConfig, step: int, batch: Batch, g: torch.Generator) -> torch.Tensor:
+    """Return the position ids of a training batch, from the id sampler of this step."""
+    schedule, model = config.training.id_schedule, config.model
+    sampler = schedule.sampler(model.ids, step) if schedule else model.ids
+    return sampler.training(len(batch), batch.tokens.shape[1], model.n_ctx, g, batch.position_ids)
 
 
 def pool_of(config: RunConfig) -> StringPool | None:
