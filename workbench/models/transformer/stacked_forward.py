@@ -1,7 +1,7 @@
 """The forward pass of several transformers of one config at once, each with weights and sequences of its own.
 
 All weights have a first axis *run*. Products of matrices are batched over runs, so that a step makes as many calls as
-one model alone. Gains and biases of LayerNorm are multiplied into the weights of the linear map that follows.
+a single model. Gains and biases of LayerNorm are multiplied into the weights of the linear map that follows.
 """
 
 from __future__ import annotations

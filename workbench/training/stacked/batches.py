@@ -59,7 +59,7 @@ class PaddedBatches:
 
     Attributes:
         batches: the batches without padding.
-        inputs: the input of the forward pass. It asks for outputs at supervised positions only, if they are few.
+        inputs: the input of the forward pass. If few positions are supervised, outputs are computed only there.
         labels: targets and mask at these positions ``[run, query]``; for a loss that acts on each position by itself.
         weights: the weight of each of these positions in the mean loss of its run; 0 at padding.
     """

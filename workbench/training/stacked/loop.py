@@ -82,7 +82,7 @@ def train_stacked(
     last = configs[0].training.steps if to_step is None else to_step
     if not 0 <= from_step <= last <= configs[0].training.steps:
         raise TrainingError(
-            f"steps {from_step} to {last} are no part of a training of {configs[0].training.steps} steps"
+            f"cannot train from step {from_step} to step {last}: this training has {configs[0].training.steps} steps"
         )
     if start_states is None and from_step:
         raise TrainingError(f"training from step {from_step} needs start_states: the weights and moments at that step")
