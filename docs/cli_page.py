@@ -34,6 +34,7 @@ You can write `--debug` after any command. It prints the traceback of an error i
 EXAMPLES: dict[str, str] = {
     "train": "lengthlens train majority --positions none --lengths 1-50 --out checkpoints/majority-nope",
     "sweep": "lengthlens sweep plateau --plan",
+    "fork": "lengthlens fork checkpoints/ff --at 150,300 --children 3",
     "measure": "lengthlens measure checkpoints --only behaviour --lengths 100,200,800",
     "adopt": "lengthlens adopt my_models --task majority --lengths 1-50",
     "open": "lengthlens open my_model --task copy --presentation bare",

@@ -22,6 +22,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 _COMMAND_MEANINGS: Mapping[str, str] = {
     "train": "fit run start learn",
     "sweep": "grid grid-search hyperparameters study experiment",
+    "fork": "branch split children clone",
     "measure": "analyze analyse analysis accuracy benchmark metric score",
     "measure --only circuits.": "patch circuits heads",
     "ablate": "ablation ablations knockout knock-out lesion",

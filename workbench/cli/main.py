@@ -20,6 +20,7 @@ from workbench.cli.guesses import ALIASES, first_unknown_option, option_before_c
 COMMANDS: Mapping[str, str] = {
     "train": "workbench.cli.commands.train:train",
     "sweep": "workbench.cli.commands.sweep:sweep",
+    "fork": "workbench.cli.commands.fork:fork",
     "measure": "workbench.cli.commands.measure:measure",
     "eval": "workbench.cli.commands.eval:evaluate",
     "adopt": "workbench.cli.commands.adopt:adopt",

@@ -26,6 +26,7 @@ CURRICULA: Mapping[str, str] = {
     "growing": "Growing",
     "few_long": "FewLong",
     "mixture": "Mixture",
+    "switched": "Switched",
 }
 """Name of a curriculum -> its class in :mod:`workbench.training.curriculum`."""
 

@@ -13,6 +13,8 @@ from workbench.storage.below import remove_folder, write_new
 from workbench.storage.seal import sealed_json
 
 STEPS = "steps"
+STATE = "state.safetensors"
+"""Name of the file of a checkpoint with the optimizer's state."""
 
 
 def write_config(folder: Path, config: Mapping[str, Any]) -> None:
@@ -26,6 +28,7 @@ def write_checkpoint(
     weights: bytes | None,
     trained_ids: Sequence[Sequence[int]] | None,
     log: bytes | None = None,
+    state: bytes | None = None,
     **facts: Any,
 ) -> None:
     """Write a new checkpoint atomically: a folder under a hidden name, synced, and renamed once.
@@ -36,6 +39,7 @@ def write_checkpoint(
         weights: the content of ``model.safetensors``; None = they are elsewhere, and ``facts`` contain their sha256.
         trained_ids: intervals [first, last] of the position ids trained so far; None = not recorded.
         log: the content of ``log.parquet``, if there is one.
+        state: the content of ``state.safetensors``, from which training can continue, if it is kept.
         facts: further entries of ``meta.json``.
 
     Raises:
@@ -48,6 +52,9 @@ def write_checkpoint(
     if log is not None:
         meta["log_sha256"] = sha256(log)
         files["log.parquet"] = log
+    if state is not None:
+        meta["state_sha256"] = sha256(state)
+        files[STATE] = state
     files["meta.json"] = sealed_json(meta)
     with replacing_folder(run.path, run.step_path(step).relative_to(run.path)) as temporary:
         for name, data in files.items():

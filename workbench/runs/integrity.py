@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from workbench.core.failures import isolated
+from workbench.runs.checkpoints import STATE
 from workbench.runs.errors import RunError
 from workbench.runs.run import Run, run_id, sha256_of
 from workbench.runs.tensors import Tensor, read_header
@@ -71,7 +72,9 @@ def _checkpoint(run: Run, step: int, shapes: dict[str, list[int]]) -> None:
     folder, meta = run.step_path(step), run.meta(step)
     run.verify(step)
     if "log_sha256" in meta:
-        _log(folder / "log.parquet", meta["log_sha256"])
+        _same_hash(folder / "log.parquet", meta["log_sha256"])
+    if "state_sha256" in meta and (folder / STATE).exists():  # copies of a run leave it out
+        _same_hash(folder / STATE, meta["state_sha256"])
     if run.referenced or run.answered or run.rows_only:
         return
     file = folder / "model.safetensors"
@@ -89,7 +92,8 @@ def _checkpoint(run: Run, step: int, shapes: dict[str, list[int]]) -> None:
         )
 
 
-def _log(file: Path, sha256: str) -> None:
+def _same_hash(file: Path, sha256: str) -> None:
+    """Raise RunError if a file of a checkpoint differs from its hash in ``meta.json``."""
     try:
         differs = sha256_of(file) != sha256
     except OSError as error:

@@ -47,12 +47,40 @@ Seed = Annotated[int, Field(ge=0, lt=1 << 63)]
 
 
 class Seeds(Config):
-    """Four separate seeds, so that one source of randomness can be varied at a time."""
+    """Four separate seeds, so that one source of randomness can be varied at a time.
+
+    Attributes:
+        init: of the initial weights.
+        data: of the training lengths, sequences and position ids.
+        evaluation: of the test sequences.
+        probe: of the probes.
+        data_from: pairs (step, seed), ascending: from each step on, the data seed is this one. The updates before the
+            first pair are bit-identical to those of the same run without pairs.
+    """
 
     init: Seed = 0
     data: Seed = 0
     evaluation: Seed = 0
     probe: Seed = 0
+    data_from: Annotated[tuple[tuple[Annotated[int, Field(ge=1, le=COUNT)], Seed], ...], Field(max_length=DRAWN)] = ()
+
+    @field_validator("data_from")
+    @classmethod
+    def _ascending(cls, pairs: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+        steps = [step for step, _ in pairs]
+        if steps != sorted(set(steps)):
+            raise ValueError(f"data_from takes pairs [step, seed] with ascending steps, not the steps {steps}")
+        return pairs
+
+    @model_serializer(mode="wrap")
+    def _data_from_if_set(self, dump: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        """The seeds without ``data_from`` if it is empty, so that the ids of older runs stay the same."""
+        fields: dict[str, Any] = dump(self)
+        return fields if self.data_from else {name: seed for name, seed in fields.items() if name != "data_from"}
+
+    def data_at(self, step: int) -> int:
+        """The data seed of update ``step``."""
+        return next((seed for start, seed in reversed(self.data_from) if start <= step), self.data)
 
 
 class Schedule(Config):
@@ -80,6 +108,8 @@ USUAL = {
     "lengths_per_batch": 1,
     "id_schedule": None,
     "start": None,
+    "fork": None,
+    "keep_state_at": [],
 }
 """Settings that were added later, and their values in runs that do not state them."""
 
@@ -103,6 +133,10 @@ class TrainingConfig(Config):
         task_schedule: parameters of the task that change over training.
         id_schedule: id samplers that training uses before the model's own; None = the model's own from the first step.
         start: the checkpoint of another run with the initial weights; None = random ones, from ``seeds.init``.
+        fork: the checkpoint of the run that this run was split from. Up to its step both runs are bit-identical. None =
+            not split from another run.
+        keep_state_at: checkpoint steps at which the optimizer's state is stored too, so that forks from there need
+            not repeat the steps before.
         ``strings``: number of training sequences, drawn once and divided evenly among the lengths. 0 = each batch
             draws new ones.
         lengths_per_batch: number of groups that a batch is divided into. Each group draws a length of its own. 1 = all
@@ -130,6 +164,8 @@ class TrainingConfig(Config):
     task_schedule: tuple[TaskSchedule, ...] = ()
     id_schedule: IdSchedule | None = None
     start: Start | None = None
+    fork: Start | None = None
+    keep_state_at: Annotated[tuple[Annotated[int, Field(ge=1, le=COUNT)], ...], Field(max_length=DRAWN)] = ()
     strings: int = Field(default=0, ge=0, le=DRAWN)
     lengths_per_batch: int = Field(default=1, ge=1, le=DRAWN)
     early_stop: EarlyStop | None = None
@@ -148,6 +184,14 @@ class TrainingConfig(Config):
     def _checkpoints_within(self) -> TrainingConfig:
         if late := [step for step in self.checkpoints.at if step > self.steps]:
             raise ValueError(f"checkpoints.at names step {late[0]}, but training has {self.steps} steps; leave it out")
+        planned = set(self.planned_steps)
+        if absent := [step for step in self.keep_state_at if step not in planned]:
+            raise ValueError(
+                f"keep_state_at names step {absent[0]}, which is no checkpoint step; "
+                f"add it with training.checkpoints.at=[{absent[0]}]"
+            )
+        if self.fork and self.fork.step >= self.steps:
+            raise ValueError(f"fork names step {self.fork.step}, but training ends at step {self.steps}")
         return self
 
     @model_validator(mode="after")
@@ -175,6 +219,13 @@ class TrainingConfig(Config):
         """The config without settings that have their usual values, so that the ids of older runs stay the same."""
         found: dict[str, Any] = dump(self)
         return {name: value for name, value in found.items() if name not in USUAL or USUAL[name] != value}
+
+    @property
+    def planned_steps(self) -> list[int]:
+        """The checkpoint steps. Those of a fork are step 0 and the steps from the fork on."""
+        first = self.fork.step if self.fork else 0
+        steps = self.checkpoints.steps(self.steps)
+        return [step for step in steps if step == 0 or step >= first]
 
     @property
     def settled(self) -> int:

@@ -226,6 +226,52 @@ class Mixture(Curriculum):
         return "; ".join(f"{weight / total:.3g} of the batches with {one.describe()}" for weight, one in parts)
 
 
+class Switched(Curriculum):
+    """One length distribution before a step, and another one from that step on.
+
+    The lengths before the step are those that the first distribution draws on its own, so a run with this curriculum is
+    bit-identical up to there. ``low`` and ``high`` bound both distributions. If they are left out, they are the
+    smallest and the largest bound of the two.
+    """
+
+    law: Literal["switched"] = "switched"
+    at: int = Field(ge=1, le=COUNT)
+    before: SerializeAsAny[Curriculum]
+    after: SerializeAsAny[Curriculum]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_bounds(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping) or not {"before", "after"} <= data.keys():
+            return data
+        parts = [curriculum(data[name]) for name in ("before", "after")]
+        bounds = {"low": min(part.low for part in parts), "high": max(part.high for part in parts)}
+        return {**bounds, **data, "before": parts[0], "after": parts[1]}
+
+    @model_validator(mode="after")
+    def _within_bounds(self) -> Switched:
+        for part in (self.before, self.after):
+            if part.low < self.low or part.high > self.high:
+                raise ValueError(
+                    f"the part with {part.describe()} exceeds the bounds {self.low} to {self.high}; leave out low and "
+                    "high"
+                )
+        return self
+
+    def length(self, task: Task, step: int, generator: torch.Generator) -> int:
+        return (self.before if step < self.at else self.after).length(task, step, generator)
+
+    def possible(self, task: Task, steps: int) -> list[int]:
+        first = self.before.possible(task, min(steps, self.at))
+        return sorted({*first, *(self.after.possible(task, steps) if steps > self.at else ())})
+
+    def settled(self) -> int:
+        return max(self.at, self.after.settled())
+
+    def describe(self) -> str:
+        return f"{self.before.describe()} before step {self.at:,}, and {self.after.describe()} from then on"
+
+
 CURRICULA: dict[str, type[Curriculum]] = {name: globals()[class_name] for name, class_name in names.CURRICULA.items()}
 
 

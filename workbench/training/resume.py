@@ -72,13 +72,41 @@ def merged(parts: list[list[int]]) -> list[list[int]]:
 
 def save_state(folder: Path, run: str, model: nn.Module, optimizer: torch.optim.Optimizer, state: State) -> None:
     """Write the file from which training can resume. A reader sees the old file or the complete new one."""
+    write_atomic(folder, NAME, state_bytes(run, model, optimizer, state))
+
+
+def state_bytes(run: str, model: nn.Module, optimizer: torch.optim.Optimizer, state: State) -> bytes:
+    """Return the content of the file from which training can resume."""
     names = {id(p): name for name, p in model.named_parameters()}
     tensors = {f"model.{k}": v.detach().contiguous() for k, v in model.state_dict().items()}
     for parameter, slots in optimizer.state.items():
         for slot, value in slots.items():
             tensors[f"optimizer.{slot}.{names[id(parameter)]}"] = value.contiguous()
     metadata = {"run": run, "state": json.dumps(vars(state)), KEY: BLANK}
-    write_atomic(folder, NAME, seal(save(tensors, metadata=metadata)))
+    return seal(save(tensors, metadata=metadata))
+
+
+def state_of_another_run(data: bytes, file: Path, owner: str, run: str) -> bytes:
+    """Return the state of one run as the resume file of another run, which continues from there.
+
+    Args:
+        data: the content of the stored state.
+        file: where it is stored, for error messages.
+        owner: the id of the run that it must belong to.
+        run: the id of the run that continues.
+
+    Raises:
+        RunError: if the state is damaged or belongs to another run.
+    """
+    try:
+        check_seal(data)
+        metadata, tensors = read_header(BytesIO(data))[1], load(data)
+        stored, state = metadata["run"], metadata["state"]
+    except (SafetensorError, OSError, KeyError, ValueError, TypeError) as error:
+        raise RunError(f"{file} is damaged ({error}); delete it, and the fork repeats the steps before") from None
+    if stored != owner:
+        raise RunError(f"{file} belongs to another run; delete it, and the fork repeats the steps before")
+    return seal(save(tensors, metadata={"run": run, "state": state, KEY: BLANK}))
 
 
 def load_state(folder: Path, run: str, model: nn.Module, optimizer: torch.optim.Optimizer) -> State | None:

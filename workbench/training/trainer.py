@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -40,7 +41,7 @@ from workbench.training.errors import TrainingError
 from workbench.training.length_groups import group_sizes
 from workbench.training.optimizer import learning_rate, make_optimizer
 from workbench.training.regularizers import outputs_and_penalty
-from workbench.training.resume import NAME, State, load_state, save_state
+from workbench.training.resume import NAME, State, load_state, save_state, state_bytes
 from workbench.training.starting_weights import StartingWeights
 from workbench.training.task_schedule import scheduled
 from workbench.training.training_batch import pool_of, training_batch, training_groups
@@ -122,7 +123,7 @@ class Trainer:
         self.config, self.folder, self.watcher = config, folder, watcher
         self.device = ComputeDevice(device or config.training.device).found().device
         self.task, self.training, self.seeds = config.task, config.training, config.seeds
-        self.schedule = self.training.checkpoints.steps(self.training.steps)
+        self.schedule = self.training.planned_steps
         self.live = Live(folder)
         self.start = start
         self.pool = pool_of(self.config)
@@ -415,14 +416,29 @@ class Trainer:
         """Write the checkpoint. An existing checkpoint must contain the same weights and is kept."""
         weights = weights_bytes(self.model)
         if step not in run.steps:
-            facts = {"ended": ended} if ended else {}
-            write_checkpoint(run, step, weights, self.state.seen, self._log_bytes(), versions=versions(), **facts)
+            self._refuse_another_trunk(step, sha256(weights))
+            facts: dict[str, Any] = {"ended": ended} if ended else {}
+            state = None
+            if step in self.training.keep_state_at:
+                state = state_bytes(run.id, self.model, self.optimizer, replace(self.state, log=[]))
+            write_checkpoint(
+                run, step, weights, self.state.seen, self._log_bytes(), state, versions=versions(), **facts
+            )
         elif run.meta(step)["sha256"] != sha256(weights):
             raise RunError(
                 f"{run.step_path(step)} contains other weights than this training gives at step {step}: torch, its "
                 f"build or the thread count changed; choose another --out"
             )
         self.state.log = []
+
+    def _refuse_another_trunk(self, step: int, weights_hash: str) -> None:
+        """Refuse a fork whose weights at the step of the fork differ from those of the run that it was split from."""
+        fork = self.training.fork
+        if fork and step == fork.step and weights_hash != fork.sha256:
+            raise RunError(
+                f"{self.folder}: this training gives other weights at step {step} than run {fork.run}, from which the "
+                "run was forked: torch, its build or the thread count changed; train the other run again here"
+            )
 
     def _refuse_infinite(self, step: int) -> None:
         """Refuse weights that are not finite. The loss is checked before each update, so it does not show the last

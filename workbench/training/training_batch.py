@@ -85,7 +85,7 @@ def drawn_together(config: RunConfig) -> bool:
 
 def data_generator(config: RunConfig, step: int) -> torch.Generator:
     """Return the random generator of update ``step``. The length is drawn first, then sequences, then position ids."""
-    return generator("data", config.seeds.data, step)
+    return generator("data", config.seeds.data_at(step), step)
 
 
 def position_ids(config: RunConfig, step: int, batch: Batch, g: torch.Generator) -> torch.Tensor:

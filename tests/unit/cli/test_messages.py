@@ -144,7 +144,8 @@ def test_most_settings_are_plain() -> None:
     names = {kind: set(plain_fields(*place).model_fields) for kind, place in early_refusal._CONFIGS.items()}
     assert names["seeds"] == set(Seeds.model_fields)
     assert set(TrainingConfig.model_fields) - names["training"] == {
-        "regularizers", "curriculum", "task_schedule", "id_schedule", "start", "early_stop", "checkpoints",
+        "regularizers", "curriculum", "task_schedule", "id_schedule", "start", "fork", "early_stop",
+        "checkpoints",
     }  # fmt: skip
     assert {"d_model", "n_ctx", "n_layers", "normalization_type"} <= names["architecture"]
     assert {"n_heads", "d_head", "d_mlp", "act_fn", "attn_only", "attention"} <= names["transformer"]

@@ -27,6 +27,10 @@ LAWS = {
         "law": "mixture", "low": 1, "high": 31, "weights": [3, 1],
         "components": [{"law": "uniform", "high": 5}, {"law": "growing", "low": 11, "start": 13, "over": 20}],
     },
+    "switched": {
+        "law": "switched", "at": 700, "before": {"low": 1, "high": 9},
+        "after": {"law": "few_long", "low": 2, "high": 31, "short": 7, "share": 0.2},
+    },
 }  # fmt: skip
 
 

@@ -54,6 +54,9 @@ LAWS: Mapping[str, list[dict[str, Any]]] = {
             {"law": "growing", "start": 4, "over": 5}, {"law": "fixed", "low": 7, "high": 9},
         ]},
     ],
+    "switched": [{"at": 7, "before": {"low": 2, "high": 9}, "after": {
+        "law": "growing", "low": 4, "high": 16, "start": 6, "over": 9,
+    }}],
 }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from workbench.cli.early_refusal import refuse_early
 from workbench.cli.errors import Stopping, UsageError, say
@@ -44,6 +44,31 @@ class TrainingJob:
     """When to stop and save, in seconds since the epoch."""
     patience: float = 0.0
     """Seconds to wait for another writer to end: for an item that is tried again while its first worker is dying."""
+
+    @property
+    def name(self) -> str:
+        """The name of the run."""
+        return self.cell.name
+
+
+class NamedJob(Protocol):
+    """What a worker process needs to train a run in a folder."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def folder(self) -> str: ...
+
+
+Job = TypeVar("Job", bound=NamedJob)
+JobThere = TypeVar("JobThere", bound=NamedJob, contravariant=True)
+
+
+class TrainsOne(Protocol[JobThere]):
+    """Trains a job in a worker process until a time, and returns the last step."""
+
+    def __call__(self, job: JobThere, until: float | None = None) -> int: ...
 
 
 def checked(file: Path, sweep: Sweep, root: Path) -> dict[str, RunConfig]:
@@ -209,15 +234,19 @@ def train_cell(job: TrainingJob, until: float | None = None) -> int:
     begun = time.monotonic()
     while True:
         try:
-            return _train(Trainer(config_of(job.cell), Path(job.folder)), job.until)
+            return train_until(Trainer(config_of(job.cell), Path(job.folder)), job.until)
         except BeingWritten:
             if time.monotonic() - begun >= job.patience:
                 raise
             time.sleep(WAIT_S)
 
 
-def _train(trainer: Trainer, until: float | None) -> int:
-    """Train until a time; returns the last step."""
+def train_until(trainer: Trainer, until: float | None) -> int:
+    """Train until a time, in seconds since the epoch; returns the last step.
+
+    Raises:
+        Stopped: where the time was up, with everything saved.
+    """
 
     def look(step: int, scores: object) -> None:
         trainer.stopping = trainer.stopping or (until is not None and time.time() >= until)
@@ -238,14 +267,42 @@ def train(
     Raises:
         Stopping: after Ctrl-C, with everything saved.
     """
+    planned = {job.name: configs[job.name].training.steps for job in jobs}
+    problems, left = train_jobs(train_cell, jobs, planned, executor, workers, limit)
+    return [f"cell {problem}" for problem in problems], left
+
+
+def train_jobs(
+    function: TrainsOne[Job],
+    jobs: Sequence[Job],
+    planned: Mapping[str, int],
+    executor: str,
+    workers: int | None,
+    limit: TimeLimit | None,
+) -> tuple[list[str], list[str]]:
+    """Train runs in worker processes, with a bar.
+
+    Args:
+        function: trains a job until a time, in a worker process.
+        jobs: what is trained.
+        planned: the steps of each run, by name.
+        executor, workers: where.
+        limit: the time limit; None = none.
+
+    Returns:
+        a sentence for each run that failed, which begins with its name; and the names of the runs for which time ran
+        out.
+
+    Raises:
+        Stopping: after Ctrl-C, with everything saved.
+    """
     problems: list[str] = []
     left: list[str] = []
     ended: dict[str, int] = {}
-    planned = {job.cell.name: configs[job.cell.name].training.steps for job in jobs}
     with Bar(sum(planned.values()), "training", "step") as bar:
 
         def told(index: int, result: object) -> None:
-            name = jobs[index].cell.name
+            name = jobs[index].name
             ended[name] = planned[name]
             if isinstance(result, Failure):
                 if result.error.startswith(("Stopped", TimeIsUp.__name__)) and limit is not None and limit.up:
@@ -253,14 +310,14 @@ def train(
                     return
                 if result.error.startswith("Stopped"):
                     raise Stopping(f"Stopped: {name} {result.error.removeprefix('Stopped: ')}")
-                problems.append(f"cell {name}: {result.error}")
+                problems.append(f"{name}: {result.error}")
 
         if jobs:
-            with following(bar, {job.cell.name: Path(job.folder) for job in jobs}, ended):
+            with following(bar, {job.name: Path(job.folder) for job in jobs}, ended):
                 folder = Path(jobs[0].folder).parent
                 engine = make_executor(executor, workers=workers, folders=[folder])
-                function = partial(train_cell, until=None if limit is None else limit.until)
-                engine.map(function, jobs, on_done=told, memory_per_worker=MEMORY_PER_WORKER)
+                worker = partial(function, until=None if limit is None else limit.until)
+                engine.map(worker, jobs, on_done=told, memory_per_worker=MEMORY_PER_WORKER)
             bar.update(bar.total, "")
     return problems, left
 

@@ -138,9 +138,7 @@ def plan_sweep(
 
 def checkpoints_of(config: RunConfig) -> set[int]:
     """Return the steps at which a finished run has checkpoints."""
-
-    law = config.training
-    return {*law.checkpoints.steps(law.steps)}
+    return set(config.training.planned_steps)
 
 
 def nearest_known(cell: SweepCell, known: Sequence[Known]) -> list[Known]:
