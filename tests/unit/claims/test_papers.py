@@ -15,7 +15,17 @@ from workbench.claims.reproducing import every_claim
 
 CLAIMS = [claim for _, claim in every_claim()]
 BIBLIOGRAPHY = FOLDER.parent / "references.bib"
-OWN = {"TR01", "TR02", "TR03", "TR04", "TR05", "TR06", "PP13", *(f"DX{number:02d}" for number in range(1, 11))}
+OWN = {
+    "TR01",
+    "TR02",
+    "TR03",
+    "TR04",
+    "TR05",
+    "TR06",
+    "PP13",
+    *(f"DX{number:02d}" for number in range(1, 11)),
+    *(f"DB{number:02d}" for number in range(1, 6)),
+}
 """Claims that no paper makes."""
 
 

@@ -30,6 +30,7 @@ SUITES: Registry[Suite] = Registry(
         "inference": "workbench.claims.suites.huang_inference:SUITE",
         "dynamics-exact": "workbench.claims.suites.own_training_dynamics:SUITE",
         "dynamics-papers": "workbench.claims.suites.training_dynamics_papers:SUITE",
+        "dynamics-bridge": "workbench.claims.suites.own_training_dynamics_bridge:SUITE",
     },
 )
 """In the order in which they are shown."""
