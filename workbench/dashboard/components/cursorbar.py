@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NotRequired
 
 import dash_mantine_components as dmc
@@ -226,7 +226,6 @@ def slider(
     width: int,
     first: Iterable[float],
     text: Callable[[float], str],
-    disabled: bool = False,
 ) -> dmc.Slider:
     """Return a slider that stops only at given values; an arrow key moves it to the next value.
 
@@ -239,22 +238,31 @@ def slider(
         width: pixels that it has on the smallest page, for choosing labels that fit.
         first: values that are labelled before all others.
         text: a value as a label.
-        disabled: whether there is nothing to choose.
     """
     low, high = ends(values, where)
+    stops = {"min": low, "max": high, "marks": marks(values, where, width, first, text)}
+    return slider_at(ident, label, stops, where(value))
+
+
+def slider_at(ident: str, label: str, stops: Mapping[str, Any], place: float) -> dmc.Slider:
+    """Return a slider at a position.
+
+    Args:
+        ident: the id of the component, whose ``value`` is a position on the axis.
+        label: its accessible name.
+        stops: the properties of the slider that depend on its stops: ``min``, ``max``, ``marks``.
+        place: the position that the slider selects.
+    """
     return dmc.Slider(
         id=ident,
-        min=low,
-        max=high,
+        **stops,
         step=1e-4,
         restrictToMarks=True,
-        marks=marks(values, where, width, first, text),
-        value=where(value),
+        value=place,
         label=None,
         size=2,
         thumbSize=14,
         updatemode="drag",
         thumbLabel=label,
         className="cursor-slider",
-        disabled=disabled,
     )

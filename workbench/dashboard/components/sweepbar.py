@@ -1,13 +1,14 @@
 """The two sliders of the Sweep page: they select training step and prefix length of all runs at once.
 
 This module writes the label of each stop. ``assets/js/sweep.js`` shows it while a slider moves and sends the final
-position to the server.
+position to the server. Each slider has two scales, and the page holds both: a change of unit needs no answer of the
+server, so that the next key already acts on the new scale.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
@@ -15,7 +16,8 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from pydantic import Field
 
-from workbench.dashboard.components.cursorbar import slider
+from workbench.dashboard.components.cursorbar import slider_at
+from workbench.dashboard.components.slider_curves import ends, marks
 from workbench.dashboard.state.request_values import Name, Whole, declare
 from workbench.dashboard.state.sweep_query import StepStop, Stop, parted, stop_text
 from workbench.figures.labels import short, span_of_steps, whole
@@ -41,43 +43,45 @@ END = math.inf
 APART = 0.07
 """How far that stop stands behind the others, as a share of their span."""
 WIDTH = 430
+UNTINTED = {"display": "none"}
+"""Style of the tint where no run was trained."""
 
 
 def bar(
-    steps: Sequence[StepStop],
+    steps: Mapping[str, Mapping[str, Any]],
     step: StepStop,
-    last: tuple[int, int],
-    stops: Sequence[Stop],
+    lengths: Mapping[str, Mapping[str, Any]],
     stop: Stop,
-    trained: tuple[int, int],
 ) -> html.Section:
     """Return both sliders.
 
     Args:
-        steps: every step that any run is measured at, or shares of training.
+        steps: the scales of the step slider by unit, ``share`` and ``step``.
+        lengths: the scales of the length slider by unit, ``times`` and ``tokens``.
         step: the step that the slider selects; None = each run's last.
-        last: the earliest and the latest of the runs' last steps.
-        stops: prefix lengths that the quantity is measured at, or multiples of N; empty = it has none.
-        stop: the length that the slider selects.
-        trained: the shortest and the longest of the runs' longest training lengths.
+        stop: the length that the slider selects; None = the quantity has none.
     """
+    pace = "share" if isinstance(step, str) else "step"
+    unit = "tokens" if isinstance(stop, int) else "times"
     return html.Section(
         [
             html.Div(
                 [
-                    dcc.Store(id="sweep-step-scale", data=step_scale(steps, step, last)),
+                    dcc.Store(id="sweep-step-scales", data=steps),
+                    dcc.Store(id="sweep-step-scale", data={**steps[pace], "at": step}),
                     dcc.Store(id="sweep-step-at", data=step),
-                    html.Div([_head("sweep-step", "Training step"), _pace(steps)], className="head-and-unit"),
-                    html.Div(step_track(steps, step), id="sweep-step-track", className="track"),
+                    html.Div([_head("sweep-step", "Training step"), _pace(pace)], className="head-and-unit"),
+                    html.Div(_track("sweep-step", "Training step", steps[pace], step), className="track"),
                 ],
                 className="cell",
             ),
             html.Div(
                 [
-                    dcc.Store(id="sweep-length-scale", data=length_scale(stops, stop, trained)),
+                    dcc.Store(id="sweep-length-scales", data=lengths),
+                    dcc.Store(id="sweep-length-scale", data={**lengths[unit], "at": stop}),
                     dcc.Store(id="sweep-length-at", data=stop),
-                    html.Div([_head("sweep-length", "Prefix length"), _unit(stop)], className="head-and-unit"),
-                    html.Div(length_track(stops, stop, trained), id="sweep-length-track", className="track"),
+                    html.Div([_head("sweep-length", "Prefix length"), _unit(unit)], className="head-and-unit"),
+                    html.Div(_track("sweep-length", "Prefix length", lengths[unit], stop), className="track"),
                 ],
                 className="cell",
             ),
@@ -88,45 +92,71 @@ def bar(
     )
 
 
-def _unit(stop: Stop) -> dmc.SegmentedControl:
+def _unit(unit: str) -> dmc.SegmentedControl:
     """What the length slider counts in."""
     return dmc.SegmentedControl(
         id="sweep-unit",
         data=[{"value": "times", "label": "\u00d7 trained"}, {"value": "tokens", "label": "tokens"}],
-        value="tokens" if isinstance(stop, int) else "times",
+        value=unit,
         size="xs",
         **{"aria-label": "Length in"},
     )
 
 
-def _pace(steps: Sequence[StepStop]) -> dmc.SegmentedControl:
+def _pace(pace: str) -> dmc.SegmentedControl:
     """What the step slider counts in; at its end is each run's last, whichever."""
-    relative = any(isinstance(step, str) for step in steps)
     return dmc.SegmentedControl(
         id="sweep-pace",
         data=[{"value": "share", "label": "share"}, {"value": "step", "label": "step"}],
-        value="share" if relative else "step",
+        value=pace,
         size="xs",
         **{"aria-label": "Step in"},
     )
 
 
-def step_scale(steps: Sequence[StepStop], step: StepStop, last: tuple[int, int]) -> dict[str, Any]:
-    """Return the stops of the step slider, each with its position and its label."""
+def _track(ident: str, label: str, scale: Mapping[str, Any], value: StepStop | Stop) -> list[Any]:
+    """A slider with its background, where the lengths that every run was trained on are tinted."""
+    values = scale["values"]
+    place = scale["places"][values.index(value) if value in values else -1]
+    tinted = [html.Div(id=f"{ident}-trained", className="trained", style=scale["tint"])] if "tint" in scale else []
+    return [*tinted, html.Div(className="ribbon bare"), slider_at(ident, label, scale["slider"], place)]
+
+
+def step_scale(steps: Sequence[StepStop], last: tuple[int, int]) -> dict[str, Any]:
+    """Return the stops of the step slider, each with its position and its label.
+
+    Args:
+        steps: every step that any run is measured at, or shares of training.
+        last: the earliest and the latest of the runs' last steps.
+    """
     numbers = _numbers(steps)
     many = f"{len(steps):,}"
     where = [
         "of each run\u2019s own steps" if isinstance(stop, str) else f"measured step {i + 1:,} of {many}"
         for i, stop in enumerate(steps)
     ]
+    texts = {number: one if isinstance(one, str) else short(number) for number, one in zip(numbers, steps, strict=True)}
     return {
         "values": [*steps, None],
         "places": [_step_place(numbers, value) for value in [*numbers, END]],
         "texts": [*(stop if isinstance(stop, str) else whole(stop) for stop in steps), "each run\u2019s last"],
         "where": [*where, span_of_steps(*last)],
         "kinds": ["where soft num"] * (len(steps) + 1),
-        "at": step,
+        "slider": _slider(
+            [*numbers, END],
+            lambda value: _step_place(numbers, value),
+            [END],
+            lambda value: "last" if math.isinf(value) else texts[value],
+        ),
     }
+
+
+def _slider(
+    values: Sequence[float], where: Callable[[float], float], first: Sequence[float], text: Callable[[float], str]
+) -> dict[str, Any]:
+    """The properties of a slider that differ between its two scales."""
+    low, high = ends(values, where)
+    return {"min": low, "max": high, "marks": marks(values, where, WIDTH, first, text), "disabled": False}
 
 
 def _numbers(steps: Sequence[StepStop]) -> list[float]:
@@ -134,8 +164,13 @@ def _numbers(steps: Sequence[StepStop]) -> list[float]:
     return [float(Fraction(one)) for one in steps if one is not None]
 
 
-def length_scale(stops: Sequence[Stop], stop: Stop, trained: tuple[int, int]) -> dict[str, Any]:
-    """Return the stops of the length slider, each with its position and its label."""
+def length_scale(stops: Sequence[Stop], trained: tuple[int, int]) -> dict[str, Any]:
+    """Return the stops of the length slider, each with its position and its label.
+
+    Args:
+        stops: prefix lengths that the quantity is measured at, or multiples of N; empty = it has none.
+        trained: the shortest and the longest of the runs' longest training lengths.
+    """
     if not stops:
         return {
             "values": [None],
@@ -143,15 +178,23 @@ def length_scale(stops: Sequence[Stop], stop: Stop, trained: tuple[int, int]) ->
             "texts": ["none"],
             "where": ["this quantity has no length"],
             "kinds": ["where soft num"],
-            "at": None,
+            "slider": {**_slider([1.0], u_length, [], lambda _: ""), "disabled": True},
+            "tint": UNTINTED,
         }
+    relative = isinstance(stops[0], str)
+    numbers = [float(one[:-1]) if isinstance(one, str) else float(one or 1) for one in stops]
+    place = math.log2 if relative else u_length
+    least = 1.0 if relative else float(trained[0])
+    low, high = place(numbers[0]), place(numbers[-1])
+    tinted = min(1.0, max(0.0, (place(least) - low) / ((high - low) or 1.0)))
     return {
         "values": list(stops),
         "places": [_length_place(one) for one in stops],
         "texts": [stop_text(one) for one in stops],
         "where": [_where(one, trained) for one in stops],
         "kinds": ["where train num" if _past(one, trained) else "where soft num" for one in stops],
-        "at": stop,
+        "slider": _slider(numbers, place, [least], _mark if relative else whole),
+        "tint": {"width": f"{100 * tinted:.3f}%"} if tinted else UNTINTED,
     }
 
 
@@ -208,49 +251,6 @@ def _step_place(numbers: Sequence[float], value: float) -> float:
         return 0.0
     low, high = u_step(numbers[0]), u_step(numbers[-1])
     return high + APART * ((high - low) or 1.0)
-
-
-def step_track(steps: Sequence[StepStop], step: StepStop) -> list[Any]:
-    """Return the step slider with its background."""
-    numbers = _numbers(steps)
-    texts = {number: one if isinstance(one, str) else short(number) for number, one in zip(numbers, steps, strict=True)}
-    track = slider(
-        "sweep-step",
-        "Training step",
-        [*numbers, END],
-        lambda value: _step_place(numbers, value),
-        END if step is None else numbers[list(steps).index(step)],
-        WIDTH,
-        [END],
-        lambda value: "last" if math.isinf(value) else texts[value],
-    )
-    return [html.Div(className="ribbon bare"), track]
-
-
-def length_track(stops: Sequence[Stop], stop: Stop, trained: tuple[int, int]) -> list[Any]:
-    """Return the length slider with its background, where the lengths that every run was trained on are tinted."""
-    listed = list(stops) or [1]
-    relative = isinstance(listed[0], str)
-    numbers = [float(one[:-1]) if isinstance(one, str) else float(one or 1) for one in listed]
-    place = math.log2 if relative else u_length
-    least = 1.0 if relative else float(trained[0])
-    low, high = place(numbers[0]), place(numbers[-1])
-    washed = min(1.0, max(0.0, (place(least) - low) / ((high - low) or 1.0))) if stops else 0.0
-    return [
-        *([html.Div(className="trained", style={"width": f"{100 * washed:.3f}%"})] if washed else []),
-        html.Div(className="ribbon bare"),
-        slider(
-            "sweep-length",
-            "Prefix length",
-            numbers,
-            place,
-            numbers[-1] if stop is None else numbers[listed.index(stop)],
-            WIDTH,
-            [least],
-            (_mark if relative else whole) if stops else lambda _: "",
-            disabled=not stops,
-        ),
-    ]
 
 
 def _mark(times: float) -> str:

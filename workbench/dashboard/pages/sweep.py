@@ -15,7 +15,7 @@ from pydantic import Field
 
 from workbench.dashboard.components.icons import chevron
 from workbench.dashboard.components.page_frame import banner, command, problems
-from workbench.dashboard.components.sweepbar import bar, length_scale, length_track, step_scale, step_track
+from workbench.dashboard.components.sweepbar import bar, length_scale, step_scale
 from workbench.dashboard.pages.base import Drawn, FreePage, Visit
 from workbench.dashboard.panels import panel_frame
 from workbench.dashboard.panels.callbacks import LOOK
@@ -33,7 +33,6 @@ from workbench.dashboard.state.sweep_query import (
     Stop,
     SweepQuery,
     choices_of,
-    kept_stop,
     parted,
     parted_step,
     read,
@@ -202,16 +201,8 @@ def layout(context: Context, visit: Visit) -> Drawn:
             dcc.Store(id="link"),
             dcc.Interval(id="sweep-reading", interval=READING_MS, disabled=True),
         ]
-        steered = [
-            bar(
-                choices.step_stops(sweep.share is not None),
-                sweep.step_stop,
-                choices.last,
-                choices.stops(sweep.series, sweep.times is not None),
-                sweep.stop,
-                choices.trained,
-            )
-        ]
+        steps = {pace: step_scale(choices.step_stops(pace == "share"), choices.last) for pace in ("share", "step")}
+        steered = [bar(steps, sweep.step_stop, _length_scales(choices, sweep.series), sweep.stop)]
     content = html.Div(
         [
             html.Div(banner(notices, "/sweep"), id="banner"),
@@ -235,6 +226,11 @@ def layout(context: Context, visit: Visit) -> Drawn:
     )
     more = not choices.pairs or context.store.progress is not None
     return Drawn([*steered, content], "Sweep", waits=more)
+
+
+def _length_scales(choices: Choices, series: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The scales of the length slider for a series, by unit."""
+    return {unit: length_scale(choices.stops(series, unit == "times"), choices.trained) for unit in ("times", "tokens")}
 
 
 def _selects(sweep: SweepQuery, choices: Choices) -> html.Div:
@@ -341,6 +337,20 @@ def connect(app: Dash, context: Context) -> None:
             Input(f"sweep-{name}-scale", "data"),
         )
 
+    # In the browser: a key that is pressed right after a change of unit moves the slider on its new scale.
+    for name, unit, tint in (("step", "pace", []), ("length", "unit", [Output("sweep-length-trained", "style")])):
+        app.clientside_callback(
+            ClientsideFunction("sweep", f"{name}Scale"),
+            *[Output(f"sweep-{name}", part) for part in ("min", "max", "marks", "disabled", "value")],
+            Output(f"sweep-{name}-scale", "data"),
+            Output(f"sweep-{name}-at", "data"),
+            *tint,
+            Input(f"sweep-{unit}", "value"),
+            Input(f"sweep-{name}-scales", "data"),
+            State(f"sweep-{name}-at", "data"),
+            prevent_initial_call=True,
+        )
+
     app.clientside_callback(
         ClientsideFunction("sweep", "opened"), Input("phase-graph", "clickData"), prevent_initial_call=True
     )
@@ -356,38 +366,10 @@ def connect(app: Dash, context: Context) -> None:
         kinds = choices_of(context.store).series(*pair) or [(*pair, "", "", "")]
         return [{"value": "|".join(k), "label": _kind(k)} for k in kinds], "|".join(kinds[0])
 
-    @app.callback(
-        Output("sweep-length-track", "children"),
-        Output("sweep-length-scale", "data"),
-        Output("sweep-length-at", "data"),
-        Input("sweep-kind", "value"),
-        Input("sweep-unit", "value"),
-        State("sweep-length-at", "data"),
-        prevent_initial_call=True,
-    )
-    def measured_at(kind: str, unit: str, at: Stop) -> Any:
-        """Each quantity has lengths of its own; the one looked at stays if it is among them."""
-        choices = choices_of(context.store)
-        series = kind.split("|")
-        stops = choices.stops(series, unit == "times")
-        kept = kept_stop(at, choices, series)
-        stop = kept if kept in stops else stops[-1] if stops else None
-        return length_track(stops, stop, choices.trained), length_scale(stops, stop, choices.trained), stop
-
-    @app.callback(
-        Output("sweep-step-track", "children"),
-        Output("sweep-step-scale", "data"),
-        Output("sweep-step-at", "data"),
-        Input("sweep-pace", "value"),
-        State("sweep-step-at", "data"),
-        prevent_initial_call=True,
-    )
-    def paced(pace: str, at: StepStop) -> Any:
-        """Steps and shares have their end in common, where the slider goes when its stop is not among the others."""
-        choices = choices_of(context.store)
-        stops = choices.step_stops(pace == "share")
-        stop = at if at in stops else None
-        return step_track(stops, stop), step_scale(stops, stop, choices.last), stop
+    @app.callback(Output("sweep-length-scales", "data"), Input("sweep-kind", "value"), prevent_initial_call=True)
+    def measured_at(kind: str) -> Any:
+        """Each quantity has lengths of its own."""
+        return _length_scales(choices_of(context.store), kind.split("|"))
 
     @app.callback(
         Output("sweep-asked", "data"),

@@ -221,18 +221,18 @@ def test_a_stop_that_no_slider_has_becomes_a_notice(
 
 def test_the_step_slider_ends_at_each_runs_last(answers: Context) -> None:
     choices = sweep.Choices(answers.store)
-    scale = sweepbar.step_scale(choices.steps, None, choices.last)
+    scale = sweepbar.step_scale(choices.steps, choices.last)
     assert scale["values"] == [*choices.steps, None]
     assert scale["places"] == sorted(scale["places"])
     assert (scale["texts"][-1], scale["where"][-1]) == ("each run\u2019s last", "step 3,000")
-    assert sweepbar.step_scale([0, 100], None, (0, 100))["where"][-1] == "steps 0 to 100"
+    assert sweepbar.step_scale([0, 100], (0, 100))["where"][-1] == "steps 0 to 100"
 
 
 def test_the_step_slider_stops_at_shares_of_each_runs_training(answers: Context) -> None:
     """Checkpoints at 0, 100, 1,000, 1,500 and 3,000: near 1/32 (100) and 1/2; 1,000 is no quarter and no half."""
     choices = sweep.Choices(answers.store)
     assert choices.step_stops(True) == ["1/32", "1/2"]
-    scale = sweepbar.step_scale(choices.step_stops(True), "1/2", choices.last)
+    scale = sweepbar.step_scale(choices.step_stops(True), choices.last)
     assert (scale["values"], scale["places"]) == (["1/32", "1/2", None], [-5.0, -1.0, 0.0])
     assert scale["texts"][1:] == ["1/2", "each run\u2019s last"]
     made, notices = sweep.read({"step": "1/2"}, choices)
@@ -254,9 +254,25 @@ def test_lengths_are_held_against_what_all_runs_and_what_some_were_trained_on() 
 
 
 def test_a_quantity_without_lengths_has_a_slider_that_stands_still() -> None:
-    *_, still = sweepbar.length_track([], None, (50, 50))
-    assert still.disabled
-    assert sweepbar.length_scale([], None, (50, 50))["where"] == ["this quantity has no length"]
+    still = sweepbar.length_scale([], (50, 50))
+    assert still["slider"]["disabled"]
+    assert still["where"] == ["this quantity has no length"]
+    assert still["tint"] == {"display": "none"}
+
+
+def test_both_scales_of_a_slider_stand_in_the_page_with_their_stops() -> None:
+    """Lengths 8 and 16 of runs trained up to 8: the lower half of the axis, up to 8, has no width."""
+    scale = sweepbar.length_scale([4, 8, 16], (8, 8))
+    assert [stop["value"] for stop in scale["slider"]["marks"]] == scale["places"]
+    assert (scale["slider"]["min"], scale["slider"]["max"]) == (scale["places"][0], scale["places"][-1])
+    assert scale["tint"] == {"width": "50.000%"}
+    steps = {"share": sweepbar.step_scale(["1/2"], (100, 100)), "step": sweepbar.step_scale([0, 100], (100, 100))}
+    lengths = {"times": sweepbar.length_scale(["1x", "2x"], (8, 8)), "tokens": scale}
+    bar = sweepbar.bar(steps, "1/2", lengths, 8)
+    made = {part.id: part for part in bar._traverse() if getattr(part, "id", None)}
+    assert (made["sweep-step-scales"].data, made["sweep-length-scales"].data) == (steps, lengths)
+    assert (made["sweep-pace"].value, made["sweep-unit"].value) == ("share", "tokens")
+    assert (made["sweep-step"].value, made["sweep-length"].value) == (-1.0, scale["places"][1])
 
 
 def test_theory_is_held_against_what_is_observed(answers: Context) -> None:

@@ -16,6 +16,17 @@
     return [text, where, scale.kinds[one.index]];
   }
 
+  /* Another unit, or other lengths: the slider takes its stops from a scale of this page. It stays at its stop if the
+     scale has it, even if the server does not know of it yet, and moves to the last stop otherwise. */
+  function scaled(id, unit, scales, at) {
+    const scale = scales && scales[unit], store = id + "-at";
+    if (!scale) return dc.no_update;
+    const known = sliders[id] && store in lens.known ? lens.known[store] : at;
+    const found = scale.values.indexOf(known), index = found < 0 ? scale.values.length - 1 : found, stop = scale.values[index];
+    const s = scale.slider, moves = JSON.stringify(stop) === JSON.stringify(at) ? dc.no_update : stop;
+    return [s.min, s.max, s.marks, s.disabled, scale.places[index], Object.assign({}, scale, { at: stop }), moves];
+  }
+
   /* The arrow keys of the other pages' cursor, where no control has the focus. */
   const own = "input, textarea, select, [role=slider], [role=combobox], [role=menu], [role=menuitem], [role=dialog], [role=option]";
   document.addEventListener("keydown", function (e) {
@@ -36,5 +47,14 @@
     if (typeof run === "string" && document.getElementById("phase-graph")) lens.go("/run?run=" + encodeURIComponent(run).replace(/%2F/g, "/"));
   }
 
-  dc.sweep = { opened, step: (u, scale) => moved("sweep-step", u, scale), length: (u, scale) => moved("sweep-length", u, scale) };
+  dc.sweep = {
+    opened,
+    step: (u, scale) => moved("sweep-step", u, scale),
+    length: (u, scale) => moved("sweep-length", u, scale),
+    stepScale: (pace, scales, at) => scaled("sweep-step", pace, scales, at),
+    lengthScale: function (unit, scales, at) {
+      const props = scaled("sweep-length", unit, scales, at);
+      return props === dc.no_update ? props : [...props, scales[unit].tint];
+    },
+  };
 })();
