@@ -54,7 +54,7 @@ def settings_to_train(run: Run) -> tuple[dict[str, Any], dict[str, Any]]:
     from workbench.cli.train_command import no_command, options_of, settings_of_run
 
     name, training = run.name, run.config["training"]
-    if run.weightless or run.referenced or any(kind in training for kind in ("adopted", "compiled", "answers")):
+    if run.weightless or not run.trained_here:
         raise UsageError(f"{name} was not trained by lengthlens train, so no command trains it; choose another run")
     if training.get("start"):
         raise UsageError(

@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.cli.errors import UsageError
 from workbench.cli.options import TRAIN_OPTIONS
-from workbench.cli.run_tables import is_prompted, measured_steps, verdict_fields
+from workbench.cli.run_tables import behaviour_rows, is_prompted, measured_steps, verdict_fields
 from workbench.core.names import CHALLENGE, MATCHED
 from workbench.diagnosis.prescription import Prescription, prescribed
 from workbench.figures.errors import NotMeasured
@@ -77,7 +77,7 @@ def opened(folders: list[Path]) -> list[ComparedRun]:
                 f"{folder} was prompted with its task and has no trained length; choose runs of lengthlens train"
             )
         table = Table.load(run.path)
-        rows = table.frame(measurement="behaviour", mode=["teacher_forced", ""])
+        rows = behaviour_rows(run, table)
         steps = measured_steps(rows)
         if not steps:
             raise UsageError(f"{folder} is not measured yet; run lengthlens measure {folder} --only behaviour")

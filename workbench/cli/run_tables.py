@@ -12,6 +12,7 @@ from workbench.figures.rows.baselines import baseline_rows
 from workbench.figures.rows.frame import Frame
 from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
 from workbench.runs.run import Run
+from workbench.table import Table
 
 ACCURACY = {False: "accuracy", True: "answer_accuracy"}
 VERDICT = {False: "verdict", True: "in_context_verdict"}
@@ -26,6 +27,17 @@ def is_prompted(run: Run) -> bool:
 def behaviour_measurement(run: Run) -> str:
     """The measurement of the run's verdict."""
     return IN_CONTEXT if is_prompted(run) else "behaviour"
+
+
+def behaviour_rows(run: Run, table: Table | None = None) -> Any:
+    """The rows of the run's behaviour that verdict and accuracies come from, as a DataFrame.
+
+    Args:
+        run: the run.
+        table: its table, if it is loaded already.
+    """
+    loaded = Table.load(run.path) if table is None else table
+    return loaded.frame(measurement=behaviour_measurement(run), mode=["teacher_forced", ""])
 
 
 def run_row(run: Run, folder: Path, rows: Any, diagnosis: Any, step: int | None) -> dict[str, Any]:

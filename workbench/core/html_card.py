@@ -8,6 +8,12 @@ from html import escape
 from workbench.core.direction_marks import without_direction_marks
 
 
+def ends_of(values: Sequence[object]) -> str:
+    """Values for a line of a card: all up to eight, else the first four and the last three."""
+    texts = [str(value) for value in values]
+    return ", ".join(texts if len(texts) <= 8 else [*texts[:4], "...", *texts[-3:]])
+
+
 def card(
     title: str,
     facts: Iterable[tuple[str, object]],

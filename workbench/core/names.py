@@ -36,6 +36,9 @@ GATES: tuple[Gates, ...] = get_args(Gates)
 STATE_SPACE_MODELS = {f"ssm-{gates}": f"state-space model, {gates} gates" for gates in GATES}
 """A model's ``variant`` -> the name of that state-space model in the theory literature."""
 
+UNTRAINED_RUNS = ("adopted", "compiled", "pretrained", "answers")
+"""Keys in the training of runs whose weights `lengthlens train` did not train."""
+
 RUN_PARTS = ("task", "model", "training", "seeds")
 """The parts of a run's configuration."""
 

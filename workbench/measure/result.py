@@ -86,7 +86,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         """What was measured, where, and the range of each quantity, as notebooks show it."""
-        from workbench.core.html_card import card
+        from workbench.core.html_card import card, ends_of
         from workbench.measure.registry import measurements
 
         declared = measurements().get(self.measurement)
@@ -101,18 +101,12 @@ class Result:
             ("run", first["run"] if first else ""),
             ("step", f"{first['step']:,}" if first else ""),
             ("trained on lengths up to", self.trained),
-            ("measured at lengths", _few(lengths)),
+            ("measured at lengths", ends_of([f"{length:,}" for length in lengths])),
             ("next", ".figure(), .frame(), .to_markdown(), .value(QUANTITY, length=...)"),
         ]
         lines = [(name, len(rows), _shown(rows), definitions.get(name, "")) for name, rows in by_quantity.items()]
         title = f"{self.measurement}: {declared.title}" if declared else self.measurement
         return card(title, facts, columns=("quantity", "rows", "values", "definition"), lines=lines)
-
-
-def _few(numbers: list[int]) -> str:
-    """Numbers for a line of a card: all up to eight, else the first and last four."""
-    texts = [f"{number:,}" for number in numbers]
-    return ", ".join(texts if len(texts) <= 8 else [*texts[:4], "...", *texts[-4:]])
 
 
 def _shown(rows: list[Row]) -> str:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.core.canonical import key_of
 from workbench.core.failures import isolated
-from workbench.core.html_card import card
+from workbench.core.html_card import card, ends_of
+from workbench.core.names import UNTRAINED_RUNS
 from workbench.runs.errors import RunError
 from workbench.runs.referenced import how_to_relink, verify_folder, verify_names
 from workbench.storage.bounded import is_folder, sha256_of_file
@@ -172,7 +173,7 @@ class Run:
             ("task", self.config["task"]["name"]),
             ("model", _model_name(self.config["model"])),
             ("trained on lengths up to", self.trained_length),
-            ("checkpoints", f"{len(self.steps)}: {_few(self.steps)}"),
+            ("checkpoints", f"{len(self.steps)}: {ends_of(self.steps)}"),
             ("verdict", verdict),
             ("next", further),
         ]
@@ -242,7 +243,7 @@ class Run:
     def _checkpoints(self) -> str:
         """The number of its checkpoints, and some of their steps."""
         steps = self.steps
-        return f"{len(steps)}: {_few(steps)}" if steps else "none yet"
+        return f"{len(steps)}: {ends_of(steps)}" if steps else "none yet"
 
     def verify(self, step: int) -> str:
         """Check the weights of a checkpoint against their stored SHA-256 hash, and return the hash.
@@ -266,6 +267,11 @@ class Run:
         if current != meta["sha256"]:
             raise RunError(f"checkpoint {file} is damaged: its sha256 differs from meta.json")
         return str(meta["sha256"])
+
+    @property
+    def trained_here(self) -> bool:
+        """Whether `lengthlens train` or Python code with a training configuration trained the run."""
+        return not any(key in self.config["training"] for key in UNTRAINED_RUNS)
 
     @property
     def referenced(self) -> bool:
@@ -500,6 +506,3 @@ def _model_name(model: Mapping[str, Any]) -> str:
     return f"{kind}, " + (f"{model.get('gates')} gates" if kind == "ssm" else f"positions {read}")
 
 
-def _few(steps: list[int]) -> str:
-    text = [str(s) for s in steps]
-    return ", ".join(text if len(text) <= 8 else [*text[:4], "...", *text[-3:]])

@@ -35,12 +35,10 @@ def settings_problems(run: Run) -> list[str]:
     The task is not checked, because its code may be the user's. The training of weights from elsewhere is not checked
     either.
     """
-    training = run.config["training"]
-    elsewhere = any(key in training for key in ("adopted", "compiled", "pretrained"))
     problems: list[str] = []
     if run.answered:
         return problems
-    for part in ("model",) if elsewhere else PARTS:
+    for part in PARTS if run.trained_here else ("model",):
         place = f"{run.path / 'run.json'}: {part}"
 
         def report(reason: str, place: str = place) -> None:

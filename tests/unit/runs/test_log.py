@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.support.table.making import CONFIG
-from workbench.runs import run as run_module
+from workbench.core.html_card import ends_of
 from workbench.runs.log import COLUMNS, log_state, read_log
 from workbench.runs.run import sha256_of
 from workbench.storage.seal import sealed_json
@@ -82,4 +82,4 @@ def test_the_state_changes_as_the_tail_grows(tmp_path: Path) -> None:
     [([1], "1"), (range(8), "0, 1, 2, 3, 4, 5, 6, 7"), (range(9), "0, 1, 2, 3, ..., 6, 7, 8"), ([], "")],
 )
 def test_few_of_many_steps(steps: Any, text: str) -> None:
-    assert run_module._few(list(steps)) == text
+    assert ends_of(list(steps)) == text

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from workbench.theory.training_dynamics import horizon_of_gap, loss_slope
+from workbench.theory.training_dynamics.gated_counter import ERROR
 
 Array = NDArray[np.float64]
 FIRST_GATE = 0.5
@@ -113,7 +114,7 @@ def gaps_with_adam(
     return [gaps[step] for step in checkpoints]
 
 
-def measured_horizon(gap: float, error: float) -> float:
+def measured_horizon(gap: float, error: float = ERROR) -> float:
     """Return the length at which the exact relative squared error reaches ``error``, interpolated."""
     longest = int(2 * horizon_of_gap(gap, error)) + 4
     errors = np.cumsum((1 - (1 - gap) ** np.arange(longest)) ** 2) / np.arange(1, longest + 1)

@@ -22,8 +22,6 @@ KAPPAS = (1.0, 2.0, 4.0)
 LENGTHS = (1, 2, 4, 8, 16, 32)
 BY_FLOW = "coupling, by the flow"
 ON_DRAWS = "coupling, trained on draws"
-EPS = 0.01
-"""Relative squared error at a horizon."""
 SHARED_GAIN = "reader f(z, n) = (w + kappa <p_n, q>) z for target z, trained from 0"
 COUNTER = "counter h_t = a h_(t-1) + x_t for target sum x, a = sigmoid(theta), theta = 0 at first, lengths 1..N"
 
@@ -293,7 +291,7 @@ def gaps_with_decay() -> list[Row]:
             gap, later = gaps_by_flow(n, (20 / decay, 80 / decay), "sigmoid", decay)
             name = "gap over its formula, decay 0.01" if decay > 1e-3 else "gap over its formula, by the flow"
             rows.append(Row(name, item, later / decayed_gate_gap(n, decay), expected=1.0))
-            ratio = measured_horizon(later, EPS) / measured_horizon(gap, EPS)
+            ratio = measured_horizon(later) / measured_horizon(gap)
             rows.append(Row("horizon at 4T over that at T", item, ratio, expected=1.0))
     for decay, first in ((1e-3, 5000), (1e-4, 15_000)):
         steps = range(first, first + 1001, 100)
@@ -389,7 +387,7 @@ def _gaps_and_horizons(n: int, times: Sequence[float], gaps: Sequence[float], ho
     for time, gap in zip(times, gaps, strict=True):
         item = f"N {n}, t {time:,.0f}"
         rows.append(Row(f"gap over its formula, {how}", item, gap / gate_gap(n, time), expected=1.0))
-        horizon = measured_horizon(gap, EPS) / horizon_of_gated_counter(n, time, error=EPS)
+        horizon = measured_horizon(gap) / horizon_of_gated_counter(n, time)
         rows.append(Row(f"horizon over its formula, {how}", item, horizon, expected=1.0))
     return rows
 

@@ -70,13 +70,11 @@ def measured_rows(run: Run, requested: list[int] | None) -> list[dict[str, Any]]
     Returns:
         no rows if one of the lengths is not measured.
     """
-    from workbench.cli.run_tables import behaviour_measurement, length_rows
-    from workbench.table import Table
+    from workbench.cli.run_tables import behaviour_rows, length_rows
 
     if not run.steps:
         return []
-    rows = Table.load(run.path).frame(measurement=behaviour_measurement(run), mode=["teacher_forced", ""])
-    found = length_rows(run, rows, run.steps[-1])
+    found = length_rows(run, behaviour_rows(run), run.steps[-1])
     if requested is None:
         return found
     measured = {int(row["length"]) for row in found}

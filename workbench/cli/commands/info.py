@@ -69,9 +69,9 @@ def chosen_step(run: Run, rows: Any, step: int | None) -> int | None:
 
 def tables_of(run: Run, folder: Path, table: Table, step: int | None) -> list[OutputTable]:
     """The tables of one run."""
-    from workbench.cli.run_tables import behaviour_measurement, length_rows, run_row, step_rows
+    from workbench.cli.run_tables import behaviour_rows, length_rows, run_row, step_rows
 
-    rows = table.frame(measurement=behaviour_measurement(run), mode=["teacher_forced", ""])
+    rows = behaviour_rows(run, table)
     chosen = chosen_step(run, rows, step)
     return [
         OutputTable(RUN, [run_row(run, folder, rows, table.frame(measurement="diagnosis"), chosen)]),
@@ -84,7 +84,7 @@ def print_run(opened: Run, folder: Path, table: Table, step: int | None) -> None
     """Print one run as text."""
     from rich.console import Console
 
-    from workbench.cli.run_tables import behaviour_measurement, is_prompted
+    from workbench.cli.run_tables import behaviour_rows, is_prompted
     from workbench.cli.show_in_context import in_context_curve, in_context_verdict
     from workbench.cli.show_run import behaviour, beside, head, steps, verdict, why
     from workbench.core.failures import isolated
@@ -94,7 +94,7 @@ def print_run(opened: Run, folder: Path, table: Table, step: int | None) -> None
     head(console, opened)
     for problem in table.problems:
         on_one_line(console, f"problem: {problem}", "red")
-    rows = table.frame(measurement=behaviour_measurement(opened), mode=["teacher_forced", ""])
+    rows = behaviour_rows(opened, table)
     chosen = chosen_step(opened, rows, step)
     if chosen is None:
         on_one_line(console, f"Not measured yet: lengthlens measure {folder}")

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from workbench.runs.run import Run
 
 IN_TRAINING, STOPPED, FINISHED, NOT_TRAINED = "training", "stopped", "finished", "not trained here"
-UNPLANNED = ("adopted", "compiled", "pretrained", "answers")
-"""Keys of the training of a run that `lengthlens train` did not train."""
 
 
 def status(
@@ -56,7 +54,7 @@ def state_row(run: Run, folder: Path) -> dict[str, Any]:
 
     training, steps = run.config["training"], run.steps
     step, left = steps[-1] if steps else None, None
-    if any(key in training for key in UNPLANNED):
+    if not run.trained_here:
         state, planned = NOT_TRAINED, None
     else:
         planned = int(training["steps"])

@@ -49,10 +49,9 @@ def checkpoint_rows(run: Run, folder: Path) -> tuple[list[dict[str, Any]], int |
         run: the run.
         folder: its folder as the user typed it.
     """
-    from workbench.cli.run_tables import behaviour_measurement, step_rows
-    from workbench.table import Table
+    from workbench.cli.run_tables import behaviour_rows, step_rows
 
-    rows = Table.load(run.path).frame(measurement=behaviour_measurement(run), mode=["teacher_forced", ""])
+    rows = behaviour_rows(run)
     found = []
     for row in step_rows(run, rows):
         weights = run.step_path(row["step"]) / "model.safetensors"
