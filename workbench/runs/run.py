@@ -504,5 +504,3 @@ def _model_name(model: Mapping[str, Any]) -> str:
     read = positions.get("name") if isinstance(positions, Mapping) else positions
     kind = model.get("architecture", "transformer")
     return f"{kind}, " + (f"{model.get('gates')} gates" if kind == "ssm" else f"positions {read}")
-
-
