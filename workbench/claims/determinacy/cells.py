@@ -1,0 +1,124 @@
+"""The cells of the determinacy study: configurations whose runs are forked at fixed steps.
+
+All settings were written down before the first run of the study. They were chosen by the share of runs that solve the
+trained lengths at the first fork step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from workbench.core.seeds import seed_of
+
+if TYPE_CHECKING:
+    from workbench.tasks.base import Task
+    from workbench.training.config import RunConfig
+
+STEPS = 500
+FORK_STEPS = (150, 200, 300, 400)
+"""Where runs are forked. The median run solves its trained lengths at step 100 to 150."""
+CHILDREN = 3
+PARENTS = 24
+TRAINED_PARENTS = 64
+"""Runs that are trained. The first :data:`PARENTS` that solve the trained lengths at the first fork step are used."""
+WARMUP = 10
+"""Steps of linear warm-up. With 50 steps, 2 of 8 runs of the first cell solve the trained lengths at step 150; with 10
+steps, 5 of 12 do.
+"""
+LONGEST = 16
+"""N, the longest trained length."""
+TRAINED_MULTIPLES = (0.25, 0.5, 1.0)
+"""Multiples of N at which a parent must solve the task at the first fork step."""
+SOLVED = 0.95
+"""Skill from which a run counts as solving a trained length."""
+SCHEDULES = ("cosine", "constant")
+LARGEST_SEED = 1 << 31
+
+
+@dataclass(frozen=True)
+class StudyCell:
+    """One configuration of the study.
+
+    Attributes:
+        name: its short name.
+        task: name of the task.
+        positions: name of the position encoding.
+        parameters: parameters of the task.
+        schedule: the learning-rate schedule.
+        parents: how many parents it has.
+    """
+
+    name: str
+    task: str
+    positions: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    schedule: str = "cosine"
+    parents: int = PARENTS
+
+    def make_task(self) -> Task:
+        """Return the task."""
+        from workbench.tasks import make_task
+
+        return make_task(self.task, **self.parameters)
+
+    def config(self, seed: int, fork: tuple[int, int] | None = None) -> RunConfig:
+        """Return the config of a run.
+
+        Args:
+            seed: seed of the initial weights and of the data.
+            fork: (step, number) of a fork of this run, which has a data seed of its own from that step on.
+        """
+        from workbench.models.transformer.config import ModelConfig
+        from workbench.training.config import RunConfig, Seeds, TrainingConfig
+        from workbench.training.curriculum import Uniform
+
+        task = self.make_task()
+        pairs = () if fork is None else ((fork[0], self.fork_seed(seed, *fork)),)
+        return RunConfig(
+            task=task,
+            model=ModelConfig(
+                d_vocab=task.d_vocab,
+                d_vocab_out=task.d_vocab_out,
+                n_layers=2,
+                d_model=32,
+                n_heads=2,
+                n_ctx=160,
+                positions=self.positions,  # type: ignore[arg-type]
+            ),
+            training=TrainingConfig(
+                steps=STEPS,
+                batch_size=32,
+                learning_rate=3e-3,
+                rate_law=self.schedule,
+                warmup=WARMUP,
+                curriculum=Uniform(low=1, high=LONGEST),
+            ),
+            seeds=Seeds(init=seed, data=seed, data_from=pairs),
+        )
+
+    def fork_seed(self, seed: int, step: int, child: int) -> int:
+        """Return the data seed of a fork, from its step on."""
+        return seed_of("determinacy", self.name, self.schedule, seed, step, child) % LARGEST_SEED
+
+    def with_schedule(self, schedule: str) -> StudyCell:
+        """Return the same cell with another learning-rate schedule."""
+        return replace(self, schedule=schedule)
+
+
+HEADLINE = (
+    StudyCell("bounded_dyck_2-none", "bounded_dyck", "none", {"n": 2, "ask": "next"}),
+    StudyCell("abd_bc-rotary", "abd_bc", "rotary"),
+)
+"""The two cells whose difference is the headline of the study."""
+CELLS = (
+    *HEADLINE,
+    StudyCell("flip_flop-rotary", "flip_flop", "rotary"),
+    StudyCell("abd_bc-none", "abd_bc", "none"),
+    StudyCell("even_pairs-none", "even_pairs", "none"),
+    StudyCell("bounded_dyck_2-learned", "bounded_dyck", "learned", {"n": 2, "ask": "next"}),
+    StudyCell("bounded_dyck_3-none", "bounded_dyck", "none", {"n": 3, "ask": "next"}),
+    StudyCell("dyck_1-none", "dyck_1", "none", {"ask": "next"}),
+)
+"""The cells, in the order in which they are trained."""

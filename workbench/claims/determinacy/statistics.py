@@ -1,0 +1,108 @@
+"""Determinacy: how alike the runs of one family end, compared with runs of different families."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from workbench.claims.errors import ClaimError
+
+RESAMPLES = 2000
+DECIDED_FROM = 0.5
+"""Determinacy above which a step counts as decided, and below which it counts as open."""
+LEAST_SPREAD = 0.1
+"""Standard deviation of reach over parents below which a correlation says nothing."""
+LEAST_CEILING = 0.9
+"""Correlation of two evaluations of the same models below which reach is measured too coarsely."""
+LEVEL = 0.95
+DECIDED, OPEN, UNDECIDED, TOO_UNIFORM = "decided", "open", "undecided", "too uniform"
+
+
+@dataclass(frozen=True)
+class Determinacy:
+    """How alike the members of a family are.
+
+    Attributes:
+        value: mean Pearson correlation of reach over all pairs of members of one family, across families.
+        low, high: limits of its 95 % interval, by resampling families.
+        p: share of random assignments of children to parents with at least this correlation.
+        families: number of families.
+        spread: standard deviation of reach over parents.
+        ceiling: correlation of two evaluations of the same parents, the largest value that can be expected.
+        label: decided, open, undecided or too uniform.
+    """
+
+    value: float
+    low: float
+    high: float
+    p: float
+    families: int
+    spread: float
+    ceiling: float
+    label: str
+
+
+def determinacy(members: ArrayLike, parent_again: ArrayLike, seed: int = 0, resamples: int = RESAMPLES) -> Determinacy:
+    """Return the determinacy of a fork step.
+
+    The label is *decided* if the lower limit is above 0.5, *open* if the upper limit is below it, and *undecided*
+    otherwise. If reach hardly differs between parents, or two evaluations of the same models disagree, a correlation
+    says nothing and the label is *too uniform*.
+
+    Args:
+        members: reach ``[family, member]``; the first member is the parent.
+        parent_again: reach of the parents on other test sequences ``[family]``.
+        seed: of the resamples.
+        resamples: draws of families for the interval, and assignments of children for the p value.
+
+    Raises:
+        ClaimError: for fewer than three families, or families without a child.
+    """
+    reach = np.asarray(members, dtype=np.float64)
+    again = np.asarray(parent_again, dtype=np.float64)
+    if reach.ndim != 2 or len(reach) < 3 or reach.shape[1] < 2:
+        raise ClaimError(
+            f"determinacy takes the reach of at least 3 families with a parent and a child each, not an array of shape "
+            f"{reach.shape}"
+        )
+    rng = np.random.default_rng(seed)
+    value = mean_correlation(reach)
+    drawn = rng.integers(len(reach), size=(resamples, len(reach)))
+    resampled = np.array([mean_correlation(reach[rows]) for rows in drawn])
+    low, high = np.nanquantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    shuffled = [mean_correlation(_shuffled(reach, rng)) for _ in range(resamples)]
+    p = (1 + sum(each >= value for each in shuffled)) / (1 + resamples)
+    spread = float(reach[:, 0].std(ddof=1))
+    ceiling = mean_correlation(np.stack([reach[:, 0], again], axis=1))
+    return Determinacy(
+        value, float(low), float(high), p, len(reach), spread, ceiling, _label(low, high, spread, ceiling)
+    )
+
+
+def mean_correlation(reach: NDArray[np.float64]) -> float:
+    """Return the mean Pearson correlation over all pairs of columns of ``[family, member]``; NaN if a column is
+    constant.
+    """
+    centred = reach - reach.mean(0)
+    norms = np.sqrt((centred**2).sum(0))
+    if not norms.all():
+        return float("nan")
+    correlations = (centred.T @ centred) / np.outer(norms, norms)
+    return float(np.mean([correlations[pair] for pair in combinations(range(reach.shape[1]), 2)]))
+
+
+def _shuffled(reach: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """The same values with the children of each column given to random parents."""
+    children = [rng.permutation(column) for column in reach[:, 1:].T]
+    return np.stack([reach[:, 0], *children], axis=1)
+
+
+def _label(low: float, high: float, spread: float, ceiling: float) -> str:
+    if not (spread >= LEAST_SPREAD and ceiling >= LEAST_CEILING):
+        return TOO_UNIFORM
+    if low > DECIDED_FROM:
+        return DECIDED
+    return OPEN if high < DECIDED_FROM else UNDECIDED
