@@ -84,6 +84,11 @@ def head(console: Console, run: Run) -> None:
     law = run.config.get("facts", {}).get("lengths", "")
     not_uniform = (training.get("curriculum") or {}).get("law") != "uniform"
     notes = [law] if law and not_uniform and not {"pretrained", "compiled"} & set(training) else []
+    if fork := training.get("fork"):
+        notes.append(
+            f"fork: the first {fork['step']:,} steps are those of run {fork['run']}; from there on the training "
+            "data are its own"
+        )
     notes += [compiled_limit(training["compiled"])] if "compiled" in training else []
     notes += [run.weightless] if run.rows_only else []
     with isolated(notes.append, "why training ended cannot be read"):

@@ -40,6 +40,8 @@ def test_forks_are_trained_once_and_found_again(parent: Run, tmp_path: Path) -> 
     runs = [Run.open(tmp_path / f"majority-fork{step}-{child}") for child in (1, 2)]
     assert all(run.finished and run.config["training"]["fork"]["run"] == parent.id for run in runs)
     assert hashes(runs[0])[12] != hashes(runs[1])[12]
+    shown = " ".join(CliRunner().invoke(app, ["info", str(runs[0].path)]).output.split())
+    assert f"fork: the first {step} steps are those of run {parent.id}" in shown
     again = forked(parent, *options, "--dry-run")
     assert "2 forks of majority, 0 to be trained; nothing was done." in again.output
 
