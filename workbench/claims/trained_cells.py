@@ -78,6 +78,8 @@ BINS = Request("bins")
 CHALLENGE = Request("bins", {"law": "challenge"})
 VERDICT = Request("behaviour", {"lengths": [2, 4, 8], "sequences": 256, "only": ["verdict", "failure_length", "skill"]})
 """The verdict to 8N, on 6 lengths with 256 strings each."""
+REACH = Request("lengths", {"factors": [1.5, 2, 3, 4, 8]})
+"""Skill at the lengths that :func:`workbench.claims.trained.reach_contrasts.reach` averages."""
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,11 @@ from workbench.claims.suites.own_training_dynamics_bridge import (
     WEAK_CODE,
     bridge_cell,
 )  # fmt: skip
-from workbench.claims.trained.reach_contrasts import FACTORS, REACH, reach, reach_contrasts
+from workbench.claims.trained.reach_contrasts import FACTORS, reach, reach_contrasts
 from workbench.claims.trained.reductions import runs_of
 from workbench.claims.trained.run_rows import RunRow, RunTable
 from workbench.claims.trained.run_statistics import version_of
-from workbench.claims.trained_cells import FIT, TrainedCell
+from workbench.claims.trained_cells import FIT, REACH, TrainedCell
 from workbench.claims.verdict_rule import judge
 from workbench.training.compare_configs import config_differences
 
@@ -72,7 +72,7 @@ def test_reach_is_the_mean_of_clipped_skill() -> None:
 
 
 def test_the_request_of_a_cell_gives_the_skills_that_reach_reads() -> None:
-    assert REACH.settings["factors"] == list(FACTORS)
+    assert FACTORS == (1.5, 2, 3, 4, 8)
     assert all(REACH in cell.requests and FIT in cell.requests for claim in SUITE.claims for cell in claim.cells)
 
 

@@ -17,8 +17,7 @@ from typing import Any
 from workbench.claims.claim import Claim, Condition, Suite
 from workbench.claims.claim_on_cells import above, claim_on
 from workbench.claims.papers import own_question
-from workbench.claims.trained.reach_contrasts import REACH
-from workbench.claims.trained_cells import FIT, SIX_SEEDS, TrainedCell, cell, encoding
+from workbench.claims.trained_cells import FIT, REACH, SIX_SEEDS, TrainedCell, cell, encoding
 
 QUESTION = own_question("Do the settings that decide in exactly solved models also decide in trained models?")
 STEPS, RATE, N = 200, 5e-3, 16

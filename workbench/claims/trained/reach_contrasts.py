@@ -22,13 +22,11 @@ from workbench.claims.trained.reductions import (
     undefined,
 )
 from workbench.claims.trained.run_rows import RunTable
-from workbench.claims.trained_cells import Request
+from workbench.claims.trained_cells import REACH
 from workbench.claims.typical_run import BY_SIGNS, FEWEST, typical_run
 
-FACTORS = (1.5, 2.0, 3.0, 4.0, 8.0)
+FACTORS: tuple[float, ...] = tuple(REACH.settings["factors"])
 """Lengths at which reach averages skill, in multiples of N."""
-REACH = Request("lengths", {"factors": [1.5, 2, 3, 4, 8]})
-"""The statistic of a run that :func:`reach` reads."""
 
 
 def reach(run: OneRun) -> float:
