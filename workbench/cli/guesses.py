@@ -16,6 +16,11 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "evaluate": ("eval",),
     "test": ("eval",),
     "probe": ("measure", "--only", "probes."),
+    "patching": ("patch",),
+    "remove": ("rm",),
+    "delete": ("rm",),
+    "mv": ("rename",),
+    "move": ("rename",),
 }
 """Another name of a command -> the words that it stands for."""
 
@@ -24,7 +29,7 @@ _COMMAND_MEANINGS: Mapping[str, str] = {
     "sweep": "grid grid-search hyperparameters study experiment",
     "fork": "branch split children clone",
     "measure": "analyze analyse analysis accuracy benchmark metric score",
-    "measure --only circuits.": "patch circuits heads",
+    "measure --only circuits.": "circuits heads",
     "ablate": "ablation ablations knockout knock-out lesion",
     "attention": "attn pattern patterns attention-pattern attend",
     "measure --only probes.": "probes",
@@ -64,14 +69,6 @@ COMMAND_MEANINGS: Mapping[str, str] = {
 }
 
 COMMAND_NOTES: Mapping[str, str] = {
-    **dict.fromkeys(
-        ("rm", "remove", "delete", "del"),
-        "a run is a folder with its checkpoints and results, so rm -r RUN deletes all of it",
-    ),
-    **dict.fromkeys(
-        ("rename", "mv", "move"),
-        "the name of a run is that of its folder, so mv RUN NEW_NAME renames it with its checkpoints and results",
-    ),
     "cp": "a run is a folder, so cp -r RUN NEW_NAME copies it with its checkpoints and results",
     "copy": "a run is a folder, so cp -r RUN NEW_NAME copies it with its checkpoints and results",
 }
@@ -117,7 +114,6 @@ OPTION_NOTES: Mapping[str, str] = {
     "--continue": "run the same command again to resume",
     "--overwrite": "existing results are kept; name another folder",
     "--force": "existing results are kept; name another folder",
-    "--no-browser": "no browser is opened; the command prints the address",
     "--open": "no browser is opened; the command prints the address",
     "--verbose": "--debug shows the traceback of an error",
 }

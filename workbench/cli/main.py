@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, str] = {
     "compare": "workbench.cli.commands.compare:compare",
     "plot": "workbench.cli.commands.plot:plot",
     "ablate": "workbench.cli.commands.ablate:ablate",
+    "patch": "workbench.cli.commands.patch:patch",
     "attention": "workbench.cli.commands.attention:attention",
     "diagnose": "workbench.cli.commands.diagnose:diagnose",
     "prescribe": "workbench.cli.commands.prescribe:prescribe",
@@ -53,6 +54,8 @@ COMMANDS: Mapping[str, str] = {
     "publish": "workbench.cli.commands.sharing.publish:publish",
     "export": "workbench.cli.commands.sharing.export:export",
     "fetch": "workbench.cli.commands.fetch:fetch",
+    "rename": "workbench.cli.commands.rename:rename",
+    "rm": "workbench.cli.commands.rm:remove_runs",
     "check": "workbench.cli.commands.check:check",
     "demo": "workbench.cli.commands.demo:demo",
 }

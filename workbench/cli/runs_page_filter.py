@@ -8,6 +8,7 @@ from workbench.cli.errors import UsageError
 from workbench.core.errors import shown
 from workbench.core.suggest import nearest
 from workbench.core.verdicts import WORDS
+from workbench.tasks.known_tasks import TASKS
 
 FIELDS = {"task": "task", "verdict": "verdict", "positions": "positions", "tag": "tag", "name": "text"}
 """Key of ``--filter`` -> field of :class:`~workbench.dashboard.state.filters.Filters`."""
@@ -16,13 +17,15 @@ FIELDS = {"task": "task", "verdict": "verdict", "positions": "positions", "tag":
 def runs_page_filter(texts: Sequence[str]) -> str:
     """Path and query of the Runs page under filters ``KEY=VALUE``; ``/`` without any.
 
+    The key of a value alone is ``task`` or ``verdict`` if it is one, else ``name``.
+
     Example:
 
         >>> runs_page_filter(["task=parity", "verdict=length-coupled"])
         '/?verdict=length-coupled&task=parity'
 
     Raises:
-        UsageError: for a filter without ``=``, an unknown key, a key that is given twice, or an unknown verdict.
+        UsageError: for a filter without a value, an unknown key, a key that is given twice, or an unknown verdict.
     """
     if not texts:
         return "/"
@@ -31,7 +34,9 @@ def runs_page_filter(texts: Sequence[str]) -> str:
     filters: dict[str, str] = {}
     for text in texts:
         key, equals, value = text.partition("=")
-        if not equals or not value:
+        if not equals and key:
+            key, value = _key_of(text), text
+        if not value:
             raise UsageError(f"--filter takes KEY=VALUE, e.g. task=parity, not {shown(text)}")
         if key not in FIELDS:
             raise UsageError(f"--filter has no key {shown(key)}; {nearest(key, FIELDS)}")
@@ -41,3 +46,8 @@ def runs_page_filter(texts: Sequence[str]) -> str:
             raise UsageError(f"--filter verdict={shown(value)}: there is no such verdict; {nearest(value, WORDS)}")
         filters[FIELDS[key]] = value
     return write_filters(Filters(**filters))  # type: ignore[arg-type]  # the fields are those of FIELDS, all texts
+
+
+def _key_of(value: str) -> str:
+    """The key that a value without one most likely belongs to."""
+    return "task" if value in TASKS else "verdict" if value in WORDS else "name"

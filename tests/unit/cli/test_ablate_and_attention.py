@@ -11,6 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from circuits import ablate
+from circuits.interventions.ablate_components import answers
+from circuits.interventions.patch_activations import patch
 from circuits.one_sequence import look
 from tests.support.places import GALLERY
 from workbench.cli.main import app
@@ -117,3 +119,18 @@ def test_what_attention_cannot_show_is_refused(words: list[str], answer: str) ->
     result = done("attention", RUN, *words)
     assert result.exit_code != 0
     assert answer in str(result.exception)
+
+
+def test_patched_answers_are_those_of_the_function() -> None:
+    """After the last block, the last position is all that the output depends on: the answer is the donor's."""
+    found = rows("patch", RUN, "--lengths", "32", "--sequences", "64", "--seed", "2")
+    run = Run.open(RUN)
+    batch, donor = (run.task.batch(64, 32, seed=2 + other) for other in (0, 1))
+    differ = (batch.targets != donor.targets)[:, -1].numpy()
+    for row in found:
+        outputs = patch(run.load(), batch, donor, row["hook"], into=-1)
+        own, other = (answers(run.task, outputs, one).right[differ] > 0.5 for one in (batch, donor))
+        assert (row["own"], row["donor"], row["n"]) == (own.mean(), other.mean(), differ.sum())
+        assert row["low"] <= row["donor"] <= row["high"]
+    last = next(row for row in found if row["hook"] == "blocks.1.hook_resid_post")
+    assert (last["own"], last["donor"]) == (last["donor_before"], last["own_before"]) == (0.0, 1.0)

@@ -21,6 +21,7 @@ from workbench.cli.runs_page_filter import runs_page_filter
 from workbench.dashboard.state.filters import read_filters
 from workbench.runs import Run
 from workbench.runs.live_log import Live
+from workbench.runs.lock import writer_lock
 from workbench.table import Table
 from workbench.training.compare_configs import config_differences
 
@@ -101,6 +102,9 @@ def test_a_filter_is_the_address_that_the_runs_page_reads(monkeypatch: pytest.Mo
     filters, notices = read_filters(page.removeprefix("/"))
     assert (filters.task, filters.verdict, filters.text, notices) == ("parity", "length-coupled", "s0 & s1", [])
     assert runs_page_filter([]) == "/"
+    assert runs_page_filter(["parity", "length-coupled", "s0"]) == runs_page_filter(
+        ["task=parity", "verdict=length-coupled", "name=s0"]
+    )
     calls: list[dict[str, Any]] = []
     monkeypatch.setattr("workbench.dashboard.app.serve", lambda *_, **options: calls.append(options))
     output("app", GALLERY, "--filter", "task=parity")
@@ -112,7 +116,7 @@ def test_a_filter_is_the_address_that_the_runs_page_reads(monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("parity", "KEY=VALUE"),
+        ("task=", "KEY=VALUE"),
         ("tsk=parity", "did you mean task"),
         ("verdict=coupled", "did you mean length-coupled"),
     ],
@@ -121,11 +125,15 @@ def test_a_filter_that_the_page_lacks_is_refused(text: str, named: str) -> None:
     assert named in refusal("app", GALLERY, "--filter", text)
 
 
-def test_open_names_the_command_that_opens_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert f"lengthlens app {RUN} opens it" in refusal("open", RUN)
+def test_open_starts_the_dashboard_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[Any] = []
+    monkeypatch.setattr("workbench.dashboard.app.serve", lambda folders, **options: calls.append((folders, options)))
+    output("open", RUN)
     monkeypatch.chdir(tmp_path)
     shutil.copytree(GALLERY / "parity_nope", tmp_path / "checkpoints" / "study" / "mine")
-    assert "lengthlens app checkpoints/study/mine opens it" in refusal("open", "mine")
+    output("open", "mine")
+    assert [folders for folders, _ in calls] == [[Path(RUN)], [Path("checkpoints/study/mine")]]
+    assert all(options["open_browser"] for _, options in calls)
     assert "no such folder" not in str(invoked("open", "nowhere").exception)
     assert "config.json" in str(invoked("open", "nowhere").exception)
 
@@ -160,16 +168,42 @@ def test_prescribe_runs_the_command_that_it_prints(tmp_path: Path, monkeypatch: 
     assert child.config["seeds"] == config["seeds"]
 
 
-def test_a_renamed_run_has_the_name_of_its_folder(tmp_path: Path) -> None:
-    """What the answers to `rm` and `rename` state."""
+def test_a_renamed_run_keeps_its_id_and_its_results(tmp_path: Path) -> None:
     shutil.copytree(GALLERY / "parity_nope", tmp_path / "parity_nope")
     verdict = Run.open(tmp_path / "parity_nope").verdict().label
-    (tmp_path / "parity_nope").rename(tmp_path / "parity_baseline")
+    output("rename", tmp_path / "parity_nope", "parity_baseline")
+    assert not (tmp_path / "parity_nope").exists()
     renamed = Run.open(tmp_path / "parity_baseline")
+    assert renamed.config["id"] == Run.open(GALLERY / "parity_nope").config["id"]
+    assert "exists already" in refusal("rename", tmp_path / "parity_baseline", "parity_baseline")
     assert (renamed.name, renamed.verdict().label) == ("parity_baseline", verdict)
     (row,) = json.loads(output("list", tmp_path, "--json"))["runs"]
     assert (row["run"], row["verdict"]) == ("parity_baseline", verdict)
     assert {*renamed.table().frame()["run"]} == {"parity_baseline"}
+
+
+def test_a_run_is_deleted_only_with_consent_and_while_nobody_writes_it(tmp_path: Path) -> None:
+    shutil.copytree(GALLERY / "parity_nope", tmp_path / "mine")
+    (tmp_path / "other").mkdir()
+    assert f"lengthlens rm {tmp_path / 'mine'} --yes" in refusal("rm", tmp_path / "mine")
+    assert "run.json" in str(invoked("rm", tmp_path / "mine", tmp_path / "other", "--yes").exception)
+    with writer_lock(tmp_path / "mine"):
+        assert "is being written by" in str(invoked("rm", tmp_path / "mine", "--yes").exception)
+    assert Run.open(tmp_path / "mine").steps
+    assert "is deleted (9 checkpoints" in output("rm", tmp_path / "mine", "--yes")
+    assert not (tmp_path / "mine").exists()
+    assert (tmp_path / "other").exists()
+
+
+def test_a_dry_run_prints_the_settings_and_trains_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = output("train", "parity", "--name", "mine", "--steps", "7", "--dry-run")
+    assert yaml.safe_load(text)["training"]["steps"] == 7
+    assert "checkpoints/mine" in text
+    assert "parity-none-s3, checkpoints/parity-none-s4" in output("train", "parity", "--seeds", "3,4", "--dry-run")
+    assert not any(tmp_path.iterdir())
+    assert "leave one out" in refusal("train", "parity", "--name", "mine", "--out", "other")
+    assert "--out takes a path" in refusal("train", "parity", "--name", "a/b")
 
 
 @pytest.mark.parametrize("name", ["parity_nope", "majority_learned", "flip_flop_rotary_s1"])

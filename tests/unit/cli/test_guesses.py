@@ -51,8 +51,8 @@ def test_each_hint_names_an_option_that_some_command_has() -> None:
         ("analyze checkpoints", "lengthlens measure"),
         ("dashboard", "lengthlens app"),
         ("trian parity", "lengthlens train"),
-        ("rm checkpoints/gallery/parity_nope", "rm -r RUN"),
-        ("rename checkpoints/gallery/parity_nope parity_baseline", "mv RUN NEW_NAME"),
+        ("rm checkpoints/gallery/parity_nope", "lengthlens rm checkpoints/gallery/parity_nope --yes"),
+        ("cp checkpoints/gallery/parity_nope other", "cp -r RUN NEW_NAME"),
         ("xyzzy", "lengthlens --help"),
     ],
 )

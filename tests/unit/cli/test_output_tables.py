@@ -35,6 +35,7 @@ WORDS: Mapping[str, list[str]] = {
     "compare": [A, B, str(GALLERY / "majority_nope_s0")],
     "plot": [A, "accuracy"],
     "ablate": [A, "L0H1", "--sequences", "8"],
+    "patch": [A, "--sequences", "8"],
     "attention": [A],
     "diagnose": [A],
     "tasks": [],

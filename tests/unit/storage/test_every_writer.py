@@ -39,6 +39,8 @@ EXEMPT = {
 """Places outside ``workbench/storage`` that may write or remove by themselves, each with the reason."""
 NAMED_BY_THE_USER = {
     "workbench/cli/commands/gallery.py:copied": "--to names the folder",
+    "workbench/cli/commands/rename.py:rename": "the user names both folders",
+    "workbench/cli/commands/rm.py:remove_runs": "the user names the run",
     "workbench/cli/exporting/hub_folder.py:export_to_hub": "--to names the folder",
     "workbench/cli/exporting/wandb_offline.py:export_to_wandb": "--wandb-offline names the folder",
     "workbench/runs/adoption/rows_only.py:write_rows_only": "the caller names the folder",

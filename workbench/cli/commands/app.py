@@ -17,14 +17,17 @@ def serve_app(
     ] = None,
     host: Annotated[str, typer.Option(help="Listen on this address.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="Listen on this port.")] = 8050,
-    browser: Annotated[bool, typer.Option("--open", help="Open the dashboard in a browser.")] = False,
+    browser: Annotated[
+        bool, typer.Option("--open/--no-browser", help="Open the dashboard in a browser, or only print its address.")
+    ] = False,
     filter_: Annotated[
         list[str] | None,
         typer.Option(
             "--filter",
             metavar="KEY=VALUE",
             help="Show only these runs on the Runs page: task=parity, verdict=length-coupled, positions=rotary, "
-            "tag=TAG, or name=TEXT for runs whose name contains a text. Repeatable.",
+            "tag=TAG, or name=TEXT for runs whose name contains a text. A value alone is a task, a verdict or a text. "
+            "Repeatable.",
         ),
     ] = None,
     trust_code: TrustCode = None,

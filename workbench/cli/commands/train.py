@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -32,6 +33,7 @@ from workbench.training.learning_rate_schedules import RATE_SCHEDULES
 if TYPE_CHECKING:
     from workbench.cli.train_request import TrainRequest
     from workbench.tasks.base import Task
+    from workbench.training.config import RunConfig
 
 DEFAULT = {name: str(value) for name, value in DEFAULTS.items()}
 
@@ -48,6 +50,13 @@ def train(
     out: Annotated[
         Path | None, typer.Option(help="Write the run to this folder. Default: checkpoints/TASK-POSITIONS-sSEED.")
     ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Write the run to checkpoints/NAME. Give this or --out."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the settings and the folder of the run, and train nothing.")
+    ] = False,
     architecture: Annotated[
         str | None,
         typer.Option(
@@ -209,7 +218,15 @@ def train(
     """
     options = {name: value for name, value in locals().items() if name in TRAIN_OPTIONS}
     if resume is not None:
-        others = {"out": out, "max_length": max_length, "seeds": seeds, "start": start, "set": set_, "dtype": dtype}
+        others = {
+            "out": out,
+            "name": name,
+            "max_length": max_length,
+            "seeds": seeds,
+            "start": start,
+            "set": set_,
+            "dtype": dtype,
+        }
         typed = {name: value for name, value in {**options, **others}.items() if name != "steps"}
         continue_run(
             resume, task, steps, [f"--{name.replace('_', '-')}" for name, value in typed.items() if value is not None]
@@ -219,6 +236,8 @@ def train(
         raise UsageError(
             "no task is given; name one, e.g. lengthlens train parity, or continue a run with --resume RUN"
         )
+    if name is not None:
+        out = named_folder(name, out)
     if max_length is not None:
         if lengths is not None:
             raise UsageError(
@@ -242,6 +261,9 @@ def train(
         earlier = starting_run(start)
         options["lengths"] = f"{earlier.shortest_trained}-{earlier.trained_length}"
         print(f"Training lengths {options['lengths']}, as in {earlier.name}; --lengths sets others.")
+    if dry_run:
+        print_plan(request, out, numbers)
+        return
     if numbers is None:
         trained = [train_one(request, out, chosen)]
     else:
@@ -256,6 +278,44 @@ def train(
         ]
     folders = " ".join(str(folder) for folder, _ in trained)
     print(f"Next: lengthlens measure {folders}{trusting(trained[0][1])}")
+
+
+def named_folder(name: str, out: Path | None) -> Path:
+    """The folder of a run with a name.
+
+    Raises:
+        UsageError: for a name that is a path, or next to ``--out``.
+    """
+    if out is not None:
+        raise UsageError(f"--name {name} and --out {out} both name the folder of the run; leave one out")
+    if not name or Path(name).name != name:
+        raise UsageError(f"--name takes a name without '/', not {name[:60]!r}; --out takes a path")
+    return Path("checkpoints") / name
+
+
+def print_plan(request: TrainRequest, out: Path | None, seeds: Sequence[int] | None) -> None:
+    """Print the settings of what would be trained as YAML, and the folder of each run."""
+    import yaml
+
+    from workbench.cli.early_refusal import PARTS
+    from workbench.cli.run_config import build
+
+    config = build(request)
+    settings = {part: value for part, value in config.as_json().items() if part in PARTS}
+    print(yaml.safe_dump(settings, sort_keys=False, allow_unicode=True, default_flow_style=None, width=100), end="")
+    if seeds is None:
+        folders = [out or default_folder(request.task, config, config.seeds.init)]
+    else:
+        folders = [
+            Path(f"{out}-s{seed}") if out is not None else default_folder(request.task, config, seed) for seed in seeds
+        ]
+    print(f"\n# Nothing was trained. Without --dry-run, this trains {', '.join(map(str, folders))}.")
+
+
+def default_folder(task: str, config: RunConfig, seed: int) -> Path:
+    """The folder of a run without ``--out``."""
+    name = Path(task.rpartition(":")[2] if ":" in task else task).name
+    return Path("checkpoints") / f"{name}-{config.model.variant}-s{seed}"
 
 
 def continue_run(folder: Path, task: str | None, steps: int | None, given: list[str]) -> None:
@@ -300,8 +360,7 @@ def train_one(request: TrainRequest, out: Path | None, chosen: ComputeDevice) ->
 
     task, options = request.task, request.options
     config = build(request)
-    name = Path(task.rpartition(":")[2] if ":" in task else task).name
-    folder = out or Path("checkpoints") / f"{name}-{config.model.variant}-s{config.seeds.init}"
+    folder = out or default_folder(task, config, config.seeds.init)
     with suppress(RunError):  # what cannot be read, training refuses
         if (folder / "run.json").exists() and gives_way(Run.open(folder), config):
             print(f"{folder} contained a run without checkpoints; it is replaced.")

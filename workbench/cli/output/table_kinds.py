@@ -299,6 +299,23 @@ ABLATED = TableKind(
         *_ESTIMATE,
     ),
 )
+PATCHED = TableKind(
+    "activations",
+    "one patched activation at one prefix length",
+    (
+        _RUN,
+        _PATH,
+        Field("step", "whole", "checkpoint"),
+        Field("length", "whole", "prefix length in tokens"),
+        Field("part", "text", "the patched activation in words"),
+        Field("hook", "text", "its hook name"),
+        Field("own", "number", "share of pairs with the right answer of the own sequence, after patching"),
+        Field("own_before", "number", "the same share without patching"),
+        Field("donor", "number", "share with the right answer of the donor after patching, with `low` and `high`"),
+        Field("donor_before", "number", "the same share without patching"),
+        *_ESTIMATE,
+    ),
+)
 ATTENTION = TableKind(
     "keys",
     "one key of the query",
@@ -390,6 +407,7 @@ TABLES: dict[str, tuple[TableKind, ...]] = {
     "compare": (COMPARED, SETTINGS, DIFFERENCES),
     "plot": (POINTS,),
     "ablate": (ABLATED,),
+    "patch": (PATCHED,),
     "attention": (ATTENTION,),
     "diagnose": (DIAGNOSIS, INTERVENTIONS),
     "tasks": (TASKS,),

@@ -89,6 +89,8 @@ def open_model(
     no code of the folder is executed. Use `lengthlens measure`, `show`, `check` and `app` as for any run.
     A self-test compares the activations at the hooks with what the model computes. It runs on --device in --dtype.
     Neither option is stored.
+
+    If DIR is a run of LengthLens or the name of one, the command opens its dashboard, as `lengthlens app RUN --open`.
     """
     from workbench.models.compute_device import ComputeDevice, computing_on
     from workbench.runs.adoption.open_pretrained import Opened, open_pretrained
@@ -98,8 +100,11 @@ def open_model(
     from workbench.tasks.known_tasks import task_label
     from workbench.tasks.presented.presentation import presentation as presented
 
-    if relink is None:
-        refuse_run(folder)
+    if relink is None and (own := run_meant(folder)) is not None:
+        from workbench.cli.commands.app import serve_app
+
+        serve_app([own], host="127.0.0.1", port=8050, browser=True)
+        return
     chosen = ComputeDevice(device, dtype or "").found()
     folders = found_revisions(folder, revisions)
     if relink is not None:
@@ -128,22 +133,13 @@ def open_model(
     print(f"Next: lengthlens measure {named}")
 
 
-def refuse_run(folder: Path) -> None:
-    """Refuse a run of LengthLens, or the name of one, instead of the folder of a model.
-
-    Raises:
-        UsageError: naming the run and the command that opens it.
-    """
+def run_meant(folder: Path) -> Path | None:
+    """The run of LengthLens that is named instead of the folder of a model, by its folder or its name; else None."""
     from workbench.table.walk import is_run
 
     if (folder / "config.json").exists():
-        return
-    run = folder if is_run(folder) else None if folder.exists() else run_named(str(folder))
-    if run is not None:
-        raise UsageError(
-            f"{folder} is a run of LengthLens, not the folder of a Hugging Face model; lengthlens app {run} opens it "
-            "in the browser"
-        )
+        return None
+    return folder if is_run(folder) else None if folder.exists() else run_named(str(folder))
 
 
 def run_named(name: str) -> Path | None:

@@ -10,6 +10,10 @@ import typer
 
 def export(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Export the run in this folder.")],
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FILE]", help="Write the measured rows to this file, as -o FILE.", show_default=False),
+    ] = None,
     to: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write a new folder that is ready for a model hub.")
     ] = None,
@@ -51,6 +55,9 @@ def export(
     from workbench.cli.exporting.wandb_offline import export_to_wandb
     from workbench.runs.run import Run
 
+    if file is not None and out is not None:
+        raise UsageError(f"{file} and -o {out} both name the file; leave one out")
+    out = out or file
     as_rows = out is not None or format_ is not None
     if to is None and tensorboard is None and wandb_offline is None and not as_rows:
         raise UsageError(
@@ -64,8 +71,8 @@ def export(
     if as_rows:
         from workbench.cli.exporting.rows_file import export_rows, rows_file
 
-        file, kind = rows_file(opened, out, format_)
-        print(f"{file}: {export_rows(opened, file, kind, quantity, problems):,} rows")
+        target, kind = rows_file(opened, out, format_)
+        print(f"{target}: {export_rows(opened, target, kind, quantity, problems):,} rows")
     if to is not None:
         problems += export_to_hub(opened, to)
         print(f"{to}: {len(opened.steps)} checkpoints, README.md, run.json and table.parquet")
