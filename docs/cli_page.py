@@ -46,6 +46,7 @@ EXAMPLES: dict[str, str] = {
     "steps": "lengthlens steps checkpoints/ff",
     "eval": "lengthlens eval checkpoints/ff --lengths 64,128,512",
     "status": "lengthlens status checkpoints",
+    "stop": "lengthlens stop checkpoints/ff",
     "config": "lengthlens config checkpoints/ff",
     "compare": "lengthlens compare checkpoints/ff checkpoints/ff2",
     "plot": "lengthlens plot checkpoints/ff accuracy",

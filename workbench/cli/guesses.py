@@ -17,6 +17,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "test": ("eval",),
     "probe": ("measure", "--only", "probes."),
     "patching": ("patch",),
+    "kill": ("stop",),
     "remove": ("rm",),
     "delete": ("rm",),
     "mv": ("rename",),

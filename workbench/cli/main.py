@@ -30,6 +30,7 @@ COMMANDS: Mapping[str, str] = {
     "compile": "workbench.cli.commands.compile:compile_program",
     "list": "workbench.cli.commands.list:list_runs",
     "status": "workbench.cli.commands.status:status",
+    "stop": "workbench.cli.commands.stop:stop",
     "info": "workbench.cli.commands.info:info",
     "steps": "workbench.cli.commands.steps:list_steps",
     "config": "workbench.cli.commands.config:print_config",

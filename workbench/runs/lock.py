@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from workbench.storage.errors import storing
 from workbench.storage.locks import hold
 
 NAME = "lock"
+_HOLDER = re.compile(r"process (?P<process>\d{1,9}) on (?P<machine>.+)")
 
 
 @contextmanager
@@ -46,6 +48,26 @@ def writer_lock(folder: Path) -> Iterator[None]:
         # While it is still held: whoever has the file open then finds that it is gone, and makes a new one.
         remove_file(folder, NAME)
         os.close(descriptor)
+
+
+def holder_of(folder: Path) -> int | None:
+    """The process on this machine that writes a run; None if there is none.
+
+    The text of a lock file counts only while a process has the kernel's lock.
+    """
+    try:
+        descriptor = os.open(folder / NAME, os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        if hold(descriptor):
+            return None
+        match = _HOLDER.fullmatch(os.read(descriptor, 300).decode(errors="replace").strip())
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    return int(match["process"]) if match and match["machine"] == socket.gethostname() else None
 
 
 def _take(folder: Path) -> int:

@@ -79,7 +79,7 @@ def read_file(path: Path, columns: Sequence[str] | None = None) -> tuple[pa.Tabl
 
 
 class StoredRows:
-    """A file of rows in memory, whose rows are decoded once they are asked for.
+    """A file of rows in memory, whose rows are decoded when :meth:`rows` is called.
 
     Attributes:
         metadata: the metadata of the file.

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -195,6 +198,18 @@ def test_a_run_is_deleted_only_with_consent_and_while_nobody_writes_it(tmp_path:
     assert (tmp_path / "other").exists()
 
 
+def test_stop_ends_the_process_that_writes_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(GALLERY / "parity_nope", tmp_path / "mine")
+    signals: list[tuple[int, int]] = []
+    monkeypatch.setattr("os.kill", lambda *sent: signals.append(sent))
+    assert "lengthlens status" in refusal("stop", tmp_path / "mine")
+    (tmp_path / "mine" / "lock").write_text(f"process 1 on {socket.gethostname()}\n")  # left by a killed process
+    assert "lengthlens status" in refusal("stop", tmp_path / "mine")
+    with writer_lock(tmp_path / "mine"):
+        assert f"--resume {tmp_path / 'mine'}" in output("stop", tmp_path / "mine")
+    assert signals == [(os.getpid(), signal.SIGTERM)]
+
+
 def test_a_dry_run_prints_the_settings_and_trains_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     text = output("train", "parity", "--name", "mine", "--steps", "7", "--dry-run")
@@ -337,6 +352,9 @@ def test_export_names_formats_and_quantities(tmp_path: Path, monkeypatch: pytest
     run = GALLERY / "parity_nope"
     assert "parity_nope.csv" in output("export", run, "--format", "csv", "--quantity", "verdict")
     assert len(pd.read_csv("parity_nope.csv")) == len(Run.open(run).steps)
+    assert "rows.csv" in output("export", run, "rows.csv", "--quantity", "verdict")
+    assert Path("rows.csv").read_text() == Path("parity_nope.csv").read_text()
+    assert "leave one out" in refusal("export", run, "rows.csv", "-o", "other.csv")
     assert "csv, parquet, json" in refusal("export", run, "--format", "xlsx")
     assert "did you mean accuracy" in refusal("export", run, "-o", "a.csv", "--quantity", "acuracy")
     assert "-o FILE.csv" in refusal("export", run)

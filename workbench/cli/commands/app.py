@@ -26,8 +26,8 @@ def serve_app(
             "--filter",
             metavar="KEY=VALUE",
             help="Show only these runs on the Runs page: task=parity, verdict=length-coupled, positions=rotary, "
-            "tag=TAG, or name=TEXT for runs whose name contains a text. A value alone is a task, a verdict or a text. "
-            "Repeatable.",
+            "tag=TAG, or name=TEXT for runs whose name contains a text. Without a key, the value is a task, a "
+            "verdict or a text. Repeatable.",
         ),
     ] = None,
     trust_code: TrustCode = None,

@@ -19,7 +19,7 @@ def remove_runs(
 ) -> None:
     """Delete runs with their checkpoints and results. This cannot be undone.
 
-    The command asks before it deletes. A run that is being trained or measured is not deleted.
+    The command waits for your confirmation. A run that is being trained is not deleted.
     """
     from workbench.runs.run import Run
     from workbench.storage.below import remove_folder

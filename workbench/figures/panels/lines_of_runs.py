@@ -292,9 +292,9 @@ def _drawn(
     return LinesOfRuns(figure, rows.assign(series=series, run=series), over, about)
 
 
-def near(values: Sequence[int], wanted: int) -> int:
-    """The value nearest to the wanted one, or the wanted one if there is none."""
-    return min(values, key=lambda value: abs(value - wanted), default=wanted)
+def near(values: Sequence[int], target: int) -> int:
+    """The value nearest to the target, or the target if there is none."""
+    return min(values, key=lambda value: abs(value - target), default=target)
 
 
 def chosen(given: int | None, known: Sequence[int], usual: int, option: str, run: str) -> int:
