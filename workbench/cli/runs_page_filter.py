@@ -17,7 +17,7 @@ FIELDS = {"task": "task", "verdict": "verdict", "positions": "positions", "tag":
 def runs_page_filter(texts: Sequence[str]) -> str:
     """Path and query of the Runs page under filters ``KEY=VALUE``; ``/`` without any.
 
-    The key of a value alone is ``task`` or ``verdict`` if it is one, else ``name``.
+    Without a key, a value is a ``task`` or a ``verdict`` if there is one of that name, else a ``name``.
 
     Example:
 

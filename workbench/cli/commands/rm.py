@@ -61,7 +61,7 @@ def confirmed(question: str, command: str) -> bool:
     """Whether the user agrees.
 
     Raises:
-        UsageError: where nobody can answer, with the command that asks no question.
+        UsageError: where nobody can answer, with the command that needs no answer.
     """
     import sys
 
