@@ -27,9 +27,9 @@ ROOT = Path(__file__).resolve().parent.parent
 HISTORY = ROOT / "benchmarks" / "history.jsonl"
 #: Each module has ``measure() -> list[Line]``; the quick and important ones come first.
 PARTS = (
-    "start", "step", "measurements.attention", "measurements.circuits", "scan", "batches", "store", "listing",
-    "dashboard", "measurements.observing", "measurements.measuring", "measurements.pretrained", "measurements.probes",
-    "crasp", "deciders", "cluster",
+    "start", "step", "stacked", "measurements.attention", "measurements.circuits", "scan", "batches", "store",
+    "listing", "dashboard", "measurements.observing", "measurements.measuring", "measurements.pretrained",
+    "measurements.probes", "crasp", "deciders", "cluster",
 )  # fmt: skip
 BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
 
