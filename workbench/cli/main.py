@@ -5,6 +5,7 @@ Commands import what they need when called, so that --help is instant.
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Iterator, Mapping
 from importlib import import_module
@@ -88,6 +89,12 @@ def refuse_unknown_option(command: Any, name: str, words: list[str]) -> None:
         raise UsageError(unknown_option(unknown, name, named) if name else option_before_command(unknown))
 
 
+def function_of(name: str) -> Any:
+    """The function of a command."""
+    module, _, function = COMMANDS[name].partition(":")
+    return getattr(import_module(module), function)
+
+
 class BuiltCommands(Mapping[str, Any]):
     """The commands as typer builds them from their functions, each when it is first looked up."""
 
@@ -96,9 +103,8 @@ class BuiltCommands(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._built:
-            module, _, function = COMMANDS[name].partition(":")
             single = typer.Typer(add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False)
-            single.command(name, cls=GuessingCommand)(getattr(import_module(module), function))
+            single.command(name, cls=GuessingCommand)(function_of(name))
             self._built[name] = typer.main.get_command(single)
         return self._built[name]
 
@@ -114,6 +120,20 @@ class CommandGroup(TyperGroup):
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**{**attributes, "commands": BuiltCommands()})
+        self._listing = False
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        self._listing = True
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self._listing = False
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of a name. A list of commands needs no options, which take most of the time to build."""
+        if self._listing and cmd_name in COMMANDS:
+            return TyperCommand(cmd_name, help=inspect.getdoc(function_of(cmd_name)))
+        return super().get_command(ctx, cmd_name)
 
     def list_commands(self, ctx: Any) -> list[str]:
         return [*COMMANDS]
