@@ -86,3 +86,13 @@ def test_only_a_model_of_tokens_generates() -> None:
     with pytest.raises(LensUseError, match="argmax"):
         model.generate([1, 2, 1], 2)
     assert majority().cfg.d_vocab_out != majority().cfg.d_vocab
+
+
+@pytest.mark.parametrize("name", ["flip_flop_rotary_s0", "majority_learned"])
+def test_a_model_shows_where_it_is_from_and_its_sizes(name: str) -> None:
+    run = Run.open(GALLERY / name)
+    model = run.load()
+    page = model._repr_html_()
+    parameters = sum(values.numel() for values in model.parameters())
+    for fact in (name, f"{run.steps[-1]:,}", f"{parameters:,}", "run_with_cache"):
+        assert fact in page

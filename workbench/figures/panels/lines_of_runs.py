@@ -172,6 +172,7 @@ def lines_of_runs(
         NotDrawable: for a step or length that is not measured, if no run has a value there, or for more than
             :data:`MOST_LINES` lines.
     """
+    lengths = sorted({run.trained for run in runs})
     axis: Axis = over or ("length" if any(len(run.rows.distinct("length")) for run in runs) else "step")
     lines, shown = [], set()
     for run in runs:
@@ -189,10 +190,10 @@ def lines_of_runs(
     if len(runs) <= MOST_LINES:
         # The name of the run tells its line apart; all else is the same for all lines.
         frame = Frame.concat([rows.with_columns(run=root, target=run.name) for run, rows in lines])
-        return _drawn(frame, [run.name for run, _ in lines], shown, quantity, axis, runs[0].trained, root, look)
+        return _drawn(frame, [run.name for run, _ in lines], shown, quantity, axis, lengths, root, look)
     frame = medians_by_task(root, lines, axis)
     tasks = [str(name) for name in unique(frame["target"])]
-    drawn = _drawn(frame, tasks, shown, quantity, axis, runs[0].trained, root, look)
+    drawn = _drawn(frame, tasks, shown, quantity, axis, lengths, root, look)
     some = f"median of {len(lines):,} runs" if len(tasks) == 1 else f"medians of {len(lines):,} runs by task"
     band = " · band: lowest to highest run" if len(tasks) <= MOST_BANDS else ""
     drawn.figure.layout.meta = {
@@ -267,7 +268,7 @@ def _drawn(
     shown: Set[int],
     quantity: str,
     over: Axis,
-    trained: int,
+    trained: Sequence[int],
     root: str,
     look: dict[str, Any] | None,
 ) -> LinesOfRuns:
@@ -276,10 +277,11 @@ def _drawn(
     name = "step" if over == "length" else "length"
     frame = frame.with_columns(**{name: [place] * len(frame)})
     draw = quantity_over_length if over == "length" else quantity_over_training
-    arguments: dict[str, Any] = {"measurement": measurement, "quantity": quantity, "trained": trained, name: place}
+    arguments: dict[str, Any] = {"measurement": measurement, "quantity": quantity, "trained": trained[0], name: place}
     figure = draw(frame, **arguments, **with_look(look or {}))
     where = f"at {name} {place:,}" if len(shown) == 1 else EACH[over]
-    figure.layout.meta = {**figure.layout.meta, "slice": where}
+    several = f" · trained lengths up to {trained[0]:,} to {trained[-1]:,}" if len(trained) > 1 else ""
+    figure.layout.meta = {**figure.layout.meta, "slice": f"{where}{several}"}
     if isinstance(figure, TitledFigure):
         figure._place = root
     rows = draw.data(frame, **arguments).to_pandas()

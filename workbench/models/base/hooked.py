@@ -46,6 +46,26 @@ class Hooked(WithLogits, HookedRootModule):  # type: ignore[misc]  # the base sh
     blocks: nn.ModuleList
     unembed: Unembed | TiedUnembed
 
+    def _repr_html_(self) -> str:
+        """Where the model is from, its sizes and how to go on, as notebooks show them."""
+        from workbench.core.html_card import card
+
+        cfg, origin = self.cfg, self.loaded_from
+        facts = [
+            ("run", "" if origin is None else origin.run),
+            ("step", "" if origin is None else f"{origin.step:,}"),
+            ("blocks", cfg.n_layers),
+            ("heads per block", getattr(cfg, "n_heads", 0) or ""),
+            ("d_model", cfg.d_model),
+            ("parameters", f"{sum(parameter.numel() for parameter in self.parameters()):,}"),
+            ("hooks", len(self.hook_dict)),
+            (
+                "next",
+                "model(tokens), .run_with_cache(tokens), .generate(tokens, n); list(model.hook_dict) names the hooks",
+            ),
+        ]
+        return card(type(self).__name__, facts)
+
     def checked_ids(self, tokens: Tensor, position_ids: Tensor | None) -> Real[Tensor, "#batch pos"]:
         """The given position ids, or 0, 1, 2, ...
 
