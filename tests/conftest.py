@@ -75,8 +75,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    gc.collect()
-    gc.freeze()
+    gc.freeze()  # the little garbage that is there stays too: a search for it takes a second in each worker
     gc.set_threshold(20_000, 20, 20)
     gc.enable()
 
