@@ -14,6 +14,7 @@ from workbench import __version__
 from workbench.cli.output.table_kinds import RUNS
 from workbench.cli.user_folders import cache_folder
 from workbench.core.failures import isolated
+from workbench.core.reach import NO_REACH
 from workbench.core.verdicts import NOT_MEASURED
 from workbench.runs.errors import RunError
 from workbench.runs.run import Run
@@ -22,9 +23,9 @@ from workbench.storage.errors import StorageError
 from workbench.table.errors import TableError
 from workbench.table.folder_state import run_state
 from workbench.table.layout import run_folders
-from workbench.table.run_verdicts import last_verdict_of
+from workbench.table.run_verdicts import last_results_of
 
-FORMAT = 1
+FORMAT = 2
 """Raised whenever an entry of the cache has other keys."""
 READERS = 2
 """Threads that read runs, because half of the time of reading rows is in Arrow, which releases the interpreter."""
@@ -96,7 +97,8 @@ def contains_runs(folder: Path) -> bool:
 
 
 def _without_verdict() -> dict[str, Any]:
-    return {"verdict": NOT_MEASURED, "reason": "", "verdict_step": None, "tested_to": None, "note": ""}
+    nothing = {"verdict": NOT_MEASURED, "reason": "", "verdict_step": None, "tested_to": None, "note": ""}
+    return nothing | NO_REACH.estimate
 
 
 def _read_row(path: Path) -> tuple[dict[str, Any], str, int]:
@@ -111,7 +113,7 @@ def _read_row(path: Path) -> tuple[dict[str, Any], str, int]:
         "last_step": steps[-1] if steps else None,
         **_without_verdict(),
     }
-    last = last_verdict_of(path)
+    last, reach = last_results_of(path)
     if last is None:
         return row, "", 0
     row |= {
@@ -120,6 +122,7 @@ def _read_row(path: Path) -> tuple[dict[str, Any], str, int]:
         "verdict_step": last.step,
         "tested_to": last.length,
         "note": last.note,
+        **(reach or NO_REACH).estimate,
     }
     return row, last.measurement, last.version
 

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.core.names import CHALLENGE, IN_CONTEXT, MATCHED
+from workbench.core.names import BEHAVIOUR, CHALLENGE, IN_CONTEXT, MATCHED
+from workbench.core.reach import NO_REACH, Reach
 from workbench.core.verdicts import NOT_MEASURED
 from workbench.figures.rows.baselines import baseline_rows
 from workbench.figures.rows.frame import Frame
 from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
 from workbench.runs.run import Run
 from workbench.table import Table
+from workbench.table.stored_reach import QUANTITIES, VALUES, reach_by_step
 
 ACCURACY = {False: "accuracy", True: "answer_accuracy"}
 VERDICT = {False: "verdict", True: "in_context_verdict"}
@@ -65,7 +67,20 @@ def run_row(run: Run, folder: Path, rows: Any, diagnosis: Any, step: int | None)
         "last_step": steps[-1] if steps else None,
         **verdict_fields(run, rows, step),
         "diagnosis": sentence,
+        **reach_fields(run, rows, step),
     }
+
+
+def reach_fields(run: Run, rows: Any, step: int | None) -> dict[str, float | None]:
+    """Reach at a step as columns of a row."""
+    return reach_of_frame(rows[rows["step"] == (-1 if step is None else step)], run.trained_length).estimate
+
+
+def reach_of_frame(rows: Any, trained: int) -> Reach:
+    """Reach from rows of behaviour at one step, as a DataFrame."""
+    where = (rows["measurement"] == BEHAVIOUR) & (rows["law"] == MATCHED) & (rows["mode"] == "teacher_forced")
+    records = rows.loc[where & rows["quantity"].isin(QUANTITIES), list(VALUES)].to_dict("records")
+    return next(iter(reach_by_step(records, trained).values()), NO_REACH)
 
 
 def verdict_fields(run: Run, rows: Any, step: int | None) -> dict[str, Any]:

@@ -11,13 +11,15 @@ from rich.markup import escape
 from rich.table import Table as Grid
 
 from workbench.cli.run_list import COLOURS
+from workbench.cli.run_tables import reach_of_frame
 from workbench.cli.table_text import count_of
 from workbench.core.failures import isolated
 from workbench.core.names import CHALLENGE
+from workbench.core.reach import Reach
 from workbench.core.shortcut_names import BIGRAM
 from workbench.core.thresholds import LEVEL_TEXT, UNTRAINED
 from workbench.core.verdicts import LENGTH_COUPLED, NOT_FITTED, NOT_MEASURED, since
-from workbench.figures.labels import all_counted, band_of, compiled_limit, span_of_lengths
+from workbench.figures.labels import all_counted, band_of, compiled_limit, estimate, span_of_lengths
 from workbench.figures.rows.baselines import baseline_rows, first_judged, judged, predictor_rows
 from workbench.figures.rows.frame import Frame
 from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
@@ -135,8 +137,8 @@ def _evaluated(rows: Any, fewest: int) -> str:
     return "all sequences of each length that the verdict rests on"
 
 
-def verdict(console: Console, rows: Any, step: int, trained: int) -> None:
-    """The verdict sentence of the Run page, how far lengths were tested, and where each test set fails."""
+def verdict(console: Console, rows: Any, step: int, trained: int, folder: Path | None) -> None:
+    """The verdict sentence of the Run page, how far lengths were tested, where each test set fails, and reach."""
     found = rows[rows["quantity"] == "verdict"].iloc[0]
     word, *rest = verdict_sentence(rows, step=step, trained=trained)
     colour = COLOURS.get(found["label"], "default")
@@ -145,14 +147,37 @@ def verdict(console: Console, rows: Any, step: int, trained: int) -> None:
         reason = f"; reason: {found['reason']}" if found["reason"] else ""
         tested = f"tested up to length {int(found['length']):,}, {_evaluated(rows, int(found['n']))}{reason}"
         console.print(f"  {tested}", highlight=False, markup=False)
-    if found["label"] == NOT_FITTED:
-        return  # a length at which untrained skill is lost means nothing
+    if found["label"] != NOT_FITTED:  # else a length at which untrained skill is lost means nothing
+        _failing_lengths(console, rows, step, trained)
+    console.print(f"  {reach_text(reach_of_frame(rows, trained), folder)}", highlight=False, markup=False)
+
+
+def _failing_lengths(console: Console, rows: Any, step: int, trained: int) -> None:
     ends = rows[(rows["quantity"] == "failure_length") & (rows["status"] != "undefined")]
     for row in ends.itertuples():
         start = first_judged(Frame.of(rows), CHALLENGE, trained, step) if row.law == CHALLENGE else None
         since_when = "" if start is None else f"; tested from length {int(start):,}"
         first = f"first failing length, {row.law} test set: {failure(row)}{since_when}"
         console.print(f"  {first}", highlight=False, markup=False)
+
+
+def reach_text(reach: Reach, folder: Path | None) -> str:
+    """Return a line with reach and its interval, or why it has no value and the command that may give it one.
+
+    Args:
+        reach: of one checkpoint.
+        folder: the run as the user typed it; None if its weights are not here.
+    """
+    if reach.value is None:
+        command = f"lengthlens measure {folder} --only behaviour"
+        measure = "" if folder is None else f"; {command} measures it if the model can read that length"
+        return f"reach: no value, because {reach.reason}{measure}"
+    lengths = ", ".join(f"{n:,}" for n in reach.lengths[:-1]) + f" and {reach.lengths[-1]:,}"
+    many = "all sequences counted"
+    if reach.n is not None:
+        many = "n = " + " to ".join(f"{n:,}" for n in dict.fromkeys(reach.n)) + " each"
+    value = estimate(reach.value, reach.low, reach.high)
+    return f"reach: {value} (mean skill at lengths {lengths}, each clipped to 0..1, matched test set, {many})"
 
 
 def failure(row: Any) -> str:

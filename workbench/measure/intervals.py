@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc, betaincinv, ndtri, stdtrit
+from scipy.special import betainc, ndtri, stdtrit
 
+from workbench.core.exact_limits import check_counts
+from workbench.core.exact_limits import lower_limit as lower_limit
+from workbench.core.exact_limits import upper_limit as upper_limit
 from workbench.core.thresholds import LEVEL as LEVEL
 
 HALVINGS = 60
@@ -42,7 +44,7 @@ def wilson(k: int, n: int, level: float = LEVEL) -> tuple[float, float]:
     Raises:
         ValueError: unless 0 <= k <= n and n >= 1.
     """
-    _check_counts(k, n)
+    check_counts(k, n)
     z = float(ndtri(0.5 + level / 2))
     share, z2 = k / n, z * z
     centre = (share + z2 / (2 * n)) / (1 + z2 / n)
@@ -59,30 +61,6 @@ def clopper_pearson(k: int, n: int, level: float = LEVEL) -> tuple[float, float]
     """
     tail = (1 - level) / 2
     return lower_limit(k, n, tail), upper_limit(k, n, tail)
-
-
-@lru_cache(1 << 16)
-def lower_limit(k: int, n: int, error: float) -> float:
-    """Return the exact one-sided lower limit of a share, which exceeds the true share with probability at most
-    ``error``.
-
-    Raises:
-        ValueError: unless 0 <= k <= n and n >= 1.
-    """
-    _check_counts(k, n)
-    return 0.0 if k == 0 else float(betaincinv(k, n - k + 1, error))
-
-
-@lru_cache(1 << 16)
-def upper_limit(k: int, n: int, error: float) -> float:
-    """Return the exact one-sided upper limit of a share, which is below the true share with probability at most
-    ``error``.
-
-    Raises:
-        ValueError: unless 0 <= k <= n and n >= 1.
-    """
-    _check_counts(k, n)
-    return 1.0 if k == n else float(betaincinv(k + 1, n - k, 1 - error))
 
 
 def at_least(k: int, n: int, share: float) -> float:
@@ -270,8 +248,3 @@ def _boundary(beyond: Callable[[float], bool], low: float, high: float) -> float
         middle = (low + high) / 2
         low, high = (low, middle) if beyond(middle) else (middle, high)
     return (low + high) / 2
-
-
-def _check_counts(k: int, n: int) -> None:
-    if n < 1 or not 0 <= k <= n:
-        raise ValueError(f"a share needs 0 <= k <= n and n >= 1; got k = {k}, n = {n}")

@@ -21,7 +21,7 @@ from workbench.storage.bounded import is_folder, sha256_of_file
 from workbench.storage.seal import SealError
 from workbench.table.errors import TableError
 from workbench.table.layout import checkpoint_steps, read_config, read_meta, run_folders
-from workbench.table.run_verdicts import last_verdict_of, verdicts_of
+from workbench.table.run_verdicts import last_results_of, last_verdict_of, reach_at, verdicts_of
 from workbench.table.stored_json import FORMAT as FORMAT
 from workbench.table.stored_json import StoredError
 from workbench.table.walk import is_run, meant, walk
@@ -132,7 +132,7 @@ class Run:
         return rows
 
     def verdict(self, step: int | Literal["last"] = "last") -> RunVerdict:
-        """Return the verdict at the last measured checkpoint; the label is ``not measured`` if there is none.
+        """Return the verdict and reach at the last measured checkpoint; the label is ``not measured`` if there is none.
 
         Args:
             step: training step of the checkpoint, or an index from the end; ``last`` is the last measured one.
@@ -143,10 +143,11 @@ class Run:
         from workbench.runs.run_verdict import RunVerdict
 
         if step == "last":
-            verdict = last_verdict_of(self.path)
+            verdict, reach = last_results_of(self.path)
         else:
             by_step = verdicts_of(self.path)
             verdict = by_step.get(self._checked_step(step, by_step))
+            reach = None if verdict is None else reach_at(self.path, verdict)
         if verdict is None:
             return RunVerdict(self.name, next_step=f"lengthlens measure {self.path}")
         return RunVerdict(
@@ -157,6 +158,7 @@ class Run:
             verdict.reason,
             verdict.note,
             next_step=f"lengthlens info {self.path}",
+            **({} if reach is None else reach.estimate),
         )
 
     def __repr__(self) -> str:

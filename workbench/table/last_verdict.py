@@ -1,4 +1,5 @@
-"""The last verdict of a run. Compaction notes it in the table's metadata, so that a list of runs reads no rows.
+"""The last verdict of a run, and its reach. Compaction notes both in the table's metadata, so that a list of runs reads
+no rows.
 
 The note has a hash of its own, because reading it must not require hashing the whole file. It also states the folder's
 state, so that a note older than the folder's content is not used.
@@ -13,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from workbench.core.reach import Reach, checked_reach
 from workbench.storage import bounded
 from workbench.storage.bounded import open_regular
 from workbench.table.folder_state import copied_state, folder_state
@@ -100,12 +102,13 @@ def last_verdict(rows: pa.Table, specs: Mapping[str, tuple[str, str]]) -> Stored
     return verdicts[max(verdicts)] if verdicts else None
 
 
-def note_of(run_path: Path, verdict: StoredVerdict | None, state: str) -> dict[str, str]:
+def note_of(run_path: Path, verdict: StoredVerdict | None, reach: Reach | None, state: str) -> dict[str, str]:
     """The note as metadata of a compacted table; empty if the folder cannot be read.
 
     Args:
         run_path: the run.
         verdict: its last verdict.
+        reach: reach at the step of this verdict; None without accuracies.
         state: :func:`~workbench.table.folder_state.folder_state` before the rows were read.
     """
     try:
@@ -113,24 +116,53 @@ def note_of(run_path: Path, verdict: StoredVerdict | None, state: str) -> dict[s
     except OSError:
         return {}
     content = {"state": state, "copied_state": copied, "verdict": None if verdict is None else verdict._asdict()}
+    content["reach"] = None if reach is None else reach._asdict()
     text = json.dumps(content)
     return {NOTE: f"last verdict {hashlib.sha256(text.encode()).hexdigest()} {len(text)} {text}"}
 
 
 def read_note(run_path: Path) -> tuple[StoredVerdict | None] | None:
     """The noted verdict of a run in a tuple; None if there is no intact note on the present state of the folder."""
+    note = read_whole_note(run_path)
+    return None if note is None else (note.verdict,)
+
+
+class Note(NamedTuple):
+    """What compaction noted about a run.
+
+    Attributes:
+        verdict: its last verdict; None without one.
+        reach: in a tuple, reach at the step of this verdict; None if an older version, which knew no reach, wrote the
+            note.
+    """
+
+    verdict: StoredVerdict | None
+    reach: tuple[Reach | None] | None
+
+
+def read_whole_note(run_path: Path) -> Note | None:
+    """The note on a run; None if there is no intact note on the present state of the folder."""
     try:
         content = _content(_footer(table_path(run_path)))
         if content is None:
             return None
         if content["state"] != folder_state(run_path) and content["copied_state"] != copied_state(run_path):
             return None
-        if content["verdict"] is None:
-            return (None,)
-        verdict = StoredVerdict(**content["verdict"])
-        return (verdict,) if _is_plain(verdict) else None
+        verdict = None if content["verdict"] is None else StoredVerdict(**content["verdict"])
+        if verdict is not None and not _is_plain(verdict):
+            return None
+        return Note(verdict, _noted_reach(content))
     except (OSError, ValueError, KeyError, TypeError):
         return None  # what is wrong with it, reading the table says
+
+
+def _noted_reach(content: Mapping[str, Any]) -> tuple[Reach | None] | None:
+    """Reach in a note; raises TypeError or ValueError for values that no reach has."""
+    if "reach" not in content:
+        return None
+    if content["reach"] is None:
+        return (None,)
+    return (checked_reach(content["reach"]),)
 
 
 def _is_plain(verdict: StoredVerdict) -> bool:

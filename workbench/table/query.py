@@ -189,6 +189,24 @@ class Table:
             frame.attrs["trained"] = int(trained[run])
         return frame
 
+    def reach(self) -> pd.DataFrame:
+        """Return reach (:mod:`workbench.core.reach`) of each run at each step with accuracies, computed from the rows.
+
+        The columns are those of :meth:`frame`, and the quantity is ``reach``. A step without a value has the status
+        ``undefined``, and its note gives the reason.
+
+        Example:
+
+            >>> reach = Table.load("checkpoints/gallery/majority_nope_s0").reach()
+            >>> round(reach["value"].iloc[-1], 2)
+            np.float64(1.0)
+        """
+        from workbench.table.stored_reach import QUANTITIES, WHERE, reach_table
+
+        rows = self.frame(**WHERE, quantity=list(QUANTITIES))
+        trained = dict(zip(self._runs["run"].to_pylist(), self._runs["high"].to_pylist(), strict=True))
+        return reach_table({str(run): part.to_dict("records") for run, part in rows.groupby("run")}, trained)
+
     def to_pandas(self) -> pd.DataFrame:
         """All rows as a DataFrame, another name of :meth:`frame` without conditions."""
         return self.frame()

@@ -17,14 +17,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import TypeAdapter
 
+from workbench.core.reach import Reach
 from workbench.table.assembly import Assembly, TablePart, assemble, version_of
 from workbench.table.errors import TableError
 from workbench.table.folder_state import folder_state
-from workbench.table.last_verdict import last_verdict, note_of
+from workbench.table.last_verdict import StoredVerdict, last_verdict, note_of
 from workbench.table.layout import read_config, table_path
 from workbench.table.other_strings import OWN_STRINGS, OtherStrings, other_strings
 from workbench.table.parquet import ENCODED, StoredRows
 from workbench.table.stored_json import check_spec_text
+from workbench.table.stored_reach import COLUMNS, reach_by_step, reach_rows
 
 STATE, NEWEST, OTHERS = "state", "newest", "other_strings"
 """Metadata of a compacted table: the folder's state, and the newest spec of each measurement with its age. Also the
@@ -111,7 +113,23 @@ def verdict_note(run_path: Path, assembly: Assembly, state: str) -> dict[str, st
     if assembly.problems:
         return {}
     own = [part for part in assembly.chosen if not part.strings]
-    return note_of(run_path, last_verdict(_rows_of(own), newest(own)), state)
+    rows = _rows_of(own)
+    verdict = last_verdict(rows, newest(own))
+    return note_of(run_path, verdict, _reach_at(run_path, rows, verdict), state)
+
+
+def _reach_at(run_path: Path, rows: pa.Table, verdict: StoredVerdict | None) -> Reach | None:
+    """Reach at the step of a verdict; None without accuracies."""
+    try:
+        trained = int(read_config(run_path)["training"]["trained_length"])
+    except (TableError, KeyError):
+        return None
+    return None if verdict is None else reach_by_step(reach_rows(rows), trained).get(verdict.step)
+
+
+def last_reach(run_path: Path, verdict: StoredVerdict) -> Reach | None:
+    """Reach of a run at the step of a verdict, from its rows; None without accuracies."""
+    return _reach_at(run_path, read_run(run_path, COLUMNS).rows, verdict)
 
 
 def newest(parts: Iterable[TablePart]) -> dict[str, tuple[str, str]]:

@@ -1,10 +1,11 @@
-"""The verdicts of a run: the last one, from its note if there is one, or those of all steps, from the rows."""
+"""The verdicts and reach of a run: the last ones, from its note if there is one, or those of a step, from the rows."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from workbench.table.last_verdict import COLUMNS, StoredVerdict, read_note, verdicts_by_step
+from workbench.core.reach import Reach
+from workbench.table.last_verdict import COLUMNS, StoredVerdict, read_note, read_whole_note, verdicts_by_step
 
 
 def last_verdict_of(run_path: Path) -> StoredVerdict | None:
@@ -17,6 +18,22 @@ def last_verdict_of(run_path: Path) -> StoredVerdict | None:
         return noted[0]
     verdicts = verdicts_of(run_path)
     return verdicts[max(verdicts)] if verdicts else None
+
+
+def last_results_of(run_path: Path) -> tuple[StoredVerdict | None, Reach | None]:
+    """The last verdict of a run, and reach at its step, from the note of its compaction or from its rows."""
+    note = read_whole_note(run_path)
+    verdict = last_verdict_of(run_path) if note is None else note.verdict
+    if note is not None and note.reach is not None:
+        return verdict, note.reach[0]
+    return verdict, None if verdict is None else reach_at(run_path, verdict)
+
+
+def reach_at(run_path: Path, verdict: StoredVerdict) -> Reach | None:
+    """Reach of a run at the step of a verdict, from its rows; None without accuracies."""
+    from workbench.table.reading import last_reach  # needs Arrow, which a noted reach does not
+
+    return last_reach(run_path, verdict)
 
 
 def verdicts_of(run_path: Path) -> dict[int, StoredVerdict]:

@@ -107,7 +107,7 @@ def print_run(opened: Run, folder: Path, table: Table, step: int | None) -> None
             in_context_verdict(console, at_step, None if opened.weightless else opened.path)
             console.print(in_context_curve(at_step))
             return
-        verdict(console, at_step, chosen, opened.trained_length)
+        verdict(console, at_step, chosen, opened.trained_length, None if opened.weightless else folder)
         beside(console, rows, chosen)
         why(console, table.frame(measurement="diagnosis"), chosen, opened.trained_length)
         console.print(behaviour(at_step, opened.trained_length))

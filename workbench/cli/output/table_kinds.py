@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from workbench.core.reach import MULTIPLES_TEXT
 from workbench.core.thresholds import LEVEL_TEXT
 
 Type = Literal["text", "whole", "number"]
@@ -88,6 +89,11 @@ _VERDICT = (
     Field("tested_to", "whole", "longest prefix length that the verdict was tested at"),
     Field("note", "text", "evidence for the verdict"),
 )
+_REACH = (
+    Field("reach", "number", f"mean skill at {MULTIPLES_TEXT}, each clipped to 0..1; null without a value"),
+    Field("reach_low", "number", f"lower end of the {LEVEL_TEXT} interval of `reach`"),
+    Field("reach_high", "number", f"upper end of the {LEVEL_TEXT} interval of `reach`"),
+)
 _MEASUREMENT = Field("measurement", "text", "name of the measurement")
 _QUANTITY = Field("quantity", "text", "name of the quantity")
 _ESTIMATE = (
@@ -99,7 +105,15 @@ _ESTIMATE = (
 RUNS = TableKind(
     "runs",
     "one run of a folder",
-    (_RUN, _PATH, _TASK, _TRAINED, Field("last_step", "whole", "last checkpoint, in training steps"), *_VERDICT),
+    (
+        _RUN,
+        _PATH,
+        _TASK,
+        _TRAINED,
+        Field("last_step", "whole", "last checkpoint, in training steps"),
+        *_VERDICT,
+        *_REACH,
+    ),
 )
 STATES = TableKind(
     "runs",
@@ -130,6 +144,7 @@ RUN = TableKind(
         Field("last_step", "whole", "last checkpoint, in training steps"),
         *_VERDICT,
         Field("diagnosis", "text", "why the run fails at longer lengths, or empty without a diagnosis"),
+        *_REACH,
     ),
     single=True,
 )

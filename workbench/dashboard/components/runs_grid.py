@@ -8,6 +8,7 @@ from typing import Any
 import dash_ag_grid as dag
 from dash import html
 
+from workbench.core.reach import MULTIPLES_TEXT
 from workbench.core.thresholds import LEVEL_TEXT, ROBUST
 
 MOST_DRAWN = 60
@@ -65,6 +66,15 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
             f"significantly below {ROBUST:g} of its trained value on either test set. The cell names the "
             "challenge test set if only that one fails there. The next tested length confirms it, or a second batch at "
             "the last one",
+        },
+        {
+            "field": "reach",
+            "headerName": "Reach",
+            "cellRenderer": "Reach",
+            "width": 94,
+            "type": "rightAligned",
+            "headerTooltip": f"Mean skill at {MULTIPLES_TEXT} (matched test set), each clipped to 0..1, {LEVEL_TEXT} "
+            "interval. 1 is perfect at all five lengths, and 0 is no better than a guess",
         },
         {
             "field": "summary",

@@ -23,7 +23,7 @@ from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import query
 from workbench.dashboard.state.request_values import Name, declare
 from workbench.dashboard.state.run_brief import SERIES
-from workbench.dashboard.state.series_rows import Reading
+from workbench.dashboard.state.series_rows import REACH_SERIES, Reading
 from workbench.dashboard.state.store import Store
 from workbench.dashboard.state.sweep_query import (
     MOST_VALUES,
@@ -112,6 +112,9 @@ class PhasePanel:
         low, high = _range(context.store, sweep.series)
         root = context.store.roots[0].as_posix()
         where = "".join(f", {name}={value!r}" for name, value in zip(SERIES, sweep.series, strict=True))
+        rows = f'Table.load({root!r}).frame(control=""{where})'
+        if sweep.series == REACH_SERIES:
+            rows = f"Table.load({root!r}).reach()"
         given = {**_arguments(choices, sweep), "low": low, "high": high}
         del given["chances"], given["lasts"]
         arguments = "".join(f", {name}={value!r}" for name, value in given.items())
@@ -120,7 +123,7 @@ class PhasePanel:
             "from workbench.runs.run import find_runs\n"
             "from workbench.table import Table\n\n"
             f"configs = {{run.name: run.config for run in find_runs({root!r})}}\n"
-            f'frame = Table.load({root!r}).frame(control=""{where})\n'
+            f"frame = {rows}\n"
             f'chance = Table.load({root!r}).frame(measurement="behaviour", quantity="chance")\n'
             'chances = chance.groupby("run")["value"].min().to_dict()\n'
             f'verdict = Table.load({root!r}).frame(measurement="behaviour", quantity="verdict")\n'
@@ -174,6 +177,8 @@ def _compiled(choices: Choices) -> str:
 
 def _range(store: Store, series: Sequence[str]) -> tuple[float | None, float | None]:
     """The colours' range where the quantity has one of its own; accuracies start at chance."""
+    if tuple(series) == REACH_SERIES:
+        return 0.0, 1.0
     known = {q["name"]: q for q in store.specs.get(series[0], {}).get("quantities", ())}
     quantity = known.get(series[1], {})
     low, high = quantity.get("low"), quantity.get("high")

@@ -10,13 +10,15 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from workbench.core.names import BEHAVIOUR
+from workbench.core.reach import Reach
 from workbench.core.verdicts import VERDICTS
 from workbench.figures.panels.decodability import CONCEPTS
 from workbench.figures.rows.frame import Frame, missing
@@ -25,11 +27,12 @@ from workbench.figures.text.strata_clauses import each_stratum, kind_of, note_of
 from workbench.table.last_verdict import verdict_rows
 from workbench.table.reading import TableReading
 from workbench.table.schema import FIELDS, SEPARATING, TEXTS
+from workbench.table.stored_reach import QUANTITIES, VALUES, WHERE, reach_by_step
 from workbench.table.wording import in_current_words
 
 T = TypeVar("T")
 
-UNREAD = ("run", "position", "head", "setting", "n", "distinct", "reason")
+UNREAD = ("run", "position", "head", "setting", "distinct", "reason")
 """Columns that no brief needs."""
 READ = tuple(name for name in FIELDS if name not in UNREAD)
 """Columns that a brief is made of."""
@@ -87,6 +90,7 @@ class Brief:
         tokens: at the last verdict, where an answer is several tokens: length -> share of the tokens that are right.
         failure: at the last verdict: test set, value, low, length (the longest tested one) and status of
             each failure.
+        reach: at the last verdict: the mean of skill beyond training; None without accuracies.
         ties: at the last verdict: ``label`` and ``note`` of what hard strata add to it, and their ``kind``: what the
             task calls them; empty where nothing is known.
         carries: at the last verdict: of ``summary`` and ``position`` value, low, high, layer, length and the highest
@@ -106,6 +110,7 @@ class Brief:
     accuracy: tuple[Mapping[str, Any], ...] = ()
     tokens: Mapping[int, float] = field(default_factory=dict)
     failure: tuple[Mapping[str, Any], ...] = ()
+    reach: Reach | None = None
     ties: Mapping[str, str] = field(default_factory=dict)
     carries: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     specs: Mapping[str, Any] = field(default_factory=dict)
@@ -122,13 +127,14 @@ class Brief:
         return max(self.verdicts, default=None)
 
 
-def make_brief(reading: TableReading, rows: BriefRows, names: BehaviourNames) -> Brief:
+def make_brief(reading: TableReading, rows: BriefRows, names: BehaviourNames, trained: int) -> Brief:
     """The brief of a run's rows.
 
     Args:
         reading: what counts of the run.
         rows: the same rows, as columns.
         names: which of them describe the model's behaviour.
+        trained: N, the longest trained length.
     """
     specs = {measurement: _spec(text) for measurement, (_, text) in sorted(reading.specs.items())}
     problems = tuple(reading.problems)
@@ -139,13 +145,17 @@ def make_brief(reading: TableReading, rows: BriefRows, names: BehaviourNames) ->
     accuracy = rows.where(quantity=names.accuracy) & applies
     last = max(verdicts, default=-1)
     at_last: dict[str, Any] = {"measurement": names.measurement, "step": last}
-    main = rows.where(quantity=names.accuracy, law="matched", mode="teacher_forced", **at_last) & applies
-    tokens = rows.where(quantity="token_accuracy", law="matched", mode="teacher_forced", **at_last) & applies
+    here = rows.where(**at_last) & applies
+    matched = here & rows.where(law="matched", mode="teacher_forced")
+    main = matched & rows.where(quantity=names.accuracy)
+    tokens = matched & rows.where(quantity="token_accuracy")
     chance = rows.table["value"].to_numpy()[rows.where(quantity=names.chance)]
     chance = chance[~np.isnan(chance)]
     accuracies = rows.listed(main, "length", "value", "low", "high", "note")
-    failed = rows.where(quantity=names.failure, **at_last)
-    failure = rows.listed(failed & applies, "law", "value", "low", "length", "status")
+    failed = here & rows.where(quantity=names.failure)
+    failure = rows.listed(failed, "law", "value", "low", "length", "status")
+    own = names.measurement == BEHAVIOUR
+    reach = reach_by_step(rows.listed(matched & rows.reach_quantities, *VALUES), trained) if own else {}
     return Brief(
         rows=rows.table.num_rows,
         quantities=_shared(rows.pairs()),
@@ -157,6 +167,7 @@ def make_brief(reading: TableReading, rows: BriefRows, names: BehaviourNames) ->
         accuracy=tuple(sorted((row for row in accuracies if _is_point(row)), key=lambda row: row["length"])),
         tokens={int(row["length"]): row["value"] for row in rows.listed(tokens, "length", "value") if _is_point(row)},
         failure=tuple(failure),
+        reach=reach.get(last),
         ties=_ties(rows, last),
         carries=_carries(rows, last),
         specs=specs,
@@ -194,14 +205,39 @@ class BriefRows:
             self._codes[column] = chunk.indices.to_numpy(zero_copy_only=False), known
         return self._codes[column]
 
+    @cached_property
+    def reach_quantities(self) -> NDArray[np.bool_]:
+        """A mask of the rows whose quantity enters reach."""
+        codes, known = self.coded("quantity")
+        required = np.zeros(len(known), dtype=bool)
+        required[[known[name] for name in QUANTITIES if name in known]] = True
+        mask: NDArray[np.bool_] = required[codes]
+        return mask
+
+    def reach_rows(self) -> list[dict[str, Any]]:
+        """The rows that reach is computed from, at all steps."""
+        return self.listed(self.where(**WHERE) & self.reach_quantities, *VALUES)
+
     def chosen(self, **equals: str | int) -> pa.Table:
         """The rows of :meth:`where`, with all columns."""
         return self.table.take(np.flatnonzero(self.where(**equals)))
 
     def listed(self, keep: NDArray[np.bool_], *columns: str) -> list[dict[str, Any]]:
         """Some columns of the chosen rows, as plain values."""
-        listed: list[dict[str, Any]] = self.table.select(list(columns)).take(np.flatnonzero(keep)).to_pylist()
-        return listed
+        places = pa.array(np.flatnonzero(keep))
+        if not len(places):
+            return []
+        values = [self._taken(column, places) for column in columns]
+        return [dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)]
+
+    def _taken(self, column: str, places: pa.Array) -> list[Any]:
+        """Some values of a column. Texts are looked up by code, because Arrow would copy all different texts first."""
+        chunk = self.table[column].chunk(0)
+        if column not in TEXTS:
+            values: list[Any] = chunk.take(places).to_pylist()
+            return values
+        texts = list(self.coded(column)[1])
+        return [None if code is None else texts[code] for code in chunk.indices.take(places).to_pylist()]
 
     def distinct(self, column: str, keep: NDArray[np.bool_] | None = None) -> tuple[int, ...]:
         """The values of an integer column, ascending, without null."""
@@ -230,7 +266,7 @@ class BriefRows:
         own = self.table["length"].fill_null(-1).to_numpy()[keep].astype(np.int64)
         lengths = np.array([value - 1 for value in _different(own + 1)], dtype=np.int64)
         indices_by_code: dict[int, list[int]] = {}
-        for pair in _different(mixed * len(lengths) + np.searchsorted(lengths, own)):
+        for pair in _different(mixed * len(lengths) + _places(lengths, own)):
             code, place = divmod(pair, len(lengths))
             indices_by_code.setdefault(code, []).append(int(lengths[place]))
         series_list = []
@@ -241,6 +277,16 @@ class BriefRows:
                 names.append(column_texts[place])
             series_list.append((tuple(reversed(names)), tuple(n for n in indices if n >= 0)))
         return tuple(sorted(series_list))
+
+
+def _places(lengths: NDArray[np.int64], own: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The place of each value among ``lengths``, which contain all of them, ascending, none below -1."""
+    if lengths.max(initial=0) >= SMALL:
+        return np.searchsorted(lengths, own)
+    by_length = np.zeros(int(lengths.max(initial=0)) + 2, dtype=np.int64)
+    by_length[lengths + 1] = np.arange(len(lengths))
+    places: NDArray[np.int64] = by_length[own + 1]
+    return places
 
 
 def _different(values: NDArray[np.int64]) -> list[int]:

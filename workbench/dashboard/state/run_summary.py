@@ -62,7 +62,23 @@ def summarise(run: RunView) -> dict[str, Any]:
             "tiesText": f"{kind} {STRATA[label].word}",
             "tiesNote": brief.ties["note"],
         }
-    return row | _accuracy(run) | run.kind.failure(brief, verdict, run.trained) | _carries(brief)
+    return row | _accuracy(run) | run.kind.failure(brief, verdict, run.trained) | _reach(brief) | _carries(brief)
+
+
+def _reach(brief: Brief) -> dict[str, Any]:
+    """Reach with its interval; in the tooltip the lengths that it is the mean over, or why it has no value."""
+    reach = brief.reach
+    if reach is None:
+        return {}
+    if reach.value is None:
+        return {"reachWhy": f"No value, because {reach.reason}"}
+    lengths = ", ".join(whole(n) for n in reach.lengths[:-1]) + f" and {whole(reach.lengths[-1])}"
+    return {
+        "reach": reach.value,
+        "reachText": proportion(reach.value),
+        "reachInterval": interval(reach.low, reach.high),
+        "reachTitle": f"{estimate(reach.value, reach.low, reach.high)}, the mean skill at lengths {lengths}",
+    }
 
 
 def _accuracy(run: RunView) -> dict[str, Any]:

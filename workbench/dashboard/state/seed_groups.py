@@ -62,6 +62,7 @@ def line(runs: Sequence[RunView], rows: Sequence[dict[str, Any]]) -> dict[str, A
     }
     for name in ("summary", "position"):
         fields[name] = _median(rows, name)
+    fields |= _reach(rows)
     fields["carries"] = "; ".join(
         f"{name} {proportion(fields[name])}, median of the seeds"
         for name in ("summary", "position")
@@ -78,6 +79,21 @@ def shared_name(names: Sequence[str]) -> str:
     """Return the beginning that the names of all seeds share, without a final dash, ``s`` or digits."""
     same = takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
     return "".join(letters[0] for letters in same).rstrip("-_/. s0123456789") or names[0]
+
+
+def _reach(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The median of reach over the seeds that have a value, with the lowest and the highest of them."""
+    values = [float(row["reach"]) for row in rows if row.get("reach") is not None]
+    names = ("reach", "reachText", "reachInterval", "reachTitle", "reachWhy")
+    if not values:
+        return dict.fromkeys(names)
+    middle = float(np.median(values))
+    texts = (
+        proportion(middle),
+        f"{proportion(min(values))} to {proportion(max(values))}",
+        f"{proportion(middle)}, the median of {len(values)} seeds with a value",
+    )
+    return dict(zip(names, (middle, *texts, None), strict=True))
 
 
 def _ties(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

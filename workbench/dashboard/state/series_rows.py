@@ -20,16 +20,23 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.core.failures import isolated
+from workbench.core.reach import REACH
 from workbench.dashboard.state.request_gate import aside
 from workbench.dashboard.state.run_brief import READ, SERIES, BriefRows
 from workbench.figures.rows.frame import Frame
 from workbench.figures.rows.multiples import NEAR_SHARE, nearest_above
 from workbench.figures.rows.select_rows import DRAWN
 from workbench.table.reading import READERS, read_run
+from workbench.table.stored_reach import WHERE, reach_by_step
 
 _FIRST = {"measurement": "behaviour", "quantity": "accuracy", "law": "matched", "mode": "teacher_forced"}
 FIRST = tuple(_FIRST.get(name, "") for name in SERIES)
 """The series that the Sweep page opens with."""
+_REACH = {**WHERE, "quantity": REACH}
+REACH_SERIES = tuple(_REACH.get(name, "") for name in SERIES)
+"""The series of reach, which no row stores. It is computed from the rows of accuracy, skill and chance."""
+SKILL_SERIES = tuple({**WHERE, "quantity": "skill"}.get(name, "") for name in SERIES)
+"""The series that a run with reach has."""
 AT_ONCE = 1.0
 """Seconds to wait for the reading of a series before its progress is reported."""
 MOST_SERIES = 4
@@ -70,6 +77,19 @@ def rows_of(rows: BriefRows, series: Sequence[str]) -> RunRows:
         np.where(np.isnan(lengths.astype(float)), -1, lengths).astype(np.int32),
         values[chosen],
         places[codes[chosen]],
+    )
+
+
+def reach_of_run(rows: BriefRows, trained: int) -> RunRows:
+    """Reach at each step of a run that has a value, as rows without a length."""
+    reach = {step: one.value for step, one in reach_by_step(rows.reach_rows(), trained).items()}
+    values = {step: value for step, value in reach.items() if value is not None}
+    count = len(values)
+    return RunRows(
+        np.array(list(values), dtype=np.int64),
+        np.full(count, -1, dtype=np.int32),
+        np.array(list(values.values()), dtype=np.float64),
+        np.full(count, DRAWN.index("ok"), dtype=np.int8),
     )
 
 
@@ -190,6 +210,9 @@ class SeriesOwner(Protocol):
     @property
     def first(self) -> RunRows | None: ...
 
+    @property
+    def trained(self) -> int: ...
+
 
 class SeriesReader:
     """Series of all runs, each read once for a state of the runs; what has not changed is not read again."""
@@ -256,7 +279,8 @@ class _Gathering:
 
     def _one(self, run: SeriesOwner) -> None:
         with isolated(lambda _: None, run.name):  # whoever reads the folder next says what is wrong with it
-            part = rows_of(BriefRows(read_run(run.path, READ).rows), self.series)
+            rows = BriefRows(read_run(run.path, READ).rows)
+            part = reach_of_run(rows, run.trained) if self.series == REACH_SERIES else rows_of(rows, self.series)
             self.parts[run.name, run.rows_version] = part
 
     def _end(self) -> None:

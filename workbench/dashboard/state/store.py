@@ -24,7 +24,7 @@ from workbench.dashboard.state.run_kinds import kind_of
 from workbench.dashboard.state.run_view import Kept, RunView
 from workbench.dashboard.state.run_view import display_path as display_path
 from workbench.dashboard.state.series_rows import FIRST as FIRST_SERIES
-from workbench.dashboard.state.series_rows import Reading, SeriesReader, SeriesRows, rows_of
+from workbench.dashboard.state.series_rows import REACH_SERIES, SKILL_SERIES, Reading, SeriesReader, SeriesRows, rows_of
 from workbench.figures.rows.frame import Frame
 from workbench.runs.log import log_state
 from workbench.runs.run import Run
@@ -176,7 +176,8 @@ class Store:
             wait: until they are there.
         """
         wanted = tuple(series)
-        runs = [run for run in self.together().values() if any(one == wanted for one, _ in run.brief.series)]
+        source = SKILL_SERIES if wanted == REACH_SERIES else wanted
+        runs = [run for run in self.together().values() if any(one == source for one, _ in run.brief.series)]
         return self._series.rows(runs, wanted, None) if wait else self._series.rows(runs, wanted)
 
     def _look(self) -> None:
@@ -237,7 +238,7 @@ class Store:
             else:
                 with isolated(problems.append, f"{view.path} cannot be shown with other runs"):
                     reading = without_former(read_run(view.path, READ), newest, view.path)
-                    brief = make_brief(reading, BriefRows(reading.rows), view.kind.behaviour)
+                    brief = make_brief(reading, BriefRows(reading.rows), view.kind.behaviour, view.trained)
                     first = None if FIRST_SERIES[0] in former else view.first
                     together[name] = replace(view, brief=brief, former=former, first=first)
         for measurement, version in newest.items():
@@ -272,7 +273,7 @@ class Store:
         run = replace(Run.open(folder), name=name)
         reading = read_run(folder, READ)
         rows = BriefRows(reading.rows)
-        brief = make_brief(reading, rows, kind_of(run.config).behaviour)
+        brief = make_brief(reading, rows, kind_of(run.config).behaviour, run.trained_length)
         first = rows_of(rows, FIRST_SERIES) if brief.rows else None
         return RunView(
             run, root, sign, tuple(run.steps), brief, live, log, self._kept, first=first, notes=read_notes(folder)

@@ -12,7 +12,7 @@ from workbench.dashboard.state.cursor import Notice, integer
 from workbench.dashboard.state.run_brief import SERIES
 from workbench.dashboard.state.run_kinds import of_one_kind
 from workbench.dashboard.state.run_view import Cache, RunView
-from workbench.dashboard.state.series_rows import FIRST, Reading
+from workbench.dashboard.state.series_rows import FIRST, REACH_SERIES, Reading
 from workbench.dashboard.state.store import Store
 from workbench.figures.labels import whole
 from workbench.figures.panels.phase_diagram import REDUCTIONS, axes_of, axis_title, settings_of, value_text
@@ -134,7 +134,10 @@ class Choices:
         found = [*first, *(name for name in listed if name not in first)]
         few = [name for name in found if len(axes[name]) <= MANY_VALUES]
         self.axes = list(dict.fromkeys([*few, *(() if len(few) > 1 else ("task.name", "seeds.init")), *found]))
-        self.pairs = sorted({pair for run in runs for pair in run.brief.quantities})
+        pairs = {pair for run in runs for pair in run.brief.quantities}
+        if any(run.brief.reach is not None and run.brief.reach.value is not None for run in runs):
+            pairs.add((REACH_SERIES[0], REACH_SERIES[1]))
+        self.pairs = sorted(pairs)
         self.steps = sorted({step for run in runs for step in run.measured_steps})
         self.shares = _shares({run.measured_steps for run in runs})
         self.last = _ends(run.measured_steps[-1] for run in runs if run.measured_steps)
@@ -225,6 +228,8 @@ class Choices:
         return found
 
     def _series(self, measurement: str, quantity: str) -> list[tuple[str, ...]]:
+        if (measurement, quantity) == REACH_SERIES[:2]:
+            return [REACH_SERIES]
         alike = {run.brief.series for run in self._swept()}
         listed = {one for every in alike for one, _ in every if one[:2] == (measurement, quantity)}
         return sorted(listed, key=lambda one: (one != FIRST, one[2] != "matched", one[4] != "transfer", one))

@@ -9,6 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.length_multiples import ROUNDED
+from workbench.core.length_multiples import length_at as length_at
+
 LengthAxis = Literal["times", "length"]
 """Units of lengths: multiples of each run's N, or tokens."""
 StepPairing = Literal["share", "step"]
@@ -20,28 +23,6 @@ Checkpoints are spaced in powers, so that those of two runs rarely have equal sh
 """
 MULTIPLES = (1 / 8, 1 / 4, 1 / 2, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 """The multiples that the grid of lengths has by default."""
-ROUNDED = 4
-"""A length counts as a multiple that it exceeds by less than this, and by less than a quarter of N.
-
-Tasks without sequences of every length use the next admissible length, at most so far away.
-"""
-
-
-def length_at(lengths: Iterable[int], trained: int, times: float) -> int | None:
-    """Return the length among ``lengths`` that is shown as ``times`` N, where N is the longest trained length; None if
-    there is none.
-
-    It is the smallest that is not below ``times`` N, if it exceeds that by less than :data:`ROUNDED` tokens and a
-    quarter of N. A multiple that was rounded up to the task's next admissible length qualifies.
-
-    Example:
-
-        >>> length_at([25, 49, 99, 393], 49, 8.0), length_at([25, 49, 99, 393], 49, 4.0)
-        (393, None)
-    """
-    own = np.array(list(lengths), dtype=float)
-    near = own[nearest_above(own, np.array(trained, dtype=float), times)]
-    return int(near.min()) if len(near) else None
 
 
 def nearest_above(lengths: NDArray[Any], trained: NDArray[Any], times: float) -> NDArray[np.bool_]:

@@ -54,6 +54,9 @@
     if (!data[f + "Text"]) return none();
     return h("div", { className: "cell-two right num", title: data[f + "Title"] || undefined }, h("span", null, data[f + "Text"]), h("span", { className: "soft small" }, data[f + "Interval"]));
   };
+  cells.Reach = function (params) {
+    return params.data.reachWhy ? h("div", { className: "cell-none", title: params.data.reachWhy }, "–") : cells.ValueCell(params);
+  };
   cells.FailsAt = function ({ data }) {
     if (!data.failsText) return none();
     const kind = data.failed ? "strong" : "soft";
