@@ -137,7 +137,7 @@ def _evaluated(rows: Any, fewest: int) -> str:
     return "all sequences of each length that the verdict rests on"
 
 
-def verdict(console: Console, rows: Any, step: int, trained: int, folder: Path | None) -> None:
+def verdict(console: Console, rows: Any, step: int, trained: int, folder: Path | None = None) -> None:
     """The verdict sentence of the Run page, how far lengths were tested, where each test set fails, and reach."""
     found = rows[rows["quantity"] == "verdict"].iloc[0]
     word, *rest = verdict_sentence(rows, step=step, trained=trained)

@@ -41,6 +41,8 @@ NOT_SERIES = ("control", "site")
 series."""
 SERIES = ("measurement", "quantity", *(name for name in TEXTS if name in SEPARATING and name not in NOT_SERIES))
 """Columns that distinguish the series of many runs."""
+POINT = ("length", "value", "low", "high", "note")
+"""Columns of a point of the accuracy curve."""
 SMALL = 1 << 20
 SeriesLengths: TypeAlias = tuple[tuple[tuple[str, ...], tuple[int, ...]], ...]
 """Series with the lengths that each has rows at."""
@@ -151,11 +153,12 @@ def make_brief(reading: TableReading, rows: BriefRows, names: BehaviourNames, tr
     tokens = matched & rows.where(quantity="token_accuracy")
     chance = rows.table["value"].to_numpy()[rows.where(quantity=names.chance)]
     chance = chance[~np.isnan(chance)]
-    accuracies = rows.listed(main, "length", "value", "low", "high", "note")
+    # Rows are listed once for both, because listing takes longer than anything that is done with them.
+    cells = rows.listed(main | (matched & rows.reach_quantities), *POINT, "quantity", "step", "n", "status")
+    accuracies = [{name: cell[name] for name in POINT} for cell in cells if cell["quantity"] == names.accuracy]
     failed = here & rows.where(quantity=names.failure)
     failure = rows.listed(failed, "law", "value", "low", "length", "status")
-    own = names.measurement == BEHAVIOUR
-    reach = reach_by_step(rows.listed(matched & rows.reach_quantities, *VALUES), trained) if own else {}
+    reach = reach_by_step(cells, trained) if names.measurement == BEHAVIOUR else {}
     return Brief(
         rows=rows.table.num_rows,
         quantities=_shared(rows.pairs()),
@@ -249,9 +252,9 @@ class BriefRows:
         """Return every pair (measurement, quantity) that occurs."""
         first, measurements = self.coded("measurement")
         second, quantities = self.coded("quantity")
-        here = np.unique(first.astype(np.int64) * len(quantities) + second)
+        here = _different(first.astype(np.int64) * len(quantities) + second)
         names, others = list(measurements), list(quantities)
-        return frozenset((names[pair // len(others)], others[pair % len(others)]) for pair in here.tolist())
+        return frozenset((names[pair // len(others)], others[pair % len(others)]) for pair in here)
 
     def series(self) -> SeriesLengths:
         """Return every line that a figure can draw, without controls, with the lengths at which it has rows."""
@@ -266,7 +269,7 @@ class BriefRows:
         own = self.table["length"].fill_null(-1).to_numpy()[keep].astype(np.int64)
         lengths = np.array([value - 1 for value in _different(own + 1)], dtype=np.int64)
         indices_by_code: dict[int, list[int]] = {}
-        for pair in _different(mixed * len(lengths) + _places(lengths, own)):
+        for pair in _different(mixed * len(lengths) + np.searchsorted(lengths, own)):
             code, place = divmod(pair, len(lengths))
             indices_by_code.setdefault(code, []).append(int(lengths[place]))
         series_list = []
@@ -277,16 +280,6 @@ class BriefRows:
                 names.append(column_texts[place])
             series_list.append((tuple(reversed(names)), tuple(n for n in indices if n >= 0)))
         return tuple(sorted(series_list))
-
-
-def _places(lengths: NDArray[np.int64], own: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The place of each value among ``lengths``, which contain all of them, ascending, none below -1."""
-    if lengths.max(initial=0) >= SMALL:
-        return np.searchsorted(lengths, own)
-    by_length = np.zeros(int(lengths.max(initial=0)) + 2, dtype=np.int64)
-    by_length[lengths + 1] = np.arange(len(lengths))
-    places: NDArray[np.int64] = by_length[own + 1]
-    return places
 
 
 def _different(values: NDArray[np.int64]) -> list[int]:

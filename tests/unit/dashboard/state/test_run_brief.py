@@ -50,17 +50,17 @@ def test_a_brief_says_what_the_rows_say(small_root: Path, name: str) -> None:
 def test_a_run_without_a_verdict_has_its_chance_level(small_root: Path) -> None:
     reading = read_run(small_root / A, READ)
     rows = reading.rows.filter(pc.field("quantity") != "verdict")
-    brief = make_brief(reading, BriefRows(rows), TRAINED.behaviour)
+    brief = make_brief(reading, BriefRows(rows), TRAINED.behaviour, 32)
     assert (brief.last, brief.chance) == (None, 0.5)
 
 
 def test_a_brief_keeps_the_share_of_tokens_where_an_answer_is_several(small_root: Path) -> None:
     reading = read_run(small_root / A, READ)
-    assert make_brief(reading, BriefRows(reading.rows), TRAINED.behaviour).tokens == {}
+    assert make_brief(reading, BriefRows(reading.rows), TRAINED.behaviour, 32).tokens == {}
     quantity = pc.cast(reading.rows["quantity"], "string")
     renamed = pc.if_else(pc.equal(quantity, "exact_match"), "token_accuracy", quantity).dictionary_encode()
     rows = reading.rows.set_column(reading.rows.column_names.index("quantity"), "quantity", renamed)
-    brief = make_brief(reading, BriefRows(rows), TRAINED.behaviour)
+    brief = make_brief(reading, BriefRows(rows), TRAINED.behaviour, 32)
     frame = Table.load(small_root / A).frame(quantity="exact_match", law="matched", step=brief.last)
     assert brief.tokens == dict(zip(frame["length"].astype(int), frame["value"], strict=True))
 
