@@ -230,10 +230,10 @@ def test_of_a_folder_that_takes_long_what_has_been_read_is_shown_and_the_rest_sa
 def test_whatever_one_run_raises_the_others_are_shown(root: Path, monkeypatch) -> None:
     plain = store_module.make_brief
 
-    def odd(reading: Any, rows: Any, names: Any) -> Any:
+    def odd(reading: Any, rows: Any, names: Any, trained: int) -> Any:
         if reading.rows["run"].unique().to_pylist() == ["flip_flop-rotary-s0"]:
             raise AssertionError("of no kind that anybody expects")
-        return plain(reading, rows, names)
+        return plain(reading, rows, names, trained)
 
     monkeypatch.setattr(store_module, "READ", (*store_module.READ, "run"))
     monkeypatch.setattr(store_module, "make_brief", odd)
