@@ -52,12 +52,14 @@ def test_the_verdict_says_since_when_it_holds(run: Any, capsys: pytest.CaptureFi
     text = shown(run, capsys)
     assert "Scale-robust at step 300. Accuracy is 1.00 [0.99, 1.00] at every tested length from 9" in text
     assert "tested up to length 73, at least 512 sequences per length" in text
+    assert "reach: no value, because length 14 (1.5 N) was not measured" in text
+    assert "--only behaviour measures it if the model can read that length" in text
     assert "since step 200 (last different verdict: step 0)" in text
     assert "undecided, too few strings" in text, "in the table over training"
     early = shown(run, capsys, 100)
     assert "Undecided at step 100." in early
     assert "; reason: too few strings" in early
-    assert "since" not in early
+    assert "since step" not in early
     assert "since" not in shown(run, capsys, 0), "of what is not fitted nothing began"
 
 

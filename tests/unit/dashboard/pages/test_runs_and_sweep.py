@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
+import pytest
 from dash import html
 
 from tests.support.dashboard.answers import texts
 from tests.support.dashboard.claims import NAMES, gallery, view_of  # noqa: F401 - fixtures
+from tests.support.places import GALLERY
 from workbench.dashboard.components import prose
 from workbench.dashboard.pages import sweep
 from workbench.dashboard.pages.base import Visit
 from workbench.dashboard.server.context import Context
+from workbench.dashboard.state import seed_groups
 from workbench.dashboard.state.run_brief import Brief
 from workbench.dashboard.state.run_description import origin
+from workbench.dashboard.state.run_summary import summarise
+from workbench.dashboard.state.series_rows import REACH_SERIES
 from workbench.dashboard.state.sweep_query import choices_of, read
 from workbench.figures.rows.frame import Frame
+from workbench.table import Table
 
 
 def test_a_sweep_pools_no_compiled_run_with_trained_ones(gallery: Context) -> None:
@@ -54,3 +61,44 @@ def test_the_training_row_gives_accuracies_of_its_log_only_until_behaviour_is_me
 def test_one_trained_length_is_no_range(gallery: Context) -> None:
     assert "trained on length 256" in origin(view_of(gallery, "small_model"))
     assert "trained on lengths 1 to 32" in origin(view_of(gallery, "flip_flop_rotary_s0"))
+
+
+def test_reach_stands_in_the_line_of_each_run(gallery: Context) -> None:
+    """The values of `lengthlens show`, and a reason where a length is missing."""
+    coupled = summarise(view_of(gallery, "flip_flop_rotary_s0"))
+    assert coupled["reach"] == pytest.approx((0.68359375 + 0.6484375 + 0.63671875 + 0.45703125 + 0.2578125) / 5)
+    assert (coupled["reachText"], coupled["reachInterval"]) == ("0.54", "[0.50, 0.57]")
+    assert coupled["reachTitle"] == "0.54 [0.50, 0.57], the mean skill at lengths 48, 64, 96, 128 and 256"
+    missing = summarise(view_of(gallery, "small_model"))
+    assert missing["reachWhy"] == "No value, because length 384 (1.5 N) was not measured"
+    assert "reach" not in missing
+    assert not any(name.startswith("reach") for name in summarise(view_of(gallery, "pretrained/smollm2_copy")))
+
+
+def test_seeds_together_have_the_median_of_reach(gallery: Context) -> None:
+    runs = [view_of(gallery, f"flip_flop_rotary_s{seed}") for seed in (0, 1)]
+    line = seed_groups.line(runs, [summarise(run) for run in runs])
+    assert line["reach"] == pytest.approx((0.53671875 + 0.5125) / 2)
+    assert line["reachInterval"] == "0.51 to 0.54"
+    assert line["reachTitle"] == "0.52, the median of 2 seeds with a value"
+
+
+def test_a_sweep_can_be_coloured_by_reach(gallery: Context) -> None:
+    """The rows are those of `Table.reach`, at each run's last step and at an earlier one."""
+    asked = {"quantity": "|".join(REACH_SERIES), "x": "task.name", "y": "seeds.init", "fix": ""}
+    choices = choices_of(gallery.store)
+    query, notices = read(asked, choices)
+    assert (query.series, query.length, query.times, notices) == (REACH_SERIES, None, None, [])
+    assert ("behaviour", "reach") in choices.pairs
+    assert choices.series("behaviour", "reach") == [REACH_SERIES]
+    stored = Table.load(GALLERY).reach()
+    for step in (None, 400):
+        drawn = choices.rows(replace(query, step=step))
+        assert isinstance(drawn, Frame)
+        before = stored[(stored["step"] <= (step or 1e9)) & stored["value"].notna()]
+        expected = before.groupby("run").tail(1).set_index("run")["value"].to_dict()
+        assert {str(row["run"]): row["value"] for row in drawn.rows()} == expected
+    cells = sweep.PHASE.rows(gallery, asked)
+    assert cells["value"].between(0, 1).all()
+    assert "Table.load(" in sweep.PHASE.code(gallery, asked)
+    assert ".reach()" in sweep.PHASE.code(gallery, asked)
