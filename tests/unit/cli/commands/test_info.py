@@ -60,7 +60,7 @@ def test_the_verdict_says_since_when_it_holds(run: Any, capsys: pytest.CaptureFi
     assert "Undecided at step 100." in early
     assert "; reason: too few strings" in early
     assert "since step" not in early
-    assert "since" not in shown(run, capsys, 0), "of what is not fitted nothing began"
+    assert "since step" not in shown(run, capsys, 0), "of what is not fitted nothing began"
 
 
 def test_failure_lengths_say_what_they_cover(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
