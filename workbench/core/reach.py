@@ -84,7 +84,7 @@ def checked_reach(fields: Mapping[str, Any]) -> Reach:
     if not all(number is None or (type(number) is float and 0 <= number <= 1) for number in numbers):
         raise ValueError(f"reach is between 0 and 1, not {numbers}")
     if not all(type(n) is int for n in (*reach.lengths, *(reach.n or ()))) or not isinstance(reach.reason, str):
-        raise ValueError("lengths and numbers of sequences are whole numbers")
+        raise ValueError("lengths and numbers of sequences are integers")
     return reach
 
 
@@ -124,8 +124,8 @@ def interval(scores: Sequence[Score]) -> tuple[float, float]:
     The distances from the skill of each length to its exact limits are combined as independent errors (Zou and Donner
     2008, "method of variance estimates recovery"). Two changes keep the coverage at its level:
 
-    - Limits are not clipped before they are combined, unless the whole interval is below 0. Otherwise chance alone
-      would give a reach above 0.
+    - Limits are not clipped before they are combined, unless the whole interval is below 0. Otherwise the interval of a
+      model that guesses would often exclude 0.
     - With few errors in all, one length's limit cannot exceed its errors. There the upper limit is at least that of the
       pooled errors, scaled by the ratio of the standard deviations (Dobson and others 1991).
     """

@@ -18,9 +18,8 @@ TERMS: dict[str, str] = {
     "sequence can score far above chance.",
     "skill": "Accuracy beyond what a guess reaches: (accuracy − baseline) / (1 − baseline), 0 for the guess and 1 "
     "for perfect accuracy.",
-    "reach": f"How much skill is left beyond training, as one number: the mean of skill at {MULTIPLES_TEXT}, on the "
-    "matched test set. N is the longest trained length. Skill below 0 counts as 0. The model answers like a guess at 0, "
-    "and without errors at 1.",
+    "reach": f"The mean of skill at {MULTIPLES_TEXT} on the matched test set, where N is the longest trained length. "
+    "Skill below 0 counts as 0. Reach is 0 for a guess and 1 without errors at all five lengths.",
     "band": f"In plots of accuracy, the grey area of accuracies whose skill is at least {ROBUST:g}: a scale-robust "
     f"model stays in it past training. Around lines, bands are {LEVEL_TEXT} intervals.",
     "tie set": "The highest attention scores of a query: those keys whose uniform distribution is nearest to the "
