@@ -60,7 +60,7 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
             "field": "fails",
             "headerName": "Fails at",
             "cellRenderer": "FailsAt",
-            "width": 112,
+            "width": 108,
             "type": "rightAligned",
             "headerTooltip": "The first tested length, as a multiple of N and in tokens, at which skill is "
             f"significantly below {ROBUST:g} of its trained value on either test set. The cell names the "
@@ -71,7 +71,7 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
             "field": "reach",
             "headerName": "Reach",
             "cellRenderer": "Reach",
-            "width": 94,
+            "width": 90,
             "type": "rightAligned",
             "headerTooltip": f"Mean skill at {MULTIPLES_TEXT} (matched test set), each clipped to 0..1, {LEVEL_TEXT} "
             "interval. 1 is perfect at all five lengths, and 0 is no better than a guess",
@@ -150,7 +150,7 @@ def _number(field: str, name: str, tooltip: str) -> dict[str, Any]:
         "field": field,
         "headerName": name,
         "cellRenderer": "ValueCell",
-        "width": 94,
+        "width": 90,
         "type": "rightAligned",
         "headerTooltip": tooltip,
     }
