@@ -19,7 +19,7 @@ _THEME = (
     "headerFontWeight:500,headerTextColor:'var(--ink3)',headerBackgroundColor:'var(--surface)',"
     "backgroundColor:'var(--surface)',foregroundColor:'var(--ink)',borderColor:'var(--line)',"
     "columnBorder:false,wrapperBorder:false,rowHoverColor:'var(--sunken)',accentColor:'var(--ink)',"
-    "cellHorizontalPadding:12,spacing:6})"
+    "cellHorizontalPadding:10,spacing:6})"
 )
 
 
@@ -35,15 +35,15 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
             "headerName": "Run",
             "cellRenderer": "RunName",
             "flex": 3,
-            "minWidth": 172,
+            "minWidth": 164,
         },
-        {"field": "verdict", "headerName": "Verdict", "cellRenderer": "VerdictChip", "width": 148},
+        {"field": "verdict", "headerName": "Verdict", "cellRenderer": "VerdictChip", "width": 144},
         {
             "field": "spark",
             "headerName": accuracy,
             "cellRenderer": "AccuracySpark",
             "flex": 2,
-            "minWidth": 132,
+            "minWidth": 134,
             "sortable": False,
         },
         _number(
@@ -60,7 +60,7 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
             "field": "fails",
             "headerName": "Fails at",
             "cellRenderer": "FailsAt",
-            "width": 108,
+            "width": 104,
             "type": "rightAligned",
             "headerTooltip": "The first tested length, as a multiple of N and in tokens, at which skill is "
             f"significantly below {ROBUST:g} of its trained value on either test set. The cell names the "
@@ -71,7 +71,7 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
             "field": "reach",
             "headerName": "Reach",
             "cellRenderer": "Reach",
-            "width": 90,
+            "width": 86,
             "type": "rightAligned",
             "headerTooltip": f"Mean skill at {MULTIPLES_TEXT} (matched test set), each clipped to 0..1, {LEVEL_TEXT} "
             "interval. 1 is perfect at all five lengths, and 0 is no better than a guess",
@@ -80,23 +80,23 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
             "field": "summary",
             "headerName": "State, position",
             "cellRenderer": "DotPair",
-            "width": 140,
+            "width": 136,
             "headerTooltip": "Decodability at the longest length after the last block, on a scale from 0 to 1: "
             "circles are the task state (summary), diamonds the position. Hover a cell for intervals and controls",
         },
-        {"field": "model", "headerName": "Model, seed", "cellRenderer": "ModelCell", "width": 134},
+        {"field": "model", "headerName": "Model, seed", "cellRenderer": "ModelCell", "width": 122},
         {
             "field": "expects",
             "headerName": "Theory expects",
             "cellRenderer": "Expects",
-            "width": 116,
+            "width": 112,
             "headerTooltip": "Whether the verdict is the one that theory predicts for this task and position encoding",
         },
         {
             "field": "since",
             "headerName": "Since step",
             "cellRenderer": "Since",
-            "width": 98,
+            "width": 94,
             "type": "rightAligned",
             "headerTooltip": "The verdict has been the same since this checkpoint, or earlier. Second line: the last "
             "checkpoint with another verdict, or a note that this is the first one measured",
@@ -105,7 +105,7 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
             "field": "steps",
             "headerName": "Steps",
             "cellRenderer": "Steps",
-            "width": 88,
+            "width": 76,
             "type": "rightAligned",
         },
     ]
@@ -132,7 +132,7 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
                 "animateRows": False,
                 **({} if many else {"domLayout": "autoHeight"}),
                 "rowSelection": {"mode": "multiRow", "enableClickSelection": False, "headerCheckbox": False},
-                "selectionColumnDef": {"headerName": "Pick", "width": 52},
+                "selectionColumnDef": {"headerName": "Pick", "width": 48},
                 "tooltipShowDelay": 200,
                 "suppressCellFocus": False,
                 "localeText": {"noRowsToShow": "No run passes these filters."},
@@ -150,7 +150,7 @@ def _number(field: str, name: str, tooltip: str) -> dict[str, Any]:
         "field": field,
         "headerName": name,
         "cellRenderer": "ValueCell",
-        "width": 90,
+        "width": 86,
         "type": "rightAligned",
         "headerTooltip": tooltip,
     }
