@@ -93,7 +93,7 @@ def _typical_cell(quantity: str, differences: Sequence[np.ndarray], planned: int
     means = tuple(float(values.mean()) for values in differences)
     found = typical_run([Row(quantity, "", value) for value in means])
     fewest = min(map(len, differences))
-    return Row(quantity, "", found.value, *found.ends, entered=len(means), planned=planned, fewest=fewest, each=means)
+    return Row(quantity, "", found.value, *found.ends, entered=len(means), planned=planned, fewest=fewest)
 
 
 def _of_cell(claim: Claim, quantity: str, item: str, values: np.ndarray, planned: int) -> Row:
