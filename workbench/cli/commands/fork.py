@@ -165,7 +165,8 @@ def fork(
             raise NotFinished(f"The time limit is up: {len(left)} of {len(jobs)} forks are left to be trained")
     if problems:
         raise SystemExit(1)
-    print(f"Next: lengthlens measure {' '.join(_typed(job.folder) for job in jobs[:children])}")
+    folder = out or run.parent
+    print(f"Next: lengthlens measure {run} {folder / parent.path.resolve().name}-fork*")
 
 
 def changed_settings(lengths: str | None, curriculum: str | None, pairs: Sequence[str]) -> list[tuple[str, Any]]:
@@ -246,12 +247,3 @@ def train_fork(job: ForkJob, until: float | None = None) -> int:
     config = config_of_fork(parent, job)
     begin_fork(parent, config, Path(job.folder))
     return train_until(Trainer(config, Path(job.folder)), job.until)
-
-
-def _typed(folder: str) -> str:
-    """A folder as the user would type it: relative to the working folder where that is shorter."""
-    path = Path(folder)
-    try:
-        return str(path.relative_to(Path.cwd()))
-    except ValueError:
-        return folder
