@@ -188,7 +188,7 @@ class TrainingConfig(Config):
         planned = set(self.planned_steps)
         if absent := [step for step in self.keep_state_at if step not in planned]:
             raise ValueError(
-                f"keep_state_at names step {absent[0]}, which is no checkpoint step; "
+                f"keep_state_at names step {absent[0]}, which has no checkpoint; "
                 f"add it with training.checkpoints.at=[{absent[0]}]"
             )
         if self.fork and self.fork.step >= self.steps:

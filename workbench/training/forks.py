@@ -2,7 +2,7 @@
 
 A fork is a run like any other. Its ``run.json`` states the run and the step that it was split from
 (``training.fork``), and its own data seed from that step on (``seeds.data_from``). A length distribution of its own is
-the curriculum ``switched``. Training it from step 0 gives the same bits as continuing from the stored state of the
+the curriculum ``switched``. Training it from step 0 is bit-identical to continuing from the stored state of the
 other run.
 """
 

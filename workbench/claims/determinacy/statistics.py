@@ -50,7 +50,7 @@ def determinacy(members: ArrayLike, parent_again: ArrayLike, seed: int = 0, resa
 
     The label is *decided* if the lower limit is above 0.5, *open* if the upper limit is below it, and *undecided*
     otherwise. If reach hardly differs between parents, or two evaluations of the same models disagree, a correlation
-    says nothing and the label is *too uniform*.
+    has no meaning and the label is *too uniform*.
 
     Args:
         members: reach ``[family, member]``; the first member is the parent.

@@ -52,11 +52,11 @@ class ForkJob:
 
 
 def fork(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Split this run.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Fork this run.")],
     at: Annotated[
         str,
         typer.Option(
-            metavar="STEPS", help="Split it at these checkpoint steps, e.g. 150,300. `lengthlens steps RUN` lists them."
+            metavar="STEPS", help="Fork it at these checkpoint steps, e.g. 150,300. `lengthlens steps RUN` lists them."
         ),
     ],
     children: Annotated[int, typer.Option(min=1, max=MOST_FORKS, help="Train this many forks from each step.")] = 3,
@@ -85,7 +85,7 @@ def fork(
     ] = None,
     label: Annotated[
         str,
-        typer.Option(help="Add this word to the names of the new runs, to tell changed distributions apart."),
+        typer.Option(help="Add this word to the names of the new runs."),
     ] = "",
     workers: Annotated[
         int | None, typer.Option(min=1, help="Use this many worker processes. Default: one per core.")
@@ -99,7 +99,7 @@ def fork(
 
     Forks share the weights and the optimizer of the run up to the step. From there on each has sequences and lengths of
     its own. If the forks of a step end alike, the outcome was decided by that step. If they end differently, it was
-    still open. With --lengths, --curriculum or --set the forks also change the length distribution. Forks without a
+    not decided yet. With --lengths, --curriculum or --set the forks also change the length distribution. Forks without a
     change, at the same step, are then the control.
 
     The new runs are called NAME-fork150-1, NAME-fork150-2 and so on. Up to the step they are bit-identical to RUN. If
