@@ -436,8 +436,8 @@ class Trainer:
         fork = self.training.fork
         if fork and step == fork.step and weights_hash != fork.sha256:
             raise RunError(
-                f"{self.folder}: this training gives other weights at step {step} than run {fork.run}, which was forked "
-                "there: torch, its build or the thread count changed; train the other run again here"
+                f"{self.folder}: this training gives other weights at step {step} than run {fork.run}, its parent: "
+                "torch, its build or the thread count changed; train the parent again here"
             )
 
     def _refuse_infinite(self, step: int) -> None:

@@ -24,14 +24,13 @@ from workbench.claims.determinacy.cells import (
     StudyCell,
 )
 from workbench.core.names import MATCHED
+from workbench.core.reach import REACH_MULTIPLES
 from workbench.core.seeds import seed_of
 from workbench.storage.atomic import replacing
 
 if TYPE_CHECKING:
     from workbench.training.stacked import RunState
 
-MULTIPLES = (1.5, 2.0, 3.0, 4.0, 8.0)
-"""Multiples of N whose skills reach averages."""
 SEQUENCES = 256
 """Test sequences of a run at each length."""
 STACK = 24
@@ -46,7 +45,7 @@ SCHEMA = pa.schema(
         ("step", pa.int32()),
         ("child", pa.int32()),
         ("solves", pa.float32()),
-        *((f"skill_{multiple:g}", pa.float32()) for multiple in MULTIPLES),
+        *((f"skill_{multiple:g}", pa.float32()) for multiple in REACH_MULTIPLES),
         ("reach", pa.float32()),
         ("reach_again", pa.float32()),
         ("seconds", pa.float32()),
@@ -134,7 +133,7 @@ def reach_of(skill: np.ndarray) -> np.ndarray:
 def reach_lengths(cell: StudyCell) -> list[int]:
     """Return the lengths at which reach is evaluated."""
     task = cell.make_task()
-    return [task.next_length(round(multiple * LONGEST)) for multiple in MULTIPLES]
+    return [task.next_length(round(multiple * LONGEST)) for multiple in REACH_MULTIPLES]
 
 
 def trained_lengths(cell: StudyCell) -> list[int]:
@@ -248,7 +247,7 @@ def _rows(
             "step": step,
             "child": child,
             "solves": float(solves[place]),
-            **{f"skill_{multiple:g}": float(skill[place, i]) for i, multiple in enumerate(MULTIPLES)},
+            **{f"skill_{multiple:g}": float(skill[place, i]) for i, multiple in enumerate(REACH_MULTIPLES)},
             "reach": float(reach_of(skill)[place]),
             "reach_again": None if again is None else float(again[place]),
             "seconds": seconds,

@@ -99,8 +99,8 @@ def fork(
 
     Forks share the weights and the optimizer of the run up to the step. From there on each has sequences and lengths of
     its own. If the forks of a step end alike, the outcome was decided by that step. If they end differently, it was
-    not decided yet. With --lengths, --curriculum or --set the forks also change the length distribution. Forks without a
-    change, at the same step, are then the control.
+    not decided yet. With --lengths, --curriculum or --set the forks also change the length distribution. Then forks
+    without a change, at the same step, are the control.
 
     The new runs are called NAME-fork150-1, NAME-fork150-2 and so on. Up to the step they are bit-identical to RUN. If
     RUN was trained with --set training.keep_state_at=[150], forks begin at step 150. Otherwise they repeat the steps

@@ -1,8 +1,8 @@
 """The two sliders of the Sweep page: they select training step and prefix length of all runs at once.
 
 This module writes the label of each stop. ``assets/js/sweep.js`` shows it while a slider moves and sends the final
-position to the server. Each slider has two scales, and the page holds both: a change of unit needs no answer of the
-server, so that the next key already acts on the new scale.
+position to the server. Each slider has two scales, and the page contains both. A change of unit needs no answer of the
+server, so the next key already acts on the new scale.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ import torch
 from workbench.claims.determinacy import cells, families, study
 from workbench.claims.determinacy.cells import CELLS, HEADLINE, StudyCell
 from workbench.claims.determinacy.study import StudyTable, planned_cells, reach_lengths, reach_of, run_study
+from workbench.core.reach import REACH_MULTIPLES
 from workbench.training.training_batch import training_batch
 
 CELL = StudyCell("parity-none", "parity", "none", parents=4)
@@ -43,7 +44,7 @@ def test_a_study_stores_every_member_of_every_family(tmp_path: Path) -> None:
     members = [(0, 0), (2, 1), (2, 2), (5, 1), (5, 2)]
     assert keys == {(parent, *member) for parent in range(4) for member in members}
     for row in StudyTable.read(tmp_path / "rows.parquet").rows:
-        skill = np.array([[row[f"skill_{multiple:g}"] for multiple in study.MULTIPLES]])
+        skill = np.array([[row[f"skill_{multiple:g}"] for multiple in REACH_MULTIPLES]])
         assert row["reach"] == pytest.approx(float(reach_of(skill)[0]), abs=1e-6)
         assert (row["reach_again"] is None) == bool(row["child"])
     assert set(families.determinacy_by_step(table.rows, CELL)) == {2, 5}
