@@ -2,8 +2,8 @@
 
 The formulas of :mod:`workbench.theory.training_dynamics` predict which of two levels of a setting couples an answer
 more to length. Here both levels train transformers and a state-space model. Cells, levels, predicted directions and
-thresholds were committed before any run was evaluated beyond N. Only the share of runs that solve the trained lengths
-was used to choose tasks, learning rates and the number of steps.
+thresholds were committed before the first run of each claim. Only the accuracy of pilot runs at trained lengths was
+used to choose tasks, learning rates and the number of steps.
 
 Both runs of a pair have the same data seed and the same initial weights, as far as the levels permit. Each seed is a
 stream of lengths of its own. A pair enters if both runs solve the trained lengths.
