@@ -25,6 +25,10 @@ def rows_file(run: Run, out: Path | None, kind: str | None) -> tuple[Path, str]:
         UsageError: for an unknown format, an unknown ending, or a file that exists.
     """
     kind = kind or (out.suffix.lower().removeprefix(".") if out is not None else None)
+    if not kind:
+        raise UsageError(
+            f"{out} has no file ending; name {out}.csv for the measured rows, or give --to {out} for a hub"
+        )
     if kind not in FORMATS:
         raise UsageError(f"--format takes {', '.join(FORMATS)}, not {str(kind)[:60]!r}; {nearest(str(kind), FORMATS)}")
     file = out or Path(f"{run.name}.{kind}")

@@ -33,7 +33,7 @@ FLIP_FLOP = GALLERY / "flip_flop_rotary_s0"
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp("hub") / "flip-flop"
-    export(FLIP_FLOP, folder)
+    export(FLIP_FLOP, to=folder)
     return Run.open(folder)
 
 
@@ -82,7 +82,7 @@ def test_new_shards_come_along_as_one_table_and_the_run_is_left_alone(make_run: 
     metadata = {"spec": '{"version": 4}', "key": "k", "sha256": run.meta(100)["sha256"], "run": run.id}
     write_shard(shard_path(run.path, "behaviour", 100, "k"), [verdict], metadata)
     before = sorted(run.path.rglob("*"))
-    export(run.path, tmp_path / "hub")
+    export(run.path, to=tmp_path / "hub")
     assert sorted(run.path.rglob("*")) == before
     assert not (tmp_path / "hub" / "measurements").exists()
     assert Table.load(tmp_path / "hub").frame(quantity="verdict")["label"].tolist() == ["undecided"]
@@ -100,20 +100,22 @@ def test_what_is_refused(make_run: Any, tmp_path: Path) -> None:
     run = make_run(majority(), make_task("majority"), trained=9)
     with pytest.raises(UsageError, match="--wandb-offline"):
         export(run.path)
+    with pytest.raises(UsageError, match="rows, or give --to"):
+        export(run.path, tmp_path / "hub")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine").touch()
     with pytest.raises(UsageError, match="--to"):
-        export(run.path, tmp_path / "full")
+        export(run.path, to=tmp_path / "full")
     with pytest.raises(UsageError, match="is inside the run"):
-        export(run.path, run.path / "hub")
+        export(run.path, to=run.path / "hub")
     weights = run.step_path(100) / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"?")
     with pytest.raises(RunError):
-        export(run.path, tmp_path / "damaged")
+        export(run.path, to=tmp_path / "damaged")
     assert not (tmp_path / "damaged").exists()
     shutil.rmtree(run.path / "steps")
     with pytest.raises(UsageError, match="checkpoint"):
-        export(run.path, tmp_path / "empty")
+        export(run.path, to=tmp_path / "empty")
     config = json.loads((GALLERY / "majority_learned" / "run.json").read_text())
     config["training"]["pretrained"] = {"family": "llama"}
     with pytest.raises(UsageError, match="export"):

@@ -128,6 +128,8 @@ def test_every_option_that_is_stored_is_a_parameter_of_the_command() -> None:
         "seeds",
         "max_length",
         "resume",
+        "name",
+        "dry_run",
     }
 
 
