@@ -112,7 +112,8 @@ def test_children_continue_from_the_weights_and_moments_of_their_parents(tmp_pat
     runs = three()
     parents = train_stacked(runs, keep=[MIDDLE], to_step=MIDDLE + 5, dtype=torch.float64)
     starts = [states[MIDDLE] for states in parents.states]
-    children = [r.model_copy(update={"seeds": Seeds(init=0, data=90 + i)}) for i, r in enumerate(runs)]
+    streams = [r.seeds.model_copy(update={"data_from": ((MIDDLE, 90 + i),)}) for i, r in enumerate(runs)]
+    children = [r.model_copy(update={"seeds": seeds}) for r, seeds in zip(runs, streams, strict=True)]
     options = {"from_step": MIDDLE, "to_step": MIDDLE + 5, "dtype": torch.float64}
     forked = train_stacked([*runs, *children], start_states=[*starts, *starts], **options)
     for i in range(3):
@@ -120,6 +121,9 @@ def test_children_continue_from_the_weights_and_moments_of_their_parents(tmp_pat
         alone = trained_alone(children[i], tmp_path, MIDDLE + 5, start=starts[i])
         assert difference(forked.last(3 + i), alone) < 1e-10
         assert difference(forked.last(3 + i), forked.last(i)) > 1e-4
+    whole = train_stacked(children, to_step=MIDDLE + 5, dtype=torch.float64)
+    for i in range(3):
+        assert difference(whole.last(i), forked.last(3 + i)) < 1e-10
 
 
 @pytest.mark.parametrize(
