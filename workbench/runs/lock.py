@@ -56,7 +56,7 @@ def holder_of(folder: Path) -> int | None:
     The text of a lock file counts only while a process has the kernel's lock.
     """
     try:
-        descriptor = os.open(folder / NAME, os.O_RDONLY | os.O_NOFOLLOW)
+        descriptor = os.open(folder / NAME, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)  # a pipe must not block
     except OSError:
         return None
     try:
@@ -67,7 +67,10 @@ def holder_of(folder: Path) -> int | None:
         return None
     finally:
         os.close(descriptor)
-    return int(match["process"]) if match and match["machine"] == socket.gethostname() else None
+    if not match or match["machine"] != socket.gethostname():
+        return None
+    process = int(match["process"])
+    return process if process > 1 else None  # 0 would be this process's whole group
 
 
 def _take(folder: Path) -> int:

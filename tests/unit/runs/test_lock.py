@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -14,13 +15,13 @@ import pytest
 
 from workbench.runs import RunError
 from workbench.runs.live_log import Live
-from workbench.runs.lock import writer_lock
+from workbench.runs.lock import holder_of, writer_lock
 from workbench.storage.errors import LinkError, StorageError
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from workbench.runs.lock import writer_lock
+from workbench.runs.lock import holder_of, writer_lock
 with writer_lock(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)
@@ -124,3 +125,24 @@ def test_nothing_is_written_through_a_link_named_like_a_file_of_a_run(tmp_path: 
             write()
     assert theirs.read_text() == "theirs"
     assert (run / "lock").is_symlink()
+
+
+def test_the_holder_is_the_process_with_the_kernels_lock(tmp_path: Path) -> None:
+    """The text of a file that nobody holds names nobody, and neither do a pipe, a link, and a whole process group."""
+    machine = socket.gethostname()
+    with writer_lock(tmp_path):
+        assert holder_of(tmp_path) == os.getpid()
+        for process in ("0", "1", "x"):
+            (tmp_path / "lock").write_text(f"process {process} on {machine}\n")
+            assert holder_of(tmp_path) is None
+        (tmp_path / "lock").write_text(f"process {os.getpid()} on elsewhere\n")
+        assert holder_of(tmp_path) is None
+    assert holder_of(tmp_path) is None
+    (tmp_path / "lock").write_text(f"process {os.getpid()} on {machine}\n")
+    assert holder_of(tmp_path) is None
+    (tmp_path / "lock").unlink()
+    os.mkfifo(tmp_path / "lock")
+    assert holder_of(tmp_path) is None
+    (tmp_path / "lock").unlink()
+    (tmp_path / "lock").symlink_to("/dev/zero")
+    assert holder_of(tmp_path) is None
