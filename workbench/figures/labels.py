@@ -227,6 +227,23 @@ def layer_said(layer: float) -> str:
     return "in the embedding" if layer < 0 else f"after block {int(layer)}"
 
 
+LABEL_SEPARATION = 13
+"""Pixels between two names at the ends of lines."""
+
+
+def line_name_heights(ends: Sequence[float], low: float, high: float, pixels: float) -> list[float]:
+    """Return where the names of lines stand, in axis units, in the order of the lines.
+
+    Args:
+        ends: where the lines end.
+        low, high: the axis range.
+        pixels: height of the axis.
+    """
+    pixel = (high - low) / pixels
+    margin = LABEL_SEPARATION / 2 * pixel
+    return spread(ends, LABEL_SEPARATION * pixel, low + margin, high - margin)
+
+
 def spread(values: Sequence[float], separation: float, low: float, high: float) -> list[float]:
     """Move the heights of labels as little as needed until neighbours are ``separation`` apart.
 

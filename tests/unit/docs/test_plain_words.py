@@ -89,7 +89,7 @@ def test_every_surface_is_counted_and_has_texts() -> None:
 
 
 VERBS = {
-    "Ablate", "Add", "Allow", "Assume", "Change", "Check", "Choose", "Compare", "Compile", "Compute", "Convert", "Copy", "Count", "Define", "Delete", "Describe", "Diagnose", "Do", "Draw", "Estimate", "Evaluate", "Export", "Find", "Fork", "Give", "Hide", "Keep", "Let", "List", "Listen", "Make", "Measure", "Multiply", "Name", "Open", "Patch", "Plot", "Point", "Predict", "Prepare", "Print", "Prompt", "Publish", "Put", "Read", "Rename", "Replace", "Report", "Reproduce", "Run", "Save", "Score", "Set", "Show", "Start", "State", "Stop", "Train", "Use", "Write",
+    "Ablate", "Add", "Allow", "Assume", "Change", "Check", "Choose", "Compare", "Compile", "Compute", "Continue", "Convert", "Copy", "Count", "Define", "Delete", "Describe", "Diagnose", "Do", "Draw", "Estimate", "Evaluate", "Export", "Find", "Fork", "Give", "Hide", "Keep", "Let", "List", "Listen", "Make", "Measure", "Multiply", "Name", "Open", "Patch", "Plot", "Point", "Predict", "Prepare", "Print", "Prompt", "Publish", "Put", "Read", "Rename", "Replace", "Report", "Reproduce", "Run", "Save", "Score", "Set", "Show", "Start", "State", "Stop", "Train", "Use", "Write",
 }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import re
 import xml.etree.ElementTree as ET
 import zlib
 from pathlib import Path
+from typing import Any
 
 import plotly.graph_objects as go
 import pytest
@@ -102,3 +103,25 @@ def test_another_ending_is_refused(name: str, tmp_path: Path) -> None:
 
 def test_text_is_as_wide_as_in_helvetica() -> None:
     assert text_width("Accuracy", 1000) == 667 + 500 + 500 + 556 + 333 + 556 + 500 + 500
+
+
+def test_names_of_lines_stand_at_their_ends_where_there_is_room(tmp_path: Path) -> None:
+    """Panels of pages are small, so names are pushed apart there. A notebook and a file have more room."""
+    from workbench.figures.export.titled_figure import END_LABEL
+    from workbench.figures.labels import LABEL_SEPARATION, line_name_heights
+
+    table = Table.load(GALLERY / "flip_flop_rotary_s0")
+    figure = accuracy_over_length(table)
+
+    def names(drawn: Any) -> dict[str, float]:
+        return {note.text: note.y for note in drawn.layout.annotations if note.name == END_LABEL}
+
+    small, large, huge = names(figure), names(figure.titled()), names(figure.titled(4000))
+    ends = dict(zip(small, figure.line_ends, strict=True))
+    assert max(abs(small[name] - ends[name]) for name in ends) > 0.05
+    assert abs(large["matched"] - ends["matched"]) < 1e-9
+    assert all(abs(huge[name] - ends[name]) < 0.01 for name in ends)
+    low, high = figure.layout.yaxis.range
+    assert line_name_heights(figure.line_ends, low, high, 108) == pytest.approx(list(small.values()))
+    apart = LABEL_SEPARATION * (high - low) / 344
+    assert min(b - a for a, b in zip(sorted(large.values()), sorted(large.values())[1:], strict=False)) > 0.9 * apart

@@ -72,7 +72,7 @@ def determinacy(members: ArrayLike, parent_again: ArrayLike, seed: int = 0, resa
     value = mean_correlation(reach)
     drawn = rng.integers(len(reach), size=(resamples, len(reach)))
     resampled = np.array([mean_correlation(reach[rows]) for rows in drawn])
-    low, high = np.nanquantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    low, high = np.clip(np.nanquantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]), -1, 1)  # of rounding
     shuffled = [mean_correlation(_shuffled(reach, rng)) for _ in range(resamples)]
     p = (1 + sum(each >= value for each in shuffled)) / (1 + resamples)
     spread = float(reach[:, 0].std(ddof=1))

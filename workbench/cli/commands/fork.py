@@ -68,7 +68,7 @@ def fork(
         str | None,
         typer.Option(
             help=f"Use this distribution of training lengths from the step on: {', '.join(CURRICULA)}. Set its "
-            "parameters with --set training.curriculum.share=0.1. Default: as the run.",
+            "parameters with --set, e.g. few_long with training.curriculum.share=0.1. Default: as the run.",
             autocompletion=completing(lambda: CURRICULA),
         ),
     ] = None,
@@ -95,12 +95,12 @@ def fork(
     time_limit: TimeLimitOption = None,
     trust_code: TrustCode = None,
 ) -> None:
-    """Train on from checkpoints of a run, several times, each time on other training data.
+    """Continue the training of a run from a checkpoint, several times, each time on other training data.
 
-    Forks share the weights and the optimizer of the run up to the step. From there on each has sequences and lengths of
-    its own. If the forks of a step end alike, the outcome was decided by that step. If they end differently, it was
-    not decided yet. With --lengths, --curriculum or --set the forks also change the length distribution. Then forks
-    without a change, at the same step, are the control.
+    Forks share the weights and the optimizer's state of the run at the step. From there on each has sequences and
+    lengths of its own. If they end alike, and runs with other seeds end differently, the outcome was decided by that
+    step. With --lengths, --curriculum or --set the forks also change the length distribution. Then forks without a
+    change, at the same step, are the control.
 
     The new runs are called NAME-fork150-1, NAME-fork150-2 and so on. Up to the step they are bit-identical to RUN. If
     RUN was trained with --set training.keep_state_at=[150], forks begin at step 150. Otherwise they repeat the steps

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -11,14 +11,19 @@ from typing import Any
 import plotly.graph_objects as go
 
 from workbench.figures.errors import ExportError
-from workbench.figures.export.layout import TITLE_HEIGHT, laid_out
+from workbench.figures.export.layout import SIZE, TITLE_HEIGHT, laid_out
 from workbench.figures.export.pdf import to_pdf
 from workbench.figures.export.picture import Picture
 from workbench.figures.export.png import to_png
 from workbench.figures.export.svg import to_svg
+from workbench.figures.labels import line_name_heights
 
 AXIS_TITLE_WIDTH = 16
 """Room for the title of an upright axis, pixels."""
+END_LABEL = "end label"
+"""Name of the annotations that are names of lines."""
+LEADER = "leader"
+"""Name of the shapes that lead a line to its name."""
 WIDEST_FONT = 1.25
 """Width of the widest usual sans-serif font, as a multiple of Inter's."""
 _WRITERS: Mapping[str, Callable[[Picture], bytes]] = {".svg": to_svg, ".pdf": to_pdf, ".png": to_png}
@@ -37,10 +42,16 @@ class TitledFigure(go.Figure):  # type: ignore[misc]  # plotly has no types
 
     _place = ""
     """The run, step and length that the figure is drawn at, for its title in notebooks and files."""
+    line_ends: tuple[float, ...] = ()
+    """Where the lines with names end, in the order of the names. The names are placed for the smallest panel."""
 
-    def titled(self) -> go.Figure:
+    def titled(self, height: float | None = None) -> go.Figure:
         """Return a copy of the figure with its title, a line on the origin of the values, and the names of both
         axes.
+
+        Args:
+            height: of the figure in pixels; None = as the figure has it, else 400. The more height, the closer the
+                names of lines are to the ends of their lines.
         """
         figure = go.Figure(self)
         meta = self.layout.meta or {}
@@ -54,6 +65,7 @@ class TitledFigure(go.Figure):  # type: ignore[misc]  # plotly has no types
             title={"text": text, "x": 0.01, "xanchor": "left", "y": 0.97, "yanchor": "top", "font": {"size": 13}},
             margin_t=(margin.t or 0) + TITLE_HEIGHT,
         )
+        _place_line_names(figure, self.line_ends, height or figure.layout.height or SIZE[1])
         axis = figure.layout.yaxis
         if axis.title.text is None and axis.visible is not False and counts(axis.ticktext):
             figure.update_layout(yaxis={"title": {"text": title}}, margin_l=(margin.l or 0) + AXIS_TITLE_WIDTH)
@@ -102,7 +114,7 @@ def save(
 
     file = Path(path)
     refuse_ending(file)
-    titled = figure.titled() if isinstance(figure, TitledFigure) else figure
+    titled = figure.titled(height) if isinstance(figure, TitledFigure) else figure
     if file.suffix.lower() == ".html":
         data = str(titled.to_html(include_plotlyjs=True, full_html=True, config={"displaylogo": False})).encode()
     else:
@@ -112,6 +124,21 @@ def save(
         data = _WRITERS[file.suffix.lower()](laid_out(content, width, height))
     write_named(file, data)
     return file
+
+
+def _place_line_names(figure: go.Figure, ends: Sequence[float], height: float) -> None:
+    """Move the names of lines to the ends of their lines, as far as the height of the figure permits."""
+    names = [note for note in figure.layout.annotations if note.name == END_LABEL]
+    bounds = figure.layout.yaxis.range
+    if not ends or len(names) != len(ends) or bounds is None:
+        return
+    margin = figure.layout.margin
+    pixels = height - (margin.t or 0) - (margin.b or 0)
+    leaders = {shape.path.rpartition(",")[2]: shape for shape in figure.layout.shapes if shape.name == LEADER}
+    for name, at in zip(names, line_name_heights(ends, float(bounds[0]), float(bounds[1]), pixels), strict=True):
+        if (leader := leaders.get(f"{name.y:g}")) is not None:
+            leader.path = leader.path.replace(f",{name.y:g}", f",{at:g}")
+        name.y = at
 
 
 def refuse_ending(file: Path) -> None:

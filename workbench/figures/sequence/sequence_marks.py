@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.figures.export.titled_figure import END_LABEL
 from workbench.figures.labels import magnitude, spread, whole
 from workbench.figures.look import Theme
 from workbench.figures.sequence.sequence_window import window_of
@@ -88,7 +89,7 @@ class Axes:
             yanchor="middle",
             text=text,
             font={"color": colour, "size": self.size, "weight": 600},
-            name="end label",
+            name=END_LABEL,
         )
 
 

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.figures.export.titled_figure import END_LABEL, LEADER, TitledFigure
 from workbench.figures.labels import (
+    LABEL_SEPARATION,
     all_counted,
     interval,
     layer_name,
     length_said,
+    line_name_heights,
     magnitude,
     proportion,
-    spread,
     whole,
 )
 from workbench.figures.look import Look, Theme
@@ -43,8 +45,6 @@ class LineEnd(float):
 
 
 BAND_OPACITY = 0.16
-#: Distance of two label base lines, pixels.
-LABEL_SEPARATION = 13
 #: Part of an axis by which all lines may stop before its end and still be seen to be what the names there are of.
 _SHORT = 0.25
 _PLACE = {"step": u_step, "length": u_length, "layer": float}
@@ -193,10 +193,8 @@ def add_end_labels(
         pixels: height of the axis on the smallest panel.
     """
     low, high = float(yrange[0]), float(yrange[1])
-    pixel = (high - low) / pixels
-    margin = LABEL_SEPARATION / 2 * pixel
     ended = [(text, height, colour, role) for text, height, colour, role in labels if height is not None]
-    heights = spread([h for _, h, _, _ in ended], LABEL_SEPARATION * pixel, low + margin, high - margin)
+    heights = line_name_heights([h for _, h, _, _ in ended], low, high, pixels)
     left, right = (float(v) for v in figure.layout.xaxis.range)
     near = min(max((end.x for _, end, *_ in ended if isinstance(end, LineEnd)), default=right), right)
     near = max(near, right - _SHORT * (right - left))
@@ -205,7 +203,7 @@ def add_end_labels(
             # On beyond the axis, which may be laid out anew, with other ends.
             path = f"M{end.x:g},{end:g}L{right:g},{height:g}L{2 * right - left:g},{height:g}"
             line = {"color": colour, "width": 1, "dash": DOTS}
-            figure.add_shape(type="path", path=path, line=line, opacity=0.7, layer="below", name="leader")
+            figure.add_shape(type="path", path=path, line=line, opacity=0.7, layer="below", name=LEADER)
         figure.add_annotation(
             x=1,
             xref="paper",
@@ -215,8 +213,10 @@ def add_end_labels(
             yanchor="middle",
             text=text,
             font={"color": colour, "size": size, "weight": 600 if role else 400},
-            name="end label",
+            name=END_LABEL,
         )
+    if isinstance(figure, TitledFigure) and pixels == PLOT_HEIGHT:  # the only axis; a larger figure has more room
+        figure.line_ends = tuple(float(end) for _, end, *_ in ended)
 
 
 def add_zone(figure: Drawing, low: float, high: float, colour: str, opacity: float | None = None) -> None:
