@@ -13,7 +13,7 @@ from pathlib import Path
 from workbench.claims.determinacy.families import determinacy_by_step
 from workbench.claims.determinacy.study import StudyTable, planned_cells, run_study
 
-ROWS = Path(__file__).parent / "determinacy.parquet"
+ROWS = Path(__file__).parent, "determinacy.parquet"
 
 
 def lines(table: StudyTable) -> list[str]:
@@ -33,7 +33,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=60, help="begin no block after this many minutes; default 60")
     parser.add_argument("--print", action="store_true", help="train nothing")
     arguments = parser.parse_args()
-    table = StudyTable.read(ROWS)
+    table = StudyTable.read(*ROWS)
     if not arguments.print:
         run_study(table, planned_cells(), lambda line: print(line, flush=True), time.time() + 60 * arguments.minutes)
     print("\n".join(lines(table)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +27,7 @@ from workbench.claims.determinacy.cells import (
 from workbench.core.names import MATCHED
 from workbench.core.reach import REACH_MULTIPLES
 from workbench.core.seeds import seed_of
-from workbench.storage.atomic import replacing
+from workbench.storage.atomic import write_atomic
 
 if TYPE_CHECKING:
     from workbench.training.stacked import RunState
@@ -63,17 +64,20 @@ class StudyTable:
     """The rows of the study in a file.
 
     Attributes:
-        file: the Parquet file.
+        folder: the folder of the Parquet file.
+        name: its name.
         rows: its rows.
     """
 
-    file: Path
+    folder: Path
+    name: str
     rows: list[dict[str, Any]] = field(default_factory=list)
 
     @classmethod
-    def read(cls, file: Path) -> StudyTable:
+    def read(cls, folder: Path, name: str) -> StudyTable:
         """Read a file; a missing file has no rows."""
-        return cls(file, pq.read_table(file).to_pylist() if file.exists() else [])
+        file = folder / name
+        return cls(folder, name, pq.read_table(file).to_pylist() if file.exists() else [])
 
     def has(self, cell: StudyCell, step: int, child: int) -> bool:
         """Return whether the runs of a cell, a fork step and a child number are there (0 and 0: the parents)."""
@@ -98,8 +102,9 @@ class StudyTable:
     def add(self, rows: Sequence[dict[str, Any]]) -> None:
         """Add rows and write the file."""
         self.rows = [*self.rows, *rows]
-        with replacing(self.file.parent, self.file.name) as temporary:
-            pq.write_table(pa.Table.from_pylist(self.rows, schema=SCHEMA), temporary, compression="zstd")
+        file = io.BytesIO()
+        pq.write_table(pa.Table.from_pylist(self.rows, schema=SCHEMA), file, compression="zstd")
+        write_atomic(self.folder, self.name, file.getvalue())
 
 
 def skills(cell: StudyCell, states: Sequence[RunState], lengths: Sequence[int], words: Sequence[object]) -> np.ndarray:

@@ -35,7 +35,7 @@ def without_times(table: StudyTable) -> list[dict[str, object]]:
 
 @pytest.mark.usefixtures("small")
 def test_a_study_stores_every_member_of_every_family(tmp_path: Path) -> None:
-    table = StudyTable.read(tmp_path / "rows.parquet")
+    table = StudyTable.read(tmp_path, "rows.parquet")
     told: list[str] = []
     run_study(table, [CELL], told.append)
     assert "5 of 5 runs solve" in told[0]
@@ -43,7 +43,7 @@ def test_a_study_stores_every_member_of_every_family(tmp_path: Path) -> None:
     keys = {(row["parent"], row["step"], row["child"]) for row in table.rows}
     members = [(0, 0), (2, 1), (2, 2), (5, 1), (5, 2)]
     assert keys == {(parent, *member) for parent in range(4) for member in members}
-    for row in StudyTable.read(tmp_path / "rows.parquet").rows:
+    for row in StudyTable.read(tmp_path, "rows.parquet").rows:
         skill = np.array([[row[f"skill_{multiple:g}"] for multiple in REACH_MULTIPLES]])
         assert row["reach"] == pytest.approx(float(reach_of(skill)[0]), abs=1e-6)
         assert (row["reach_again"] is None) == bool(row["child"])
@@ -53,21 +53,21 @@ def test_a_study_stores_every_member_of_every_family(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("small")
 def test_a_study_that_is_stopped_continues_with_the_same_rows(tmp_path: Path) -> None:
     """Parents are trained again for their states; the rows of a second run are those of one run without a stop."""
-    whole = StudyTable(tmp_path / "whole.parquet")
+    whole = StudyTable(tmp_path, "whole.parquet")
     run_study(whole, [CELL], lambda line: None)
-    stopped = StudyTable(tmp_path / "stopped.parquet")
+    stopped = StudyTable(tmp_path, "stopped.parquet")
     run_study(stopped, [CELL], lambda line: None, until=time.time() - 1)
     assert not stopped.rows
     run_study(stopped, [CELL], lambda line: None)
     kept = [row for row in stopped.rows if row["step"] != 5]
-    resumed = StudyTable(tmp_path / "stopped.parquet", kept)
+    resumed = StudyTable(tmp_path, "stopped.parquet", kept)
     run_study(resumed, [CELL], lambda line: None)
     assert without_times(resumed) == without_times(whole)
     told: list[str] = []
     run_study(resumed, [CELL], told.append)
     assert not told, "nothing is trained twice"
     foreign = [{**row, "reach": row["reach"] + 0.01 * (not row["step"])} for row in kept]
-    again = StudyTable(tmp_path / "again.parquet", foreign)
+    again = StudyTable(tmp_path, "again.parquet", foreign)
     run_study(again, [CELL], told.append)
     assert "the parents differ from the stored ones" in told[0]
     assert without_times(again) == without_times(whole)
@@ -100,7 +100,7 @@ def test_reach_clips_each_length() -> None:
 @pytest.mark.usefixtures("small")
 def test_cells_without_parents_are_told_and_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(study, "SOLVED", 2.0)
-    table = StudyTable(tmp_path / "rows.parquet")
+    table = StudyTable(tmp_path, "rows.parquet")
     told: list[str] = []
     run_study(table, [CELL], told.append)
     assert "0 of 5 runs solve" in told[0]
