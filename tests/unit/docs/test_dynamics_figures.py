@@ -45,4 +45,4 @@ def test_the_comments_of_the_page_are_what_its_calls_return() -> None:
     }
     for call, value in values.items():
         assert re.search(re.escape(call) + r" +# " + re.escape(value) + "$", PAGE, re.MULTILINE), (call, value)
-    assert f"it is {horizon_of_gated_counter(16, decay=1e-3) / 16:.1f} N" in PAGE
+    assert f"For N = 16 and a decay of 0.001 it is {horizon_of_gated_counter(16, decay=1e-3):.0f} tokens" in PAGE
