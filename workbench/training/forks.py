@@ -33,8 +33,6 @@ from workbench.training.starting_weights import Start
 
 LARGEST_SEED = 1 << 31
 """Data seeds of forks are below this number, so that every program can read them exactly."""
-NOT_TRAINED_HERE = ("adopted", "compiled", "pretrained", "answers")
-"""Entries of ``training`` in the ``run.json`` of runs that this trainer did not train."""
 NEAREST_STEPS = 4
 """Checkpoints that an error names."""
 
@@ -46,13 +44,12 @@ def config_of_run(run: Run) -> RunConfig:
         TrainingError: if it was not trained by ``lengthlens train``.
         TaskError: if its task cannot be loaded.
     """
-    training = run.config["training"]
-    if run.weightless or run.referenced or any(kind in training for kind in NOT_TRAINED_HERE):
+    if run.weightless or not run.trained_here:
         raise TrainingError(f"run {run.name} was not trained by lengthlens train; choose another run")
     return RunConfig(
         task=run.task,
         model=run.config["model"],
-        training=TrainingConfig(**training),
+        training=TrainingConfig(**run.config["training"]),
         seeds=Seeds(**run.config["seeds"]),
     )
 

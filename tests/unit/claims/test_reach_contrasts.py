@@ -26,6 +26,7 @@ from workbench.claims.trained.run_rows import RunRow, RunTable
 from workbench.claims.trained.run_statistics import version_of
 from workbench.claims.trained_cells import FIT, REACH, TrainedCell
 from workbench.claims.verdict_rule import judge
+from workbench.core.reach import REACH_MULTIPLES
 from workbench.training.compare_configs import config_differences
 
 CLAIMS = {claim.id: claim for claim in SUITE.claims}
@@ -63,6 +64,10 @@ def by_quantity(rows: list[Row], quantity: str) -> Row:
 
 def reduced(claim: Claim, table: RunTable) -> list[Row]:
     return reach_contrasts(claim, table, claim.arguments["contrasts"])
+
+
+def test_reach_of_claims_is_over_the_multiples_of_reach_of_runs() -> None:
+    assert FACTORS == REACH_MULTIPLES
 
 
 def test_reach_is_the_mean_of_clipped_skill() -> None:

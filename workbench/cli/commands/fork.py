@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.errors import UsageError
-from workbench.cli.options import ExecutorOption, TimeLimitOption, TrustCode, assignments, completing, integers
-from workbench.cli.options import length_range as lengths_of
+from workbench.cli.options import (
+    ExecutorOption,
+    TimeLimitOption,
+    TrustCode,
+    assignments,
+    completing,
+    integers,
+    length_range,
+)
 from workbench.cli.table_text import count_of
 from workbench.core.limits import DRAWN
 from workbench.core.names import CURRICULA
@@ -184,7 +191,7 @@ def changed_settings(lengths: str | None, curriculum: str | None, pairs: Sequenc
     if curriculum is not None:
         changes.append(("law", curriculum))
     if lengths is not None:
-        changes += zip(("low", "high"), lengths_of(lengths), strict=True)
+        changes += zip(("low", "high"), length_range(lengths), strict=True)
     for path, value in assignments(pairs):
         if path[:2] != ["training", "curriculum"] or len(path) != 3:
             raise UsageError(
