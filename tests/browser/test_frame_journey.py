@@ -7,10 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.dashboard import fakes
-from tests.support.dashboard.browsing import SIZE, TIMEOUT, has, needs_browser, settled, visiting
+from tests.support.dashboard.browsing import SIZE, TIMEOUT, has, needs_browser, rested, settled, visiting
+from workbench.dashboard import screenshots
+from workbench.dashboard.pages.all_pages import PAGES
+from workbench.dashboard.pages.base import FreePage
 
 pytestmark = needs_browser
 AT_200 = {"width": 720, "height": 450}
+PHONE = {"width": 390, "height": 844}
+ABOUT = "run=flip_flop_rotary_s0"
+BEYOND = """() => [...document.querySelectorAll("body *")]
+  .filter((one) => one.getBoundingClientRect().right > document.documentElement.clientWidth + 0.5)
+  .map((one) => one.id || String(one.className)).slice(0, 8)"""
+"""What stands out of the window, for the message of a failure."""
 
 
 def test_at_200_percent_the_pages_are_a_list_below_a_button(page: Any, address: str) -> None:
@@ -36,6 +45,24 @@ def test_at_200_percent_the_pages_are_a_list_below_a_button(page: Any, address: 
     settled(page, lambda: page.evaluate("window.scrollY") > 0)
     top = page.evaluate("document.querySelector('.header').getBoundingClientRect().bottom")
     assert top <= 0, "a low window keeps no bar"
+
+
+def test_no_page_is_wider_than_a_phone(page: Any, gallery: str) -> None:
+    """Every page, and the pages that are longer under some links."""
+    page.set_viewport_size(PHONE)
+    addresses = [
+        one.path if isinstance(one, FreePage) and not one.needs_run else f"{one.path}?{ABOUT}" for one in PAGES
+    ]
+    for address in [*addresses, f"/compare?{ABOUT}&configs=majority_nope_s0", "/?seeds=1"]:
+        page.goto(gallery + address)
+        page.wait_for_selector("#page h1, #cursorbar")
+        screenshots.settled(page)
+        rested(page)
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= PHONE["width"], (address, wide, page.evaluate(BEYOND))
+        if address == "/sweep":
+            step, length = (page.locator(f"#sweep-{name}").bounding_box() for name in ("step", "length"))
+            assert step["y"] + step["height"] <= length["y"], "one slider below the other"
 
 
 def test_a_server_that_has_gone_is_said_and_found_again(browser: Any, address: str) -> None:

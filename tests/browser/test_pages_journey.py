@@ -220,6 +220,13 @@ def test_a_sweep_link_to_what_is_not_there_says_so(page: Any, address: str) -> N
     settled(page, lambda: page.inner_text("#sweep-step-value") == "1,000")
 
 
+def test_a_sweep_link_with_a_key_that_the_page_does_not_have_says_so(page: Any, address: str) -> None:
+    page.goto(f"{address}/sweep?q=nonsense")
+    page.wait_for_selector("#phase-body.ready")
+    rested(page)
+    mentions(page, "#banner", "This link contains \u201cq\u201d, which the page Sweep does not know.")
+
+
 def test_theory_says_program_prediction_and_what_is_observed(page: Any, address: str) -> None:
     page.goto(f"{address}/theory?run=majority-nope-s0")
     mentions(page, "#prediction", "guaranteed")

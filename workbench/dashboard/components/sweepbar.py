@@ -42,7 +42,8 @@ END = math.inf
 """The stop of the step slider at which each run is at its own last measured step."""
 APART = 0.07
 """How far that stop stands behind the others, as a share of their span."""
-WIDTH = 430
+WIDTH = 350
+"""Pixels of a slider on the narrowest window, for which its labels are chosen."""
 UNTINTED = {"display": "none"}
 """Style of the tint where no run was trained."""
 

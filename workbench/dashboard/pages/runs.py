@@ -83,7 +83,7 @@ def layout(context: Context, visit: Visit) -> Drawn:
             html.Div(banner(notices, write_filters(filters)), id="banner"),
             html.Div(
                 [
-                    _question(context),
+                    *_question(context),
                     html.Div(
                         cards(rows, filters, live=bool(rows)),
                         id="cards",
@@ -108,7 +108,8 @@ def runs_link(filters: Filters) -> dict[str, str]:
     return {"path": "/", "run": "", "href": write_filters(filters)}
 
 
-def _question(context: Context) -> html.Div:
+def _question(context: Context) -> list[Any]:
+    """The heading with the tour, and what the runs are."""
     runs = context.store.runs()
     prompted = sum(not run.kind.has_trained_length for run in runs.values())
     if len(runs) == prompted:
@@ -126,14 +127,11 @@ def _question(context: Context) -> html.Div:
             "training." if prompted else "",
             " Open a run to see which components are responsible, and when in training the behaviour appeared.",
         ]  # fmt: skip
-    return html.Div(
-        [
-            html.H1(["Does a model keep working on ", html.Br(), "inputs longer than it was trained on?"]),
-            html.P(text),
-            *([tour_button()] if runs else []),
-        ],
-        className="question",
-    )
+    heading = html.H1("Does a model keep working on inputs longer than it was trained on?")
+    return [
+        html.Div([heading, *([tour_button()] if runs else [])], className="question"),
+        html.P(text, className="about"),
+    ]
 
 
 def tour_button() -> html.Button:

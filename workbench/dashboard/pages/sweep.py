@@ -382,13 +382,18 @@ def connect(app: Dash, context: Context) -> None:
         Output("banner", "children", allow_duplicate=True),
         *[Input(ident, "value") for ident in ("sweep-kind", "sweep-x", "sweep-y", "sweep-over", "sweep-fix")],
         *[Input(ident, "data") for ident in ("sweep-step-at", "sweep-length-at")],
+        State("sweep-asked", "data"),
         prevent_initial_call=True,
     )
-    def moved(kind: str, x: str, y: str, over: str, fix: list[str] | None, at: StepStop, stop: Stop) -> Any:
+    def moved(
+        kind: str, x: str, y: str, over: str, fix: list[str] | None, at: StepStop, stop: Stop, shown: dict[str, str]
+    ) -> Any:
         fixed = tuple((axis, value) for axis, _, value in (part.partition("=") for part in fix or ()))
         step, share = parted_step(at)
         sweep = SweepQuery(tuple(kind.split("|")), x, y, step, *parted(stop), fixed, over, share)
         parts = sweep.written(choices_of(context.store).fixed(x, y))
+        if parts == shown:  # a control repeated its value: the notices about the link stay
+            raise PreventUpdate
         return parts, {"path": "/sweep", "run": "", "href": "/sweep" + query(parts)}, []
 
     @app.callback(

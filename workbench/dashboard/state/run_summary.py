@@ -49,6 +49,7 @@ def summarise(run: RunView) -> dict[str, Any]:
         "verdict": NOT_MEASURED,
         "slug": slug(NOT_MEASURED),
         "command": run.measuring(),
+        **({"damage": "; ".join(run.damaged_parts)} if run.damaged_parts else {}),
     }
     if brief.last is None:
         return row

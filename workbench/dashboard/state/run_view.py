@@ -160,6 +160,11 @@ class RunView:
         return self.brief.problems
 
     @property
+    def damaged_parts(self) -> tuple[str, ...]:
+        """Return :attr:`problems` without the sentences on rows of a former version, which come last."""
+        return self.problems[: len(self.problems) - len(self.former)]
+
+    @property
     def name(self) -> str:
         return self.run.name
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -12,14 +14,17 @@ from tests.support.dashboard.answers import texts
 from tests.support.dashboard.claims import NAMES, gallery, view_of  # noqa: F401 - fixtures
 from tests.support.places import GALLERY
 from workbench.dashboard.components import prose
-from workbench.dashboard.pages import sweep
+from workbench.dashboard.pages import runs, sweep
 from workbench.dashboard.pages.base import Visit
+from workbench.dashboard.pages.cursor_page import troubles
 from workbench.dashboard.server.context import Context
+from workbench.dashboard.server.worker import Worker
 from workbench.dashboard.state import seed_groups
 from workbench.dashboard.state.run_brief import Brief
 from workbench.dashboard.state.run_description import origin
 from workbench.dashboard.state.run_summary import summarise
 from workbench.dashboard.state.series_rows import REACH_SERIES
+from workbench.dashboard.state.store import Store
 from workbench.dashboard.state.sweep_query import choices_of, read
 from workbench.figures.rows.frame import Frame
 from workbench.table import Table
@@ -76,11 +81,26 @@ def test_reach_stands_in_the_line_of_each_run(gallery: Context) -> None:
 
 
 def test_seeds_together_have_the_median_of_reach(gallery: Context) -> None:
-    runs = [view_of(gallery, f"flip_flop_rotary_s{seed}") for seed in (0, 1)]
-    line = seed_groups.line(runs, [summarise(run) for run in runs])
+    seeds = [view_of(gallery, f"flip_flop_rotary_s{seed}") for seed in (0, 1)]
+    line = seed_groups.line(seeds, [summarise(run) for run in seeds])
     assert line["reach"] == pytest.approx((0.53671875 + 0.5125) / 2)
     assert line["reachInterval"] == "0.51 to 0.54"
     assert line["reachTitle"] == "0.52, the median of 2 seeds with a value"
+
+
+def test_a_damaged_table_is_named_in_its_line(tmp_path: Path) -> None:
+    """With the sentence of the Run page; rows that are only missing have none."""
+    for name in ("parity_nope", "flip_flop_rotary_s1"):
+        shutil.copytree(GALLERY / name, tmp_path / name)
+    table = tmp_path / "parity_nope" / "table.parquet"
+    table.write_bytes(table.read_bytes()[:100])
+    context = Context(Store([tmp_path], patience=0), Worker())
+    lines = {name: runs.summary(context, run) for name, run in context.store.together().items()}
+    (sentence,) = troubles(context, "parity_nope", {})
+    assert (lines["parity_nope"]["verdict"], lines["parity_nope"]["damage"]) == ("not measured", sentence)
+    assert "is damaged" in sentence
+    assert "damage" not in lines["flip_flop_rotary_s1"]
+    context.close()
 
 
 def test_a_sweep_can_be_coloured_by_reach(gallery: Context) -> None:

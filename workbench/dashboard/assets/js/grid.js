@@ -19,9 +19,14 @@
       h("span", { className: "soft", title: data.note || data.question || undefined }, (data.tags || []).map((tag) => h("span", { key: tag, className: "tag" }, tag)), data.note || data.taskLabel));
   };
   cells.VerdictChip = function ({ data }) {
+    /* Rows that cannot be read are no missing rows. */
+    if (data.damage && data.verdict === "not measured") {
+      return h("span", { className: "chip damaged", title: data.damage }, h("span", { className: "icon warn", "aria-hidden": "true" }), "Damaged");
+    }
     const word = data.verdict.charAt(0).toUpperCase() + data.verdict.slice(1);
+    const mark = data.damage ? h("span", { className: "icon warn", role: "img", title: data.damage, "aria-label": data.damage }) : null;
     const chip = h("span", { className: "chip " + data.slug },
-      h("span", { className: "icon glyph " + data.slug, "aria-hidden": "true" }), word);
+      h("span", { className: "icon glyph " + data.slug, "aria-hidden": "true" }), word, mark);
     /* A tick per seed: what "4 of 5" hides is which one. */
     const seed = (one) => (one.seed === null || one.seed === undefined ? one.name : "seed " + one.seed) + ": " + one.verdict;
     const ticks = data.ticks ? h("span", { className: "seed-ticks", role: "img", "aria-label": data.ticks.map(seed).join("; "), title: data.ticks.map(seed).join("\n") },
@@ -33,6 +38,7 @@
   };
   cells.AccuracySpark = function ({ data }) {
     if (data.liveAt) return h("div", { className: "cell-two num", title: "Accuracy " + data.liveAt }, h("span", null, data.liveInside), h("span", { className: "soft" }, data.liveOutside));
+    if (!data.spark && data.damage) return h("span", { className: "cell-damage", title: data.damage }, data.damage);
     if (!data.spark) {
       return h("span", { className: "cell-command" }, h("code", null, data.command),
         h("button", { className: "ib", type: "button", "data-copy": data.command, "aria-label": "Copy: " + data.command },
