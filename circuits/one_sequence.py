@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from circuits.attention.attention_scores import CELLS, pool_attention, scores_at
-from workbench.measure.edits.edit import Edit, parse_edits
+from workbench.measure.edits.chosen_sequence import decisive_keys
+from workbench.measure.edits.edit import Edit, intervention_words, parse_edits
 from workbench.measure.edits.edited_forward import score_factor
 from workbench.measure.edits.interventions.sharpening import ScaleScores
 from workbench.measure.edits.one_sequence import OneSequence, Progress, one_sequence, quiet
@@ -38,6 +39,7 @@ def look(
     queries: Sequence[int] | None = None,
     keys: Sequence[int] | None = None,
     progress: Progress = quiet,
+    strength: float = 1.0,
 ) -> SequenceReading:
     """Return outputs and attention on one sequence, in the clean pass and under edits.
 
@@ -54,13 +56,14 @@ def look(
             long sequence unpooled; None = all.
         keys: likewise for the keys.
         progress: called at each of a few stages.
+        strength: strength of the interventions among them: 0 = the model as it is, 1 = the full intervention.
 
     Raises:
         RunError, TaskError, EditError: as :func:`workbench.measure.edits.one_sequence.one_sequence`.
         PositionError: for a sequence longer than the model's positions.
         ValueError: for a layer, head, query or range of positions that does not exist.
     """
-    parsed_edits = parse_edits(edits)
+    parsed_edits = parse_edits(edits, strength)
     progress(0, _STAGES, "reading the checkpoint")
     sample = one_sequence(run_path, step, sequence, parsed_edits)
     _check_place(sample, layer, head, query)
@@ -95,6 +98,11 @@ def look(
         edits=edits,
         components=list(sample.task.component_names),
         within=sample.task.right_within,
+        intervention=intervention_words(edits),
+        strength=strength,
+        graded=all(edit.intervention.graded(sample.model.cfg) for edit in parsed_edits if edit.intervention),
+        decisive=decisive_keys(sample.task, sample.batch),
+        chosen=sample.chosen,
     )
 
 
@@ -188,7 +196,8 @@ def _inputs(
     for edit in edits:
         if isinstance(edit.intervention, ScaleScores):
             own = 1.0 if inputs.factor is None else inputs.factor
-            by = score_factor(edit.intervention, inputs.q.shape[1], sample.trained.positions).to(inputs.q)
+            by = score_factor(edit.intervention, inputs.q.shape[1], sample.trained.positions, edit.strength)
+            by = by.to(inputs.q)
             inputs = replace(inputs, factor=own * by[None, :, None])
     return inputs
 

@@ -8,7 +8,7 @@ this one, because a frozen probe cannot extrapolate to positions outside its tra
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -23,7 +23,7 @@ from probes.fitting.decode import Target
 from probes.fitting.linear import Probe, code, fit_probes
 from probes.fitting.probe_rows import ProbeRows, folds, gather, halves, pooled
 from probes.summary import Summary
-from workbench.measure.edits.edit import parse_edits
+from workbench.measure.edits.edit import Edit, parse_edits
 from workbench.measure.edits.one_sequence import OneSequence, Progress, one_sequence, quiet
 from workbench.measure.edits.reading import ConceptReading, ProbeReading
 from workbench.measure.grid import make_grid
@@ -60,7 +60,12 @@ class Fitted:
 
 
 def read_sequence(
-    run_path: str, step: int, sequence: Mapping[str, Any], edits: str = "", progress: Progress = quiet
+    run_path: str,
+    step: int,
+    sequence: Mapping[str, Any],
+    edits: str = "",
+    progress: Progress = quiet,
+    strength: float = 1.0,
 ) -> ProbeReading:
     """Return the task state and the position that probes decode at every prefix of one sequence.
 
@@ -70,12 +75,13 @@ def read_sequence(
         sequence: typed or drawn, see :func:`workbench.measure.edits.one_sequence.one_sequence`.
         edits: text of a link. Probes are fitted on the clean model and applied to the edited one.
         progress: called at each of a few stages.
+        strength: strength of the interventions among the edits, from 0 to 1.
 
     Raises:
         RunError, TaskError, EditError: as :func:`workbench.measure.edits.one_sequence.one_sequence`.
         PositionError: for a sequence longer than the model's positions.
     """
-    parsed_edits = parse_edits(edits)
+    parsed_edits = parse_edits(edits, strength)
     progress(0, _STAGES, "reading the checkpoint")
     sample = one_sequence(run_path, step, sequence, parsed_edits)
     progress(1, _STAGES, "fitting the summary probe at trained lengths")
@@ -84,7 +90,7 @@ def read_sequence(
     length = sample.task.next_length(sample.batch.length)
     position = _cached_fit(sample, ("position", length), partial(fit_position, sample, length))
     progress(3, _STAGES, "reading the sequence")
-    passes = {"clean": _states(sample, "")} | ({"edited": _states(sample, edits)} if parsed_edits else {})
+    passes = {"clean": _states(sample, ())} | ({"edited": _states(sample, parsed_edits)} if parsed_edits else {})
     place = sample.batch.prefix_lengths().numpy()
     true, names = _summary_truth(sample, summary)
     return ProbeReading(
@@ -164,10 +170,10 @@ def _sites(sample: OneSequence) -> list[str]:
     return ["blocks.0.hook_resid_pre", *(f"blocks.{at}.hook_resid_post" for at in range(sample.model.cfg.n_layers))]
 
 
-def _states(sample: OneSequence, edits: str) -> Shaped[Tensor, "site row d"]:
+def _states(sample: OneSequence, edits: Sequence[Edit]) -> Shaped[Tensor, "site row d"]:
     """Return the residual stream of the sequence at every site."""
     names = _sites(sample)
-    cache = sample.forward(parse_edits(edits), names)
+    cache = sample.forward(edits, names)
     return torch.stack([cache[name][0] for name in names]).float().cpu()
 
 

@@ -85,8 +85,10 @@ def test_a_sequence_is_typed_edited_and_told_apart_from_a_wrong_one(page: Any, a
 
     query = page.url.partition("?")[2]
     rows = pd.read_csv(io.BytesIO(page.request.get(f"{address}/data/try-edited.csv?{query}").body()))
-    assert set(rows["row"]) == {"outputs", "pattern", "summary", "position"}
+    assert set(rows["row"]) == {"pattern", "summary", "position"}
     assert len(rows[rows["row"] == "pattern"]) == 15
+    answers = pd.read_csv(io.BytesIO(page.request.get(f"{address}/data/try-answers.csv?{query}").body()))
+    assert answers.groupby("part").size().to_dict() == {"clean": 10, "edited": 10}
 
     page.fill("#try-text", "01x0")
     page.click("#try-run")
@@ -99,6 +101,48 @@ def test_a_sequence_is_typed_edited_and_told_apart_from_a_wrong_one(page: Any, a
     page.click("[data-drop-edit='zero.0.0']")
     settled(page, lambda: "edits=" not in page.url)
     settled(page, lambda: page.locator("#try-edited-panel").is_hidden())
+
+
+def test_a_diagnosed_run_opens_as_a_story_whose_strength_is_in_the_link(page: Any, address: str) -> None:
+    page.goto(f"{address}/try?run=flip_flop_rotary_s0")
+    page.wait_for_selector("#try-answers-body.ready")
+    mentions(page, "#try-board-note h1", "As is: 116 of 128 prefixes right; with ids interpolated: 128 of 128.")
+    mentions(page, "#try-board-note", "This is number 5 of 64 matched test sequences of length 128")
+    counts(page, "#try-board-strip .decides", 1)
+    settled(page, lambda: page.locator("#try-board-strip .decides").inner_text() == "w0")
+    assert page.locator("#try-answers-panel").bounding_box()["y"] < page.locator("#try-clean-panel").bounding_box()["y"]
+    assert not page.locator(".for-switch").is_visible()
+
+    page.locator("#try-strength [role=slider]").focus()
+    page.keyboard.press("Home")
+    settled(page, lambda: "strength=0" in page.url)
+    assert "pick=wrong" in page.url
+    assert "edits=P.int" in page.url
+    mentions(page, "#try-board-note h1", "with ids interpolated at strength 0.00: 116 of 128.")
+    page.reload()
+    page.wait_for_selector("#try-answers-body.ready")
+    mentions(page, "#try-board-note h1", "at strength 0.00: 116 of 128.")
+    has(page, "#try-strength [role=slider]", "aria-valuenow", "0")
+
+    page.click("[data-drop-edit='P.int']")
+    settled(page, lambda: "edits=" not in page.url)
+    settled(page, lambda: not page.locator("#try-answers-panel").is_visible())
+    page.click("#try-board-resample")
+    settled(page, lambda: "sample=1" in page.url and "pick=sample" in page.url)
+    page.click("#try-wrong")
+    settled(page, lambda: "pick=wrong" in page.url)
+    mentions(page, "#try-board-note", "the first whose last answer the model gets wrong")
+
+
+def test_an_intervention_with_two_states_has_a_switch(page: Any, address: str) -> None:
+    page.goto(f"{address}/try?run=compiled/majority_first_32")
+    page.wait_for_selector("#try-answers-body.ready")
+    mentions(page, "#try-board-note h1", "with ids interpolated: ")
+    settled(page, lambda: not page.locator(".for-slider").first.is_visible())
+    page.locator("#try-switch").focus()
+    page.keyboard.press("Space")
+    settled(page, lambda: "strength=0" in page.url)
+    mentions(page, "#try-board-note h1", "at strength 0.00")
 
 
 def test_a_dragged_part_of_the_pattern_is_pooled_anew(page: Any, address: str) -> None:

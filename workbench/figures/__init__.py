@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from workbench.figures.panels.selectivity import *
     from workbench.figures.panels.training_curves import *
     from workbench.figures.registry import Figure
+    from workbench.figures.sequence.answer_maps import *
     from workbench.figures.sequence.attention_pattern import *
     from workbench.figures.sequence.sequence_data import *
     from workbench.figures.sequence.sequence_view import *

@@ -57,6 +57,8 @@ class Extras(TypedDict, total=False):
     q: Name
     view: View
     sample: Ordinal
+    strength: Annotated[str, Field(pattern=r"^(0|1|0\.[0-9]{1,2})?\z")]
+    pick: Name
 
 
 @exact
@@ -91,6 +93,7 @@ declare(
 
 Content = Callable[["Context", RunView, Cursor, Mapping[str, str]], list[Any]]
 Pick = Callable[[Mapping[str, str]], html.Div]
+Opening = Callable[["RunView", Cursor, Mapping[str, str]], Mapping[str, str]]
 Check = Callable[["Context", RunView, Mapping[str, str]], tuple[dict[str, str], list[Notice]]]
 
 
@@ -103,6 +106,11 @@ def accept_all(_: Context, __: RunView, extras: Mapping[str, str]) -> tuple[dict
     return dict(extras), []
 
 
+def nothing_more(_: RunView, __: Cursor, ___: Mapping[str, str]) -> Mapping[str, str]:
+    """Return no further extras: the page opens with the defaults."""
+    return {}
+
+
 @dataclass(frozen=True, kw_only=True)
 class CursorPage(Page):
     """A page with a selection bar.
@@ -112,6 +120,8 @@ class CursorPage(Page):
         extras: further query keys and their defaults, which are left out of links.
         check: turns the extras of a link into valid ones, with a notice for each that was not.
         pick: the bar's first cell; None = a select of runs.
+        opening: extras with which the page opens at a selection, given the keys of the link, where the link leaves them
+            open.
         explicit: whether links state extras that are the default here too, since that changes as runs come.
     """
 
@@ -119,6 +129,7 @@ class CursorPage(Page):
     extras: Mapping[str, str] = field(default_factory=dict)
     check: Check = field(default=accept_all, repr=False)
     pick: Pick | None = field(default=None, repr=False)
+    opening: Opening = field(default=nothing_more, repr=False)
     explicit: bool = False
     needs_run: bool = True
 
@@ -127,6 +138,7 @@ class CursorPage(Page):
         run = self._run(context, visit)
         cursor, notices = resolve(visit.search, run)
         asked = {key: visit.asked.get(key, default) for key, default in self.extras.items()}
+        asked |= self.opening(run, cursor, visit.asked)
         extras, more = self.check(context, run, asked)
         notices += unknown(visit.asked, (*CURSOR_KEYS, *self.extras), self.name)
         axis = axis_of(visit.asked, run)

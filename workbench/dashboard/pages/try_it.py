@@ -16,7 +16,7 @@ from workbench.dashboard.components.icons import chevron
 from workbench.dashboard.pages.cursor_page import CursorPage
 from workbench.dashboard.panels.callbacks import PARTS, place
 from workbench.dashboard.panels.panel_frame import wants_weights
-from workbench.dashboard.panels.sequence import sequence_board, sequence_callbacks
+from workbench.dashboard.panels.sequence import sequence_board, sequence_callbacks, story
 from workbench.dashboard.panels.sequence.sequence_panel import ComputedPanel, query_index
 from workbench.dashboard.panels.sequence.sequence_query import EXTRAS, IN_LINK, LAWS, SequenceQuestion, check_extras
 from workbench.dashboard.server.context import Context
@@ -27,6 +27,7 @@ from workbench.dashboard.state.run_view import RunView
 from workbench.figures.rows.claims import plain
 from workbench.figures.sequence.sequence_data import RowName
 from workbench.figures.text.sequence_sentences import answers_sentence, attention_sentence, tally_sentence
+from workbench.figures.text.story_sentences import chosen_sentence, right_means, story_sentence
 from workbench.measure.edits.edit import SINGLE_PASS, Edit, EditError, check_edits, parse_edit, parse_edits
 from workbench.measure.edits.interventions.all_interventions import by_name
 from workbench.measure.edits.reading import SequenceReading
@@ -55,12 +56,15 @@ declare(
 
 ROWS: tuple[RowName, ...] = ("outputs", "pattern", "summary", "position")
 CELLS = 256
-_TRY: dict[str, Any] = {"rows_drawn": ROWS, "cells": CELLS, "size": (640, 760)}
+_TRY: dict[str, Any] = {"rows_drawn": ROWS, "cells": CELLS, "size": (640, 760), "answers_apart": True}
 PANELS = (
     ComputedPanel(id="try-clean", title="As is", part="clean", **_TRY),
     ComputedPanel(id="try-edited", title="Edited", part="edited", **_TRY),
     ComputedPanel(id="try-change", title="Edited \u2212 as is", part="change", **_TRY),
+    story.PANEL,
 )
+COLUMNS = PANELS[:-1]
+"""The panels with attention and probes; the answers under an intervention stand above them."""
 KINDS = (
     ("zero", "Ablate a head: zero"),
     ("mean", "Ablate a head: mean"),
@@ -85,10 +89,13 @@ WHAT = {
 def note(run: RunView, asked: SequenceQuestion, found: SequenceReading) -> list[Any]:
     """The answers of the oracle and the model at the selected query, and the effect of the edits over all queries."""
     query = query_index(found, asked.prefix)
-    below = [*tally_sentence(found), plain(" "), *attention_sentence(found, query)]
+    answers, attention = answers_sentence(found, query), attention_sentence(found, query)
+    headline = story_sentence(found)
+    below = [*answers, *right_means(found)] if headline else tally_sentence(found)
     return [
-        html.H1(prose.pieces(answers_sentence(found, query))),
-        html.P(prose.pieces(below), className="why"),
+        html.H1(prose.pieces(headline or answers)),
+        html.P(prose.pieces([*below, plain(" "), *attention]), className="why"),
+        html.P(prose.pieces(chosen_sentence(found)), className="why soft"),
     ]
 
 
@@ -124,12 +131,20 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
             ],
             className="headline split",
         ),
+        *([html.P(why, className="why soft")] if (why := story.not_here(story.named_cause(run, cursor.step))) else []),
+        html.Div(_parts(run, cursor, extras), id="try-flow", className=story.flow_class(extras.get("edits", ""))),
+    ]
+
+
+def _parts(run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
+    """The parts below the headline; with edits, the answers and the tokens stand above the controls (sequence.css)."""
+    edits = extras.get("edits", "")
+    return [
         html.Div([_input(cursor, extras), _edits(run, cursor, extras)], className="try-controls"),
         html.Div(BOARD.strip(), className="try-line"),
+        story.block(extras, BOARD.shell(story.PANEL, readings=False)),
         html.H2("As is, edited, and the change", className="sr"),
-        html.Div(
-            [BOARD.shell(panel) for panel in PANELS], id="try-columns", className=_columns(extras.get("edits", ""))
-        ),
+        html.Div([BOARD.shell(panel) for panel in COLUMNS], id="try-columns", className=_columns(edits)),
     ]
 
 
@@ -167,6 +182,7 @@ def _input(cursor: Cursor, extras: Mapping[str, str]) -> html.Div:
                 size="sm",
                 w=150,
             ),
+            story.wrong_button(),
             html.P(id="try-said", className="try-said", role="status"),
         ],
         className="try-input",
@@ -262,6 +278,7 @@ def typed(text: str | None) -> str:
 def connect(app: Dash, context: Context) -> None:
     """Register the page's callbacks."""
     sequence_callbacks.connect(app, context, BOARD)
+    story.connect(app, BOARD.id)
     _sequence(app, context)
     _edit(app, context)
 
@@ -334,7 +351,7 @@ def _edit(app: Dash, context: Context) -> None:
             held = parse_edits(",".join([part for part in (extras.get("edits", ""), edit.text) if part]))
         except EditError as error:
             return no_update, html.Span(f"{str(error)[:1].upper()}{str(error)[1:]}.", className="wrong")
-        return extras | {"edits": ",".join(one.text for one in held)}, WHAT[kind]
+        return extras | {"edits": ",".join(one.text for one in held), "strength": ""}, WHAT[kind]
 
     @app.callback(
         Output("extras", "data", allow_duplicate=True),
@@ -346,7 +363,7 @@ def _edit(app: Dash, context: Context) -> None:
         if not gone:
             raise PreventUpdate
         kept = [edit.text for edit in parse_edits(extras.get("edits", "")) if edit.text != gone["edit"]]
-        return extras | {"edits": ",".join(kept)}
+        return extras | {"edits": ",".join(kept), "strength": ""}
 
     @app.callback(
         Output("try-chips", "children"),
@@ -368,5 +385,6 @@ PAGE = CursorPage(
     content=content,
     panels=PANELS,
     extras=EXTRAS,
+    opening=story.opening,
     check=check_extras,
 )

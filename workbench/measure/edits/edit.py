@@ -9,7 +9,7 @@ diagnosis is written by its name: ``P.int``, ``D.logn``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from workbench.core.errors import LensError
@@ -46,6 +46,7 @@ class Edit:
         donor: patch: prefix length whose residual row is copied.
         query: patch: prefix length whose row is overwritten; None = that of the whole sequence.
         repair: name of the intervention, one of :data:`SINGLE_PASS`.
+        strength: of an intervention: 0 = the model as it is, 1 = the full intervention.
     """
 
     kind: Kind
@@ -54,6 +55,7 @@ class Edit:
     donor: int | None = None
     query: int | None = None
     repair: str = ""
+    strength: float = 1.0
 
     @property
     def intervention(self) -> Intervention | None:
@@ -105,19 +107,31 @@ def parse_edit(text: str) -> Edit:
     return Edit(kind, numbers[0], numbers[1])  # type: ignore[arg-type]  # one of KINDS, as checked
 
 
-def parse_edits(text: str) -> tuple[Edit, ...]:
+def parse_edits(text: str, strength: float = 1.0) -> tuple[Edit, ...]:
     """Return the edits in a text, joined by commas; each once, in their order.
 
+    Args:
+        text: the edits.
+        strength: strength of the interventions among them, from 0 to 1.
+
     Raises:
-        EditError: for text that does not describe an edit, more than :data:`MOST` edits, or two edits of position ids.
+        EditError: for text that does not describe an edit, more than :data:`MOST` edits, two edits of position ids, or
+            a strength outside 0 to 1.
     """
+    if not 0 <= strength <= 1:
+        raise EditError(f"an intervention has a strength from 0 to 1, not {strength:g}")
     edits = tuple(dict.fromkeys(parse_edit(part) for part in text.split(",") if part))
     if len(edits) > MOST:
         raise EditError(f"{len(edits)} edits at once are too many; keep at most {MOST}")
     of_ids = [edit.name for edit in edits if edit.intervention and edit.intervention.family == "P"]
     if len(of_ids) > 1:
         raise EditError(f"{of_ids[0]} and {of_ids[1]} both change the position ids; keep one of them")
-    return edits
+    return tuple(replace(edit, strength=strength) if edit.repair else edit for edit in edits)
+
+
+def intervention_words(text: str) -> str:
+    """Return the interventions among the edits in a text, in a few words; "" if there are none."""
+    return " and ".join(edit.intervention.words for edit in parse_edits(text) if edit.intervention)
 
 
 def check_edits(edits: Sequence[Edit], layers: int, heads: int, length: int) -> None:

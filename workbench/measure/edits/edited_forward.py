@@ -81,49 +81,61 @@ def edited_forward(
     for edit in interventions:
         assert trained is not None
         check_intervention(model, edit)
+        if edit.strength == 0:
+            continue
         if isinstance(edit.intervention, IdEdit):
             ids = ids_inside(model, batch, edit, trained)
         elif isinstance(edit.intervention, ScaleScores):
-            rescale = partial(rescale_scores, scaling=edit.intervention, keys=trained.positions)
+            rescale = partial(rescale_scores, scaling=edit.intervention, keys=trained.positions, strength=edit.strength)
             hooks += [(f"blocks.{layer}.attn.hook_attn_scores", rescale) for layer in range(model.cfg.n_layers)]
     return forward(model, batch, names, hooks, ids)
 
 
 def check_intervention(model: HookedModel, edit: Edit) -> None:
-    """Refuse an intervention that a model does not support.
+    """Refuse an intervention, or a strength of it, that a model does not support.
 
     Raises:
         EditError: naming the intervention and the reason.
     """
     if edit.intervention and (why := edit.intervention.no_place(model.cfg)):
         raise EditError(f"{edit.name}: {why}")
+    if edit.intervention and edit.strength not in (0, 1) and not edit.intervention.graded(model.cfg):
+        raise EditError(f"{edit.name}: this model reads only whole ids; choose strength 0 or 1, not {edit.strength:g}")
 
 
 def ids_inside(model: HookedModel, batch: Batch, edit: Edit, trained: Trained) -> Tensor:
-    """Return position ids ``[batch or 1, pos]`` under an intervention on them."""
+    """Return position ids ``[batch or 1, pos]`` under an intervention on them.
+
+    At strength s they are (1 - s) times the own id plus s times the id under the full intervention.
+    """
     cfg, positions = model.cfg, batch.tokens.shape[1]
     ids = cfg.ids.evaluation(positions, cfg.n_ctx, batch.position_ids)
     # Tasks whose sequences define their own ids do not support these interventions.
     last = int(cfg.ids.evaluation(trained.positions, cfg.n_ctx, None).max())
     top = last if trained.top is None else max(trained.top, last)
     assert isinstance(edit.intervention, IdEdit)
-    return edit.intervention.edit(ids, TrainedIds(last, top, cfg.positions.between, cfg.positions.absolute))
+    full = edit.intervention.edit(ids, TrainedIds(last, top, cfg.positions.between, cfg.positions.absolute))
+    return full if edit.strength == 1 else torch.lerp(ids.double(), full.double(), edit.strength)
 
 
-def rescale_scores(scores: Float[Tensor, "batch head query key"], hook: Any, scaling: ScaleScores, keys: int) -> Tensor:
+def rescale_scores(
+    scores: Float[Tensor, "batch head query key"], hook: Any, scaling: ScaleScores, keys: int, strength: float = 1.0
+) -> Tensor:
     """Return a layer's scores under an intervention that multiplies them."""
-    return scores * score_factor(scaling, scores.shape[2], keys).to(scores)[:, None]
+    return scores * score_factor(scaling, scores.shape[2], keys, strength).to(scores)[:, None]
 
 
-def score_factor(scaling: ScaleScores, positions: int, keys: int) -> Float[Tensor, " query"]:
+def score_factor(scaling: ScaleScores, positions: int, keys: int, strength: float = 1.0) -> Float[Tensor, " query"]:
     """Return the factor by which an intervention multiplies the scores of each query.
 
     Args:
         scaling: the intervention, e.g. ``D.logn``.
         positions: number of positions of the sequence.
         keys: K_N, the number of keys that the last query at N sees.
+        strength: of the intervention; at strength s the factor is 1 + s (f - 1), where f is the full one.
     """
-    return scaling.factor(torch.arange(1, positions + 1, dtype=torch.float32, device="cpu"), keys)
+    full = scaling.factor(torch.arange(1, positions + 1, dtype=torch.float32, device="cpu"), keys)
+    return full if strength == 1 else 1 + strength * (full - 1)
 
 
 def edit_hooks(model: HookedModel, batch: Batch, edit: Edit, reference: Batch | None) -> list[tuple[str, Hook]]:

@@ -9,9 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from workbench.measure.edits.chosen_sequence import draw, first_wrong
 from workbench.measure.edits.edit import Edit, EditError, check_edits
 from workbench.measure.edits.edited_forward import Trained, check_intervention, edited_forward, largest_id
 from workbench.measure.edits.interventions.sharpening import ScaleScores
+from workbench.measure.edits.reading import FirstWrong
 from workbench.models.base.protocol import HookedModel
 from workbench.runs.run import Run
 from workbench.tasks.base import Batch, Task, TaskError
@@ -44,6 +46,7 @@ class OneSequence:
         run, step, task, model: the checkpoint, verified.
         batch: the labelled sequence.
         text: the sequence as a user types it, without BOS.
+        chosen: how it was chosen, if it is the first wrong sample.
     """
 
     run: Run
@@ -52,6 +55,7 @@ class OneSequence:
     model: HookedModel
     batch: Batch
     text: str
+    chosen: FirstWrong | None = None
 
     @property
     def tokens(self) -> list[str]:
@@ -94,7 +98,9 @@ def one_sequence(run_path: str, step: int, sequence: Mapping[str, Any], edits: S
     Args:
         run_path: folder of the run.
         step: step of the checkpoint.
-        sequence: ``{"text": ...}``, typed tokens; or ``{"law": ..., "length": ..., "seed": ...}``, drawn.
+        sequence: ``{"text": ...}``, typed tokens; ``{"law": ..., "length": ..., "seed": ...}``, drawn; or
+            ``{"law": ..., "length": ..., "wrong_of": ...}``, the first of so many samples whose last answer the model
+            gets wrong.
         edits: edits of the pass, checked against the model and the sequence.
 
     Raises:
@@ -104,11 +110,14 @@ def one_sequence(run_path: str, step: int, sequence: Mapping[str, Any], edits: S
     """
     run = Run.open(run_path)
     task = run.task
-    batch = _typed(task, str(sequence["text"])) if "text" in sequence else _draw(run, task, sequence)
+    batch = _typed(task, str(sequence["text"])) if "text" in sequence else _draw(run, task, {"seed": 0, **sequence})
     positions = batch.tokens.shape[1]
     if positions > LONGEST:
         raise TaskError(f"the sequence has {positions:,} positions; shorten it to at most {LONGEST:,}")
     model = run.load(step)
+    chosen = first_wrong(model, run, task, step, sequence) if "wrong_of" in sequence else None
+    if chosen is not None:
+        batch = draw(run, task, {**sequence, "seed": chosen.sample})
     check_edits(edits, model.cfg.n_layers, int(model.cfg.n_heads), batch.length)
     for edit in edits:
         check_intervention(model, edit)
@@ -118,7 +127,7 @@ def one_sequence(run_path: str, step: int, sequence: Mapping[str, Any], edits: S
             f"hard or sharpened attention is computed for at most {EXPLICIT:,} positions; shorten the sequence"
         )
     text = write_tokens(batch.tokens[0, int(batch.bos) :].tolist(), task.tokens_names)
-    return OneSequence(run, step, task, model, batch, text)
+    return OneSequence(run, step, task, model, batch, text, chosen)
 
 
 def _typed(task: Task, text: str) -> Batch:
@@ -129,8 +138,7 @@ def _typed(task: Task, text: str) -> Batch:
 
 
 def _draw(run: Run, task: Task, sequence: Mapping[str, Any]) -> Batch:
-    length, seed = int(sequence["length"]), int(sequence["seed"])
+    length = int(sequence["length"])
     if length > LONGEST:
         raise TaskError(f"a sequence of length {length:,} is too long; choose at most {LONGEST - 1:,}")
-    drawn = torch.Generator().manual_seed(seed)
-    return task.sample(1, length, drawn, str(sequence["law"]), window=run.trained_length)
+    return draw(run, task, sequence)

@@ -40,6 +40,23 @@ class Pass:
 
 
 @dataclass(frozen=True)
+class FirstWrong:
+    """How a sequence was chosen: the first sample of a test set whose last answer the model, without edits, gets wrong.
+
+    Attributes:
+        sample: seed of the sequence, from 0; 0 if the model is right on every sample.
+        tried: number of samples among which it was looked for.
+        law: the test set.
+        wrong: whether the model's last answer on it is wrong.
+    """
+
+    sample: int
+    tried: int
+    law: str
+    wrong: bool
+
+
+@dataclass(frozen=True)
 class SequenceReading:
     """Outputs of a model and one head's attention on one sequence, without and with edits.
 
@@ -62,6 +79,11 @@ class SequenceReading:
         edits: the edits as text of a link.
         components: names of the components of a vector answer; empty for other answers.
         within: in words, how close numbers must be to the oracle's to be right; "" where answers are classes.
+        intervention: the interventions among the edits, in a few words; "" without one.
+        strength: strength of the interventions among the edits.
+        graded: whether a strength between 0 and 1 has a meaning for each of these interventions.
+        decisive: per position, the index of the token that decides the right answer; None where the task names none.
+        chosen: how the sequence was chosen; None for a typed sequence, or a sample by its seed.
     """
 
     clean: Pass
@@ -84,6 +106,11 @@ class SequenceReading:
     edits: str
     components: list[str] = field(default_factory=list)
     within: str = ""
+    intervention: str = ""
+    strength: float = 1.0
+    graded: bool = True
+    decisive: list[int | None] = field(default_factory=list)
+    chosen: FirstWrong | None = None
 
     @property
     def changed(self) -> Pass:

@@ -32,9 +32,15 @@ def test_exports_hold_what_is_drawn_and_snippets_draw_it(root: Path, monkeypatch
         path = str(root / "counter")
         found = look(path, 100, {"text": TEXT}, 0, 0, edits=EDITS, cells=256)
         read = read_sequence(path, 100, {"text": TEXT}, EDITS)
-        own = figures.sequence_view.data(found, read, part="change")
+        rows = ("pattern", "summary", "position")
+        own = figures.sequence_view.data(found, read, part="change", rows=rows)
         assert len(exported) == len(own)
         np.testing.assert_allclose(exported["value"], own["value"], atol=1e-6)
+
+        answers = pd.read_csv(io.BytesIO(client.get(f"/data/try-answers.csv?{link}").data))
+        np.testing.assert_allclose(answers["value"], figures.answer_maps.data(found)["value"], atol=1e-6)
+        code = client.get(f"/data/try-answers.py?{link}").get_data(as_text=True)
+        assert "answer_maps(look(" in code
 
         parquet = pd.read_parquet(io.BytesIO(client.get(f"/data/try-change.parquet?{link}").data))
         np.testing.assert_allclose(parquet["value"].astype(float), own["value"], atol=1e-6)

@@ -70,6 +70,7 @@
       if (i > q) span.className = "later";
       else if (at >= 0) { span.style.background = fills[at]; span.style.color = inks[at]; }
       if (i === q) span.classList.add("query");
+      if (decides(board, q) === i) span.classList.add("decides");
       span.title = "prefix " + prefix(board, i) + ": " + tokens[i] + (row && i <= q && at >= 0 ? ", attention " + w.toFixed(3) : "");
       spans.push(span);
     }
@@ -83,7 +84,17 @@
     const label = node.parentElement, rows = Object.values(board.figures)[0]?.rows, names = rows ? Object.keys(rows) : [];
     const below = names[names.indexOf("pattern") + 1];
     if (below && rows.pattern) label.style.setProperty("--gap", 1 - (rows.pattern[0] + rows[below][1]) / 2);
+    label.dataset.decides = decided(board, q);
     label.dataset.range = count > size ? start + " to " + (start + size - 1) + " of " + lens.count(count) : "";
+  }
+
+  /* The token that decides the right answer, where the task names one. */
+  function decides(board, q) { return board.data.decisive ? board.data.decisive[q] : null; }
+  function decided(board, q) {
+    const at = decides(board, q);
+    if (at === null || at === undefined) return "";
+    const far = at < board.start || at >= board.start + board.shown;
+    return "\u25b2 decides the right answer: " + board.data.tokens[at] + " at prefix " + prefix(board, at) + (far ? ", not in view" : "");
   }
 
   function marks(board, id, figure, q) {
@@ -236,7 +247,10 @@
     return tokens.text;
   }
 
+  /* A strength between 0 and 1 needs a slider, one of two states a switch. */
+  function graded(tokens) { return tokens ? "try-strength " + (tokens.graded ? "graded" : "whole") : dc.no_update; }
+
   lens.board = boardOf;
   lens.weights = weights;
-  dc.sequence = { settled, drawn, hovered, clicked, sampled };
+  dc.sequence = { settled, drawn, hovered, clicked, sampled, graded };
 })();

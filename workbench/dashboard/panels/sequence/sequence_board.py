@@ -197,8 +197,8 @@ class SequenceBoard:
             **{"data-board": self.id},
         )
 
-    def shell(self, panel: ComputedPanel, inside: Sequence[Any] = ()) -> html.Section:
-        """A panel before anything is drawn."""
+    def shell(self, panel: ComputedPanel, inside: Sequence[Any] = (), readings: bool = True) -> html.Section:
+        """A panel before anything is drawn; ``readings``: whether it draws attention and probes, too."""
         graph = dcc.Graph(
             id=f"{panel.id}-graph",
             config=CONFIG | pattern_zoom.CONFIG,
@@ -212,7 +212,7 @@ class SequenceBoard:
             html.Div(id=f"{panel.id}-cell", className="hovered-cell mono", **{"aria-hidden": "true"}),
             *inside,
         ]
-        about = [*([ABOUT_OUTPUTS] if "outputs" in panel.rows_drawn else []), *ABOUT]
+        about = [*([ABOUT_OUTPUTS] if "outputs" in panel.rows_drawn else []), *(ABOUT if readings else ABOUT[-1:])]
         return frame(panel.id, panel.title, [("", text) for text in about], body)
 
     # ---- answers -------------------------------------------------------------------------------------------
@@ -343,6 +343,8 @@ def token_data(found: SequenceReading, query: int, theme: str, view: str) -> dic
         "trained": found.trained,
         "pool": found.pool,
         "query": query,
+        "decisive": found.decisive if any(key is not None for key in found.decisive) else None,
+        "graded": found.graded,
         "row": None if row is None else [round(float(v), 6) for v in row],
         "view": view,
         "fills": fills,

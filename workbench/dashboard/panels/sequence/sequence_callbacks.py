@@ -68,7 +68,9 @@ def _controls(app: Dash, board: SequenceBoard) -> None:
     def resample(clicks: int, extras: dict[str, str]) -> Any:
         if not clicks:
             raise PreventUpdate
-        return extras | {"sample": str(int(extras.get("sample", "0")) + 1), "seq": "", "pos": "", "zoom": ""}
+        pick = "sample" if extras.get("pick") else ""
+        sample = str(int(extras.get("sample", "0")) + 1)
+        return extras | {"sample": sample, "pick": pick, "seq": "", "pos": "", "zoom": ""}
 
 
 def asked_at(

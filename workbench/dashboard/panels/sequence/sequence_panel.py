@@ -30,6 +30,7 @@ class ComputedPanel:
         strip: whether tokens stand below the pattern.
         cells: largest side of the pattern.
         size: the size of an exported picture, pixels.
+        answers_apart: whether the answers stand in a panel of their own as soon as something is edited.
     """
 
     id: str
@@ -39,6 +40,12 @@ class ComputedPanel:
     strip: bool = False
     cells: int = POOLED
     size: tuple[int, int] = (900, 760)
+    answers_apart: bool = False
+
+    def rows_at(self, asked: SequenceQuestion) -> tuple[RowName, ...]:
+        """What it draws of a request, from top to bottom."""
+        apart = self.answers_apart and asked.edits
+        return tuple(row for row in self.rows_drawn if row != "outputs") if apart else self.rows_drawn
 
     def asked(self, run: RunView, cursor: Cursor, said: Mapping[str, str]) -> SequenceQuestion:
         """The request that a link describes."""
@@ -52,7 +59,7 @@ class ComputedPanel:
         asked = self.asked(run, cursor, said)
         found, read = asked.wait(context)
         return figures.sequence_view.data(
-            found, read, part=self.part, rows=self.rows_drawn, view=cursor.view, site=asked.site
+            found, read, part=self.part, rows=self.rows_at(asked), view=cursor.view, site=asked.site
         )
 
     def draw(self, context: Context, run: RunView, cursor: Cursor, said: Mapping[str, str], theme: Theme) -> go.Figure:
@@ -64,7 +71,8 @@ class ComputedPanel:
     def snippet(self, run: RunView, cursor: Cursor, said: Mapping[str, str]) -> str:
         """Python that computes and draws the same in a notebook."""
         extra = "" if self.part == "clean" else f', part="{self.part}"'
-        return self.asked(run, cursor, said).snippet(extra, self.rows_drawn)
+        asked = self.asked(run, cursor, said)
+        return asked.snippet(extra, self.rows_at(asked))
 
     def figure(
         self,
@@ -81,7 +89,7 @@ class ComputedPanel:
             found,
             read,
             part=self.part,
-            rows=self.rows_drawn,
+            rows=self.rows_at(asked),
             view=asked.cursor.view,
             site=asked.site,
             query=query_index(found, asked.prefix) if outline else None,
@@ -89,6 +97,38 @@ class ComputedPanel:
             waiting=waiting,
             look=Look(theme, size),
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswersPanel(ComputedPanel):
+    """The answers at every prefix: of the model as it is, above those of the edited model."""
+
+    part: Part = "edited"
+    rows_drawn: tuple[RowName, ...] = ("outputs",)
+
+    def rows(self, context: Context, run: RunView, cursor: Cursor, said: Mapping[str, str]) -> pd.DataFrame:
+        """Return exactly the rows that are drawn; raises as :meth:`ComputedPanel.rows`."""
+        return figures.answer_maps.data(self.asked(run, cursor, said).wait(context)[0])
+
+    def snippet(self, run: RunView, cursor: Cursor, said: Mapping[str, str]) -> str:
+        """Python that computes and draws the same in a notebook."""
+        found = self.asked(run, cursor, said).looking
+        imports = "from circuits.one_sequence import look\nfrom workbench.figures import answer_maps\n\n"
+        return f"{imports}answer_maps({found})\n"
+
+    def figure(
+        self,
+        found: SequenceReading,
+        read: ProbeReading | None,
+        asked: SequenceQuestion,
+        theme: Theme,
+        size: int,
+        waiting: str = "",
+        outline: bool = False,
+    ) -> go.Figure:
+        """The figure of given answers; on screen the line of the query is drawn by the browser."""
+        query = query_index(found, asked.prefix) if outline else None
+        return figures.answer_maps(found, query=query, look=Look(theme, size))
 
 
 def query_index(found: SequenceReading, prefix: int | None) -> int:

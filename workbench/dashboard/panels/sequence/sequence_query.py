@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -23,6 +24,10 @@ from workbench.measure.edits.reading import ProbeReading, SequenceReading
 POOLED = 512
 """Positions up to which every query's weights are sent; longer sequences request those of the selected query."""
 LAWS = DISTRIBUTIONS
+WRONG_OF = 64
+"""Samples among which the first wrong one is looked for."""
+PICKS = ("sample", "wrong")
+"""Which sample of the test set is shown: the numbered one, or the first whose last answer the model gets wrong."""
 IN_LINK = 1500
 """Characters of a typed sequence that a link still carries."""
 PATIENCE = 120.0
@@ -57,6 +62,8 @@ class SequenceQuestion:
         text: the typed sequence, or "" for a drawn one.
         law: test set of a drawn sequence.
         edits: the edits, in the form in which a link writes them.
+        strength: strength of the interventions among the edits, from 0 to 1.
+        wrong: whether the first wrong sample is shown instead of the numbered one.
         prefix: prefix length of the chosen query; None = the whole sequence's.
         site: layer that probes read; None = the last.
         cells: largest side of the pattern.
@@ -74,12 +81,16 @@ class SequenceQuestion:
     cells: int = POOLED
     zoom: Zoom | None = None
     beyond: str = ""
+    strength: float = 1.0
+    wrong: bool = False
 
     @property
     def sequence(self) -> dict[str, Any]:
         """Return the sequence in the form that the worker's functions take."""
         if self.text:
             return {"text": self.text}
+        if self.wrong:
+            return {"law": self.law, "length": self.cursor.length, "wrong_of": WRONG_OF}
         return {"law": self.law, "length": self.cursor.length, "seed": self.cursor.sample}
 
     @property
@@ -97,6 +108,7 @@ class SequenceQuestion:
             "head": self.cursor.head,
             "query": self.prefix if self.long else None,
             "edits": self.edits,
+            "strength": self.strength,
             "cells": self.cells,
             "queries": None if self.zoom is None else list(self.zoom.queries),
             "keys": None if self.zoom is None else list(self.zoom.keys),
@@ -109,6 +121,7 @@ class SequenceQuestion:
             "step": self.cursor.step,
             "sequence": self.sequence,
             "edits": self.edits,
+            "strength": self.strength,
         }
 
     def submit(self, context: Context, session: str) -> dict[str, str]:
@@ -132,22 +145,34 @@ class SequenceQuestion:
 
     def snippet(self, extra: str, rows: tuple[str, ...]) -> str:
         """Python that computes and draws the same in a notebook."""
-        where = f"run_path={self.run.shown_path!r}, step={self.cursor.step}, sequence={self.sequence!r}"
-        edits = f", edits={self.edits!r}" if self.edits else ""
-        place = f", layer={self.cursor.layer}, head={self.cursor.head}"
-        query = f", query={self.prefix}" if self.prefix is not None else ""
-        cells = f", cells={self.cells}" if self.cells != POOLED else ""
-        part = "" if self.zoom is None else f", queries={self.zoom.queries}, keys={self.zoom.keys}"
-        site = "" if self.site is None else f", site={self.site}"
         view = f', view="{self.cursor.view}"'
+        site = "" if self.site is None else f", site={self.site}"
         return (
             "from circuits.one_sequence import look\n"
             "from probes.one_sequence import read_sequence\n"
             "from workbench.figures import sequence_view\n\n"
-            f"found = look({where}{place}{query}{edits}{cells}{part})\n"
-            f"read = read_sequence({where}{edits})\n"
+            f"found = {self.looking}\n"
+            f"read = read_sequence({self._place}{self._edited})\n"
             f"sequence_view(found, read, rows={rows!r}{view}{site}{extra})\n"
         )
+
+    @property
+    def looking(self) -> str:
+        """Python that computes the reading of the model."""
+        head = f", layer={self.cursor.layer}, head={self.cursor.head}"
+        query = f", query={self.prefix}" if self.prefix is not None else ""
+        cells = f", cells={self.cells}" if self.cells != POOLED else ""
+        part = "" if self.zoom is None else f", queries={self.zoom.queries}, keys={self.zoom.keys}"
+        return f"look({self._place}{head}{query}{self._edited}{cells}{part})"
+
+    @property
+    def _place(self) -> str:
+        return f"run_path={self.run.shown_path!r}, step={self.cursor.step}, sequence={self.sequence!r}"
+
+    @property
+    def _edited(self) -> str:
+        strength = f", strength={self.strength:g}" if self.strength != 1 else ""
+        return f", edits={self.edits!r}{strength}" if self.edits else ""
 
 
 def finished(context: Context, ask: Callable[[], str]) -> Any:
@@ -181,7 +206,16 @@ def _result(job: Job | None) -> Any:
     return job.result
 
 
-EXTRAS: Mapping[str, str] = {"seq": "", "law": LAWS[0], "edits": "", "pos": "", "site": "", "zoom": ""}
+EXTRAS: Mapping[str, str] = {
+    "seq": "",
+    "law": LAWS[0],
+    "edits": "",
+    "pos": "",
+    "site": "",
+    "zoom": "",
+    "strength": "",
+    "pick": "",
+}
 """What the sequence pages keep in the link in addition to the selection."""
 
 
@@ -208,6 +242,8 @@ def asked_of(run: RunView, cursor: Cursor, extras: Mapping[str, str], cells: int
         cells,
         zoom,
         beyond,
+        float(extras.get("strength") or 1),
+        extras.get("pick") == "wrong",
     )
 
 
@@ -240,11 +276,24 @@ def check_extras(_: Context | None, run: RunView, extras: Mapping[str, str]) -> 
         )
     if good.get("zoom") and parse_zoom(good["zoom"]) is None:
         drop("zoom", f"This link names the part \u201c{good['zoom'][:40]}\u201d, which cannot be read.", "all tokens")
+    if good.get("strength") and not is_strength(good["strength"]):
+        message = (
+            f"This link gives the strength \u201c{good['strength'][:40]}\u201d, which is not a number from 0 to 1."
+        )
+        drop("strength", message, "the full intervention")
+    if good.get("pick", "") not in ("", *PICKS):
+        message = f"This link contains the choice \u201c{good['pick'][:40]}\u201d, which does not exist."
+        drop("pick", message, "a sample")
     sites = [str(layer) for layer in range(-1, run.n_layers)]
     if good.get("site") and good["site"] not in sites:
         message = f"This link names layer \u201c{good['site'][:40]}\u201d, which {run.name} does not have."
         drop("site", message, "the last layer")
     return good, notices
+
+
+def is_strength(text: str) -> bool:
+    """Whether a text is the strength of an intervention: a number from 0 to 1 with at most two decimals."""
+    return re.fullmatch(r"0|1|0\.[0-9]{1,2}", text) is not None
 
 
 def _whole(text: str) -> int | None:

@@ -131,6 +131,10 @@ class Intervention:
         """Return why a model does not support it, in a clause; "" if the model does."""
         raise NotImplementedError
 
+    def graded(self, cfg: Architecture) -> bool:
+        """Return whether a strength between 0 and 1 has a meaning for a model."""
+        return False
+
     def no_effect(self, inside: Inside) -> str:
         """Return why the intervention cannot change anything, given facts of training, as a clause; "" if it may change
         something.
@@ -191,6 +195,10 @@ class IdEdit(Intervention):
 
     def no_place(self, cfg: Architecture) -> str:
         return no_ids(cfg)
+
+    def graded(self, cfg: Architecture) -> bool:
+        """Return whether the encoding reads the ids between a token's own one and the edited one."""
+        return cfg.positions.between
 
     def edit(self, ids: Tensor, trained: TrainedIds) -> Tensor:
         """Return position ids under this edit; ids that are all inside training are unchanged.

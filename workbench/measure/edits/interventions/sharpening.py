@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float
     from torch import Tensor
 
+    from workbench.models.base.architecture import Architecture
+
 SMALLEST_GAP = 0.5
 """Smallest gap in the scores of a query that separates a set of keys. With smaller gaps, all keys are the set."""
 
@@ -30,6 +32,10 @@ class ScaleScores(ScoreEdit):
     family: ClassVar[Family] = "D"
     order: ClassVar[int] = 2
     single_pass: ClassVar[bool] = True
+
+    def graded(self, cfg: Architecture) -> bool:
+        """Return True: factors between 1 and the full one multiply scores just as well."""
+        return True
 
     def factor(self, visible_keys: Float[Tensor, " query"], keys: int) -> Float[Tensor, " query"]:
         """Return the factor for the scores of each query.
