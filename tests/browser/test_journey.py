@@ -9,6 +9,7 @@ from tests.support.dashboard import fakes
 from tests.support.dashboard.browsing import (
     counts,
     drawn,
+    group_by,
     has,
     mentions,
     needs_browser,
@@ -56,11 +57,11 @@ def test_all_runs_then_one_verdict_then_its_run(page: Any, address: str) -> None
 def test_seeds_stand_together_and_theory_beside_what_is_observed(page: Any, address: str) -> None:
     page.goto(f"{address}/")
     page.wait_for_selector(".ag-row")
-    page.click("text=Seeds together")
+    group_by(page, "Seeds together")
     settled(page, lambda: page.url.endswith("/?seeds=1"))
     page.reload()
     page.wait_for_selector(".ag-row")
-    settled(page, page.locator("#seeds input[value='1']").is_checked)
+    settled(page, lambda: page.input_value("#group") == "Seeds together")
     cell = ".ag-row[row-id=majority-nope-s0] [col-id=expects]"
     settled(page, lambda: "as observed" in page.inner_text(cell))
     page.goto(f"{address}/run?run=majority-nope-s0")
@@ -83,6 +84,35 @@ def test_every_column_of_the_runs_is_on_screen_at_1440(page: Any, address: str) 
     assert cut == []
     name = page.locator("#grid a.middle").first
     assert name.get_attribute("title") == name.inner_text().replace("\n", "")
+
+
+def test_strips_show_accuracies_and_sort_by_the_first_failing_length(page: Any, gallery: str) -> None:
+    page.goto(gallery)
+    cells = ".ag-row[row-id=flip_flop_rotary_s0] .gel-line"
+    settled(page, lambda: page.locator(f"{cells} i").count() == 20)
+    matched, challenge = (page.locator(cells).nth(line).locator("i") for line in (0, 1))
+    said = "length 48 (1.5 \u00d7 N), matched test set: 0.84 [0.81, 0.87], n = 512"
+    assert matched.nth(4).get_attribute("title") == said
+    assert challenge.nth(4).get_attribute("title").endswith("n = 512. The verdict does not use this cell")
+    assert challenge.nth(4).get_attribute("class") == "untested"
+    assert matched.nth(0).evaluate("(cell) => getComputedStyle(cell).backgroundColor") == "rgb(225, 204, 85)", (
+        "1 is gold"
+    )
+    assert page.locator(".ag-row[row-id=small_model] .gel-line").first.locator(".unmeasured").count() == 5
+    page.click(".ag-header-cell[col-id=strip]")
+    first = "() => document.querySelector('#grid .ag-row[row-index=\"0\"]').getAttribute('row-id')"
+    settled(page, lambda: page.evaluate(first) == "flip_flop_rotary_s0")
+
+
+def test_runs_are_grouped_by_a_setting_and_a_line_leads_to_its_runs(page: Any, gallery: str) -> None:
+    page.goto(gallery)
+    page.wait_for_selector(".ag-row")
+    group_by(page, "By positions (model)")
+    settled(page, lambda: page.url.endswith("/?group=model.positions.name"))
+    counts(page, "#grid .ag-center-cols-container .ag-row", 4)
+    page.get_by_role("link", name="learned", exact=True).click()
+    settled(page, lambda: page.url.endswith("/?where=model.positions.name%3Dlearned"))
+    counts(page, "#grid .ag-center-cols-container .ag-row", 2)
 
 
 def test_enter_on_a_row_opens_its_run(page: Any, address: str) -> None:

@@ -20,6 +20,7 @@ from tests.support.dashboard.browsing import (
     console,
     counts,
     drawn,
+    group_by,
     has,
     mentions,
     needs_browser,
@@ -69,14 +70,14 @@ def cells(page: Any, rows: int) -> Any:
 def test_every_cell_shows_after_a_toggle_of_seeds_what_it_shows_after_a_reload(page: Any, gallery: str) -> None:
     page.goto(gallery)
     single = cells(page, 12)
-    page.get_by_text("Seeds together", exact=True).click()
+    group_by(page, "Seeds together")
     toggled = cells(page, 10)
     flip_flop = page.locator("#grid .ag-center-cols-container .ag-row", has_text="flip_flop_rotary").inner_text()
     texts = ("2 of 2 seeds", "48 at first", "2 seeds", "0.61 to 0.63", "291 to 800")
     assert [text for text in texts if text not in flip_flop] == []
     page.reload()
     assert toggled == cells(page, 10)
-    page.get_by_text("Single runs", exact=True).click()
+    group_by(page, "Single runs")
     assert cells(page, 12) == single
 
 

@@ -303,6 +303,12 @@ def reads(page: Any, selector: str, text: str, so: Callable[[str, str], bool]) -
         raise AssertionError(f"{selector} says {said[-1]!r}; expected: {text!r}") from None
 
 
+def group_by(page: Any, name: str) -> None:
+    """Choose what the lines of the Runs page are."""
+    page.click("#group")
+    page.get_by_role("option", name=name, exact=True).click()
+
+
 def counts(page: Any, selector: str, number: int) -> None:
     """Wait until the page has exactly so many of these."""
     settled(page, lambda: page.locator(selector).count() == number)

@@ -43,7 +43,7 @@ QUERIES = (
     "seq=%00", "seq=" + "0" * 3000, "edits=zero.9.9", "edits=" + "zero.0.0," * 200, "pos=%C2%B2", "pos=-1", "site=99", "site=-1",
     "site=%C2%B2", "zoom=q5-1k0-3", "zoom=q0-999999k0-999999", "law=x", "quantity=|", "quantity=a|b", "quantity=|||||",
     "quantity=behaviour|accuracy", "x=y&y=x", "fix=a=b|=|c", "fix=task.name=majority|seeds.init=0", "len=4x", "len=1e9x", "len=x", "x=task.name&y=task.name", "over=nothing", "run2=..", "run2=majority-nope-s0",
-    "seeds=1", "q=nothing", "theme=dark", "theme=<x>", "a=b&a=c&=&&;", "%", "%ZZ=%ZZ", "&" * 500, "verdict=x", "task=x&positions=y",
+    "seeds=1", "group=task.name", "group=<x>", "q=nothing", "theme=dark", "theme=<x>", "a=b&a=c&=&&;", "%", "%ZZ=%ZZ", "&" * 500, "verdict=x", "task=x&positions=y",
     "filter=%00&filter=(((", "quantity=circuits.hardmax|margin",
 )  # fmt: skip
 PATHS = (
@@ -217,7 +217,7 @@ class Maker:
             "sweep-pace.value": draw.choice(["share", "step"]), "sweep-step-at.data": draw.choice([step, "1/4", None]),
             "sweep-length-at.data": draw.choice([length, "4x"]), "theory-job.data": "0123456789abcdef", "try-kind.value": "zero", "try-head.value": head,
             "try-block.value": "0", "try-prefix.value": 1, "try-repair.value": "P.int", "try-law.value": "matched", "try-text.value": "0110",
-            "try-drop.data": {"edit": "zero.0.0"}, "filter.value": "major", "seeds.value": draw.choice(["0", "1"]),
+            "try-drop.data": {"edit": "zero.0.0"}, "filter.value": "major", "group.value": draw.choice(["", "seeds", "task.name", "<x>"]),
             "note-seen.data": "", "maps-session.data": f"session {draw.randrange(5)}",
             "views-ask.data": draw.choice([None, {"do": "list", "at": 1}, {"do": "delete", "at": 2, "file": "0:none"}, {"do": "save", "at": 3, "name": "", "link": "/nowhere"}]),
             "measure-ask.data": draw.choice([None, None, None, {"run": run, "only": "behaviour"}, {"cancel": 1}]),

@@ -116,7 +116,7 @@ def test_lines_hold_the_last_verdict_and_its_evidence(answers: Context) -> None:
     assert coupled["longest"] < 0.6 < 0.9 < coupled["inside"]
     assert robust["longestText"] == "1.00"
     assert robust["summary"] > 0.9 > 0.3 > robust["position"]
-    assert (bare["verdict"], "spark" in bare) == ("not measured", False)
+    assert (bare["verdict"], "strip" in bare) == ("not measured", False)
     assert bare["command"].startswith("lengthlens measure ")
 
 
@@ -332,7 +332,7 @@ def test_a_link_that_led_astray_is_told_by_one_notice(answers: Context) -> None:
 
 def test_pages_know_every_word_that_they_write() -> None:
     """The words of links are named once for reading and once for writing."""
-    every = Filters("v", "t", "p", "x", "1", "hold", "g", (("a", "b"),))
+    every = Filters("v", "t", "p", "x", "1", "hold", "g", (("a", "b"),), "s")
     assert set(parse(write_filters(every)[1:])) == set(FILTER_KEYS)
     asked = SweepQuery(("m", "q", "", "", ""), "x", "y", 7, 8, fixed=(("a", "b"),), over="max")
     assert set(asked.written()) == set(SWEEP_KEYS)

@@ -10,6 +10,9 @@ from dash import html
 
 from workbench.core.reach import MULTIPLES_TEXT
 from workbench.core.thresholds import LEVEL_TEXT, ROBUST
+from workbench.dashboard.state.failure_strip import STRIP_TIMES, multiples_of
+from workbench.figures.rows.multiples import times_text
+from workbench.figures.style.design_tokens import PERFORMANCE
 
 MOST_DRAWN = 60
 """Rows drawn at once; of more, only those on screen are, and the grid scrolls by itself."""
@@ -27,7 +30,6 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
     """Return the grid, with one line per run."""
     ends = {row["spanTimes"][1] for row in rows if "spanTimes" in row}
     high = f"{next(iter(ends))} \u00d7 N" if len(ends) == 1 else ""
-    accuracy = f"Accuracy to {high}" if high else "Accuracy by length"
     longest = f"At {high}" if high else "At longest"
     columns = [
         {
@@ -39,12 +41,19 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
         },
         {"field": "verdict", "headerName": "Verdict", "cellRenderer": "VerdictChip", "width": 144},
         {
-            "field": "spark",
-            "headerName": accuracy,
-            "cellRenderer": "AccuracySpark",
+            "colId": "strip",
+            "field": "fails",
+            "headerName": "Accuracy by length",
+            "cellRenderer": "FailureStrip",
+            "cellRendererParams": _strip(rows),
+            "headerComponentParams": {"innerHeaderComponent": "StripHeader", **_strip(rows)},
+            "comparator": {"function": "byFirstFailure"},
             "flex": 2,
-            "minWidth": 134,
-            "sortable": False,
+            "minWidth": 148,
+            "headerTooltip": "Accuracy at multiples of N, with the matched test set above and the challenge test set "
+            "below. Dark blue is chance, and gold is 1. Small grey cells were not measured. The verdict does not use "
+            "hatched cells. The magenta line is N. Of several runs, the colour is the median, with the highest run "
+            "above it and the lowest below. Sorts by the first failing length",
         },
         _number(
             "inside",
@@ -60,7 +69,8 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
             "field": "fails",
             "headerName": "Fails at",
             "cellRenderer": "FailsAt",
-            "width": 104,
+            "comparator": {"function": "byFirstFailure"},
+            "width": 98,
             "type": "rightAligned",
             "headerTooltip": "The first tested length, as a multiple of N and in tokens, at which skill is "
             f"significantly below {ROBUST:g} of its trained value on either test set. The cell names the "
@@ -71,7 +81,7 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
             "field": "reach",
             "headerName": "Reach",
             "cellRenderer": "Reach",
-            "width": 86,
+            "width": 82,
             "type": "rightAligned",
             "headerTooltip": f"Mean skill at {MULTIPLES_TEXT} (matched test set), each clipped to 0..1, {LEVEL_TEXT} "
             "interval. 1 is perfect at all five lengths, and 0 is no better than a guess",
@@ -124,14 +134,19 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
                 # A cell shows several fields of its row, so that an equal value of its own field proves nothing.
                 "equals": {"function": "false"},
             },
-            getRowId="params.data.first || params.data.name",
+            getRowId="params.data.key || params.data.first || params.data.name",
             dashGridOptions={
                 "theme": {"function": _THEME},
                 "rowHeight": 46,
-                "headerHeight": 34,
+                "headerHeight": 52,
                 "animateRows": False,
                 **({} if many else {"domLayout": "autoHeight"}),
-                "rowSelection": {"mode": "multiRow", "enableClickSelection": False, "headerCheckbox": False},
+                "rowSelection": {
+                    "mode": "multiRow",
+                    "enableClickSelection": False,
+                    "headerCheckbox": False,
+                    "isRowSelectable": {"function": "!params.data.key"},
+                },
                 "selectionColumnDef": {"headerName": "Pick", "width": 48},
                 "tooltipShowDelay": 200,
                 "suppressCellFocus": False,
@@ -145,12 +160,23 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
     )
 
 
+def _strip(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """What all strips have in common: their multiples of N, where N is among them, and the colours."""
+    places = multiples_of(rows)
+    return {
+        "places": places,
+        "times": [times_text(STRIP_TIMES[place]) for place in places],
+        "trained": 1 + places.index(STRIP_TIMES.index(1.0)),
+        "colours": [colour for _, colour in PERFORMANCE],
+    }
+
+
 def _number(field: str, name: str, tooltip: str) -> dict[str, Any]:
     return {
         "field": field,
         "headerName": name,
         "cellRenderer": "ValueCell",
-        "width": 86,
+        "width": 82,
         "type": "rightAligned",
         "headerTooltip": tooltip,
     }

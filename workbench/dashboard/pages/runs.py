@@ -8,40 +8,47 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, dcc, html, no_update
 from pydantic import Field
 
 from workbench.core.failures import isolated
 from workbench.core.thresholds import FITTED, FITTED_AT_TEXT, HORIZON, ROBUST
 from workbench.core.verdicts import LENGTH_COUPLED, NOT_FITTED, SCALE_ROBUST, WORDS
-from workbench.dashboard.components.icons import chevron, glyph, icon
+from workbench.dashboard.components.icons import icon
 from workbench.dashboard.components.page_frame import banner, command, problems
 from workbench.dashboard.components.runs_grid import grid
+from workbench.dashboard.components.runs_toolbar import chips, toolbar
 from workbench.dashboard.pages.base import Drawn, FreePage, Visit
 from workbench.dashboard.panels.callbacks import browser
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.theory_lookup import POLL_MS
 from workbench.dashboard.state.cursor import slug
-from workbench.dashboard.state.filters import FILTER_KEYS, TIES, Filters, check_filters, read_filters, write_filters
+from workbench.dashboard.state.filters import (
+    FILTER_KEYS,
+    SEEDS,
+    Filters,
+    check_filters,
+    grouped_by,
+    read_filters,
+    write_filters,
+)
 from workbench.dashboard.state.live_progress import live_progress
 from workbench.dashboard.state.request_values import Name, declare
 from workbench.dashboard.state.run_brief import Brief
 from workbench.dashboard.state.run_summary import matches, summarise
 from workbench.dashboard.state.run_view import RunView, display_path, typed
 from workbench.dashboard.state.seed_groups import by_configuration
-from workbench.dashboard.state.sweep_query import MOST_VALUES, choices_of
+from workbench.dashboard.state.setting_groups import by_setting
+from workbench.dashboard.state.sweep_query import choices_of
 from workbench.dashboard.state.theory_match import compare_with_observed, is_trained
 from workbench.figures.labels import whole
-from workbench.figures.panels.phase_diagram import axis_title
-from workbench.tasks.known_tasks import task_label
 
 declare(
     {
         "rows-check.data": Any,
         "verdict.data": Name | None,
         "where.value": Annotated[list[Name], Field(max_length=1000)] | None,
-        **{f"{name}.value": Name | None for name in ("task", "positions", "ties", "tag", "filter", "seeds")},
+        **{f"{name}.value": Name | None for name in ("task", "positions", "ties", "tag", "filter", "group")},
     }
 )
 
@@ -50,11 +57,8 @@ CARDS = {
     LENGTH_COUPLED: "Accuracy is high at trained lengths and falls beyond N.",
     NOT_FITTED: "Accuracy is too low at the trained lengths themselves.",
 }
-SELECTS = ("task.name",)
-"""Settings that have a select of their own."""
 ASKING = "asking \u2026"
 """Stands where it is not known yet what theory expects."""
-CHIPS = tuple(label for label in WORDS if label not in CARDS)
 
 
 def layout(context: Context, visit: Visit) -> Drawn:
@@ -122,7 +126,7 @@ def _question(context: Context) -> list[Any]:
             "Each run has its own N, the ",
             html.Strong("longest length that it was trained on", className="train"),
             " or compiled for" if any("compiled" in run.config["training"] for run in runs.values()) else "",
-            " (dashed line in its curve). The verdict describes lengths beyond N.",
+            " (dashed line in its strip). The verdict describes lengths beyond N.",
             f" {whole(prompted)} of the runs {'was' if prompted == 1 else 'were'} evaluated in a prompt, without "
             "training." if prompted else "",
             " Open a run to see which components are responsible, and when in training the behaviour appeared.",
@@ -176,96 +180,9 @@ def _still(parts: Sequence[Any]) -> html.Div:
     return html.Div(parts, className="card still")
 
 
-def chips(rows: Sequence[dict[str, Any]], filters: Filters) -> list[Any]:
-    """Return the other verdicts as filters; empty if no run has them."""
-    counts = Counter(row["verdict"] for row in rows)
-    return [
-        html.Button(
-            [glyph(verdict), WORDS[verdict], html.Span(f"{counts[verdict]:,}", className="num")],
-            type="button",
-            className=f"chip filter {slug(verdict)}",
-            **{"aria-pressed": "true" if filters.verdict == verdict else "false", "data-verdict": verdict},
-        )
-        for verdict in CHIPS
-        if counts[verdict] or filters.verdict == verdict
-    ]
-
-
 def settings_here(context: Context) -> Mapping[str, Sequence[str]]:
     """Return the settings in which the runs differ, each with the texts of its values."""
     return {axis: list(values) for axis, values in choices_of(context.store).values.items()}
-
-
-def toolbar(
-    rows: Sequence[dict[str, Any]], filters: Filters, settings: Mapping[str, Sequence[str]] | None = None
-) -> list[Any]:
-    """Return the filters: text, task, positions, any other setting, tags and hard inputs."""
-    tied = any("ties" in row for row in rows)
-    tags = sorted({tag for row in rows for tag in row["tags"]})
-    return [
-        html.Div(
-            [
-                dmc.TextInput(
-                    id="filter",
-                    value=filters.text,
-                    placeholder="Filter runs",
-                    size="xs",
-                    w=170,
-                    debounce=150,
-                    leftSection=icon("search"),
-                    rightSection=html.Kbd("/"),
-                    attributes={"input": {"aria-label": "Filter runs", "autoComplete": "off"}},
-                ),
-                _select("task", "Task", sorted({row["task"] for row in rows}), filters.task),
-                _select("positions", "Positions", sorted({row["positions"] for row in rows}), filters.positions),
-                html.Div(_select("ties", "Hard inputs", TIES, filters.ties), hidden=not tied),
-                html.Div(_select("tag", "Tag", tags, filters.tag), hidden=not tags),
-                _settings(filters, settings or {}),
-                html.Div(chips(rows, filters), id="chips", className="chips"),
-                dmc.SegmentedControl(
-                    id="seeds",
-                    value=filters.seeds or "0",
-                    data=[{"value": "0", "label": "Single runs"}, {"value": "1", "label": "Seeds together"}],
-                    size="xs",
-                    attributes={"root": {"aria-label": "One line per run, or per configuration"}},
-                ),
-                html.Span(id="shown", className="soft num", role="status"),
-                html.Button(
-                    "Pick runs to compare",
-                    id="compare-picked",
-                    className="button",
-                    type="button",
-                    disabled=True,
-                ),
-            ],
-            className="toolbar",
-        )
-    ]
-
-
-def _settings(filters: Filters, settings: Mapping[str, Sequence[str]]) -> dmc.MultiSelect:
-    """Any setting along which the runs differ: several values of one axis are alternatives, axes add up."""
-    chosen = [f"{axis}={value}" for axis, value in filters.where]
-    groups = [
-        {
-            "group": axis_title(axis),
-            "items": [{"value": f"{axis}={value}", "label": f"{axis_title(axis)}: {value}"} for value in values],
-        }
-        for axis, values in settings.items()
-        if any(axis == held for held, _ in filters.where) or (len(values) <= MOST_VALUES and axis not in SELECTS)
-    ]
-    return dmc.MultiSelect(
-        id="where",
-        data=groups,
-        value=chosen,
-        placeholder="" if chosen else "Any setting",
-        size="xs",
-        w=180,
-        searchable=True,
-        clearable=True,
-        maxDropdownHeight=360,
-        attributes={"input": {"aria-label": "Any setting"}},
-    )
 
 
 def having(context: Context, where: Sequence[tuple[str, str]]) -> set[str]:
@@ -280,21 +197,6 @@ def having(context: Context, where: Sequence[tuple[str, str]]) -> set[str]:
         for name, config in choices.configs.items()
         if all(config.get(axis) in values for axis, values in required.items())
     }
-
-
-def _select(ident: str, name: str, values: Sequence[str], chosen: str) -> dmc.Select:
-    options = [{"value": "", "label": f"{name}: all"}]
-    options += [{"value": value, "label": f"{name}: {task_label(value)}"} for value in values]
-    return dmc.Select(
-        id=ident,
-        data=options,
-        value=chosen,
-        allowDeselect=False,
-        rightSection=chevron(),
-        size="xs",
-        w=156,
-        attributes={"input": {"aria-label": name}},
-    )
 
 
 def empty(roots: Sequence[Path]) -> html.Div:
@@ -342,7 +244,8 @@ def footer() -> html.P:
         "Verdicts depend only on behaviour. A model solves the trained lengths if the lower limit of its skill is at "
         f"least {FITTED:g} at {FITTED_AT_TEXT}, where N is the longest trained length. It is scale-robust if that "
         f"limit is at least {ROBUST:g} at every tested length up to {HORIZON} times N or more, on both test sets. All "
-        "intervals are 95\u00a0%.",
+        "intervals are 95\u00a0%. In a strip of accuracies, the matched test set is above and the challenge test set "
+        "below. Small grey cells were not measured. The verdict does not use hatched cells.",
         className="legend",
     )
 
@@ -379,9 +282,9 @@ def lines(context: Context, filters: Filters) -> dict[str, Any]:
     displayed = [row for row in counted if matches(row, filters)]
     text = "" if len(displayed) == len(every) else f"{whole(len(displayed))} of {whole(len(every))} runs"
     troubles = context.store.problems
-    if filters.seeds:
-        with isolated(troubles.append, "Seeds could not be combined"):
-            displayed = by_configuration(context.store.together(), displayed)
+    if filters.grouping:
+        with isolated(troubles.append, "Runs could not be grouped"):
+            displayed = grouped(context, displayed, filters)
     return {
         "rows": displayed,
         "cards": cards(counted, filters),
@@ -390,6 +293,14 @@ def lines(context: Context, filters: Filters) -> dict[str, Any]:
         "problems": problems(troubles, context.store.part),
         "link": runs_link(filters),
     }
+
+
+def grouped(context: Context, rows: Sequence[dict[str, Any]], filters: Filters) -> list[dict[str, Any]]:
+    """Return one line per configuration, or per value of the setting that the filters group by."""
+    if filters.grouping == SEEDS:
+        return by_configuration(context.store.together(), rows)
+    values = {name: config.get(filters.group) for name, config in choices_of(context.store).configs.items()}
+    return by_setting(context.store.together(), rows, values, filters)
 
 
 def connect(app: Dash, context: Context) -> None:
@@ -421,7 +332,7 @@ def connect(app: Dash, context: Context) -> None:
         Input("task", "value"),
         Input("positions", "value"),
         Input("filter", "value"),
-        Input("seeds", "value"),
+        Input("group", "value"),
         Input("ties", "value"),
         Input("tag", "value"),
         Input("where", "value"),
@@ -434,16 +345,18 @@ def connect(app: Dash, context: Context) -> None:
         task: str,
         positions: str,
         text: str,
-        seeds: str,
+        group: str,
         ties: str,
         tag: str,
         where: list[str] | None,
         _: Any,
         known: dict[str, str],
     ) -> Any:
-        together = "1" if seeds == "1" else ""
         held = tuple((axis, value) for axis, _, value in (part.partition("=") for part in where or ()))
-        asked = Filters(verdict or "", task or "", positions or "", text or "", together, ties or "", tag or "", held)
+        asked = Filters(
+            verdict or "", task or "", positions or "", text or "",
+            ties=ties or "", tag=tag or "", where=held, **grouped_by(group or ""),
+        )  # fmt: skip
         data = lines(context, asked)
         # Not by what triggered this: the answer to a filter may have been overtaken by news of the runs, and dropped.
         moved = data["link"] != known

@@ -27,9 +27,11 @@ from workbench.dashboard.report.report_page import (
 )
 from workbench.dashboard.report.run_data import verdict_line
 from workbench.dashboard.state.cursor import default_cursor
-from workbench.dashboard.state.run_summary import SPARK, summarise
+from workbench.dashboard.state.run_summary import summarise
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.labels import MISSING
+from workbench.figures.style.sparklines import spark_path
+from workbench.figures.style.template import u_length
 from workbench.storage.atomic import is_temporary, remove_leftovers, write_atomic
 from workbench.storage.below import path_below, refuse_links, remove_file
 from workbench.storage.bounded import read_bytes
@@ -39,7 +41,8 @@ MADE = "lengthlens-site.json"
 MOST_LISTED = 16 << 20
 """Bytes of that file."""
 COLUMNS = ("Run", "Verdict", "Accuracy over prefix length", "Inside", "At the longest", "Fails at", "Model, positions")
-
+CURVE = (180, 28)
+"""Size of the accuracy curve's view box."""
 NUMBERS = ("Inside", "At the longest")
 """Columns of numbers."""
 
@@ -185,7 +188,7 @@ def _cells(entry: Entry) -> list[Element]:
     return [
         element("td", name, question),
         element("td", chip, _soft(line.get("tiesText"))),
-        element("td", _curve(line) if "spark" in line else MISSING, element("span", *cells, classes="sr")),
+        element("td", _curve(run, line) if run.brief.accuracy else MISSING, element("span", *cells, classes="sr")),
         _value(line, "inside"),
         _value(line, "longest"),
         element("td", str(line.get("failsText", MISSING)), _soft(line.get("failsTimes"))),
@@ -203,17 +206,23 @@ def _soft(text: Any) -> Element | None:
     return element("span", str(text), classes="soft") if text else None
 
 
-def _curve(line: dict[str, Any]) -> Element:
+def _curve(run: RunView, line: dict[str, Any]) -> Element:
     """Accuracy over prefix length as a small picture, with the longest trained length and chance."""
-    width, height = SPARK
-    trained, chance = str(line["sparkTrained"]), str(line["sparkChance"])
+    lengths = [int(row["length"]) for row in run.brief.accuracy]
+    values = [float(row["value"]) for row in run.brief.accuracy]
+    (width, height), bottom, top = CURVE, run.brief.chance - 0.08, 1.05
+    low, high = u_length(lengths[0]), max(u_length(lengths[-1]), u_length(lengths[0]) + 1e-9)
+    places = [(u_length(length) - low) / (high - low) for length in lengths]
+    trained = round(min(1.0, max(0.0, (u_length(run.trained) - low) / (high - low))) * width, 2)
+    chance = round((1 - (run.brief.chance - bottom) / (top - bottom)) * height, 2)
+    path = spark_path(values, bottom, top, width, height, x=places)
     inside = f"{line['insideText']} inside training, " if "insideText" in line else ""
     words = f"Accuracy {inside}{line['longestText']} at length {line['longestLength']:,}"
     return element(
         "svg",
         element("path", d=f"M0 {chance}H{width}", stroke="var(--line2)", stroke_dasharray="2 2"),
         element("path", d=f"M{trained} 0V{height}", stroke="var(--train)", stroke_dasharray="3 2", stroke_width="1.5"),
-        element("path", d=str(line["spark"]), stroke="var(--ink)", stroke_width="1.6", stroke_linecap="round"),
+        element("path", d=path, stroke="var(--ink)", stroke_width="1.6", stroke_linecap="round"),
         viewBox=f"0 0 {width} {height}",
         fill="none",
         role="img",

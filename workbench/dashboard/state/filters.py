@@ -8,15 +8,25 @@ from dataclasses import dataclass, replace
 from workbench.core.verdicts import WORDS
 from workbench.dashboard.state.cursor import Notice, parse, query
 
-FILTER_KEYS = ("verdict", "task", "positions", "filter", "seeds", "ties", "tag", "where")
+FILTER_KEYS = ("verdict", "task", "positions", "filter", "seeds", "ties", "tag", "where", "group")
 """Keys that a link to the Runs page may have."""
 TIES = ("hold", "fail", "open")
 """What hard strata may add to a verdict."""
 
 
+SEEDS = "seeds"
+"""The grouping of runs that differ only in their seeds."""
+
+
 @dataclass(frozen=True)
 class Filters:
-    """The filters of the Runs page; "" shows all runs."""
+    """The filters of the Runs page; "" shows all runs.
+
+    Attributes:
+        seeds: "1" for a line per configuration.
+        group: the setting whose values have a line each, as a configuration axis.
+        where: settings that runs must have, each an axis and the text of its value.
+    """
 
     verdict: str = ""
     task: str = ""
@@ -26,6 +36,17 @@ class Filters:
     ties: str = ""
     tag: str = ""
     where: tuple[tuple[str, str], ...] = ()
+    group: str = ""
+
+    @property
+    def grouping(self) -> str:
+        """Return what has a line: a setting, ``seeds`` for configurations, or "" for single runs."""
+        return self.group or (SEEDS if self.seeds else "")
+
+
+def grouped_by(grouping: str) -> dict[str, str]:
+    """Return the fields of :class:`Filters` for a :attr:`Filters.grouping`."""
+    return {"seeds": "1", "group": ""} if grouping == SEEDS else {"seeds": "", "group": grouping}
 
 
 def read_filters(search: str | None) -> tuple[Filters, list[Notice]]:
@@ -57,6 +78,7 @@ def read_filters(search: str | None) -> tuple[Filters, list[Notice]]:
         ties,
         parameters.get("tag", ""),
         tuple((axis, value) for axis, _, value in settings),
+        "" if seeds else parameters.get("group", ""),
     )
     return filters, notices
 
@@ -68,7 +90,8 @@ def check_filters(
     tags: Collection[str] = (),
     settings: Mapping[str, Collection[str]] | None = None,
 ) -> tuple[Filters, list[Notice]]:
-    """Drop a task, position scheme, tag or setting that no run here has, each with a notice.
+    """Drop a task, position scheme, tag or setting that no run here has, and a grouping by a setting in which they do
+    not differ, each with a notice.
 
     Args:
         filters: what a link means.
@@ -86,6 +109,10 @@ def check_filters(
             notices.append(Notice(message, "The page shows all of its values.", "Keep all"))
     known = tuple((axis, value) for axis, value in filters.where if value in (settings or {}).get(axis, ()))
     filters = replace(filters, where=known)
+    if filters.group and filters.group not in (settings or {}):
+        message = f"This link groups runs by {filters.group[:60]}, a setting in which the runs here do not differ."
+        notices.append(Notice(message, "The page shows single runs.", "Keep single runs"))
+        filters = replace(filters, group="")
     if filters.task and filters.task not in tasks:
         notices.append(
             Notice(
@@ -118,5 +145,6 @@ def write_filters(filters: Filters) -> str:
         "ties": filters.ties,
         "tag": filters.tag,
         "where": "|".join(f"{axis}={value}" for axis, value in filters.where),
+        "group": filters.group,
     }
     return "/" + query({key: value for key, value in parameters.items() if value})

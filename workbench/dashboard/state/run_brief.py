@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from workbench.core.names import BEHAVIOUR
+from workbench.core.names import BEHAVIOUR, CHALLENGE
 from workbench.core.reach import Reach
 from workbench.core.verdicts import VERDICTS
 from workbench.figures.panels.decodability import CONCEPTS
@@ -41,7 +41,7 @@ NOT_SERIES = ("control", "site")
 series."""
 SERIES = ("measurement", "quantity", *(name for name in TEXTS if name in SEPARATING and name not in NOT_SERIES))
 """Columns that distinguish the series of many runs."""
-POINT = ("length", "value", "low", "high", "note")
+POINT = ("length", "value", "low", "high", "note", "n")
 """Columns of a point of the accuracy curve."""
 SMALL = 1 << 20
 SeriesLengths: TypeAlias = tuple[tuple[tuple[str, ...], tuple[int, ...]], ...]
@@ -88,7 +88,8 @@ class Brief:
         steps: steps with a verdict, or else with any rows, ascending.
         lengths: prefix lengths with an accuracy, or else with any rows, ascending.
         chance: the lowest chance level of the accuracies, 0 where it is not stated.
-        accuracy: at the last verdict: length, value, low and high on the matched test set, by length.
+        accuracy: at the last verdict: length, value, low, high, note and n on the matched test set, by length.
+        challenge: the same on the challenge test set; empty where a task has none.
         tokens: at the last verdict, where an answer is several tokens: length -> share of the tokens that are right.
         failure: at the last verdict: test set, value, low, length (the longest tested one) and status of
             each failure.
@@ -110,6 +111,7 @@ class Brief:
     lengths: tuple[int, ...] = ()
     chance: float = 0.0
     accuracy: tuple[Mapping[str, Any], ...] = ()
+    challenge: tuple[Mapping[str, Any], ...] = ()
     tokens: Mapping[int, float] = field(default_factory=dict)
     failure: tuple[Mapping[str, Any], ...] = ()
     reach: Reach | None = None
@@ -149,13 +151,15 @@ def make_brief(reading: TableReading, rows: BriefRows, names: BehaviourNames, tr
     at_last: dict[str, Any] = {"measurement": names.measurement, "step": last}
     here = rows.where(**at_last) & applies
     matched = here & rows.where(law="matched", mode="teacher_forced")
-    main = matched & rows.where(quantity=names.accuracy)
+    main = here & rows.where(quantity=names.accuracy, mode="teacher_forced")
+    main &= rows.where(law="matched") | rows.where(law=CHALLENGE)
     tokens = matched & rows.where(quantity="token_accuracy")
     chance = rows.table["value"].to_numpy()[rows.where(quantity=names.chance)]
     chance = chance[~np.isnan(chance)]
-    # Rows are listed once for both, because listing takes longer than anything that is done with them.
-    cells = rows.listed(main | (matched & rows.reach_quantities), *POINT, "quantity", "step", "n", "status")
-    accuracies = [{name: cell[name] for name in POINT} for cell in cells if cell["quantity"] == names.accuracy]
+    # Rows are listed once for all, because listing takes longer than anything that is done with them.
+    cells = rows.listed(main | (matched & rows.reach_quantities), *POINT, "quantity", "step", "status", "law")
+    on_challenge = _points(cell for cell in cells if cell["law"] == CHALLENGE)
+    cells = [cell for cell in cells if cell["law"] != CHALLENGE]
     failed = here & rows.where(quantity=names.failure)
     failure = rows.listed(failed, "law", "value", "low", "length", "status")
     reach = reach_by_step(cells, trained) if names.measurement == BEHAVIOUR else {}
@@ -167,7 +171,8 @@ def make_brief(reading: TableReading, rows: BriefRows, names: BehaviourNames, tr
         steps=_shared(tuple(sorted(verdicts)) or rows.distinct("step")),
         lengths=rows.distinct("length", accuracy if accuracy.any() else None),
         chance=float(chance.min()) if len(chance) else 0.0,
-        accuracy=tuple(sorted((row for row in accuracies if _is_point(row)), key=lambda row: row["length"])),
+        accuracy=_points(cell for cell in cells if cell["quantity"] == names.accuracy),
+        challenge=on_challenge,
         tokens={int(row["length"]): row["value"] for row in rows.listed(tokens, "length", "value") if _is_point(row)},
         failure=tuple(failure),
         reach=reach.get(last),
@@ -294,6 +299,12 @@ def _different(values: NDArray[np.int64]) -> list[int]:
 def _is_point(row: Mapping[str, Any]) -> bool:
     """Whether a row is a point of a curve over prefix length."""
     return row["value"] is not None and math.isfinite(row["value"]) and (row["length"] or 0) >= 1
+
+
+def _points(cells: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+    """The points of an accuracy curve, by length."""
+    points = ({name: cell[name] for name in POINT} for cell in cells if _is_point(cell))
+    return tuple(sorted(points, key=lambda point: point["length"]))
 
 
 def _verdicts(rows: BriefRows, names: BehaviourNames) -> dict[int, str]:

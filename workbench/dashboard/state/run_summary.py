@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from workbench.core.verdicts import NOT_FITTED, NOT_MEASURED, STRATA, since
 from workbench.dashboard.state.cursor import link, slug
+from workbench.dashboard.state.failure_strip import run_strip
 from workbench.dashboard.state.filters import Filters
 from workbench.dashboard.state.run_brief import Brief
 from workbench.dashboard.state.run_view import RunView
@@ -21,12 +22,7 @@ from workbench.figures.labels import (
     whole_answers,
 )
 from workbench.figures.rows.select_rows import nearest
-from workbench.figures.style.sparklines import spark_path
-from workbench.figures.style.template import u_length
 from workbench.tasks.known_tasks import task_label
-
-SPARK = (180, 28)
-"""Size of the accuracy curve's view box."""
 
 
 def summarise(run: RunView) -> dict[str, Any]:
@@ -86,35 +82,16 @@ def _accuracy(run: RunView) -> dict[str, Any]:
     rows = run.brief.accuracy
     if not rows:
         return {}
-    chance = run.brief.chance
     lengths = [int(row["length"]) for row in rows]
-    values = [float(row["value"]) for row in rows]
-    low, high = _span(lengths)
-    x = spark_places(lengths)
-    bottom = chance - 0.08
-    end = 1 - (min(1.05, values[-1]) - bottom) / (1.05 - bottom)
     inside = rows[lengths.index(nearest(lengths, run.trained))] if run.kind.has_trained_length else None
     return {
-        "spark": spark_path(values, bottom, 1.05, *SPARK, x=x),
-        "sparkEnd": round(end * SPARK[1], 2),
-        "sparkTrained": round(min(1.0, max(0.0, (u_length(run.trained) - low) / (high - low))) * SPARK[0], 2),
-        "sparkChance": round((1 - (chance - bottom) / (1.05 - bottom)) * SPARK[1], 2),
+        **run_strip(run),
         **({} if inside is None else _cell(run, "inside", inside)),
         **_cell(run, "longest", rows[-1]),
         "shortestLength": lengths[0],
         "longestLength": lengths[-1],
         "spanTimes": [multiple(lengths[0] / run.trained), multiple(lengths[-1] / run.trained)],
     }
-
-
-def _span(lengths: Sequence[int]) -> tuple[float, float]:
-    return u_length(lengths[0]), max(u_length(lengths[-1]), u_length(lengths[0]) + 1e-9)
-
-
-def spark_places(lengths: Sequence[int]) -> list[float]:
-    """Positions of lengths on a small curve, 0 to 1."""
-    low, high = _span(lengths)
-    return [(u_length(n) - low) / (high - low) for n in lengths]
 
 
 def _cell(run: RunView, name: str, row: Mapping[str, Any]) -> dict[str, Any]:

@@ -37,8 +37,11 @@ def test_a_configuration_says_medians_and_the_range_of_its_seeds(robust: RunView
     assert made["longest"] == pytest.approx(best - 0.1)
     assert made["longestInterval"] == f"{best - 0.3:.2f} to {best:.2f}"
     assert [one["slug"] for one in made["ticks"]] == ["scale-robust", "length-coupled", "length-coupled"]
-    assert len(made["sparkLines"]) == 3
-    assert made["spark"] == made["sparkLines"][1], "of three curves the middle one is the median"
+    matched = made["strip"][0].split(";")
+    at_end = next(cell for cell in reversed(matched) if cell)
+    length = robust.brief.accuracy[-1]["length"]
+    assert at_end == f"{length}|{best - 0.1:.2f}|{best - 0.3:.2f} {best:.2f}|3", "median, lowest, highest, number"
+    assert (made["stripMembers"], made["stripChance"]) == ("seeds", 0.5)
     assert (made["since"], made["sinceText"]) == (1000, "1,000 to 3,000")
     apart = [summarise(run) | {"since": since} for run, since in zip(runs, (291, 800, 90), strict=True)]
     assert line(runs[:2], apart[:2])["sinceText"] == "291 to 800", "never step 545.5"

@@ -29,32 +29,69 @@
       h("span", { className: "icon glyph " + data.slug, "aria-hidden": "true" }), word, mark);
     /* A tick per seed: what "4 of 5" hides is which one. */
     const seed = (one) => (one.seed === null || one.seed === undefined ? one.name : "seed " + one.seed) + ": " + one.verdict;
-    const ticks = data.ticks ? h("span", { className: "seed-ticks", role: "img", "aria-label": data.ticks.map(seed).join("; "), title: data.ticks.map(seed).join("\n") },
+    const ticks = data.ticks && data.ticks.length ? h("span", { className: "seed-ticks", role: "img", "aria-label": data.ticks.map(seed).join("; "), title: data.ticks.map(seed).join("\n") },
       data.ticks.map((one) => h("span", { key: one.name, className: "seed-tick " + one.slug }))) : null;
     /* The column is too narrow for "seeds" beside near ties; the ticks say it. */
-    const seeds = data.seeds ? data.of + (data.tiesText ? "" : " seeds") : "";
+    const seeds = data.seeds ? data.of + (data.tiesText ? "" : " seeds") : data.runs ? data.of + " runs" : "";
     const beside = [seeds, data.tiesText || ""].filter(Boolean).join(" · ");
-    return beside ? h("div", { className: "cell-chip", title: data.tiesNote || "" }, chip, h("span", { className: "soft small num" }, ticks, beside)) : chip;
+    return beside ? h("div", { className: "cell-chip", title: [data.counts, data.tiesNote].filter(Boolean).join("; ") }, chip, h("span", { className: "soft small num" }, ticks, beside)) : chip;
   };
-  cells.AccuracySpark = function ({ data }) {
+  /* Cells of accuracies: length|accuracy|lowest highest|number, one per multiple of N (state/failure_strip.py). */
+  const TEST_SETS = ["matched", "challenge"], UNTESTED = "~";
+  const channel = (colour, at) => parseInt(colour.slice(1 + 2 * at, 3 + 2 * at), 16);
+  function colourOf(value, chance, colours) {
+    const share = Math.min(1, Math.max(0, (value - chance) / (1 - chance || 1))) * (colours.length - 1);
+    const from = Math.min(colours.length - 2, Math.floor(share)), t = share - from;
+    const mixed = [0, 1, 2].map((i) => Math.round(channel(colours[from], i) * (1 - t) + channel(colours[from + 1], i) * t));
+    return "rgb(" + mixed.join() + ")";
+  }
+  function cellOf(text, times, testSet, data) {
+    const where = (length) => data.stripItems ? length + " items" : (length.includes(" to ") ? "lengths " : "length ") + length + (times ? " (" + times + ")" : "");
+    if (!text) return { said: times + ", " + testSet + " test set: not measured" };
+    const untested = text.startsWith(UNTESTED), [length, value, limits, count] = text.slice(untested ? 1 : 0).split("|");
+    const ends = /[a-z]/.test(limits) ? [] : limits.split(" ").filter(Boolean);
+    const spread = data.stripMembers ? " (" + ends.join(" to ") + ")" : ends.length ? " [" + ends.join(", ") + "]" : limits && ", " + limits;
+    const many = data.stripMembers ? ", median of " + count + " " + data.stripMembers : ends.length && count ? ", n = " + Number(count).toLocaleString("en-US") : "";
+    const said = where(length) + (testSet ? ", " + testSet + " test set" : "") + ": " + value + spread + many + (untested ? ". The verdict does not use this cell" : "");
+    return { value: Number(value), ends: data.stripMembers ? ends.map(Number) : null, untested, said };
+  }
+  cells.FailureStrip = function (params) {
+    const data = params.data;
     if (data.liveAt) return h("div", { className: "cell-two num", title: "Accuracy " + data.liveAt }, h("span", null, data.liveInside), h("span", { className: "soft" }, data.liveOutside));
-    if (!data.spark && data.damage) return h("span", { className: "cell-damage", title: data.damage }, data.damage);
-    if (!data.spark) {
+    if (!data.strip && data.damage) return h("span", { className: "cell-damage", title: data.damage }, data.damage);
+    if (!data.strip && data.apart) return h("span", { className: "cell-damage" }, data.apart);
+    if (!data.strip) {
       return h("span", { className: "cell-command" }, h("code", null, data.command),
         h("button", { className: "ib", type: "button", "data-copy": data.command, "aria-label": "Copy: " + data.command },
           h("span", { className: "icon copy" })));
     }
-    const line = (x1, y1, x2, y2, cls) => h("line", { x1, y1, x2, y2, className: cls, vectorEffect: "non-scaling-stroke" });
-    const said = "Accuracy over prefix length: " + (data.insideText ? data.insideText + " at the trained length, " : "") + data.longestText +
-      " at length " + data.longestLength.toLocaleString("en-US");
-    return h("svg", { className: "spark " + data.slug, width: "100%", height: 30, viewBox: "0 0 180 28", preserveAspectRatio: "none", role: "img", "aria-label": said },
-      h("rect", { x: 0, y: 0, width: data.sparkTrained, height: 28, className: "wash" }),
-      line(0, data.sparkChance, 180, data.sparkChance, "chance"),
-      line(data.sparkTrained, 0, data.sparkTrained, 28, "trained"),
-      (data.sparkLines || []).map((d, i) => h("path", { key: i, d, className: "faint", vectorEffect: "non-scaling-stroke" })),
-      h("path", { d: data.spark, className: "curve", vectorEffect: "non-scaling-stroke" }),
-      h("line", { x1: 180, y1: data.sparkEnd, x2: 180, y2: data.sparkEnd, className: "end", vectorEffect: "non-scaling-stroke" }));
+    const colour = (value) => colourOf(value, data.stripChance, params.colours);
+    const drawn = data.strip.map(function (line, row) {
+      const texts = line.split(";"), testSet = data.stripItems ? "" : TEST_SETS[row];
+      return data.stripItems ? texts.map((text) => cellOf(text, "", testSet, data)) : params.places.map((place, i) => cellOf(texts[place], params.times[i], testSet, data));
+    });
+    const shown = (one, i) => one.value === undefined ? h("i", { key: i, className: "unmeasured", title: one.said }) :
+      h("i", { key: i, className: one.untested ? "untested" : undefined, title: one.said, style: { background: colour(one.value) } },
+        one.ends && h("b", { style: { background: colour(one.ends[1]) } }), one.ends && h("b", { style: { background: colour(one.ends[0]) } }));
+    const said = drawn.flat().filter((one) => one.value !== undefined).map((one) => one.said).join("; ");
+    const items = data.stripItems ? data.strip[0].split(";").map((text) => text.split("|")[0]) : null;
+    return h("div", { className: "gel" + (items ? " items" : ""), role: "img", "aria-label": said },
+      drawn.map((line, row) => h("div", { key: row, className: "gel-line" }, line.map(shown))),
+      items ? h("span", { className: "soft small num" }, items[0] + " to " + items[items.length - 1] + " items") :
+        h("span", { className: "trained", style: { left: 100 * params.trained / params.places.length + "%" } }));
   };
+  /* The legend of the strips: the scale of colours above, and the multiples of N over their cells. */
+  cells.StripHeader = function (params) {
+    const count = params.places.length, tick = (text) => text.replace(/ .*/, "");
+    const named = (text, i) => i === 0 || i === params.trained - 1 || i === count - 1 || (i >= params.trained && (i - params.trained) % 2 === 1);
+    return h("div", { className: "gel-head" }, h("span", { className: "title" }, params.displayName),
+      h("span", { className: "scale" }, "chance", h("i", { style: { background: "linear-gradient(to right, " + params.colours.join() + ")" } }), "1"),
+      h("span", { className: "ticks num" }, params.times.map((text, i) => h("span", { key: i, className: i === params.trained - 1 ? "train" : undefined },
+        named(text, i) ? (i === params.trained - 1 ? "N" : tick(text)) : null))));
+  };
+  /* The first failing length: runs that never fail come after all that do, and those of which it is not known last. */
+  const order = window.dashAgGridFunctions = window.dashAgGridFunctions || {}, UNKNOWN = 1e13;
+  order.byFirstFailure = (a, b) => (typeof a === "number" ? a : UNKNOWN) - (typeof b === "number" ? b : UNKNOWN);
   cells.ValueCell = function ({ data, colDef }) {
     const f = colDef.field;
     if (!data[f + "Text"]) return none();
@@ -85,7 +122,7 @@
       p !== undefined && h("rect", { x: at(p) - half, y: yp - half, width: 2 * half, height: 2 * half, transform: "rotate(45 " + at(p) + " " + yp + ")", className: "position" }),
       s !== undefined && h("circle", { cx: at(s), cy: ys, r: r, className: "summary" }));
   };
-  cells.ModelCell = ({ data }) => box("cell-two", h("span", { className: "num" }, data.model, data.seeds ? h("span", { className: "soft" }, " · " + data.seeds + " seeds") : data.seed === null || data.seed === undefined ? null : h("span", { className: "soft" }, " · seed " + data.seed)), h("span", { className: "soft" }, data.order));
+  cells.ModelCell = ({ data }) => box("cell-two", h("span", { className: "num" }, data.model, data.seeds || data.runs ? h("span", { className: "soft" }, " · " + (data.seeds ? data.seeds + " seeds" : data.runs + (data.runs === 1 ? " run" : " runs"))) : data.seed === null || data.seed === undefined ? null : h("span", { className: "soft" }, " · seed " + data.seed)), h("span", { className: "soft" }, data.order));
   cells.Expects = function ({ data }) {
     if (!data.expects) return none();
     if (!data.theory) return box("cell-one soft", data.expects);
