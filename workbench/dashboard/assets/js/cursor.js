@@ -25,13 +25,29 @@
     }
     return href.split("?")[0] + "?" + parts.join("&");
   };
+  /* Back undoes a move of step, length or head. The first such move after a second of rest makes an entry of the
+     history, and moves before that change this entry. Only what the reader does makes one, not a run that grows. */
+  const MOVED = ["step", "len", "layer", "head"], ENTRY = 1000;
+  let rested = false, entryTimer = 0, touched = false;
+  function unsettled() {
+    rested = false;
+    clearTimeout(entryTimer);
+    entryTimer = setTimeout(() => { rested = true; }, ENTRY);
+  }
+  function isMove(href) {
+    const now = new URLSearchParams(location.search), next = new URLSearchParams(href.split("?")[1] || "");
+    return MOVED.some((key) => now.get(key) !== next.get(key));
+  }
+  for (const event of ["pointerdown", "keydown"]) window.addEventListener(event, () => { touched = true; }, true);
+
   lens.go = function (href, replace) {
+    unsettled();
     if (replace) history.replaceState({}, "", href);
     else if (location.pathname + location.search !== href) history.pushState({}, "", href);
     lens.set("place", { data: lens.here() });
     window.scrollTo(0, 0);
   };
-  window.addEventListener("popstate", function () { lens.set("place", { data: lens.here() }); });
+  window.addEventListener("popstate", function () { unsettled(); lens.set("place", { data: lens.here() }); });
 
   /* ---- sliders: text at once, the server on release and at most every 120 ms ---------------- */
   const waiting = {};
@@ -207,7 +223,12 @@
   function write(link) {  // the canonical link, made on the server; never one of a page already left
     if (!link || location.pathname !== link.path) return;
     if (link.run && lens.run !== link.run) return;
-    if (location.pathname + location.search !== link.href) history.replaceState({}, "", link.href);
+    if (location.pathname + location.search === link.href) return;
+    if (isMove(link.href)) {
+      history[rested && touched ? "pushState" : "replaceState"]({}, "", link.href);
+      touched = false;
+      unsettled();
+    } else history.replaceState({}, "", link.href);
   }
   function start() {
     return [lens.here(), { theme: lens.theme(), size: window.innerWidth >= 1900 ? 12 : 11 }];
@@ -221,6 +242,7 @@
     if (!here) return;
     lens.last = here.run || lens.last;
     lens.run = here.run;
+    unsettled();
     lens.stop();
     document.title = here.title;
     if (location.hash) requestAnimationFrame(() => toAnchor(50));
