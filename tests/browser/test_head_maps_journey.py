@@ -42,3 +42,18 @@ def test_heads_are_asked_for_when_seen_lit_together_and_open_on_their_own(page: 
     page.wait_for_selector("#seq-body.ready")
     mentions(page, "#head-line", "L1H1")
     says(page, "#length-where", "length 125")
+
+
+def test_checkpoint_opens_with_all_heads_and_a_map_selects_its_head(page: Any, gallery: str) -> None:
+    page.goto(f"{gallery}/checkpoint?run=majority_nope_s0&step=63&layer=0&head=0")
+    page.wait_for_selector("#maps-body.ready")
+    assert page.evaluate("window.scrollY") == 0
+    box = page.locator(".maps-plot").bounding_box()
+    assert box["y"] + box["height"] <= 900, "the maps are in the first screen"
+    assert page.locator(".pan").first.get_attribute("id") == "maps-panel"
+    counts(page, "#maps-links a", 4)
+    settled(page, lambda: page.locator("#maps-links a.on").get_attribute("aria-label").startswith("Open L0H0"))
+    page.locator("#maps-links a").nth(3).click()
+    settled(page, lambda: "layer=1&head=1" in page.url)
+    mentions(page, "#head-line", "L1H1")
+    settled(page, lambda: page.locator("#maps-links a.on").get_attribute("aria-label").startswith("Open L1H1"))

@@ -14,7 +14,7 @@ from workbench.dashboard.panels import callbacks, head_tables
 from workbench.dashboard.panels.callbacks import PARTS, place
 from workbench.dashboard.panels.head_tables import HEAD_PANELS, LENGTH_PANEL
 from workbench.dashboard.panels.panel_frame import wants_weights
-from workbench.dashboard.panels.sequence import sequence_board, sequence_callbacks
+from workbench.dashboard.panels.sequence import head_maps_panel, sequence_board, sequence_callbacks
 from workbench.dashboard.panels.sequence.sequence_panel import ComputedPanel, query_index
 from workbench.dashboard.panels.sequence.sequence_query import EXTRAS, SequenceQuestion, check_extras
 from workbench.dashboard.server.context import Context
@@ -52,9 +52,14 @@ BOARD = sequence_board.SequenceBoard("seq-board", (PANEL,), note)
 
 
 def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
-    """Return what is below the selection bar: a sentence on the head, tables on the left, the sequence on the right."""
+    """Return what is below the selection bar: a sentence on the head, all heads and tables on the left, and the
+    sequence on the right.
+    """
     beside = head_tables.shells(run, cursor, extras) if run.n_heads else head_tables.scan_shells(run)
     has_weights = not run.run.weightless
+    maps = [head_maps_panel.first(run)] if run.n_heads and has_weights else []
+    if head_maps_panel.is_narrow(run):
+        beside, maps = [*maps, *beside], []
     panels = [
         BOARD.shell(PANEL, [BOARD.strip()]),
         html.P(id=f"{BOARD.id}-note", className="board-note", **{"aria-live": "polite"}),
@@ -76,6 +81,7 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
             className="headline split",
         ),
         html.H2("Heads, and one sequence", className="sr"),
+        *maps,
         html.Div(
             [
                 *([html.Div(beside, className="head-column")] if beside else []),

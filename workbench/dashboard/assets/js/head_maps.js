@@ -53,7 +53,7 @@
         const a = document.createElement("a"), [row, column] = across ? [h, l] : [l, h];
         const name = "L" + l + "H" + h, cost = words.costs[l + "." + h];
         a.href = href(l, h);
-        a.dataset.nav = "1";
+        if (location.pathname === "/checkpoint") a.dataset.pickHead = l + "." + h; else a.dataset.nav = "1";
         a.title = name + (cost ? ": ablated, " + cost : "");
         a.setAttribute("aria-label", "Open " + a.title);
         a.className = l + "." + h === head ? "on" : "";

@@ -90,7 +90,10 @@
     const copy = t.closest("[data-copy]");
     if (copy) return lens.copy(copy.dataset.copy, "Command copied");
     const cell = t.closest("[data-pick-head]");
-    if (cell) return lens.set("head-select", { value: cell.dataset.pickHead });
+    if (cell && !e.metaKey && !e.ctrlKey && !e.shiftKey) {
+      e.preventDefault();
+      return lens.set("head-select", { value: cell.dataset.pickHead });
+    }
     const keep = t.closest("[data-keep]");
     if (keep) { lens.set("keep-run", { data: Date.now() }); return; }
     const card = t.closest("[data-verdict]");

@@ -128,17 +128,46 @@ def costs_at(run: RunView, step: int, length: int) -> Costs:
     return made
 
 
+FEW = 4
+"""Columns of maps that fit next to the sequence of the Checkpoint page; more stand above it."""
+
+
 def row(run: RunView) -> html.Div:
     """The row of the Run page: rail and panel, empty until it is seen."""
-    rows, columns = figures.map_sides(run.n_layers, run.n_heads)
-    data = {"at": None, "wanted": None, "job": None, "news": "", "words": None, "cancel": None, "session": uuid4().hex}
-    stores = [dcc.Store(id=f"maps-{name}", data=value) for name, value in data.items()]
     rail = [
         html.H2("All heads"),
         html.P("Where does each head look?", className="soft"),
         html.P(id="maps-says"),
         how("heads"),
     ]
+    panel, *others = _panel("training")
+    return html.Div(
+        [html.Div([html.Div(rail, className="rail"), panel], className="matrix-row one"), *others],
+        className="matrix more-row maps-row lazy",
+        style=_sides(run),
+    )
+
+
+def first(run: RunView) -> html.Div:
+    """The panel as the first one of the Checkpoint page, drawn at once."""
+    said = html.P(id="maps-says", className="board-note")
+    return html.Div([*_panel(), said], className="maps-row maps-first", style=_sides(run))
+
+
+def is_narrow(run: RunView) -> bool:
+    """Whether the maps of all heads fit next to the sequence."""
+    return figures.map_sides(run.n_layers, run.n_heads)[1] <= FEW
+
+
+def _sides(run: RunView) -> dict[str, str]:
+    rows, columns = figures.map_sides(run.n_layers, run.n_heads)
+    return {"--rows": str(rows), "--columns": str(columns)}
+
+
+def _panel(area: str = "") -> list[Any]:
+    """The panel, empty until it is seen, and the stores of what it shows."""
+    data = {"at": None, "wanted": None, "job": None, "news": "", "words": None, "cancel": None, "session": uuid4().hex}
+    stores = [dcc.Store(id=f"maps-{name}", data=value) for name, value in data.items()]
     body = [
         html.Div(
             [
@@ -159,13 +188,8 @@ def row(run: RunView) -> html.Div:
             className="maps-all",
         )
     ]
-    panel = frame("maps", PANEL.title, [("", text) for text in ABOUT], body, area="training")
-    poll = dcc.Interval(id="maps-poll", interval=POLL_MS, disabled=True)
-    return html.Div(
-        [html.Div([html.Div(rail, className="rail"), panel], className="matrix-row one"), *stores, poll],
-        className="matrix more-row maps-row lazy",
-        style={"--rows": str(rows), "--columns": str(columns)},
-    )
+    panel = frame("maps", PANEL.title, [("", text) for text in ABOUT], body, area=area)
+    return [panel, *stores, dcc.Interval(id="maps-poll", interval=POLL_MS, disabled=True)]
 
 
 def connect(app: Dash, context: Context) -> None:
